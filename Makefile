@@ -1,0 +1,50 @@
+# Two commands do all set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test demo-cluster fast check format golden bench clean help
+
+help: ## List what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
+
+demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, two LeaderWorkerSets before and after
+	@$(BIN)/python -m fusioninfer demo
+
+test: check ## Everything: checks, unit, golden, law and cluster tests
+	$(BIN)/python -m pytest
+
+demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
+	@$(BIN)/python -m tests.cluster.demo
+
+fast: check ## Everything but the real components
+	$(BIN)/python -m pytest -m "not cluster"
+
+check: $(READY) ## Lint, types, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Format the source
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+golden: $(READY) ## Write the expected files of the golden cases anew; read the difference
+	$(BIN)/python -m pytest tests/golden -q --refresh
+
+bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
+	$(BIN)/python -m tests.bench
+
+clean: ## Remove the environment and caches of this tree
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info
+
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(READY): $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,fast]'
+	@touch $@

@@ -1,0 +1,194 @@
+"""Every annotation of ours, in one table. The documentation is made from it."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final, Literal
+
+from intent import Object
+from intent.errors import FieldError
+
+ComponentType = Literal["worker", "prefiller", "decoder"]
+
+PREFIX: Final = "fusioninfer.io/"
+SERVICE: Final = PREFIX + "service"
+COMPONENT_TYPE: Final = PREFIX + "component-type"
+ROLE_NAME: Final = PREFIX + "role-name"
+ROLES: Final = PREFIX + "roles"
+SCHEDULER_NAME: Final = PREFIX + "scheduler-name"
+LAUNCHER: Final = PREFIX + "launcher"
+ENGINE_CONTAINER: Final = PREFIX + "engine-container"
+INJECT: Final = PREFIX + "inject"
+REFRESH: Final = PREFIX + "refresh"
+EXPANSION: Final = PREFIX + "expansion"
+
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+"""Volcano: the PodGroup of a pod (`volcano.sh/apis` `pkg/apis/scheduling/v1beta1`)."""
+TASK_SPEC: Final = "volcano.sh/task-spec"
+"""Volcano: the task of a pod in its PodGroup (`volcano.sh/apis` `pkg/apis/batch/v1alpha1`)."""
+QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
+"""Volcano: the queue, as written on the LeaderWorkerSet."""
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+EXCLUSIVE_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
+GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
+LLM_D_ROLE: Final = "llm-d.ai/role"
+
+COMPONENT_TYPES: Final[tuple[ComponentType, ...]] = ("worker", "prefiller", "decoder")
+DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
+    "worker": "worker",
+    "prefiller": "prefill",
+    "decoder": "decode",
+}
+LLM_D_ROLES: Final[dict[ComponentType, str]] = {"worker": "both", "prefiller": "prefill", "decoder": "decode"}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One row: a key without the prefix, what its value may be, and what stands if it is absent."""
+
+    name: str
+    value: str
+    default: str
+
+
+KEYS: Final = (
+    Key("service", "name of the service, a DNS-1035 label. **Its presence opts in.**", "-"),
+    Key("component-type", "`worker`, `prefiller` or `decoder`", "`worker`"),
+    Key("role-name", "unique in the service", "`worker`, `prefill`, `decode` by component type"),
+    Key(
+        "roles",
+        "names of the roles that must exist before anything may start",
+        "≥ 1 prefiller and ≥ 1 decoder",
+    ),
+    Key(
+        "scheduler-name",
+        "scheduler of the gang; `default-scheduler`: no gang",
+        "`volcano` if a gang is needed",
+    ),
+    Key("launcher", "`ray-symmetric` or `none`", "`ray-symmetric` for vLLM"),
+    Key("engine-container", "name of the container to wrap", "found by accelerator, engine, or being alone"),
+    Key("inject", "`disabled`: break glass, leave the object alone", "-"),
+    Key("refresh", "any text; a new one runs the current rules again", "-"),
+    Key("expansion", "ours: the record of what was put on", "-"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """The annotations of one object, read. Empty where its author wrote nothing."""
+
+    service: str = ""
+    component_type: ComponentType = "worker"
+    role_name: str = ""
+    roles: tuple[str, ...] = ()
+    scheduler_name: str = ""
+    launcher: str = ""
+    engine_container: str = ""
+    refresh: str = ""
+
+
+def is_ours(annotations: Any) -> bool:
+    """Whether any key is under our prefix."""
+    return isinstance(annotations, dict) and any(key.startswith(PREFIX) for key in annotations)
+
+
+def read(annotations: Object) -> tuple[Wishes, list[FieldError]]:
+    """Read the annotations of a LeaderWorkerSet. What is wrong is left at its default, and said."""
+    errors: list[FieldError] = []
+    mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
+    for key, value in mine.items():
+        errors.extend(_wrong(key, value))
+    if mine and "service" not in mine and mine.keys() != {"expansion"}:
+        errors.append(FieldError("metadata.annotations", None, f"{SERVICE} is missing", "FI103"))
+    wrong = {error.path for error in errors}
+    good = {key: value for key, value in mine.items() if path(PREFIX + key) not in wrong}
+    return _wishes(good), errors
+
+
+def path(key: str) -> str:
+    """Give the field path of an annotation."""
+    return f"metadata.annotations[{key}]"
+
+
+def _wishes(good: Object) -> Wishes:
+    component_type: ComponentType = good.get("component-type") or "worker"
+    return Wishes(
+        service=good.get("service", ""),
+        component_type=component_type,
+        role_name=good.get("role-name") or DEFAULT_ROLE[component_type],
+        roles=names(good.get("roles", "")),
+        scheduler_name=good.get("scheduler-name", ""),
+        launcher=good.get("launcher", ""),
+        engine_container=good.get("engine-container", ""),
+        refresh=good.get("refresh", ""),
+    )
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Split a list of names, sorted: their order means nothing."""
+    return tuple(sorted(name.strip() for name in text.split(",") if name.strip())) if text else ()
+
+
+def _wrong(key: str, value: Any) -> Iterator[FieldError]:
+    at = path(PREFIX + key)
+    if key not in _RULES:
+        yield FieldError(at, None, f"unknown annotation{_nearest(key)}", "FI102")
+    elif not isinstance(value, str):
+        yield FieldError(at, value, "must be a string", "FI108")
+    else:
+        rule = _RULES[key]
+        if rule is not None and not rule.accepts(value):
+            yield FieldError(at, value, rule.message, rule.code)
+
+
+def _nearest(key: str) -> str:
+    close = get_close_matches(key, _RULES, n=1, cutoff=0.5)
+    return f"; did you mean {PREFIX}{close[0]}?" if close else f"; known are {', '.join(_RULES)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    accepts: Callable[[str], object]
+    message: str
+    code: str
+
+
+def _one_of(*values: str) -> _Rule:
+    return _Rule(values.__contains__, f"must be one of {', '.join(values)}", "FI104")
+
+
+_DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
+_DNS_1123: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
+
+
+def _are_names(text: str) -> bool:
+    found = [name.strip() for name in text.split(",")]
+    return len(set(found)) == len(found) and all(_DNS_1123(name) for name in found)
+
+
+_RULES: Final[dict[str, _Rule | None]] = {
+    "service": _Rule(
+        _DNS_1035,
+        "must be a DNS-1035 label: lower-case letters, digits and '-', a letter first, at most 63 characters",
+        "FI101",
+    ),
+    "component-type": _one_of(*COMPONENT_TYPES),
+    "role-name": _Rule(
+        _DNS_1123,
+        "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
+        "FI105",
+    ),
+    "roles": _Rule(_are_names, "must be role names separated by commas, each once", "FI106"),
+    "scheduler-name": _Rule(
+        re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch,
+        "must be the name of a scheduler, for example volcano or default-scheduler",
+        "FI104",
+    ),
+    "launcher": _one_of("ray-symmetric", "none"),
+    "engine-container": _Rule(_DNS_1123, "must be the name of a container", "FI104"),
+    "inject": _one_of("disabled"),
+    "refresh": None,
+    "expansion": None,
+}

@@ -1,0 +1,270 @@
+"""What a container's command line starts: its shape, its words, its flags. Read once, passed on.
+
+`command` and `args` are one list of words; the image's entrypoint stands before them if there is no
+command. Words that only prepare a process (`exec`, `env K=V`, `tini --`) are seen through, never dropped.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from intent.flags import DISTRIBUTED, NO_FLAGS, Flags, read_flags
+from intent.image import Image, read_image
+from intent.shell import Script, read_script
+
+Kind = Literal[
+    "flags",  # only arguments, for the entrypoint of a known image
+    "subcommand",  # `serve M …`, for the entrypoint of a known image
+    "serve",  # `vllm serve …`
+    "module",  # `python3 -m vllm.entrypoints.openai.api_server …`
+    "interpreter",  # the same with an interpreter of its own, or with flags for it
+    "foreign",  # another engine
+    "distributed",  # launches several nodes by itself
+    "complex",  # a shell script that is not understood
+    "unknown",
+]
+VLLM: Final[frozenset[Kind]] = frozenset({"flags", "subcommand", "serve", "module", "interpreter"})
+
+API_SERVER: Final = "vllm.entrypoints.openai.api_server"
+
+_PROGRAMS: Final[dict[tuple[str, ...], Kind]] = {
+    ("vllm", "serve"): "serve",
+    ("sglang", "serve"): "foreign",
+    ("lmdeploy", "serve"): "foreign",
+    ("trtllm-serve",): "foreign",
+}
+_MODULES: Final[dict[str, Kind]] = {
+    API_SERVER: "module",
+    "sglang.launch_server": "foreign",
+    "lmdeploy": "foreign",
+    "tensorrt_llm.commands.serve": "foreign",
+}
+_PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
+_BARE_PYTHON: Final = re.compile(r"python[0-9.]*")
+_PYTHON_VALUED: Final = frozenset({"-W", "-X"})
+
+_PREFIXES: Final[dict[str, frozenset[str]]] = {
+    "exec": frozenset({"-a"}),
+    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
+    "tini": frozenset({"-p", "-e"}),
+    "dumb-init": frozenset({"-r", "--rewrite"}),
+    "nice": frozenset({"-n", "--adjustment"}),
+}
+"""Programs that become the one behind them, and which of their flags take a value."""
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
+
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "ash"})
+_SHELL_FLAG: Final = re.compile(r"[-+]([A-Za-z]+)|--(?:login|norc|noprofile|posix)")
+_LOGIN: Final = re.compile(r"-[A-Za-z]*l[A-Za-z]*|--login")
+
+_LAUNCHES: Final = (
+    "\nray\nsymmetric-run\n",
+    "/ray\nsymmetric-run\n",
+    "\nray\nstart\n",
+    "/ray\nstart\n",
+    "ray.scripts.symmetric_run\n",
+    "multi-node-serving.sh\n",
+    "run_cluster.sh\n",
+    "mpirun\n",
+    "torchrun\n",
+    "trtllm-llmapi-launch\n",
+    "LWS_LEADER_ADDRESS",
+    "LWS_WORKER_INDEX",
+)
+"""What shows, in words with a line end around each, that the author launches the nodes."""
+_SCRIPT_LAUNCHES: Final = re.compile(
+    r"\bray\s+(?:symmetric-run|start)\b|\bray\.scripts\.symmetric_run\b|\bmulti-node-serving\.sh\b"
+    r"|\brun_cluster\.sh\b|\bmpirun\b|\btorchrun\b|\btrtllm-llmapi-launch\b|LWS_LEADER_ADDRESS|LWS_WORKER_INDEX"
+    r"|--nnodes\b|--node[-_]rank\b|--headless\b|--data[-_]parallel[-_](?:address|start[-_]rank)\b"
+    r"|--(?:dist|nccl)[-_]init[-_]addr\b"
+)
+_SCRIPT_ENGINES: Final = re.compile(
+    r"\bvllm\s+serve\b|\bvllm\.entrypoints\b|\bsglang\b|\blmdeploy\s+serve\b|\btrtllm-serve\b"
+)
+
+
+_MOST_WORDS: Final = 10_000
+"""A longer command line is not read: a review has a deadline, and no engine takes as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The script of a `sh -c`."""
+
+    index: int
+    """Which of the container's words is the script."""
+    script: Script | None = None
+    """None: too complex."""
+    kept: bool = True
+    """Whether the shell must stay; if not, the words alone say the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command line."""
+
+    kind: Kind
+    words: tuple[str, ...]
+    """With what prepares the process; of a script, those of the engine's simple command."""
+    program: int = 0
+    """The word where the engine's program stands."""
+    arguments: int = 0
+    """The word where the engine's own arguments begin."""
+    flags: Flags = NO_FLAGS
+    shell: Shell | None = None
+
+    @property
+    def is_vllm(self) -> bool:
+        """Whether it starts one node of vLLM, and is understood."""
+        return self.kind in VLLM
+
+
+def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -> bool:
+    """Whether a container is recognised as an inference engine by what it runs."""
+    read = read_command(tuple(command), tuple(args), read_image(image))
+    if read.kind == "complex" and read.shell is not None:
+        return _SCRIPT_ENGINES.search(read.words[read.shell.index]) is not None
+    return read.kind not in {"unknown", "complex"}
+
+
+def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:
+    """Read command and args of a container."""
+    words = command + args
+    if len(words) > _MOST_WORDS:
+        return Command("unknown", words)
+    if _launches(words):
+        return Command("distributed", words)
+    head = _behind_prefixes(words)
+    if (at := _script_index(words, head)) is not None:
+        return _in_shell(words, head, at)
+    kind, arguments = _program(words, head)
+    if kind == "unknown" and not command and image.is_vllm:
+        return _for_entrypoint(words)
+    return _with_flags(kind, words, head, arguments)
+
+
+def _launches(words: tuple[str, ...]) -> bool:
+    text = "\n".join(("", *words, ""))
+    for mark in _LAUNCHES:  # noqa: SIM110 - `any` over a generator takes twice the time, on every review
+        if mark in text:
+            return True
+    return False
+
+
+def _direct(words: tuple[str, ...], head: int) -> Command:
+    """Read words that start a program themselves."""
+    kind, arguments = _program(words, head)
+    return _with_flags(kind, words, head, arguments)
+
+
+def _for_entrypoint(words: tuple[str, ...]) -> Command:
+    """Read words that the entrypoint of a known image gets."""
+    if words[:1] == ("serve",):
+        return _with_flags("subcommand", words, 0, 1)
+    return _with_flags("flags", words, 0, 0)
+
+
+def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int) -> Command:
+    flags = read_flags(words, arguments)
+    for flag in flags.given:
+        if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
+            return Command("distributed", words, program, arguments, flags)
+    return Command(kind, words, program, arguments, flags)
+
+
+def _is_marked(index: int, words: tuple[str, ...], kind: Kind) -> bool:
+    """Whether a flag means what vLLM means: `-n` and `-r` of another program may be anything."""
+    return kind in VLLM or words[index].startswith("--")
+
+
+def _program(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
+    """Say which program stands at a word, and where its arguments begin."""
+    if head >= len(words):
+        return "unknown", head
+    name = words[head].rpartition("/")[2]
+    for width in (2, 1):
+        kind = _PROGRAMS.get((name, *words[head + 1 : head + width]))
+        if kind is not None:
+            return kind, head + width
+    return _python(words, head) if name.startswith("python") else ("unknown", head)
+
+
+def _python(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
+    if not _PYTHON.fullmatch(words[head]):
+        return "unknown", head
+    at = _behind_options(words, head + 1, _PYTHON_VALUED, stops=frozenset({"-m", "-c"}))
+    if words[at : at + 1] != ("-m",) or at + 1 >= len(words):
+        return "unknown", head
+    kind = _MODULES.get(words[at + 1], "unknown")
+    if kind == "module" and (at > head + 1 or not _BARE_PYTHON.fullmatch(words[head])):
+        kind = "interpreter"
+    return kind, at + 2
+
+
+def _behind_prefixes(words: tuple[str, ...]) -> int:
+    """Find the first word that is a program of its own, behind `exec`, `env K=V`, `tini --` and such."""
+    at = 0
+    while at < len(words) and (valued := _PREFIXES.get(words[at].rpartition("/")[2])) is not None:
+        is_env = words[at].endswith("env")
+        at = _behind_options(words, at + 1, valued)
+        while is_env and at < len(words) and _ASSIGNMENT.match(words[at]):
+            at += 1
+    return at
+
+
+def _behind_options(
+    words: tuple[str, ...], at: int, valued: frozenset[str], stops: frozenset[str] = frozenset()
+) -> int:
+    while at < len(words) and words[at].startswith("-") and words[at] not in stops:
+        if words[at] == "--":
+            return at + 1
+        at += 2 if words[at] in valued else 1
+    return at
+
+
+def _script_index(words: tuple[str, ...], head: int) -> int | None:
+    """Find the script of a `sh -c`; other ways to start a shell have none that is known."""
+    if head >= len(words) or words[head].rpartition("/")[2] not in _SHELLS:
+        return None
+    at, asked = head + 1, False
+    while at < len(words) and (word := words[at])[:1] in {"-", "+"}:
+        flag = _SHELL_FLAG.fullmatch(word)
+        if flag is None:
+            return None
+        letters = flag[1] or ""
+        asked = asked or "c" in letters
+        at += 2 if "o" in letters.lower() else 1
+    return at if asked and at < len(words) else None
+
+
+def _in_shell(words: tuple[str, ...], head: int, at: int) -> Command:
+    """Read the script, and what stands behind it as `$0` and `"$@"`."""
+    found = None if _SCRIPT_LAUNCHES.search(words[at]) else read_script(words[at], _engine_word)
+    if found is None:
+        kind: Kind = "distributed" if _SCRIPT_LAUNCHES.search(words[at]) else "complex"
+        return Command(kind, words, shell=Shell(at))
+    behind = words[at + 2 :]
+    if behind and not found.rest:
+        return Command("complex", words, shell=Shell(at))
+    is_login = any(map(_LOGIN.fullmatch, words[head + 1 : at]))
+    if found.simple and not is_login and not words[at + 1 :]:
+        return _unwrapped(words[:head], found, at)
+    read = _direct(found.words + behind, found.program)
+    return replace(read, shell=Shell(at, found))
+
+
+def _unwrapped(prefix: tuple[str, ...], script: Script, at: int) -> Command:
+    """Read a script that is one plain command: its words, without the shell and the shell's `exec`."""
+    own = script.words[1:] if script.words[0] == "exec" else script.words
+    words = prefix + own
+    return replace(_direct(words, _behind_prefixes(words)), shell=Shell(at, script, kept=False))
+
+
+def _engine_word(words: tuple[str, ...]) -> int | None:
+    """Say where the engine stands in a simple command of a script, behind assignments and prefixes."""
+    at = 0
+    while at < len(words) and _ASSIGNMENT.match(words[at]):
+        at += 1
+    at += _behind_prefixes(words[at:])
+    return None if _program(words, at)[0] == "unknown" else at

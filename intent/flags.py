@@ -1,0 +1,237 @@
+"""The flags of vLLM's command line, as its own parser reads them.
+
+vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, `--f=v` is
+`--f v`, an abbreviation is good while it is unambiguous, and the last of several wins. A short flag is
+never fused with its value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+MODEL: Final = "model"
+CONFIG: Final = "config"
+PORT: Final = "port"
+BACKEND: Final = "distributed-executor-backend"
+TENSOR: Final = "tensor-parallel-size"
+PIPELINE: Final = "pipeline-parallel-size"
+DATA: Final = "data-parallel-size"
+CONTEXT: Final = "prefill-context-parallel-size"
+ASYNC_SCHEDULING: Final = "async-scheduling"
+
+SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)
+"""Each multiplies the number of accelerators. Expert and decode-context parallelism use those of tensor."""
+CHANGES_SIZES: Final = frozenset(
+    {
+        CONFIG,
+        "data-parallel-size-local",
+        "data-parallel-rank",
+        "data-parallel-hybrid-lb",
+        "data-parallel-external-lb",
+    }
+)
+"""A file may hold any flag; the others say that not all of the data-parallel ranks run in this group."""
+DISTRIBUTED: Final = frozenset(
+    {
+        "nnodes",
+        "node-rank",
+        "headless",
+        "data-parallel-address",
+        "data-parallel-start-rank",
+        "dist-init-addr",
+        "nccl-init-addr",
+    }
+)
+"""Their presence says that the author launches the nodes; SGLang's are among them."""
+
+
+class _Row(NamedTuple):
+    name: str
+    shortest: str = ""
+    """The shortest abbreviation that is unambiguous in some release."""
+    short: str = ""
+
+
+_VALUED: Final = (
+    _Row(MODEL),
+    _Row(CONFIG),
+    _Row(PORT, "por"),
+    _Row(BACKEND, "dist"),
+    _Row(TENSOR, "te", "-tp"),
+    _Row(PIPELINE, "pi", "-pp"),
+    _Row(DATA, "", "-dp"),
+    _Row(CONTEXT, "prefil", "-pcp"),
+    _Row("decode-context-parallel-size", "dec", "-dcp"),
+    _Row("data-parallel-size-local", "data-parallel-size-", "-dpl"),
+    _Row("data-parallel-rank", "data-parallel-ra", "-dpn"),
+    _Row("data-parallel-start-rank", "data-parallel-st", "-dpr"),
+    _Row("data-parallel-address", "data-parallel-a", "-dpa"),
+    _Row("data-parallel-rpc-port", "data-parallel-rp", "-dpp"),
+    _Row("data-parallel-backend", "data-parallel-b", "-dpb"),
+    _Row("api-server-count", "api-s", "-asc"),
+    _Row("nnodes", "nn", "-n"),
+    _Row("node-rank", "nod", "-r"),
+    _Row("dist-init-addr"),
+    _Row("nccl-init-addr"),
+    _Row("master-addr"),
+    _Row("master-port"),
+    _Row("host", "hos"),
+    _Row("dtype"),
+    _Row("seed"),
+    _Row("quantization", "", "-q"),
+    _Row("load-format"),
+    _Row("download-dir"),
+    _Row("tokenizer"),
+    _Row("revision"),
+    _Row("max-model-len"),
+    _Row("max-num-seqs"),
+    _Row("max-num-batched-tokens"),
+    _Row("block-size"),
+    _Row("kv-cache-dtype"),
+    _Row("kv-transfer-config"),
+    _Row("gpu-memory-utilization"),
+    _Row("chat-template"),
+    _Row("reasoning-parser"),
+    _Row("tool-call-parser"),
+)
+"""Flags that take exactly one value; only those of use here, and the most common of the others."""
+_SWITCHES: Final = (
+    _Row("headless", "hea"),
+    _Row(ASYNC_SCHEDULING, "asy"),
+    _Row("data-parallel-hybrid-lb", "data-parallel-h", "-dph"),
+    _Row("data-parallel-external-lb", "data-parallel-e", "-dpe"),
+    _Row("trust-remote-code"),
+    _Row("enforce-eager"),
+    _Row("enable-expert-parallel", "", "-ep"),
+)
+_SWITCH_PREFIXES: Final = ("--no-", "--enable-", "--disable-")
+
+
+def _spellings(row: _Row) -> dict[str, str]:
+    shortest = len(row.shortest or row.name)
+    long = {f"--{row.name[:end]}": row.name for end in range(shortest, len(row.name) + 1)}
+    return long | ({row.short: row.name} if row.short else {})
+
+
+_NAMES: Final = {spelled: name for row in _VALUED + _SWITCHES for spelled, name in _spellings(row).items()}
+_TAKES_VALUE: Final = frozenset(row.name for row in _VALUED)
+_SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)
+"""Of these argparse takes no fused value; of a single letter (`-n2`) it does."""
+
+
+class Flag(NamedTuple):
+    """One flag as it is written."""
+
+    name: str
+    """Its full name without dashes; one that is not known keeps its spelling."""
+    value: str | None
+    """None if it has none, or if the flag is not known and the value stands in an item of its own."""
+    at: int
+    """Which word it is."""
+    width: int
+    """How many words it takes."""
+
+    @property
+    def value_at(self) -> int:
+        """Which word holds the value."""
+        return self.at + 1 if self.width > 1 else self.at
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The arguments of one command line, in order."""
+
+    given: tuple[Flag, ...] = ()
+    bare: tuple[int, ...] = ()
+    """Words that are neither a flag nor the value of one: the first is the model."""
+
+    def last(self, name: str) -> Flag | None:
+        """The flag of that name that counts."""
+        for flag in reversed(self.given):
+            if flag.name == name:
+                return flag
+        return None
+
+
+NO_FLAGS: Final = Flags()
+
+
+def read_flags(words: Sequence[str], start: int) -> Flags:
+    """Read the arguments that begin at a word."""
+    given: list[Flag] = []
+    bare: list[int] = []
+    index, stop = start, len(words)
+    while index < stop:
+        if is_flag(words[index]):
+            flag = _flag(words, index)
+            given.append(flag)
+            index += flag.width
+        else:
+            bare.append(index)
+            index += 1
+    return Flags(tuple(given), tuple(bare))
+
+
+def is_flag(word: str) -> bool:
+    """Whether argparse takes a word for a flag; a negative number is a value."""
+    return word[:1] == "-" and len(word) > 1 and not word[1].isdecimal()
+
+
+def _flag(words: Sequence[str], index: int) -> Flag:
+    spelled, equals, value = words[index].partition("=")
+    name = _NAMES.get(spelled) or _name(spelled)
+    if equals:
+        return Flag(name, value, index, 1)
+    if name in _TAKES_VALUE:
+        has_value = index + 1 < len(words) and not is_flag(words[index + 1])
+        return Flag(name, words[index + 1], index, 2) if has_value else Flag(name, None, index, 1)
+    if name[0] == "-" and not name.startswith(_SWITCH_PREFIXES):
+        return Flag(name, None, index, _width(words, index))
+    return Flag(name, None, index, 1)
+
+
+def _name(spelled: str) -> str:
+    head, dot, tail = spelled.partition(".")
+    dashed = head.replace("_", "-")
+    return _NAMES.get(dashed + dot + tail, dashed + dot + tail)
+
+
+def _width(words: Sequence[str], index: int) -> int:
+    """How many words a flag that is not known may take: all up to the next flag."""
+    stop = index + 1
+    while stop < len(words) and not is_flag(words[stop]):
+        stop += 1
+    return stop - index
+
+
+def lacks_value(flag: Flag) -> bool:
+    """Whether a flag that must have a value has none."""
+    return flag.name in _TAKES_VALUE and not flag.value
+
+
+def fused_short(flag: Flag) -> str:
+    """Give the short flag of `-tp8`, or nothing."""
+    short = flag.name.rstrip("0123456789")
+    return short if short != flag.name and short in _SHORTS else ""
+
+
+def may_be_model(flags: Flags, words: Sequence[str]) -> bool:
+    """Whether a word behind a flag that is not known could be the model after all."""
+    behind = (
+        words[at] for flag in flags.given if not flag.value for at in range(flag.at + 1, flag.at + flag.width)
+    )
+    return any(not _is_number(word) and not word.startswith("{") for word in behind)
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal()
+
+
+def resolve(value: str, variables: Sequence[tuple[str, str | None]]) -> str | None:
+    """Expand `$(X)` as the kubelet does, from literal variables; None if something stays unknown."""
+    if "$" not in value and "`" not in value:
+        return value
+    for name, literal in variables:
+        if literal is not None:
+            value = value.replace(f"$({name})", literal)
+    return None if "$" in value or "`" in value else value

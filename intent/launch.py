@@ -1,0 +1,203 @@
+"""What the templates of a LeaderWorkerSet start, and whether a launcher may take it over.
+
+Facts derived from an `Intent`, read once for each mutation and each validation.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from intent.accelerators import GPUS
+from intent.command import Command, read_command
+from intent.flags import BACKEND, CHANGES_SIZES, MODEL, SIZES, Flag, resolve
+from intent.image import Facts, Image, facts, read_image
+from intent.lws import Engine, Intent, Template
+from intent.settings import Settings
+
+RAY_SYMMETRIC: Final = "ray-symmetric"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What one template starts."""
+
+    template: Template
+    engine: Engine
+    image: Image
+    facts: Facts
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done about the launch of one LeaderWorkerSet."""
+
+    launcher: str
+    launches: tuple[Launch, ...] = ()
+    rewritten: bool = False
+    """All templates are launched by us, or none."""
+
+    @property
+    def leader(self) -> Launch:
+        """The leader's template: `ray symmetric-run` runs the engine's command only there."""
+        return self.launches[0]
+
+    @property
+    def worker(self) -> Launch:
+        """The workers' template, which is the leader's too where there is no other."""
+        return self.launches[-1]
+
+
+class Sizes(NamedTuple):
+    """The parallel sizes of one engine."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    data: int = 1
+    context: int = 1
+
+    @property
+    def accelerators(self) -> int:
+        """How many accelerators the engine needs, over all nodes."""
+        return self.tensor * self.pipeline * self.data * self.context
+
+
+def read_plan(intent: Intent, settings: Settings) -> Plan:
+    """Read every template, and decide whether the launch is written for them."""
+    launcher = intent.launcher or settings.launcher
+    if launcher != RAY_SYMMETRIC:
+        return Plan(launcher)
+    launches = tuple(read_launch(one, one.engine) for one in intent.templates if one.engine)
+    complete = bool(launches) and len(launches) == len(intent.templates)
+    return Plan(launcher, launches, intent.size > 1 and complete and all(map(may_be_launched, launches)))
+
+
+def read_launch(template: Template, engine: Engine) -> Launch:
+    """Read the engine container of one template."""
+    image = read_image(engine.image)
+    return Launch(template, engine, image, facts(image), read_command(engine.command, engine.args, image))
+
+
+def may_be_launched(launch: Launch) -> bool:
+    """Whether one node of vLLM is started in a way that Ray can take over."""
+    return launch.command.is_vllm and not other_backend(launch)
+
+
+def other_backend(launch: Launch) -> Flag | None:
+    """Give the flag that asks for an executor other than Ray."""
+    flag = launch.command.flags.last(BACKEND)
+    return flag if flag and value_of(launch, flag) not in {None, "", "ray"} else None
+
+
+def value_of(launch: Launch, flag: Flag) -> str | None:
+    """Give a flag's value with literal variables in it; None if it has none, or if it stays unknown."""
+    return None if flag.value is None else resolve(flag.value, launch.engine.variables)
+
+
+def read_size(launch: Launch, name: str) -> int | None:
+    """Read one parallel size, 1 if it is not given; None if it is unknown, or not a size."""
+    flag = launch.command.flags.last(name)
+    value = "1" if flag is None else value_of(launch, flag)
+    return int(value) if value and is_size(value) else None
+
+
+def is_size(value: str) -> bool:
+    """Whether a value is a positive integer of a sensible length."""
+    return value.isdecimal() and len(value) < 10 and int(value) > 0
+
+
+def read_sizes(launch: Launch) -> Sizes | None:
+    """Read the parallel sizes; None if one is unknown, or a file or layout may change them."""
+    if any(flag.name in CHANGES_SIZES for flag in launch.command.flags.given):
+        return None
+    sizes = [read_size(launch, name) for name in SIZES]
+    known = [size for size in sizes if size is not None]
+    return Sizes(*known) if len(known) == len(SIZES) else None
+
+
+def model_of(launch: Launch) -> str | None:
+    """Give the model as it is written: the positional one, else the last `--model`."""
+    command = launch.command
+    if command.flags.bare and not ignores_positional(launch):
+        return command.words[command.flags.bare[0]]
+    flag = command.flags.last(MODEL)
+    return flag.value if flag else None
+
+
+def ignores_positional(launch: Launch) -> bool:
+    """Whether the command, as it is written, serves another model than the positional one."""
+    return launch.facts.entrypoint == "api_server" and launch.command.kind in {
+        "flags",
+        "module",
+        "interpreter",
+    }
+
+
+def is_converted(launch: Launch) -> bool:
+    """Whether a launcher writes `vllm serve` for it; all others keep their words."""
+    shell = launch.command.shell
+    return launch.command.kind in {"flags", "module"} and not (shell and shell.kept)
+
+
+def serve_words(launch: Launch) -> tuple[str, ...]:
+    """Give the words that start one node of vLLM through `vllm serve`; the author's own where those can."""
+    command = launch.command
+    if command.kind == "subcommand":
+        return ("vllm", *command.words)
+    if not is_converted(launch):
+        return command.words
+    prefix, (model, dropped) = command.words[: command.program], _moved_model(launch)
+    kept = (word for at, word in enumerate(command.words) if at >= command.arguments and at not in dropped)
+    return (*prefix, "vllm", "serve", *model, *kept)
+
+
+def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
+    """Give the model that moves behind `serve`, and the words that go: every `--model` with its value."""
+    flags = launch.command.flags
+    named = [(flag, flag.value) for flag in flags.given if flag.name == MODEL and flag.value]
+    if not named:
+        return (), set()
+    dropped = {at for flag, _ in named for at in range(flag.at, flag.at + flag.width)}
+    if flags.bare and not ignores_positional(launch):
+        return (), dropped
+    return (named[-1][1],), dropped.union(flags.bare[:1])
+
+
+def gpus(engine: Engine) -> int | None:
+    """How many GPUs Ray counts on a pod; None where it must find out: another kind, or a claim."""
+    asked = engine.accelerators
+    return asked.count if asked.resource in GPUS and not asked.claimed else None
+
+
+def countable(engine: Engine) -> int | None:
+    """How many whole accelerators a pod has; None if that is unknown: a claim, or a part of one."""
+    asked = engine.accelerators
+    is_part = asked.resource.startswith("nvidia.com/mig-") or asked.resource.endswith(".shared")
+    return None if asked.claimed or is_part or not asked.count else asked.count
+
+
+def in_group(plan: Plan, size: int) -> int | None:
+    """How many accelerators a group has: the leader's, and those of `size - 1` workers."""
+    leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
+    return None if leader is None or worker is None else leader + worker * (size - 1)
+
+
+def word_path(launch: Launch, index: int) -> str:
+    """Give the field path of a word of the command."""
+    shell = launch.command.shell
+    return item_path(launch, index if shell is None else _item(launch, index))
+
+
+def _item(launch: Launch, index: int) -> int:
+    """Say in which item of command and args a word stands: the script, or one behind the script and `$0`."""
+    shell = launch.command.shell
+    if shell is None or shell.script is None:
+        return index
+    behind = index - len(shell.script.words)
+    return shell.index + 2 + behind if shell.kept and behind >= 0 else shell.index
+
+
+def item_path(launch: Launch, item: int) -> str:
+    """Give the field path of an item of command and args, counted through."""
+    at = item - len(launch.engine.command)
+    where = f"command[{item}]" if at < 0 else f"args[{at}]"
+    return f"{launch.template.engine_path}.{where}"

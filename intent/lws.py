@@ -1,0 +1,98 @@
+"""A LeaderWorkerSet read into an `Intent`: what its author wrote that matters to us, parsed once.
+
+Shapes are those of `leaderworkerset.x-k8s.io/v1` (LWS `api/leaderworkerset/v1`). Reading never raises:
+what has the wrong shape becomes a `FieldError`, and the rest is read all the same.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+ComponentType = Literal["worker", "prefiller", "decoder"]
+TemplateField = Literal["leaderTemplate", "workerTemplate"]
+
+LWT: Final = "spec.leaderWorkerTemplate"
+
+_POSITION: Final = {"digest": False}
+"""Marks a field that says where a thing stands, not what it is: it takes no part in the digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerators:
+    """What one pod asks for: the resource's name, how many, and whether a claim (DRA) hides the number."""
+
+    resource: str = ""
+    count: int = 0
+    claimed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A probe that exists: its field (`readinessProbe` …), how it asks (`httpGet` …) and on which port."""
+
+    field: str
+    handler: str = ""
+    port: int | str = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The container that runs the engine, as its author wrote it."""
+
+    container: str
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    accelerators: Accelerators = Accelerators()
+    variables: tuple[tuple[str, str | None], ...] = ()
+    """Environment variables that command or args name as `$(X)`; None where the value is not literal."""
+    env: tuple[str, ...] = ()
+    ports: tuple[tuple[int, str], ...] = ()
+    mounts: tuple[str, ...] = ()
+    probes: tuple[Probe, ...] = ()
+    index: int = field(default=0, metadata=_POSITION)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A pod template that there is, or that there will be."""
+
+    field: TemplateField
+    engine: Engine | None = None
+    scheduler_name: str = ""
+    group_name: str = ""
+    task_spec: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Labels under fusioninfer.io/ that its author wrote."""
+
+    @property
+    def path(self) -> str:
+        """Its field path in the LeaderWorkerSet."""
+        return f"{LWT}.{self.field}"
+
+    @property
+    def engine_path(self) -> str:
+        """The field path of its engine container."""
+        return f"{self.path}.spec.containers[{self.engine.index if self.engine else 0}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What one LeaderWorkerSet asks for. Mutators and validators see nothing else."""
+
+    service: str
+    component_type: ComponentType = "worker"
+    role_name: str = ""
+    roles: tuple[str, ...] = field(default=(), metadata=_POSITION)
+    scheduler_name: str = ""
+    launcher: str = ""
+    engine_container: str = ""
+    refresh: str = ""
+    size: int = 1
+    startup_policy: str = ""
+    exclusive_topology: str = ""
+    own_scheduling: bool = False
+    kueue_queue: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    templates: tuple[Template, ...] = ()
+    name: str = field(default="", metadata=_POSITION)
+    replicas: int = field(default=1, metadata=_POSITION)

@@ -1,0 +1,56 @@
+"""Kubernetes quantities (`k8s.io/apimachinery` `pkg/api/resource/quantity.go`) as numbers."""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+_SUFFIXES: Final = {
+    "Ki": Decimal(2**10),
+    "Mi": Decimal(2**20),
+    "Gi": Decimal(2**30),
+    "Ti": Decimal(2**40),
+    "Pi": Decimal(2**50),
+    "Ei": Decimal(2**60),
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    "k": Decimal(10**3),
+    "M": Decimal(10**6),
+    "G": Decimal(10**9),
+    "T": Decimal(10**12),
+    "P": Decimal(10**15),
+    "E": Decimal(10**18),
+}
+
+
+def parse(value: Any) -> Decimal | None:
+    """Read a quantity: `8`, `"8"`, `"8e0"`, `"1Gi"`, `"500m"`; None if it is not one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    text = str(value)
+    for suffix in (text[-2:], text[-1:]):
+        if suffix in _SUFFIXES:
+            number = _decimal(text[: -len(suffix)])
+            return None if number is None else number * _SUFFIXES[suffix]
+    return _decimal(text)
+
+
+def _decimal(text: str) -> Decimal | None:
+    if len(text) > 64 or "_" in text:
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def whole(value: Any) -> int | None:
+    """Read a quantity that counts things; None if it is not a whole number of at least 0."""
+    if type(value) is int:
+        return value if value >= 0 else None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    number = parse(value)
+    if number is None or number < 0 or number > 10**9 or number != number.to_integral_value():
+        return None
+    return int(number)

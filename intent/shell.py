@@ -1,0 +1,215 @@
+"""A script of `sh -c`: the one simple command that is the engine, and the places around it.
+
+Only as much of the shell's grammar as that needs (POSIX.1 Shell Command Language, 2.2 to 2.9): words,
+quotes, operators, redirections, depth. Nothing is expanded. What is not understood makes the whole
+script too complex: here-documents, `case`, functions, arrays, nested substitutions, `eval`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+from typing import Final, NamedTuple
+
+LONGEST: Final = 65_536
+"""Longer scripts are too complex: reading takes time in proportion, and a review has a deadline."""
+
+Find = Callable[[tuple[str, ...]], int | None]
+"""Says at which word of a simple command the engine stands, if it is the engine."""
+
+_DOLLAR: Final = r"""\$(?:\([^()'"`\\$]*+\)|\{[^{}'"`\\$]*+\}|[A-Za-z_]\w*+|[0-9@*#?!$-])?"""
+_BACKTICK: Final = r"`[^`\\]*+`"
+_SINGLE: Final = r"'[^']*+'"
+_DOUBLE: Final = rf'"(?:[^"\\`$]|\\.|{_BACKTICK}|{_DOLLAR})*+"'
+_TOKEN: Final = re.compile(
+    rf"""
+    (?P<blank>(?:[ \t]|\\\n)++|\#[^\n]*+)
+  | (?P<redirect>[0-9]*+(?:<<<|<<-?|<>|<&|>>|>&|>\||<|>)|&>>?)
+  | (?P<operator>&&|\|\||\|&|[;&|()\n])
+  | (?P<word>(?:[^\s;&|<>()'"\\`$]|\\.|{_SINGLE}|{_DOUBLE}|{_BACKTICK}|{_DOLLAR})++)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PLAIN: Final = re.compile(rf"""(?:[^'"\\`$*?\[\]{{}}~!]|\\.|{_SINGLE}|"(?:[^"\\`$]|\\.)*+")++""", re.DOTALL)
+"""A word that means itself: no expansion of any kind."""
+_QUOTED: Final = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOTALL)
+_LITERAL: Final = re.compile(r"""'[^']*+'|\\.|"((?:[^"\\]|\\.)*+)\"""", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
+_ESCAPED: Final = re.compile(r'\\(["\\$`\n])')
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
+_POSITIONAL: Final = re.compile(r"\$\{?[@*1-9]")
+
+_RESERVED: Final = {
+    **dict.fromkeys(("if", "while", "until", "for", "select", "{"), 1),
+    **dict.fromkeys(("then", "do", "else", "elif"), 0),
+    **dict.fromkeys(("fi", "done", "}"), -1),
+}
+"""Words that only shape a script, and by how much the commands behind them stand deeper."""
+_REFUSED: Final = frozenset({"case", "esac", "function", "eval", "alias", "shift", "set --"})
+_REST: Final = frozenset({'"$@"', '"${@}"'})
+_CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    stop: int
+
+
+class _Simple(NamedTuple):
+    words: tuple[_Token, ...]
+    depth: int
+    redirected: bool
+    ends: str
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The engine's simple command in a script."""
+
+    text: str
+    words: tuple[str, ...]
+    """Its words without quotes; what the shell would expand stands there as it is written."""
+    program: int
+    """Which of the words is the engine."""
+    start: int
+    """The position in the text before the engine's word."""
+    stop: int
+    """The position in the text behind its last word."""
+    simple: bool
+    """Whether the script is this one command, and each word means itself."""
+    rest: bool
+    """Whether its last word is `"$@"`: the list items behind the script."""
+
+
+def read_script(text: str, find: Find) -> Script | None:
+    """Find the engine in a script; None if the script is too complex, or has no engine, or several."""
+    commands = _commands(text) if len(text) <= LONGEST else None
+    if commands is None:
+        return None
+    found = [
+        (at, index) for index, command in enumerate(commands) if (at := _engine(command, find)) is not None
+    ]
+    if len(found) != 1:
+        return None
+    at, index = found[0]
+    if commands[index].depth or _in_background(commands, index):
+        return None
+    return _script(text, commands[index], at, alone=_is_alone(commands, index))
+
+
+def insert(script: Script, before: str, behind: str) -> str:
+    """Write text before the engine's word and behind its last one; everything else stays as it is."""
+    text = script.text
+    return f"{text[: script.start]}{before}{text[script.start : script.stop]}{behind}{text[script.stop :]}"
+
+
+def _engine(command: _Simple, find: Find) -> int | None:
+    return find(tuple(unquoted(word.text) for word in command.words)) if command.words else None
+
+
+def _is_alone(commands: list[_Simple], index: int) -> bool:
+    """Whether nothing but blank lines and comments stands around a command."""
+    others = (command for at, command in enumerate(commands) if at != index)
+    return all(command.ends in {"", "\n"} for command in commands) and not any(
+        command.words or command.redirected for command in others
+    )
+
+
+def _in_background(commands: list[_Simple], index: int) -> bool:
+    return next(command.ends for command in commands[index:] if command.ends not in _CONTINUES) == "&"
+
+
+def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script | None:
+    words, last = command.words, command.words[-1]
+    rest = last.text in _REST
+    if _handed_on(text) != rest:
+        return None
+    simple = alone and not command.redirected and all(map(_is_plain, words))
+    values = tuple(unquoted(word.text) for word in (words[:-1] if rest else words))
+    return Script(text, values, at, words[at].start, last.stop, simple, rest)
+
+
+def _handed_on(text: str) -> int:
+    """Count where a script expands `$1`, `$@` and such."""
+    expanded = (_LITERAL.sub(_expanding, token.text) for token in _tokens(text) if token.kind == "word")
+    return sum(len(_POSITIONAL.findall(word)) for word in expanded)
+
+
+def _expanding(quoted: re.Match[str]) -> str:
+    """Leave of a quoted part what the shell expands: nothing, but between double quotes."""
+    return _ESCAPE.sub("", quoted[1] or "")
+
+
+def _is_plain(word: _Token) -> bool:
+    return _PLAIN.fullmatch(word.text) is not None and _ASSIGNMENT.match(word.text) is None
+
+
+def unquoted(word: str) -> str:
+    """Take the quotes off a word, as the shell does last (POSIX.1 2.6.7)."""
+    if not any(quote in word for quote in "'\"\\"):
+        return word
+    return _QUOTED.sub(_content, word)
+
+
+def _content(quoted: re.Match[str]) -> str:
+    single, double, escaped = quoted.groups()
+    if double is not None:
+        return _ESCAPED.sub(lambda found: found[1].strip("\n"), double)
+    return single if single is not None else escaped.strip("\n")
+
+
+def _commands(text: str) -> list[_Simple] | None:
+    tokens = list(_tokens(text))
+    if tokens[-1].kind == "unknown":
+        return None
+    commands: list[_Simple] = []
+    depth = 0
+    for group, ends in _groups(tokens):
+        command = _simple(group, ends, depth)
+        if _is_refused(command, group):
+            return None
+        commands.append(command)
+        depth = command.depth + {"(": 1, ")": -1}.get(ends, 0)
+    return commands if depth == 0 else None
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    """Cut a script into tokens without blanks and comments; the last says whether all was understood."""
+    position = 0
+    while found := _TOKEN.match(text, position):
+        position = found.end()
+        if found.lastgroup != "blank":
+            yield _Token(str(found.lastgroup), found[0], found.start(), position)
+    yield _Token("end" if position == len(text) else "unknown", "", position, position)
+
+
+def _groups(tokens: list[_Token]) -> Iterator[tuple[list[_Token], str]]:
+    """What stands between control operators, with the operator that ends it."""
+    group: list[_Token] = []
+    for token in tokens:
+        if token.kind in {"operator", "end"}:
+            yield group, token.text
+            group = []
+        else:
+            group.append(token)
+
+
+def _simple(group: list[_Token], ends: str, depth: int) -> _Simple:
+    targets = {right for left, right in pairwise(group) if left.kind == "redirect"}
+    words = [token for token in group if token.kind == "word" and token not in targets]
+    shaping = [token.text for token in takewhile(lambda token: token.text in _RESERVED, words)]
+    depth += sum(_RESERVED[text] for text in shaping)
+    return _Simple(tuple(words[len(shaping) :]), depth, len(words) - len(shaping) < len(group), ends)
+
+
+def _is_refused(command: _Simple, group: list[_Token]) -> bool:
+    texts = [word.text for word in command.words]
+    return (
+        command.depth < 0
+        or (command.ends == "(" and bool(texts))
+        or any("<<" in token.text for token in group if token.kind == "redirect")
+        or bool(texts and texts[0] in _REFUSED)
+        or " ".join(texts[:2]) in _REFUSED
+    )
