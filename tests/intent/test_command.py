@@ -1,0 +1,173 @@
+"""Command lines: what they start, and where the engine's own arguments begin."""
+
+import pytest
+
+from intent.command import Kind, looks_like_engine, read_command
+from intent.image import read_image
+
+STOCK = "vllm/vllm-openai:v0.17.1"
+OTHER = "corp/llm:1"
+MODULE = "python3 -m vllm.entrypoints.openai.api_server"
+
+
+def kind_of(command: list[str] | str, args: list[str] | str = "", image: str = STOCK) -> Kind:
+    """Read the kind of a command line; text is split at blanks."""
+    words = [tuple(part.split() if isinstance(part, str) else part) for part in (command, args)]
+    return read_command(words[0], words[1], read_image(image)).kind
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "kind"),
+    [
+        ("", "--model M", "flags"),
+        ("", "M -tp 8", "flags"),
+        ("", "", "flags"),
+        ("", "serve M", "subcommand"),
+        ("", "vllm serve M", "serve"),
+        ("vllm", "serve M", "serve"),
+        ("/opt/venv/bin/vllm serve M", "", "serve"),
+        (MODULE, "--model M", "module"),
+        ("python", "-m vllm.entrypoints.openai.api_server", "module"),
+        ("python3.12 -m vllm.entrypoints.openai.api_server", "", "module"),
+        ("/usr/bin/python3 -m vllm.entrypoints.openai.api_server", "", "interpreter"),
+        ("python3 -u -X dev -m vllm.entrypoints.openai.api_server", "", "interpreter"),
+        ("exec vllm serve M", "", "serve"),
+        ("env A=b C= vllm serve M", "", "serve"),
+        ("tini -g -- env -u X A=b nice -n 5 vllm serve M", "", "serve"),
+        ("dumb-init -- vllm serve M", "", "serve"),
+        ("trtllm-serve M", "", "foreign"),
+        ("python3 -m sglang.launch_server", "--tp 16", "foreign"),
+        ("sglang serve", "", "foreign"),
+        ("lmdeploy serve api_server M", "", "foreign"),
+        ("vllm bench serve", "", "unknown"),
+        ("sleep infinity", "", "unknown"),
+        ("python3 serve.py", "", "unknown"),
+        ("ray", "--model M", "unknown"),
+        ("sh start.sh", "", "unknown"),
+        ("bash -e start.sh", "", "unknown"),
+        ("vllm", "", "unknown"),
+        ("env", "", "unknown"),
+    ],
+)
+def test_a_command_line_is_recognised_by_its_words(command: str, args: str, kind: Kind) -> None:
+    assert kind_of(command, args) == kind
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ray symmetric-run --min-nodes 2 -- vllm serve M",
+        "/usr/local/bin/ray start --head",
+        "python3 -m ray.scripts.symmetric_run -- vllm serve M",
+        "bash /x/multi-node-serving.sh leader",
+        "/x/run_cluster.sh",
+        "mpirun -n 16 trtllm-serve",
+        "torchrun serve.py",
+        "trtllm-llmapi-launch trtllm-serve M",
+        "vllm serve M --nnodes 2",
+        "vllm serve M -n 2",
+        "vllm serve M --node_rank=1",
+        "vllm serve M -r 1",
+        "vllm serve M --headless",
+        "vllm serve M -dpa host",
+        "vllm serve M --data-parallel-start-rank 1",
+        "vllm serve M --master-addr $(LWS_LEADER_ADDRESS)",
+        "start.sh $(LWS_WORKER_INDEX)",
+        "python3 -m sglang.launch_server --dist-init-addr h:1",
+        "python3 -m sglang.launch_server --nccl-init-addr=h:1",
+    ],
+)
+def test_a_command_that_launches_the_nodes_is_distributed(command: str) -> None:
+    assert kind_of(command) == "distributed"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ray start --head --port=6379 && vllm serve M",
+        "exec ray  symmetric-run -- vllm serve M",
+        "bash /x/multi-node-serving.sh leader; vllm serve M",
+        "vllm serve M --nnodes $N",
+        "vllm serve M -n 2",
+        "export A=$LWS_LEADER_ADDRESS; vllm serve M",
+        "for i in 1 2; do mpirun x; done",
+    ],
+)
+def test_a_script_that_launches_the_nodes_is_distributed(script: str) -> None:
+    assert kind_of(["sh", "-c", script]) == "distributed"
+
+
+@pytest.mark.parametrize("command", ["nice -n 5 sleep 1", "trtllm-serve -n 5", "tail -n 5 -r log"])
+def test_a_short_flag_of_another_program_launches_nothing(command: str) -> None:
+    assert kind_of(command) != "distributed"
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "sh -c",
+        "/bin/bash -ec",
+        "bash -euo pipefail -c",
+        "bash -o pipefail -c",
+        "tini -- sh -c",
+        "bash --norc -c",
+    ],
+)
+def test_a_plain_script_is_unwrapped(shell: str) -> None:
+    read = read_command((*shell.split(), "exec vllm serve M"), (), read_image(STOCK))
+
+    assert read.shell is not None
+    assert (read.kind, read.shell.kept) == ("serve", False)
+    assert read.words[-3:] == ("vllm", "serve", "M")
+
+
+@pytest.mark.parametrize("words", [("bash", "-lc"), ("bash", "--login", "-c")])
+def test_a_login_shell_stays_because_its_profile_may_find_the_engine(words: tuple[str, ...]) -> None:
+    read = read_command((*words, "vllm serve M"), (), read_image(STOCK))
+
+    assert read.shell is not None
+    assert read.shell.kept
+
+
+def test_items_behind_a_script_are_the_engines_arguments_where_it_takes_them() -> None:
+    read = read_command(("sh", "-c", 'vllm serve "$@"', "--"), ("M", "-tp", "16"), read_image(STOCK))
+
+    assert read.words == ("vllm", "serve", "M", "-tp", "16")
+
+
+def test_items_behind_a_script_that_the_shell_would_ignore_are_too_complex() -> None:
+    assert kind_of(["sh", "-c"], ["vllm serve M", "-tp", "16"]) == "complex"
+
+
+def test_a_command_line_without_measure_is_unknown() -> None:
+    assert kind_of(["vllm", "serve", *["M"] * 10_000]) == "unknown"
+
+
+@pytest.mark.parametrize("args", ["--model M", "M", "serve M"])
+def test_bare_arguments_of_an_unknown_image_are_unknown(args: str) -> None:
+    assert kind_of("", args, OTHER) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "image", "is_engine"),
+    [
+        ("", "", STOCK, True),
+        ("", "--model M", STOCK, True),
+        ("vllm serve M", "", OTHER, True),
+        ("python3 -m sglang.launch_server", "", OTHER, True),
+        ("ray symmetric-run -- vllm serve M", "", OTHER, True),
+        ("", "proxy sidecar", "istio/proxyv2:1.24.0", False),
+        ("sleep infinity", "", STOCK, False),
+        ("", "", "nginx", False),
+        ("", "--port=8000 --vllm-port=8200", "llm-d-routing-sidecar:v0.2.0", False),
+    ],
+)
+def test_an_engine_is_known_by_what_it_runs(command: str, args: str, image: str, *, is_engine: bool) -> None:
+    assert looks_like_engine(command.split(), args.split(), image) is is_engine
+
+
+@pytest.mark.parametrize(
+    ("script", "is_engine"), [("while :; do vllm serve M; done", True), ("while :; do date; done", False)]
+)
+def test_an_engine_is_seen_in_a_script_that_is_too_complex(script: str, *, is_engine: bool) -> None:
+    assert looks_like_engine(["sh", "-c"], [script], OTHER) is is_engine

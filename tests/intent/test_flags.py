@@ -1,0 +1,89 @@
+"""vLLM's flags, spelled in every way that vLLM takes."""
+
+import pytest
+
+from intent.flags import BACKEND, MODEL, TENSOR, Flag, fused_short, may_be_model, read_flags, resolve
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "--tensor-parallel-size 16",
+        "--tensor-parallel-size=16",
+        "--tensor_parallel_size 16",
+        "--tensor_parallel-size=16",
+        "--tensor-parallel 16",
+        "--tensor=16",
+        "-tp 16",
+        "-tp=16",
+        "-tp 8 --tensor-parallel-size 16",
+        "--enforce-eager -tp 16",
+        "--served-model-name a b -tp 16",
+        "--rope-scaling.factor 2 -tp 16",
+    ],
+)
+def test_every_spelling_of_a_size_is_read_and_the_last_wins(spelled: str) -> None:
+    flag = read_flags(spelled.split(), 0).last(TENSOR)
+
+    assert flag is not None
+    assert flag.value == "16"
+
+
+@pytest.mark.parametrize("spelled", ["--t 16", "-tp16", "--tensor-parallel-sizes 16", "tp 16"])
+def test_what_is_no_spelling_of_a_flag_is_not_read_as_one(spelled: str) -> None:
+    assert read_flags(spelled.split(), 0).last(TENSOR) is None
+
+
+@pytest.mark.parametrize(
+    "spelled", ["--dist=ray", "--distributed_executor_backend ray", "--distributed-exec ray"]
+)
+def test_the_executor_is_found_in_every_spelling(spelled: str) -> None:
+    assert read_flags(spelled.split(), 0).last(BACKEND) is not None
+
+
+def test_a_flag_that_takes_a_value_does_not_take_a_flag() -> None:
+    flags = read_flags(["--model", "--port", "80"], 0)
+
+    assert flags.given == (Flag(MODEL, None, 0, 1), Flag("port", "80", 1, 2))
+
+
+def test_a_negative_number_is_a_value() -> None:
+    assert read_flags(["-tp", "-1"], 0).given == (Flag(TENSOR, "-1", 0, 2),)
+
+
+def test_a_word_behind_a_switch_is_the_model() -> None:
+    assert read_flags(["--enable-prefix-caching", "M"], 0).bare == (1,)
+
+
+@pytest.mark.parametrize(
+    ("words", "may_be"), [(["--new", "M"], True), (["--new", "8192"], False), (["--new", "{}"], False)]
+)
+def test_a_word_behind_an_unknown_flag_may_be_the_model_unless_it_cannot(
+    words: list[str], *, may_be: bool
+) -> None:
+    assert may_be_model(read_flags(words, 0), words) is may_be
+
+
+@pytest.mark.parametrize(
+    ("word", "short"), [("-tp8", "-tp"), ("-pp16", "-pp"), ("-n2", ""), ("-tp", ""), ("--tp8", "")]
+)
+def test_a_short_flag_fused_with_its_value_is_seen(word: str, short: str) -> None:
+    (flag,) = read_flags([word], 0).given
+
+    assert fused_short(flag) == short
+
+
+@pytest.mark.parametrize(
+    ("value", "resolved"),
+    [
+        ("16", "16"),
+        ("$(TP)", "8"),
+        ("a-$(TP)", "a-8"),
+        ("$(MAP)", None),
+        ("$(NONE)", None),
+        ("$TP", None),
+        ("$$(TP)", None),
+    ],
+)
+def test_a_variable_is_resolved_where_its_value_is_literal(value: str, resolved: str | None) -> None:
+    assert resolve(value, (("TP", "8"), ("MAP", None))) == resolved

@@ -1,0 +1,128 @@
+"""Members are read from expanded LeaderWorkerSets, whatever else they hold."""
+
+import pytest
+
+from intent import Object
+from intent.service import findings, member, services
+from tests.sync.samples import KEY, SETTINGS, decode, lws, prefill, template
+
+
+def test_an_expanded_lws_is_a_member() -> None:
+    read = member(lws())
+
+    assert read is not None
+    assert (read.key, read.component_type, read.role_name, read.size) == (KEY, "prefiller", "prefill", 2)
+
+
+@pytest.mark.parametrize("key", ["service", "expansion"])
+def test_without_our_annotation_it_is_no_member(key: str) -> None:
+    stored = lws()
+
+    del stored["metadata"]["annotations"][f"fusioninfer.io/{key}"]
+
+    assert member(stored) is None
+
+
+def test_without_the_label_it_is_no_member() -> None:
+    stored = lws()
+
+    stored["metadata"]["labels"] = {}
+
+    assert member(stored) is None
+
+
+def test_the_scheduler_is_the_templates() -> None:
+    read = member(lws())
+
+    assert read is not None
+    assert read.scheduler == "volcano"
+
+
+def test_pods_outside_the_group_have_no_gang_scheduler() -> None:
+    stored = lws()
+    stored["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {"schedulerName": "volcano"}}
+
+    read = member(stored)
+
+    assert read is not None
+    assert read.scheduler == ""
+
+
+def test_a_priority_that_the_templates_share_is_the_members() -> None:
+    stored = lws()
+    group = stored["spec"]["leaderWorkerTemplate"]
+    group["leaderTemplate"] = group["workerTemplate"] = template(priority="high")
+
+    read = member(stored)
+
+    assert read is not None
+    assert read.priority_class == "high"
+
+
+def test_two_priorities_in_one_member_are_none() -> None:
+    stored = lws()
+    group = stored["spec"]["leaderWorkerTemplate"]
+    group["leaderTemplate"], group["workerTemplate"] = template(priority="high"), template(priority="low")
+
+    read = member(stored)
+
+    assert read is not None
+    assert read.priority_class == ""
+
+
+def test_declared_roles_are_separated_by_commas() -> None:
+    stored = lws()
+    stored["metadata"]["annotations"]["fusioninfer.io/roles"] = "prefill, decode,"
+
+    read = member(stored)
+
+    assert read is not None
+    assert read.roles == {"prefill", "decode"}
+
+
+def test_size_and_replicas_default_to_one() -> None:
+    stored = lws()
+    stored["spec"] = {"leaderWorkerTemplate": {"workerTemplate": template()}}
+
+    read = member(stored)
+
+    assert read is not None
+    assert (read.size, read.replicas) == (1, 1)
+
+
+def test_a_member_being_deleted_says_so() -> None:
+    stored = lws()
+    stored["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+
+    read = member(stored)
+
+    assert read is not None
+    assert read.deleting
+
+
+@pytest.mark.parametrize("value", [{}, {"metadata": None}, {"metadata": {"labels": 3}}, {"spec": []}])
+def test_what_is_no_lws_is_no_member(value: Object) -> None:
+    assert member(value) is None
+
+
+def test_members_are_brought_together_by_service() -> None:
+    other = member(lws("other"))
+    assert other is not None
+
+    found = services([prefill(), decode()])
+
+    assert {key: [one.name for one in of_one] for key, of_one in found.items()} == {KEY: ["p", "d"]}
+
+
+def test_offline_an_incomplete_service_is_a_warning() -> None:
+    said = findings([prefill(uid="", created="")], SETTINGS)
+
+    assert [(f.error.code, f.error.severity) for f in said] == [("FI410", "warning")]
+
+
+def test_offline_a_contradiction_is_an_error_at_the_annotation() -> None:
+    said = findings([prefill(), decode(), decode("copy")], SETTINGS)
+
+    assert {(f.error.path, f.error.severity) for f in said} == {
+        ("metadata.annotations[fusioninfer.io/role-name]", "error")
+    }

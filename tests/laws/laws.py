@@ -1,0 +1,243 @@
+"""The laws of the engine. Each takes an engine and an example, asserts, and tells whether it patched."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import jsonpatch
+import orjson
+from hypothesis import strategies as st
+
+from intent import Object
+from intent.annotations import SERVICE
+from intent.lws import Intent, Template
+from intent.settings import Settings
+from tests.laws.strategies import TOOLS, defaulted, mixtures
+from webhook import review
+from webhook.expand import change, expand
+from webhook.mutate.gang import gang
+from webhook.mutate.labels import labels
+from webhook.overlay import (
+    COPY,
+    FIRST,
+    PATCH,
+    REPLACEABLE,
+    Operation,
+    Overlay,
+    identity,
+    index,
+    is_keyed,
+    patch,
+)
+from webhook.study import study
+
+Mutator = Callable[[Intent, Settings], Overlay]
+
+
+def split(intent: Intent, _settings: Settings) -> Overlay:
+    """Make the leader's template of the workers', which then lose their readiness probe."""
+    engine = intent.templates[-1].engine
+    if engine is None or not engine.probes or len(intent.templates) > 1:
+        return {}
+    worker = {"spec": {"containers": [{"name": engine.container, "readinessProbe": None}]}}
+    templates = {"leaderTemplate": {COPY: "workerTemplate"}, "workerTemplate": worker}
+    return {"spec": {"leaderWorkerTemplate": templates}}
+
+
+def foreseeing(mutator: Mutator) -> Mutator:
+    """Let a mutator see both templates where `split` will make two."""
+
+    def with_both(intent: Intent, settings: Settings) -> Overlay:
+        if split(intent, settings):
+            leader = Template("leaderTemplate", intent.templates[0].engine)
+            intent = replace(intent, templates=(leader, *intent.templates))
+        return mutator(intent, settings)
+
+    return with_both
+
+
+def rewrite(intent: Intent, _settings: Settings) -> Overlay:
+    """Stand for a launch: another command, other args and one more port, in every template."""
+    return {
+        "spec": {
+            "leaderWorkerTemplate": {
+                template.field: {"spec": {"containers": [_launched(template)]}}
+                for template in intent.templates
+                if template.engine and "symmetric-run" not in template.engine.args
+            }
+        }
+    }
+
+
+def _launched(template: Template) -> Overlay:
+    assert template.engine is not None
+    words = ["symmetric-run", "--", *template.engine.command, *template.engine.args]
+    return {
+        "name": template.engine.container,
+        "command": ["ray"],
+        "args": words,
+        "ports": [{"containerPort": 6379}],
+    }
+
+
+TEST_MUTATORS: Final = (foreseeing(labels), foreseeing(gang), foreseeing(rewrite), split)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What the laws are about; a broken one differs in one function."""
+
+    expand: Callable[..., list[Operation]] = expand
+    patch: Callable[[Object, Overlay], list[Operation]] = patch
+    mutate: Callable[[bytes], review.Answer] = review.mutate
+    validate: Callable[[bytes], review.Answer] = review.validate
+    mutators: tuple[Mutator, ...] = TEST_MUTATORS
+
+    def put(self, live: Object, old: Object | None = None) -> Object:
+        """Expand an object and apply the patch, by the oracle."""
+        applied: Object = jsonpatch.apply_patch(live, self.expand(live, old, Settings(), self.mutators))
+        return applied
+
+
+def idempotent(engine: Engine, lws: Object) -> bool:
+    """expand(expand(x)) == expand(x), as a CREATE and as an UPDATE, stored or not."""
+    once = engine.put(lws)
+    stored = defaulted(once, lws)
+
+    assert engine.put(once) == once
+    assert engine.put(once, once) == once
+    assert engine.put(stored, stored) == stored
+    assert engine.put(stored) == stored
+    return once != lws
+
+
+def converges(engine: Engine, lws: Object, data: st.DataObject) -> bool:
+    """Whatever a tool leaves of the expansion, the file's author gets the same object again."""
+    once = engine.put(lws)
+
+    for apply in TOOLS.values():
+        assert engine.put(apply(once, lws), once) == once
+    mixed = engine.put(data.draw(mixtures(once, lws)), once)
+    assert _without_order(mixed) == _without_order(once)
+    assert engine.put(mixed, mixed) == mixed
+    return once != lws
+
+
+def withdraws(engine: Engine, lws: Object) -> bool:
+    """Without the opt-in the object is again as its author wrote it."""
+    once = engine.put(lws)
+    opted_out = copy.deepcopy(once)
+    file = copy.deepcopy(lws)
+    for lws_without in (opted_out, file):
+        annotations = lws_without["metadata"]["annotations"]
+        for key in [
+            key for key in annotations if key.startswith("fusioninfer.io/") and "expansion" not in key
+        ]:
+            del annotations[key]
+
+    assert engine.put(opted_out, once) == file
+    assert engine.put(TOOLS["client-side"](opted_out, file), once) == file
+    return once != lws
+
+
+def patches_as_merged(engine: Engine, lws: Object) -> bool:
+    """The patch, applied by jsonpatch, is what a naive merge makes of the overlay."""
+    overlay = change(study(lws), Settings(), engine.mutators)
+    operations = engine.patch(lws, overlay)
+
+    assert jsonpatch.apply_patch(lws, operations) == naive(lws, overlay)
+    assert {operation["op"] for operation in operations} <= {"add", "replace", "remove"}
+    return bool(operations)
+
+
+def spares(engine: Engine, lws: Object) -> bool:
+    """Every leaf of the author's survives, but those of the table."""
+    once = engine.put(lws)
+
+    lost = [path for path, value in leaves(lws) if dict(leaves(once)).get(path, lost_value) != value]
+    assert [path for path in lost if not REPLACEABLE & set(path)] == []
+    return once != lws
+
+
+lost_value: Final = object()
+
+
+def answers(engine: Engine, value: Any) -> bool:
+    """Any JSON is answered, by both doors."""
+    body = orjson.dumps(
+        {
+            "apiVersion": "admission.k8s.io/v1",
+            "request": {"uid": "u", "operation": "UPDATE", "object": value, "oldObject": value},
+        }
+    )
+
+    for door in (engine.mutate, engine.validate):
+        response = orjson.loads(door(body).body)["response"]
+        assert response["uid"] == "u"
+    return isinstance(value, dict)
+
+
+def leaves_arguments(engine: Engine, lws: Object) -> bool:
+    """Arguments are as they were, also when something is wrong with them."""
+    once = Engine().put(copy.deepcopy(lws))
+    broken = copy.deepcopy(once)
+    broken["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"].append(7)
+    before = copy.deepcopy((lws, once, broken))
+
+    for live, old in ((lws, None), (once, lws), (broken, once), (lws, once)):
+        engine.expand(live, old, Settings(), engine.mutators)
+    assert before == (lws, once, broken)
+    return once != lws
+
+
+# --- oracles ----------------------------------------------------------------------------------------
+
+
+def naive(live: Any, overlay: Overlay) -> Any:
+    """Merge by copying everything: slow, plain, and not shared with the engine."""
+    merged = copy.deepcopy(live)
+    for key, value in overlay.items():
+        if key.startswith("$"):
+            continue
+        marker = value.get(PATCH) if isinstance(value, dict) else None
+        if value is None or marker == "delete":
+            merged.pop(key, None)
+        elif marker == "replace":
+            merged[key] = {name: item for name, item in value.items() if not name.startswith("$")}
+        elif isinstance(value, dict):
+            merged[key] = naive(merged[key] if isinstance(merged.get(key), dict) else {}, value)
+        elif is_keyed(key, value):
+            _naive_items(merged, key, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _naive_items(merged: Object, field: str, overlay: list[Any]) -> None:
+    items = merged[field] if isinstance(merged.get(field), list) else []
+    new = []
+    for item in (item for item in overlay if item.get(PATCH) != "prune"):
+        at = index(field, items).get(identity(field, item))
+        if at is not None and item.get(PATCH) == "delete":
+            items.pop(at)
+        elif at is not None:
+            items[at] = naive(items[at], item)
+        elif item.get(PATCH) != "delete":
+            new.append(naive({}, item))
+    merged[field] = new + items if field in FIRST else items + new
+    if not merged[field] and any(item.get(PATCH) == "prune" for item in overlay):
+        del merged[field]
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:
+    """List the leaves of an object with their paths; items of keyed lists go by identity."""
+    if isinstance(value, dict) and value:
+        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+    if isinstance(value, list) and value and path and is_keyed(path[-1], value):
+        return [leaf for item in value for leaf in leaves(item, (*path, identity(path[-1], item)))]
+    return [] if value in ({}, []) else [(path, value)]
+
+
+def _without_order(lws: Object) -> list[str]:
+    return sorted(repr(leaf) for leaf in leaves(lws) if SERVICE not in leaf[0])

@@ -1,0 +1,187 @@
+"""LeaderWorkerSets as people write them, and what the tools of Kubernetes make of them afterwards."""
+
+import copy
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from intent import Object
+from intent.annotations import EXPANSION, SERVICE
+from webhook.overlay import LIST_KEYS, identity, is_keyed
+
+NOISE: Final = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab~/é", max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text("xy~/", max_size=2), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+JSON: Final = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+COMMANDS: Final[tuple[Object, ...]] = (
+    {"args": ["--model", "org/M", "--tensor-parallel-size", "16"]},
+    {"command": ["vllm", "serve"], "args": ["org/M", "-tp", "8", "-pp", "2"]},
+    {"command": ["vllm", "serve", "org/M", "--kv-transfer-config", '{"kv_role": "kv_both"}']},
+    {"command": ["sh", "-c", "vllm serve $MODEL -tp 16 > log"]},
+    {"command": ["python3", "-m", "vllm.entrypoints.openai.api_server"], "args": ["--model=org/M"]},
+    {"command": ["sleep"], "args": ["1"]},
+)
+PROBE: Final = {"httpGet": {"path": "/health", "port": 8000}}
+
+
+@st.composite
+def containers(draw: st.DrawFn, *, engine: bool) -> Object:
+    """Draw a container: the engine, or one beside it."""
+    item: Object = {
+        "name": "vllm" if engine else "proxy",
+        "image": "vllm/vllm-openai:v0.17.1" if engine else "envoy",
+    }
+    if engine:
+        item |= copy.deepcopy(draw(st.sampled_from(COMMANDS)))
+        item["resources"] = {
+            "limits": {"nvidia.com/gpu": draw(st.sampled_from([8, "8"])), "memory": "1024Mi"}
+        }
+    if draw(st.booleans()):
+        item["ports"] = [{"containerPort": 8000, "name": "http"}]
+    if draw(st.booleans()):
+        item["env"] = [{"name": "MODEL", "value": "org/M"}]
+    if engine and draw(st.booleans()):
+        item["readinessProbe"] = dict(PROBE)
+    if draw(st.booleans()):
+        item["x-unknown"] = draw(NOISE)
+    return item
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> Object:
+    """Draw a pod template."""
+    engine = draw(containers(engine=True))
+    beside = [draw(containers(engine=False))] if draw(st.booleans()) else []
+    template: Object = {"spec": {"containers": [*beside, engine]}}
+    if draw(st.booleans()):
+        template["metadata"] = draw(metadata())
+    if draw(st.integers(0, 5)) == 0:
+        template["spec"]["schedulerName"] = draw(st.sampled_from(["volcano", "mine"]))
+    template["spec"]["x-unknown"] = draw(NOISE)
+    return template
+
+
+@st.composite
+def metadata(draw: st.DrawFn) -> Object:
+    """Draw the metadata of a template."""
+    kinds = {"labels": {"app": "llm"}, "annotations": {"note": "a/b~c"}, "x-unknown": draw(NOISE)}
+    return {key: value for key, value in kinds.items() if draw(st.booleans())}
+
+
+@st.composite
+def leaderworkersets(draw: st.DrawFn) -> Object:
+    """Draw an annotated LeaderWorkerSet."""
+    group: Object = {"size": draw(st.integers(1, 4)), "workerTemplate": draw(templates())}
+    if draw(st.booleans()):
+        group["leaderTemplate"] = draw(templates())
+    annotations = {SERVICE: "svc"}
+    if draw(st.booleans()):
+        annotations["fusioninfer.io/component-type"] = draw(
+            st.sampled_from(["worker", "prefiller", "decoder"])
+        )
+    if draw(st.booleans()):
+        annotations["note/~"] = "kept"
+    lws: Object = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "x", "annotations": annotations},
+        "spec": {
+            "replicas": draw(st.integers(0, 3)),
+            "leaderWorkerTemplate": group,
+            "x-unknown": draw(NOISE),
+        },
+    }
+    if draw(st.booleans()):
+        lws["metadata"]["labels"] = {"team": "a"}
+    return lws
+
+
+# --- what tools make of an expanded object, given the file of its author ---------------------------
+
+
+def client_side(live: Object, file: Object) -> Object:
+    """Apply a file by client-side apply: maps merge, lists are the file's (a JSON merge patch)."""
+    merged = dict(live)
+    for key, value in file.items():
+        have = live.get(key)
+        merged[key] = (
+            client_side(have, value) if isinstance(value, dict) and isinstance(have, dict) else value
+        )
+    return merged
+
+
+def server_side(live: Object, file: Object) -> Object:
+    """Apply a file by server-side apply: keyed lists merge by item, other lists are the file's."""
+    merged = dict(live)
+    for key, value in file.items():
+        have = live.get(key)
+        if isinstance(value, dict) and isinstance(have, dict):
+            merged[key] = server_side(have, value)
+        elif is_keyed(key, value) and isinstance(have, list):
+            merged[key] = _by_item(key, have, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _by_item(field: str, live: list[Any], file: list[Any]) -> list[Any]:
+    wanted = {identity(field, item): item for item in file}
+    return [server_side(item, wanted.get(identity(field, item), {})) for item in live]
+
+
+def replaced(_live: Object, file: Object) -> Object:
+    """Replace the object by the file."""
+    return file
+
+
+def defaulted(live: Object, _file: Object) -> Object:
+    """Store it as the API server and LWS do: `protocol: TCP`, `resources: {}`, quantities in their form."""
+    stored = copy.deepcopy(live)
+    for template in stored["spec"]["leaderWorkerTemplate"].values():
+        for item in template["spec"]["containers"] if isinstance(template, dict) else ():
+            for port in item.get("ports", ()):
+                port.setdefault("protocol", "TCP")
+            item.setdefault("resources", {})
+            if "limits" in item["resources"]:
+                item["resources"]["limits"] = {"nvidia.com/gpu": "8", "memory": "1Gi"}
+    return stored
+
+
+TOOLS: Final = {"client-side": client_side, "server-side": server_side, "replace": replaced}
+
+
+@st.composite
+def mixtures(draw: st.DrawFn, live: Any, file: Any) -> Any:
+    """Draw a state between two: each leaf as the one or the other has it."""
+    if live == file:
+        return live
+    if isinstance(live, dict) and isinstance(file, dict):
+        mixed = {
+            key: value if value == file.get(key) else draw(mixtures(value, file.get(key)))
+            for key, value in live.items()
+        }
+        kept = {key: value for key, value in mixed.items() if value is not None or file.get(key, "") is None}
+        if any(kept.get(key) != live.get(key) for key in ("command", "args")):
+            # whoever sends their command sends the probe that we removed
+            kept |= {key: value for key, value in file.items() if key not in live}
+        return kept | ({EXPANSION: live[EXPANSION]} if EXPANSION in live else {})
+    if isinstance(live, list) and isinstance(file, list) and any(isinstance(item, dict) for item in live):
+        names = {identity("containers", item): item for item in file} if "name" in live[0] else {}
+        return [draw(mixtures(item, names.get(identity("containers", item), item))) for item in live]
+    return live if draw(st.booleans()) else file
+
+
+KEYED: Final = tuple(LIST_KEYS)

@@ -1,0 +1,67 @@
+"""LeaderWorkerSets for tests: a plain one, and ways to change it."""
+
+import copy
+from typing import Any
+
+import jsonpatch
+
+from intent import Object
+from webhook.expand import expand
+
+PREFIX = "fusioninfer.io/"
+WORKER = "spec.leaderWorkerTemplate.workerTemplate"
+
+
+def container(name: str = "vllm", **fields: Any) -> Object:
+    """Make an engine container with a plain command."""
+    plain: Object = {
+        "name": name,
+        "image": "vllm/vllm-openai:v0.17.1",
+        "command": ["vllm", "serve"],
+        "args": ["org/M", "--tensor-parallel-size", "8", "--pipeline-parallel-size", "2"],
+        "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    }
+    return {key: value for key, value in (plain | fields).items() if value is not None}
+
+
+def template(*containers: Object, **spec: Any) -> Object:
+    """Make a pod template."""
+    return {"spec": {"containers": list(containers or (container(),)), **spec}}
+
+
+def lws(
+    size: int = 2, worker: Object | None = None, leader: Object | None = None, **annotations: str
+) -> Object:
+    """Make a LeaderWorkerSet of the service svc; `component_type=` is fusioninfer.io/component-type."""
+    group: Object = {"size": size, "workerTemplate": worker or template()}
+    if leader:
+        group["leaderTemplate"] = leader
+    named = {
+        PREFIX + key.replace("_", "-"): value for key, value in ({"service": "svc"} | annotations).items()
+    }
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "x", "annotations": named},
+        "spec": {"replicas": 1, "leaderWorkerTemplate": group},
+    }
+
+
+def put(live: Object, old: Object | None = None) -> Object:
+    """Expand an object and apply the patch, as an API server does."""
+    applied: Object = jsonpatch.apply_patch(live, expand(live, old))
+    return applied
+
+
+def changed(value: Object, path: str, to: Any) -> Object:
+    """Give a copy with one field set: `spec.leaderWorkerTemplate.size`; None removes it."""
+    whole = copy.deepcopy(value)
+    *above, last = path.replace("fusioninfer.io/", "fusioninfer~io/").split(".")
+    below = whole
+    for key in above:
+        below = below[int(key)] if isinstance(below, list) else below.setdefault(key.replace("~", "."), {})
+    if to is None:
+        del below[last.replace("~", ".")]
+    else:
+        below[last.replace("~", ".")] = to
+    return whole

@@ -1,0 +1,229 @@
+"""What people are told, and when an error only warns."""
+
+from typing import Any
+
+import pytest
+
+from intent.errors import FieldError
+from tests.lws import WORKER, changed, container, lws, put, template
+from webhook.check import check
+
+RECORD = "metadata.annotations.fusioninfer.io/expansion"
+SERVICE = "metadata.annotations.fusioninfer.io/service"
+
+
+def errors(found: list[FieldError]) -> list[tuple[str, str]]:
+    return [(one.path, one.code) for one in found if one.severity == "error"]
+
+
+def codes(found: list[FieldError]) -> set[str]:
+    return {one.code for one in found}
+
+
+def test_a_good_object_has_no_findings() -> None:
+    assert check(put(lws())) == []
+
+
+def test_an_object_that_does_not_opt_in_has_no_findings() -> None:
+    assert check(changed(lws(), "metadata.annotations", {"note": "x"})) == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "path", "code"),
+    [
+        ({"service": "Upper"}, "metadata.annotations[fusioninfer.io/service]", "FI101"),
+        ({"service": "1st"}, "metadata.annotations[fusioninfer.io/service]", "FI101"),
+        ({"service": "s" * 64}, "metadata.annotations[fusioninfer.io/service]", "FI101"),
+        ({"servce": "x"}, "metadata.annotations[fusioninfer.io/servce]", "FI102"),
+        ({"component_type": "prefill"}, "metadata.annotations[fusioninfer.io/component-type]", "FI104"),
+        ({"launcher": "mpi"}, "metadata.annotations[fusioninfer.io/launcher]", "FI104"),
+        ({"role_name": "A"}, "metadata.annotations[fusioninfer.io/role-name]", "FI105"),
+        ({"roles": "a,,b"}, "metadata.annotations[fusioninfer.io/roles]", "FI106"),
+        ({"roles": "a,a"}, "metadata.annotations[fusioninfer.io/roles]", "FI106"),
+        ({"roles": "worker,decode"}, "metadata.annotations[fusioninfer.io/roles]", "FI208"),
+        ({"inject": "false"}, "metadata.annotations[fusioninfer.io/inject]", "FI104"),
+        ({"engine_container": "nope"}, f"{WORKER}.spec.containers", "FI302"),
+    ],
+)
+def test_a_wrong_annotation_is_named(annotations: dict[str, Any], path: str, code: str) -> None:
+    assert (path, code) in errors(check(put(lws(**annotations))))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where", "code"),
+    [
+        (
+            "metadata.labels.fusioninfer.io/service",
+            "other",
+            "metadata.labels[fusioninfer.io/service]",
+            "FI107",
+        ),
+        ("metadata.labels.fusioninfer.io/x", "y", "metadata.labels[fusioninfer.io/x]", "FI107"),
+        ("spec.leaderWorkerTemplate.size", 0, "spec.leaderWorkerTemplate.size", "FI108"),
+        ("spec.leaderWorkerTemplate.size", True, "spec.leaderWorkerTemplate.size", "FI108"),
+        ("spec.startupPolicy", "LeaderReady", "spec.startupPolicy", "FI201"),
+        (
+            "metadata.annotations.leaderworkerset~sigs~k8s~io/exclusive-topology",
+            "rack",
+            "metadata.annotations[leaderworkerset.sigs.k8s.io/exclusive-topology]",
+            "FI202",
+        ),
+        ("spec.scheduling", {"a": 1}, "spec.scheduling", "FI203"),
+        (
+            "metadata.labels.kueue~x-k8s~io/queue-name",
+            "q",
+            "metadata.labels[kueue.x-k8s.io/queue-name]",
+            "FI204",
+        ),
+        (f"{WORKER}.spec.schedulerName", "mine", f"{WORKER}.spec.schedulerName", "FI205"),
+        (
+            f"{WORKER}.metadata.annotations.scheduling~k8s~io/group-name",
+            "g",
+            f"{WORKER}.metadata.annotations[scheduling.k8s.io/group-name]",
+            "FI206",
+        ),
+        (
+            f"{WORKER}.metadata.annotations.volcano~sh/task-spec",
+            "t",
+            f"{WORKER}.metadata.annotations[volcano.sh/task-spec]",
+            "FI207",
+        ),
+        (
+            f"{WORKER}.metadata.labels.fusioninfer.io/role-name",
+            "r",
+            f"{WORKER}.metadata.labels[fusioninfer.io/role-name]",
+            "FI107",
+        ),
+    ],
+)
+def test_a_field_that_may_not_be_is_named(path: str, value: Any, where: str, code: str) -> None:
+    assert (where, code) in errors(check(put(changed(lws(), path, value))))
+
+
+def test_several_engines_are_ambiguous() -> None:
+    two = lws(worker=template(container("a"), container("b")))
+
+    assert errors(check(put(two))) == [(f"{WORKER}.spec.containers", "FI301")]
+
+
+def test_all_errors_come_at_once() -> None:
+    planted = changed(
+        lws(size=2, component_type="x", roles="a,a", servic="y"), "spec.startupPolicy", "LeaderReady"
+    )
+
+    assert codes(check(planted)) >= {"FI102", "FI104", "FI106", "FI201"}
+
+
+def test_an_object_that_was_not_mutated_is_refused() -> None:
+    assert errors(check(lws())) == [("metadata.annotations[fusioninfer.io/expansion]", "FI902")]
+
+
+def test_an_input_that_was_changed_behind_the_mutating_webhook_is_refused() -> None:
+    once = put(lws())
+    path = f"{WORKER}.spec.containers.0.args"
+
+    assert codes(check(changed(once, path, ["other/M", "-tp", "8", "-pp", "2"]), once)) == {"FI902"}
+
+
+def test_a_file_need_not_be_mutated() -> None:
+    assert check(lws(), mutated=False) == []
+
+
+@pytest.mark.parametrize("text", ["garbage", "{}", '{"v":1,"in":"d","set":{"spec":{"replicas":1}},"was":{}}'])
+def test_a_record_that_cannot_be_read_is_an_error(text: str) -> None:
+    assert errors(check(changed(put(lws()), RECORD, text))) == [
+        ("metadata.annotations[fusioninfer.io/expansion]", "FI901")
+    ]
+
+
+def test_an_unreadable_record_that_was_there_before_only_warns() -> None:
+    old = changed(put(lws()), RECORD, "garbage")
+
+    assert errors(check(changed(old, "spec.replicas", 3), old)) == []
+
+
+def test_a_record_without_room_is_said_with_the_sizes() -> None:
+    crowded = changed(lws(), "metadata.annotations.big", "x" * (256 * 1024 - 300))
+
+    (found,) = check(put(crowded))
+
+    assert (found.code, "262144" in found.message) == ("FI903", True)
+
+
+def test_an_error_warns_while_the_input_does_not_change() -> None:
+    old = changed(lws(), "spec.startupPolicy", "LeaderReady")
+
+    found = check(changed(old, "spec.replicas", 2), old)
+
+    assert errors(found) == []
+    assert "FI201" in codes(found)
+
+
+def test_an_error_denies_when_the_input_changes() -> None:
+    old = changed(lws(), "spec.startupPolicy", "LeaderReady")
+
+    new = put(changed(old, "spec.leaderWorkerTemplate.size", 4), old)
+
+    assert errors(check(new, old)) == [("spec.startupPolicy", "FI201")]
+
+
+def test_a_first_annotation_warns_of_the_restart() -> None:
+    old = changed(lws(), "metadata.annotations", {"note": "x"})
+
+    assert codes(check(put(lws(), old), old)) == {"FI520"}
+
+
+def test_a_withdrawal_warns_of_the_restart() -> None:
+    once = put(lws())
+    out = changed(once, SERVICE, None)
+
+    assert codes(check(put(out, once), once)) == {"FI521"}
+
+
+def test_an_object_that_was_annotated_before_is_told_how_to_be_expanded() -> None:
+    old = lws()
+
+    assert codes(check(changed(old, "spec.replicas", 4), old)) == {"FI522"}
+
+
+def test_a_key_of_ours_without_a_service_is_refused() -> None:
+    lone = changed(lws(component_type="decoder"), SERVICE, None)
+
+    assert errors(check(lone)) == [("metadata.annotations", "FI103")]
+
+
+def test_every_container_s_path_is_right_among_ten_thousand() -> None:
+    many = [
+        container(f"c{at}", resources=None, image="envoy", command=["x"], args=None) for at in range(9_999)
+    ]
+    broken = lws(worker=template(*many, {"image": "no name"}, container(args=["org/M", 7])))
+
+    found = check(put(broken), mutated=False)
+
+    assert errors(found) == [
+        (f"{WORKER}.spec.containers[9999]", "FI108"),
+        (f"{WORKER}.spec.containers[10000].args[1]", "FI108"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("length", "size", "replicas", "accepted"),
+    [
+        (52, 1, 1, True),
+        (53, 1, 1, False),
+        (50, 2, 10, True),
+        (51, 2, 10, False),
+        (49, 2, 11, True),
+        (50, 2, 11, False),
+    ],
+)
+def test_a_name_is_at_most_as_long_as_its_pods_can_carry(
+    length: int, size: int, replicas: int, *, accepted: bool
+) -> None:
+    named = changed(
+        changed(lws(size=size, launcher="none"), "metadata.name", "n" * length), "spec.replicas", replicas
+    )
+    if size == 1:
+        named = changed(named, "metadata.annotations.fusioninfer.io/launcher", None)
+
+    assert (("metadata.name", "FI109") not in errors(check(put(named)))) is accepted

@@ -1,0 +1,174 @@
+"""What the path as a whole promises."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from intent.settings import Settings
+from tests.lws import changed, container, lws, put, template
+from webhook.expand import expand
+from webhook.mutate import MUTATORS
+
+ROOT = Path(__file__).parents[2]
+RECORD = "metadata.annotations.fusioninfer.io/expansion"
+CORPUS = """
+import sys, orjson
+from fusioninfer import documents, offline
+from intent.settings import Settings
+from webhook.expand import expand
+for path in sys.argv[1:]:
+    for one in documents.read([path]):
+        sys.stdout.write(orjson.dumps(expand(one.object)).decode() + "\\n")
+"""
+
+
+def test_an_object_without_our_annotations_is_not_touched() -> None:
+    plain = changed(lws(), "metadata.annotations", {"note": "x"})
+
+    assert expand(plain) == []
+
+
+def test_break_glass_leaves_the_object_alone() -> None:
+    assert expand(lws(inject="disabled")) == []
+
+
+def test_an_object_that_is_being_deleted_is_left_alone() -> None:
+    assert expand(changed(lws(), "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")) == []
+
+
+def test_an_object_with_errors_is_left_as_it_is() -> None:
+    assert expand(lws(component_type="prefil")) == []
+
+
+def test_an_update_whose_input_did_not_change_runs_no_rules() -> None:
+    once = put(lws())
+    again = changed(once, "spec.replicas", 3)
+
+    def stricter(*_: object) -> dict[str, object]:
+        return {"metadata": {"labels": {"llm-d.ai/role": "new"}}}
+
+    assert expand(again, once, Settings(), (*MUTATORS[1:], stricter)) == []
+
+
+def test_a_create_never_pins() -> None:
+    once = put(lws())
+
+    operations = expand(once, None, Settings(), MUTATORS[1:])
+
+    assert {"op": "remove", "path": "/metadata/labels"} in operations
+
+
+def test_refresh_runs_the_rules_again() -> None:
+    once = put(lws())
+    asked = changed(once, "metadata.annotations.fusioninfer.io/refresh", "1")
+
+    operations = expand(asked, once, Settings(), MUTATORS[1:])
+
+    assert {"op": "remove", "path": "/metadata/labels"} in operations
+
+
+def test_an_object_annotated_before_the_webhook_was_there_is_left_alone() -> None:
+    before = lws()
+
+    assert expand(changed(before, "spec.replicas", 5), before) == []
+
+
+def test_a_first_annotation_expands() -> None:
+    before = changed(lws(), "metadata.annotations", {})
+
+    assert expand(lws(), before) != []
+
+
+def test_a_changed_size_is_launched_anew() -> None:
+    once = put(lws())
+
+    again = put(changed(once, "spec.leaderWorkerTemplate.size", 4), once)
+
+    assert again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"][4] == "4"
+
+
+def test_the_record_of_the_old_object_counts_when_the_new_one_has_none() -> None:
+    once = put(lws())
+
+    assert put(lws(), once) == once
+
+
+def test_a_record_that_does_not_fit_is_not_put_on() -> None:
+    crowded = changed(lws(), "metadata.annotations.big", "x" * (256 * 1024 - 200))
+
+    assert expand(crowded) == []
+
+
+def test_the_user_s_value_wins_over_a_default_that_arrives_half_reverted() -> None:
+    once = put(lws())
+    path = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0.ports"
+
+    again = put(changed(once, path, [{"containerPort": 6379, "name": "redis", "protocol": "TCP"}]), once)
+
+    ports = again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["ports"]
+    assert ports == [{"containerPort": 6379, "name": "redis", "protocol": "TCP"}]
+
+
+def test_an_edited_launch_is_the_user_s() -> None:
+    once = put(lws())
+    path = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0.args"
+    edited = changed(once, path, ["symmetric-run", "--min-nodes", "2", "--", "vllm", "serve", "other/M"])
+
+    again = put(edited, once)
+
+    worker = again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    assert (worker["command"], worker["args"][-1]) == (["ray"], "other/M")
+    assert put(again, again) == again
+
+
+def test_both_templates_are_marked() -> None:
+    once = put(lws(leader=template(), worker=template()))
+
+    group = once["spec"]["leaderWorkerTemplate"]
+    assert group["leaderTemplate"]["spec"]["schedulerName"] == "volcano"
+    assert group["workerTemplate"]["spec"]["schedulerName"] == "volcano"
+
+
+def test_what_a_sidecar_is_named_does_not_matter() -> None:
+    once = put(lws(worker=template({"name": "proxy", "image": "envoy"}, container())))
+
+    sidecar, engine = once["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    assert (sidecar, engine["command"]) == ({"name": "proxy", "image": "envoy"}, ["ray"])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        changed(lws(), "spec", []),
+        changed(lws(), "spec", None),
+        changed(lws(), "spec.leaderWorkerTemplate", [1]),
+        changed(lws(), "spec.leaderWorkerTemplate.workerTemplate", [template()]),
+        changed(lws(), "spec.leaderWorkerTemplate.workerTemplate.spec.containers", {"name": "x"}),
+        changed(lws(), "metadata.annotations", [RECORD]),
+        changed(lws(), "metadata", "x"),
+    ],
+)
+def test_a_broken_shape_is_left_as_it_is(broken: dict[str, object]) -> None:
+    assert expand(broken) == []
+
+
+def test_the_corpus_is_the_same_bytes_whatever_the_hash_seed() -> None:
+    files = [str(path) for path in sorted((ROOT / "tests/golden").glob("*/input.yaml"))]
+
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", CORPUS, *files],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "31337")
+    }
+
+    assert len(outputs) == 1
+    assert len(orjson.loads(next(iter(outputs)).splitlines()[-1])) > 0

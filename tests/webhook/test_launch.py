@@ -1,0 +1,226 @@
+"""The launch that is written: which words stand in command and args, and when none are."""
+
+import pytest
+
+from intent.lws import Accelerators
+from intent.settings import Settings
+from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, engine, group, written
+from webhook.mutate.launch import launch
+
+MODULE = "python3 -m vllm.entrypoints.openai.api_server"
+OLD = "vllm/vllm-openai:v0.11.0"
+RAY = " ".join(["ray", *SYMMETRIC_RUN, ""])
+NAMED = " ".join(["", *EXECUTOR])
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "served"),
+    [
+        ("", "--model M -tp 16", "vllm serve M -tp 16"),
+        ("", "-tp=16 --model=M --seed 1", "vllm serve M -tp=16 --seed 1"),
+        ("", "--model A -tp 16 --model B", "vllm serve B -tp 16"),
+        ("", "M --tensor_parallel_size 16", "vllm serve M --tensor_parallel_size 16"),
+        ("", "M -tp 16 --model N", "vllm serve M -tp 16"),
+        ("", "-tp 16 M", "vllm serve -tp 16 M"),
+        ("", "--config c.yaml", "vllm serve --config c.yaml"),
+        ("", "vllm serve M", "vllm serve M"),
+        ("", "serve M -tp 16", "vllm serve M -tp 16"),
+        ("vllm serve", "--model M -tp 16", "vllm serve --model M -tp 16"),
+        ("/opt/bin/vllm", "serve M", "/opt/bin/vllm serve M"),
+        (MODULE, "--port 80 --model M", "vllm serve M --port 80"),
+        ("env A=b", f"{MODULE} --model M", "env A=b vllm serve M"),
+        ("tini -- exec vllm", "serve M -- x", "tini -- exec vllm serve M -- x"),
+        (
+            "/usr/bin/python3",
+            "-m vllm.entrypoints.openai.api_server --model M",
+            "/usr/bin/python3 -m vllm.entrypoints.openai.api_server --model M",
+        ),
+        (
+            "python3 -u",
+            "-m vllm.entrypoints.openai.api_server --model M",
+            "python3 -u -m vllm.entrypoints.openai.api_server --model M",
+        ),
+    ],
+)
+def test_the_engine_stands_behind_ray_with_its_authors_words(command: str, args: str, served: str) -> None:
+    container = written(group(engine(args, command)))
+
+    assert container["command"] == ["ray"]
+    assert container["args"] == [*SYMMETRIC_RUN, *served.split(), *EXECUTOR]
+
+
+@pytest.mark.parametrize("args", ["--model N M", "M --model N"])
+def test_the_old_entrypoint_takes_the_model_from_its_flag(args: str) -> None:
+    container = written(group(engine(args, image=OLD)))
+
+    assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "N"]
+
+
+@pytest.mark.parametrize(
+    "spelled", ["--distributed-executor-backend ray", "--distributed_executor_backend=ray", "--dist ray"]
+)
+def test_an_executor_that_is_named_is_not_named_again(spelled: str) -> None:
+    container = written(group(engine(f"M {spelled}")))
+
+    assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "M", *spelled.split()]
+
+
+@pytest.mark.parametrize(
+    ("image", "is_named"),
+    [
+        (OLD, False),
+        ("vllm/vllm-openai:v0.11.1", True),
+        ("vllm/vllm-openai:latest", True),
+        ("corp/llm:1", True),
+    ],
+)
+def test_the_executor_is_named_where_vllm_would_not_find_out(image: str, *, is_named: bool) -> None:
+    container = written(group(engine("serve M", "vllm", image)))
+
+    assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "M", *(EXECUTOR if is_named else [])]
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "count"),
+    [
+        (Accelerators("nvidia.com/gpu", 4), ["--num-gpus", "4"]),
+        (Accelerators("amd.com/gpu", 8), ["--num-gpus", "8"]),
+        (Accelerators("gpu.intel.com/xe", 2), ["--num-gpus", "2"]),
+        (Accelerators("google.com/tpu", 4), []),
+        (Accelerators("habana.ai/gaudi", 8), []),
+        (Accelerators("nvidia.com/mig-1g.5gb", 1), []),
+        (Accelerators(claimed=True), []),
+        (Accelerators(), []),
+    ],
+)
+def test_ray_is_told_the_number_of_gpus_where_it_counts_them_as_such(
+    accelerators: Accelerators, count: list[str]
+) -> None:
+    container = written(group(engine("M", accelerators=accelerators)))
+
+    assert container["args"] == [*SYMMETRIC_RUN[:5], *count, "--", "vllm", "serve", "M", *EXECUTOR]
+
+
+def test_each_template_has_its_own_number_of_gpus() -> None:
+    intent = group(engine("M"), leader=engine("M", accelerators=Accelerators("nvidia.com/gpu", 4)), size=3)
+
+    leader = written(intent, "leaderTemplate")
+
+    assert leader["args"] == [
+        *SYMMETRIC_RUN[:4],
+        "3",
+        "--num-gpus",
+        "4",
+        "--",
+        "vllm",
+        "serve",
+        "M",
+        *EXECUTOR,
+    ]
+
+
+def test_rays_port_is_opened() -> None:
+    assert written(group(engine("M")))["ports"] == [{"containerPort": 6379}]
+
+
+@pytest.mark.parametrize(
+    ("script", "rewritten"),
+    [
+        ("vllm serve $M -tp 16", f"{RAY}vllm serve $M -tp 16{NAMED}"),
+        ("exec vllm serve M >log 2>&1", f"exec {RAY}vllm serve M{NAMED} >log 2>&1"),
+        ("pip install x && vllm serve M | tee log", f"pip install x && {RAY}vllm serve M{NAMED} | tee log"),
+        ("A=1 vllm serve M # M", f"A=1 {RAY}vllm serve M{NAMED} # M"),
+        (f"cd /x; {MODULE} --model M", f"cd /x; {RAY}{MODULE} --model M{NAMED}"),
+        ('vllm serve M "$@"', f'{RAY}vllm serve M "$@"{NAMED}'),
+        ("vllm serve M --dist ray;", f"{RAY}vllm serve M --dist ray;"),
+    ],
+)
+def test_a_script_that_must_stay_is_written_into(script: str, rewritten: str) -> None:
+    container = written(group(engine(command=["bash", "-c", script])))
+
+    assert container == {
+        "name": "vllm",
+        "command": ["bash", "-c", rewritten],
+        "ports": [{"containerPort": 6379}],
+    }
+
+
+def test_flags_go_behind_the_items_that_the_script_hands_on() -> None:
+    command = ["bash", "-c", 'exec vllm serve M "$@"', "--"]
+
+    container = written(group(engine("-tp 16", command)))
+
+    assert container["command"] == ["bash", "-c", f'exec {RAY}vllm serve M "$@"', "--"]
+    assert container["args"] == ["-tp", "16", *EXECUTOR]
+
+
+def test_a_script_in_args_leaves_the_command() -> None:
+    container = written(group(engine(["vllm serve $M"], "sh -c")))
+
+    assert container["args"] == [f"{RAY}vllm serve $M{NAMED}"]
+    assert "command" not in container
+
+
+def test_a_plain_script_needs_no_shell() -> None:
+    container = written(group(engine(["exec vllm serve M \\\n  --hf-overrides '{\"a\": 1}'\n"], "sh -c")))
+
+    assert container["command"] == ["ray"]
+    assert container["args"] == [
+        *SYMMETRIC_RUN,
+        "vllm",
+        "serve",
+        "M",
+        "--hf-overrides",
+        '{"a": 1}',
+        *EXECUTOR,
+    ]
+
+
+def test_what_is_written_is_left_alone_when_it_comes_back() -> None:
+    container = written(group(engine("M")))
+
+    again = engine(container["args"], container["command"])
+
+    assert written(group(again)) == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "image"),
+    [
+        ("", "--model M", "corp/llm:1"),
+        ("/start.sh", "", OLD),
+        ("trtllm-serve M", "", "corp/llm:1"),
+        ("python3 -m sglang.launch_server", "--tp 16", "corp/llm:1"),
+        ("ray start --head", "", OLD),
+        ("vllm serve M --nnodes 2", "", OLD),
+        ("vllm serve M --distributed-executor-backend mp", "", OLD),
+    ],
+)
+def test_what_is_not_understood_stays(command: str, args: str, image: str) -> None:
+    assert written(group(engine(args, command, image))) == {}
+
+
+@pytest.mark.parametrize(
+    "script", ["for i in 1; do vllm serve M; done", 'eval "vllm serve M"', "vllm serve M &"]
+)
+def test_a_script_that_is_too_complex_stays(script: str) -> None:
+    assert written(group(engine([script], "bash -c"))) == {}
+
+
+def test_one_template_that_stays_keeps_the_other() -> None:
+    intent = group(engine("ray start --block"), leader=engine("M"))
+
+    assert launch(intent, SETTINGS) == {}
+
+
+def test_a_group_of_one_stays() -> None:
+    assert launch(group(engine("M"), size=1), SETTINGS) == {}
+
+
+@pytest.mark.parametrize("launcher", ["none", "sglang"])
+def test_another_launcher_leaves_the_command(launcher: str) -> None:
+    assert launch(group(engine("M"), launcher=launcher), SETTINGS) == {}
+
+
+def test_the_launcher_of_the_settings_stands_where_nobody_names_one() -> None:
+    assert launch(group(engine("M")), Settings(launcher="none")) == {}

@@ -1,0 +1,100 @@
+"""Records: what is refused, and what comes off."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from intent.errors import FieldError
+from intent.lws import Intent
+from tests.lws import changed, lws, put
+from webhook import record
+from webhook.record import NO_RECORD, Record
+
+RECORD = "metadata.annotations.fusioninfer.io/expansion"
+
+
+def written(put_on: Any, was: Any = None, **more: Any) -> str:
+    return orjson.dumps({"v": 1, "in": "d", "set": put_on, "was": was or {}, **more}).decode()
+
+
+def in_worker(template: Any) -> Any:
+    return {"spec": {"leaderWorkerTemplate": {"workerTemplate": template}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "7",
+        7,
+        None,
+        {"v": 1},
+        "{" * 50_000,
+        written([]),
+        written({"spec": {"replicas": 5}}),
+        written({"metadata": {"labels": {"app": "x"}}}),
+        written({"metadata": {"annotations": {"a": "b"}}}),
+        written(in_worker({"spec": {"hostNetwork": True}})),
+        written(in_worker({"spec": {"containers": {"name": "x"}}})),
+        written(in_worker({"spec": {"containers": [{"name": "x", "image": "y"}]}})),
+        written(in_worker({"spec": {"containers": ["x"]}})),
+        written(in_worker({"spec": {"containers": [{"name": {"a": 1}, "args": []}]}})),
+        written({}, {"spec": {"replicas": 5}}),
+        written({}, v=2),
+        written({}, **{"in": 7}),
+    ],
+)
+def test_garbage_and_forgeries_are_errors(text: Any) -> None:
+    found = record.read(text)
+
+    assert isinstance(found, FieldError)
+    assert found.code == "FI901"
+
+
+def test_what_was_written_is_read() -> None:
+    put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
+
+    assert record.read(record.write("d", put_on, {"metadata": None})) == Record(
+        "d", put_on, {"metadata": None}
+    )
+
+
+def test_our_own_records_are_read() -> None:
+    once = put(lws())
+
+    assert isinstance(record.read(once["metadata"]["annotations"]["fusioninfer.io/expansion"]), Record)
+
+
+def test_the_digest_leaves_out_defaults_and_positions() -> None:
+    plain = Intent("svc", role_name="worker", name="x")
+
+    assert record.digest(plain) == record.digest(Intent("svc", role_name="worker", name="y", roles=("a",)))
+
+
+def test_the_digest_is_this_one_for_ever() -> None:
+    intent = Intent("svc", role_name="worker", size=4)
+
+    assert record.digest(intent) == "9724f7a65d1632fbd502514c547217dd"
+
+
+def test_undo_leaves_what_was_edited_since() -> None:
+    once = put(lws())
+    edited = changed(once, "metadata.labels.team", "a")
+
+    off = record.undo(edited, _record(once))
+
+    assert off["metadata"] == {"labels": dict.fromkeys(_record(once).put_on["metadata"]["labels"])}
+
+
+def test_undo_of_nothing_is_nothing() -> None:
+    assert record.undo(lws(), NO_RECORD) == {}
+
+
+def _record(expanded: Any) -> Record:
+    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"])
+    assert isinstance(found, Record)
+    return found

@@ -1,0 +1,133 @@
+"""AdmissionReview in, AdmissionReview out."""
+
+from base64 import b64decode
+from typing import Any
+
+import jsonpatch
+import orjson
+import pytest
+
+from intent.errors import FieldError
+from tests.lws import changed, lws, put
+from webhook import review
+from webhook.review import Malformed
+
+
+def body(live: Any, old: Any = None, **more: Any) -> bytes:
+    request = {
+        "uid": "u-1",
+        "operation": "UPDATE" if old else "CREATE",
+        "object": live,
+        "oldObject": old,
+    } | more
+    return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+
+
+def response(answer: review.Answer) -> dict[str, Any]:
+    whole = orjson.loads(answer.body)
+    assert (whole["apiVersion"], whole["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    found: dict[str, Any] = whole["response"]
+    assert found["uid"] == "u-1"
+    return found
+
+
+def test_a_mutation_is_a_patch() -> None:
+    answer = review.mutate(body(lws()))
+
+    told = response(answer)
+    assert (answer.outcome, told["allowed"], told["patchType"]) == ("patched", True, "JSONPatch")
+    assert jsonpatch.apply_patch(lws(), orjson.loads(b64decode(told["patch"]))) == put(lws())
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        body(changed(lws(), "metadata.annotations", {})),
+        body(put(lws()), put(lws())),
+        body(lws(component_type="nope")),
+        body(None, lws(), operation="DELETE"),
+        body(lws(), operation="CONNECT"),
+        body(lws(), subResource="status"),
+    ],
+)
+def test_nothing_to_do_is_no_patch_and_no_patch_type(sent: bytes) -> None:
+    answer = review.mutate(sent)
+
+    assert (answer.outcome, response(answer)) == ("unchanged", {"uid": "u-1", "allowed": True})
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"NaN",
+        b'{"apiVersion": "admission.k8s.io/v1"}',
+        body(lws()).replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+        body(lws(), uid=7),
+        body(lws(), uid=""),
+        body(None),
+        body([lws()]),
+        body("x"),
+        b'{"apiVersion": "admission.k8s.io/v1", "request": {"uid": "\\ud800"}}',
+        b"[" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("door", [review.mutate, review.validate])
+def test_what_is_not_a_review_is_malformed(sent: bytes, door: Any) -> None:
+    with pytest.raises(Malformed):
+        door(sent)
+
+
+def test_a_denial_has_every_cause_with_its_field() -> None:
+    answer = review.validate(body(changed(lws(component_type="x", roles="a,a"), "metadata.name", "y")))
+
+    status = response(answer)["status"]
+    assert (answer.outcome, status["code"], status["reason"]) == ("denied", 422, "Invalid")
+    assert [cause["field"] for cause in status["details"]["causes"]] == [
+        "metadata.annotations[fusioninfer.io/component-type]",
+        "metadata.annotations[fusioninfer.io/roles]",
+    ]
+    assert status["details"]["name"] == "y"
+
+
+def test_a_denial_says_what_would_be_right() -> None:
+    message = response(review.validate(body(lws(component_type="x"))))["status"]["message"]
+
+    assert message == (
+        'metadata.annotations[fusioninfer.io/component-type]: Invalid value: "x": '
+        "must be one of worker, prefiller, decoder (FI104)"
+    )
+
+
+def test_a_denial_is_at_most_4_kib() -> None:
+    many = {f"fusioninfer.io/unknown-{at}": "é" * 50 for at in range(500)}
+
+    status = response(review.validate(body(changed(lws(), "metadata.annotations", many))))["status"]
+
+    assert len(status["message"].encode()) <= 4096
+    assert len(orjson.dumps(status["details"])) <= 4096 + 100
+
+
+def test_an_allowed_object_may_carry_warnings() -> None:
+    once = put(lws(size=4))
+
+    told = response(review.validate(body(once)))
+
+    assert told["allowed"] is True
+    assert [text[:5] for text in told["warnings"]] == ["FI501"]
+
+
+def test_warnings_are_plain_and_short_and_few() -> None:
+    one = FieldError("a.b\n", None, "né\x1b[31m" + "x" * 200, "FI501")
+
+    told = list(review.warnings([one] * 30))
+
+    assert len(told) == 20
+    assert all(text.isascii() and text.isprintable() and len(text) <= 120 for text in told)
+    assert told[-1] == "and 11 more; run: fusioninfer validate -f FILE"
+
+
+def test_a_path_that_does_not_fit_behind_a_warning_is_left_out() -> None:
+    assert review.warning(FieldError("p" * 100, None, "m" * 60, "FI501")) == f"FI501: {'m' * 60}"

@@ -1,0 +1,92 @@
+"""The one path from an object to what is put on it. Webhook, command and tests all go this way.
+
+    withdraw   record.undo        what we put on comes off
+    read       intent.read        what its author wrote: an Intent, and field errors
+    decide     pin, or MUTATORS   the recorded overlay while the Intent is the recorded one, else the rules
+    patch      overlay.patch      one walk over the object
+
+Nothing here changes its arguments or raises, whatever the JSON.
+"""
+
+from typing import Final
+
+from intent import Object
+from intent.annotations import EXPANSION
+from intent.settings import Settings
+from webhook import record as records
+from webhook.mutate import MUTATORS, Mutator
+from webhook.overlay import COPY, Operation, Overlay, combine, compose, filled, merge, patch, put
+from webhook.study import Study, annotations, concerns, left_alone, study
+
+ANNOTATIONS_LIMIT: Final = 256 * 1024
+"""All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
+
+DEFAULTS: Final = Settings()
+
+
+def expand(
+    live: Object,
+    old: Object | None = None,
+    settings: Settings = DEFAULTS,
+    mutators: tuple[Mutator, ...] = MUTATORS,
+) -> list[Operation]:
+    """Give the operations that make the object what its author asked for; none if there is nothing to do."""
+    if not concerns(live, old):
+        return []
+    overlay = change(study(live, old), settings, mutators)
+    return patch(live, overlay) if overlay else []
+
+
+def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
+    """Give the object as /mutate leaves it; that is what the patch makes of it (tests/laws)."""
+    if not concerns(live):
+        return live
+    return merge(live, change(study(live), settings))
+
+
+def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Overlay:
+    """Decide what comes off and what goes on, as one overlay."""
+    if found.unreadable or (found.reading.errors and not found.pinned):
+        return {}
+    if found.reading.intent is None:
+        return compose(found.off, _annotation(None)) if found.has_record else {}
+    if not found.pinned and left_alone(found):
+        return {}
+    if found.pinned and _stands(found):
+        return {}
+    put_on, was = put(found.original, wish(found, settings, mutators))
+    text = records.write(found.digest, put_on, was)
+    if len(text) > room(found.live):
+        return {}
+    if COPY in text:
+        put_on = filled(found.original, put_on)
+    return compose(found.off, compose(put_on, _annotation(text)))
+
+
+def _stands(found: Study) -> bool:
+    """Whether all that is recorded is on the object: most updates end here.
+
+    A copy has to follow what it copies, so it never counts as standing.
+    """
+    return (
+        found.has_record and COPY not in found.text and merge(found.live, found.record.put_on) == found.live
+    )
+
+
+def wish(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Overlay:
+    """Take the recorded overlay while the pin holds; else ask the mutators."""
+    if found.pinned or found.reading.intent is None:
+        return found.record.put_on
+    intent = found.reading.intent
+    return combine(mutator(intent, settings) for mutator in mutators)
+
+
+def room(live: Object) -> int:
+    """Count the bytes that annotations leave for the record."""
+    others = {key: value for key, value in annotations(live).items() if key != EXPANSION}
+    used = sum(len(key) + len(value) for key, value in others.items() if isinstance(value, str))
+    return ANNOTATIONS_LIMIT - used - len(EXPANSION)
+
+
+def _annotation(text: str | None) -> Overlay:
+    return {"metadata": {"annotations": {EXPANSION: text}}}

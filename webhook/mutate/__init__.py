@@ -1,0 +1,19 @@
+"""What to add: one concern a module, one tuple that names them all.
+
+A mutator sees the Intent and gives an overlay. It knows nothing of its neighbours, of the object, or of
+what it put on last time; `webhook.expand` sees to that. To leave a concern out, take it from the tuple.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from intent.lws import Intent
+from intent.settings import Settings
+from webhook.mutate.gang import gang
+from webhook.mutate.labels import labels
+from webhook.mutate.launch import launch
+from webhook.overlay import Overlay
+
+Mutator = Callable[[Intent, Settings], Overlay]
+
+MUTATORS: Final[tuple[Mutator, ...]] = (labels, gang, launch)

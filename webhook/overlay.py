@@ -1,0 +1,358 @@
+"""Partial objects, and the walk that puts them on.
+
+An overlay is data, in the shape of the object it is for:
+
+- maps merge, key by key; scalars and plain lists are set; `None` removes a field;
+- the lists of `LIST_KEYS` merge item by item, as Kubernetes' list-map keys say; an item that is new goes
+  last, or first in `env`, where a later variable may name it;
+- `{"$patch": "delete"}` in a map or an item removes it whole; an item `{"$patch": "prune"}` removes its list
+  if nothing is left in it; `{"$patch": "replace", "$digest": D}` puts a map in place of what is there,
+  unless that has digest D already;
+- `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the field beside it.
+
+Two kinds of leaf: command, args and what a launch removes (`REPLACEABLE`) take the place of what the author
+wrote; all else is put on only where the author wrote nothing. So no mutator can overwrite by mistake.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from webhook.canonical import digest
+
+Overlay = dict[str, Any]
+Operation = dict[str, Any]
+Identity = tuple[Any, ...]
+
+LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "env": ("name",),
+    "ports": ("containerPort", "protocol"),
+    "volumes": ("name",),
+    "volumeMounts": ("mountPath",),
+}
+"""List-map keys of a pod spec (`k8s.io/api` `core/v1/types.go`, `+listMapKey`)."""
+
+KEY_DEFAULTS: Final = {"protocol": "TCP"}
+FIRST: Final = frozenset({"env"})
+ENTERED: Final = frozenset({"containers", "initContainers"})
+"""Lists whose items we add to; an item of any other list is put on whole, or left to its author."""
+
+REPLACEABLE: Final = frozenset(
+    {"command", "args", "readinessProbe", "livenessProbe", "startupProbe", "lifecycle"}
+)
+
+PATCH: Final = "$patch"
+COPY: Final = "$copy"
+DIGEST: Final = "$digest"
+_DIRECTIVES: Final = frozenset({PATCH, COPY, DIGEST})
+
+
+def identity(field: str, item: Any) -> Identity | None:
+    """Say which item of a keyed list this is; None if it is not one."""
+    if not isinstance(item, dict):
+        return None
+    return tuple(item.get(key, KEY_DEFAULTS.get(key)) for key in LIST_KEYS[field])
+
+
+def index(field: str, items: Any) -> dict[Identity | None, int]:
+    """Find items by identity; the first wins, as it does for the API server."""
+    found: dict[Identity | None, int] = {}
+    for at, item in enumerate(items if isinstance(items, list) else ()):
+        found.setdefault(_hashable(identity(field, item)), at)
+    return found
+
+
+def _hashable(key: Identity | None) -> Identity | None:
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def keys_of(field: str, item: Object) -> Object:
+    """Take the keys of an item, those that it has."""
+    return {key: item[key] for key in LIST_KEYS[field] if key in item}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal; True is not 1."""
+    if one != other:
+        return False
+    return isinstance(one, str) or one is None or _as_json(one) == _as_json(other)
+
+
+def _as_json(value: Any) -> bytes:
+    return orjson.dumps(value, option=_SORTED)
+
+
+_SORTED: Final = orjson.OPT_SORT_KEYS
+
+
+def is_keyed(field: str, value: Any) -> bool:
+    """Whether a value is a list that merges by keys."""
+    return field in LIST_KEYS and isinstance(value, list)
+
+
+# --- combine: overlays of several mutators become one ------------------------------------------------
+
+
+class Contradiction(Exception):  # noqa: N818 - it is a bug of ours, not an error of the author's
+    """Two mutators set one leaf to two values."""
+
+
+def combine(overlays: Iterable[Overlay]) -> Overlay:
+    """Make one overlay of several that do not contradict each other."""
+    whole: Overlay = {}
+    for overlay in overlays:
+        whole = _union(whole, overlay, strict=True)
+    return whole
+
+
+def compose(first: Overlay, then: Overlay) -> Overlay:
+    """Make one overlay that does `first` and `then` after it; `then` wins."""
+    return _union(first, then, strict=False)
+
+
+def _union(whole: Overlay, more: Overlay, *, strict: bool) -> Overlay:
+    """Join two overlays; what only one of them has is shared, not copied."""
+    if not whole:
+        return more
+    joined = {**whole, **more}
+    if PATCH in joined and PATCH not in more:
+        del joined[PATCH]
+    for key in whole.keys() & more.keys():
+        joined[key] = _joined(key, whole[key], more[key], strict=strict)
+    return joined
+
+
+def _joined(key: str, have: Any, value: Any, *, strict: bool) -> Any:
+    if isinstance(have, dict) and isinstance(value, dict):
+        return _union(have, value, strict=strict)
+    if is_keyed(key, have) and is_keyed(key, value):
+        return _joined_items(key, have, value, strict=strict)
+    if strict and not same(have, value):
+        raise Contradiction(f"{key}: {have!r} and {value!r}")
+    return value
+
+
+def _joined_items(field: str, have: list[Any], more: list[Any], *, strict: bool) -> list[Any]:
+    items = list(have)
+    places = index(field, items)
+    for item in more:
+        at = places.get(identity(field, item))
+        if at is None:
+            items.append(item)
+        else:
+            items[at] = _union(items[at], item, strict=strict)
+    return items
+
+
+# --- put: what of a wish may be put on, and what it takes the place of --------------------------------
+
+
+def put(original: Object, wish: Overlay) -> tuple[Overlay, Overlay]:
+    """Reduce a wish to what may be put on the original; give that, and the overlay that reverses it."""
+    put_on: Overlay = {}
+    was: Overlay = {}
+    for key, value in wish.items():
+        have = original.get(key)
+        if isinstance(value, dict) and COPY in value and have is None:
+            put_on[key], was[key] = _copied(original, value), None
+        elif isinstance(value, dict):
+            _put_map(key, have, value, put_on, was)
+        elif is_keyed(key, value):
+            _put_items(key, have, value, put_on, was)
+        elif key not in _DIRECTIVES and (have is None or key in REPLACEABLE) and not same(have, value):
+            put_on[key], was[key] = value, have
+    return put_on, was
+
+
+def _put_map(key: str, have: Any, value: Overlay, put_on: Overlay, was: Overlay) -> None:
+    if have is not None and not isinstance(have, dict):
+        return
+    inner, reverse = put(have or {}, value)
+    if inner:
+        put_on[key], was[key] = inner, None if have is None else reverse
+
+
+def _put_items(field: str, have: Any, wish: list[Any], put_on: Overlay, was: Overlay) -> None:
+    if have is not None and not isinstance(have, list):
+        return
+    items: list[Any] = have or []
+    places = index(field, items)
+    chosen: list[Any] = []
+    before: list[Any] = []
+    for item in wish:
+        at = places.get(identity(field, item))
+        if at is None:
+            chosen.append(item)
+        elif field in ENTERED:
+            inner, reverse = put(items[at], item)
+            if inner:
+                keys = keys_of(field, item)
+                chosen.append(keys | inner)
+                before.append(keys | reverse)
+    if chosen:
+        put_on[field], was[field] = chosen, None if have is None else before
+
+
+def _copied(original: Object, value: Overlay) -> Overlay:
+    whole = _copy_of(original, value)
+    return value | {DIGEST: digest(whole)}
+
+
+def _copy_of(original: Object, value: Overlay) -> Object:
+    source = original.get(value[COPY])
+    return merge(
+        source if isinstance(source, dict) else {}, {k: v for k, v in value.items() if k not in _DIRECTIVES}
+    )
+
+
+def filled(original: Object, put_on: Overlay) -> Overlay:
+    """Write copies out: the overlay with each `$copy` as the whole map that it stands for."""
+    return {key: _filled(original, key, value) for key, value in put_on.items()}
+
+
+def _filled(original: Object, key: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if COPY in value:
+        return _copy_of(original, value) | {PATCH: "replace", DIGEST: value[DIGEST]}
+    inner = original.get(key)
+    return filled(inner if isinstance(inner, dict) else {}, value)
+
+
+# --- merge and patch: put it on ---------------------------------------------------------------------
+
+
+def merge(live: Object, overlay: Overlay) -> Object:
+    """Put an overlay on an object. The object is not changed; what is untouched is shared."""
+    merged = dict(live)
+    for key, value in overlay.items():
+        if key in _DIRECTIVES:
+            continue
+        if value is None or _is(value, "delete"):
+            merged.pop(key, None)
+        elif isinstance(value, dict):
+            have = live.get(key)
+            merged[key] = (
+                _bare(value)
+                if _is(value, "replace")
+                else merge(have if isinstance(have, dict) else {}, value)
+            )
+        elif is_keyed(key, value):
+            merged[key] = _merged_items(key, live.get(key), value)
+            if not merged[key] and any(_is(item, "prune") for item in value):
+                del merged[key]
+        else:
+            merged[key] = value
+    return merged
+
+
+def _merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
+    items: list[Any] = list(live) if isinstance(live, list) else []
+    places = index(field, items)
+    new: list[Any] = []
+    gone: set[int] = set()
+    for item in overlay:
+        at = None if _is(item, "prune") else places.get(identity(field, item))
+        if _is(item, "delete") or _is(item, "prune"):
+            gone.add(-1 if at is None else at)
+        elif at is None:
+            new.append(merge({}, item))
+        else:
+            items[at] = merge(items[at], item)
+    kept = [item for at, item in enumerate(items) if at not in gone] if gone else items
+    return new + kept if field in FIRST else kept + new
+
+
+def _is(value: Any, directive: str) -> bool:
+    return isinstance(value, dict) and value.get(PATCH) == directive
+
+
+def _bare(value: Overlay) -> Object:
+    return {key: item for key, item in value.items() if key not in _DIRECTIVES}
+
+
+def patch(live: Object, overlay: Overlay) -> list[Operation]:
+    """Write the operations (RFC 6902: add, replace, remove) that put an overlay on an object."""
+    operations: list[Operation] = []
+    _patch_map(live, overlay, "", operations)
+    return operations
+
+
+def _patch_map(live: Object, overlay: Overlay, path: str, operations: list[Operation]) -> None:
+    for key, value in overlay.items():
+        if key in _DIRECTIVES:
+            continue
+        below = f"{path}/{_escaped(key)}"
+        if isinstance(value, dict):
+            _patch_field(live, key, value, below, operations)
+        elif value is None:
+            if key in live:
+                operations.append({"op": "remove", "path": below})
+        elif key in LIST_KEYS and isinstance(value, list):
+            _patch_list(live, key, value, below, operations)
+        else:
+            _set(live, key, value, below, operations)
+
+
+def _patch_field(live: Object, key: str, value: Overlay, path: str, operations: list[Operation]) -> None:
+    have, directive = live.get(key), value.get(PATCH)
+    if directive == "delete":
+        if key in live:
+            operations.append({"op": "remove", "path": path})
+    elif directive == "replace":
+        if not isinstance(have, dict) or digest(have) != value[DIGEST]:
+            _set(live, key, _bare(value), path, operations)
+    elif isinstance(have, dict):
+        _patch_map(have, value, path, operations)
+    else:
+        _set(live, key, merge({}, value), path, operations)
+
+
+def _set(live: Object, key: str, value: Any, path: str, operations: list[Operation]) -> None:
+    if key not in live:
+        operations.append({"op": "add", "path": path, "value": value})
+    elif not same(live[key], value):
+        operations.append({"op": "replace", "path": path, "value": value})
+
+
+def _patch_list(live: Object, field: str, overlay: list[Any], path: str, operations: list[Operation]) -> None:
+    have = live.get(field)
+    if not isinstance(have, list):
+        whole = _merged_items(field, None, overlay)
+        if whole or not any(_is(item, "prune") for item in overlay):
+            _set(live, field, whole, path, operations)
+        return
+    places = index(field, have)
+    new: list[Any] = []
+    gone: list[int] = []
+    prunes = False
+    for item in overlay:
+        at = places.get(identity(field, item))
+        if _is(item, "prune"):
+            prunes = True
+        elif at is None:
+            new.extend(() if _is(item, "delete") else (merge({}, item),))
+        elif _is(item, "delete"):
+            gone.append(at)
+        else:
+            _patch_map(have[at], item, f"{path}/{at}", operations)
+    if prunes and not new and len(gone) == len(have):
+        operations.append({"op": "remove", "path": path})
+        return
+    operations.extend({"op": "remove", "path": f"{path}/{at}"} for at in sorted(gone, reverse=True))
+    place = "0" if field in FIRST else "-"
+    ordered = reversed(new) if field in FIRST else new
+    operations.extend({"op": "add", "path": f"{path}/{place}", "value": item} for item in ordered)
+
+
+def _escaped(key: str) -> str:
+    """Escape a key for a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key

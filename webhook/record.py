@@ -1,0 +1,281 @@
+"""What was put on an object, from what, and how it comes off again.
+
+The record is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, no time, no random.
+
+    {"v": 1, "in": digest of the Intent, "set": overlay that was put on, "was": overlay that reverses it}
+
+Changing this form, or what the digest sees of an Intent, restarts somebody's GPUs: see docs/adr.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_SPEC
+from intent.errors import FieldError
+from intent.lws import LWT, Accelerators, Engine, Intent, Probe, Template
+from webhook.canonical import digest as digest_of_value
+from webhook.overlay import (
+    COPY,
+    DIGEST,
+    LIST_KEYS,
+    PATCH,
+    Overlay,
+    identity,
+    index,
+    is_keyed,
+    keys_of,
+    merge,
+    same,
+)
+
+VERSION: Final = 1
+LAUNCHER_WORDS: Final = frozenset({"symmetric-run"})
+"""First words of args that only a launcher writes."""
+
+_LEAF: Final = None
+_LABELS: Final = {
+    PREFIX + "service": _LEAF,
+    PREFIX + "component-type": _LEAF,
+    PREFIX + "role-name": _LEAF,
+    LLM_D_ROLE: _LEAF,
+}
+_CONTAINER: Final = {
+    "command": _LEAF,
+    "args": _LEAF,
+    "readinessProbe": _LEAF,
+    "livenessProbe": _LEAF,
+    "startupProbe": _LEAF,
+    "lifecycle": _LEAF,
+    "name": _LEAF,
+    "ports": dict.fromkeys(("containerPort", "protocol", "name")),
+}
+_TEMPLATE: Final = {
+    COPY: _LEAF,
+    DIGEST: _LEAF,
+    "metadata": {"labels": _LABELS, "annotations": {GROUP_NAME: _LEAF, TASK_SPEC: _LEAF}},
+    "spec": {"schedulerName": _LEAF, "containers": _CONTAINER},
+}
+WRITABLE: Final[Object] = {
+    "metadata": {"labels": _LABELS},
+    "spec": {"leaderWorkerTemplate": {"leaderTemplate": _TEMPLATE, "workerTemplate": _TEMPLATE}},
+}
+"""Every path that mutators can write; a record that names another is not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record, read. An object without one has `NO_RECORD`."""
+
+    digest: str
+    put_on: Overlay
+    was: Overlay
+
+
+NO_RECORD: Final = Record("", {}, {})
+
+
+def write(digest: str, put_on: Overlay, was: Overlay) -> str:
+    """Write a record as the annotation holds it."""
+    whole = {"v": VERSION, "in": digest, "set": put_on, "was": was}
+    return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def find(*objects: Object | None) -> Any:
+    """Take the text of the record from the first object that has one; None if none has."""
+    for lws in objects:
+        annotations = (
+            ((lws or {}).get("metadata") or {}).get("annotations") if isinstance(lws, dict) else None
+        )
+        if isinstance(annotations, dict) and annotations.get(EXPANSION) is not None:
+            return annotations[EXPANSION]
+    return None
+
+
+def read(text: Any) -> Record | FieldError:
+    """Read a record. What is not one, or was not written by us, is an error and never "no record"."""
+    try:
+        whole = orjson.loads(text)
+        version, made_from, put_on, was = whole["v"], whole["in"], whole["set"], whole["was"]
+    except (orjson.JSONDecodeError, TypeError, KeyError):
+        return _unreadable("is not a record of fusioninfer")
+    if version != VERSION:
+        return _unreadable(f"is a record of version {version!r}; this release reads version {VERSION}")
+    if not (isinstance(made_from, str) and _fits(put_on, WRITABLE) and _fits(was, WRITABLE)):
+        return _unreadable("names a field that fusioninfer never writes")
+    return Record(made_from, put_on, was)
+
+
+def _unreadable(message: str) -> FieldError:
+    remedy = f"{message}; remove the annotation and apply again"
+    return FieldError(f"metadata.annotations[{EXPANSION}]", None, remedy, "FI901")
+
+
+def _fits(overlay: Any, allowed: Object) -> bool:
+    """Whether an overlay names allowed paths only."""
+    if not isinstance(overlay, dict):
+        return False
+    for key, value in overlay.items():
+        if key not in allowed:
+            return False
+        below = allowed[key]
+        if below is not _LEAF and value is not None and not _fits_below(key, value, below):
+            return False
+    return True
+
+
+def _fits_below(key: str, value: Any, allowed: Object) -> bool:
+    if key not in LIST_KEYS:
+        return _fits(value, allowed)
+    return isinstance(value, list) and all(_fits(item, allowed) and _is_keyed(key, item) for item in value)
+
+
+def _is_keyed(field: str, item: Object) -> bool:
+    return all(isinstance(item.get(key, ""), str | int) for key in LIST_KEYS[field])
+
+
+# --- the digest of an Intent ------------------------------------------------------------------------
+
+
+def digest(intent: Intent) -> str:
+    """Give 128 bits, in hex, of what the Intent says.
+
+    Fields at their default take no part, so a field that a later release adds changes no old digest;
+    nor do fields marked as positions (`intent.lws`).
+    """
+    return hashlib.sha256(orjson.dumps(_facts(intent), option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+
+
+_COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
+    kind: tuple((item.name, item.default) for item in fields(kind) if item.metadata.get("digest", True))
+    for kind in (Intent, Template, Engine, Accelerators, Probe)
+}
+"""Of every part of an Intent: the fields that count, with their defaults."""
+
+
+def _facts(value: Any) -> Object:
+    facts: Object = {}
+    for name, default in _COUNTED[type(value)]:
+        item = getattr(value, name)
+        if item != default:
+            facts[name] = _fact(item)
+    return facts
+
+
+def _fact(item: Any) -> Any:
+    if type(item) in _COUNTED:
+        return _facts(item)
+    return [_facts(one) for one in item] if type(item) is tuple and type(item[0]) in _COUNTED else item
+
+
+# --- undo -------------------------------------------------------------------------------------------
+
+
+def undo(live: Object, record: Record) -> Overlay:
+    """Make the overlay that takes off what a record says we put on. What was edited since stays."""
+    return _undo_map(live, record.put_on, record.was)
+
+
+def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
+    taken: Overlay = {}
+    for key, value in put_on.items():
+        have = live.get(key)
+        before = was.get(key)
+        if isinstance(value, dict) and isinstance(have, dict):
+            inner = _undo_copy(have, value) if COPY in value else _undo_within(have, value, before)
+            if inner:
+                taken[key] = inner
+        elif is_keyed(key, value) and isinstance(have, list):
+            items = _undo_items(key, have, value, before)
+            if items:
+                taken[key] = items
+        elif key not in (COPY, DIGEST) and not isinstance(value, dict) and same(have, value):
+            taken[key] = before
+    return taken
+
+
+def _undo_copy(live: Object, value: Overlay) -> Overlay:
+    return {PATCH: "delete"} if digest_of_value(live) == value.get(DIGEST) else {}
+
+
+def _undo_within(live: Object, value: Overlay, before: Overlay | None) -> Overlay:
+    inner = _undo_map(live, value, before or {})
+    if before is None and _nothing_left(merge(live, inner), ()):
+        inner[PATCH] = "delete"
+    return inner
+
+
+def _nothing_left(value: Object, keys: tuple[str, ...]) -> bool:
+    return all(key in keys or item in (None, {}, []) for key, item in value.items())
+
+
+def _undo_items(field: str, live: list[Any], put_on: list[Any], was: list[Any] | None) -> list[Any]:
+    places = index(field, live)
+    before = {identity(field, item): item for item in was or ()}
+    taken = []
+    for item in put_on:
+        at = places.get(identity(field, item))
+        if at is not None:
+            inner = _undo_item(field, live[at], item, before.get(identity(field, item)))
+            if inner:
+                taken.append(keys_of(field, live[at]) | inner)
+    return [*taken, {PATCH: "prune"}] if taken and was is None else taken
+
+
+def _undo_item(field: str, live: Object, item: Overlay, before: Overlay | None) -> Overlay:
+    rest = {key: value for key, value in item.items() if key not in LIST_KEYS[field]}
+    inner: Overlay = {}
+    if field == "containers":
+        unit = {key: rest.pop(key) for key in list(rest) if key in ("command", "args") or rest[key] is None}
+        inner = _undo_launch(live, unit, before or {})
+    inner |= _undo_map(live, rest, before or {})
+    if before is None and _nothing_left(merge(live, inner), LIST_KEYS[field]):
+        inner[PATCH] = "delete"
+    return inner
+
+
+def _undo_launch(live: Object, unit: Overlay, before: Overlay) -> Overlay:
+    """Take a launch off: command, args and what it removed belong together."""
+    words = [key for key in ("command", "args") if key in unit]
+    ours = [key for key in words if same(live.get(key), unit[key])]
+    if len(ours) == len(words):
+        removed = (key for key in unit if unit[key] is None and live.get(key) is None)
+        return {key: before.get(key) for key in (*words, *removed)}
+    if is_edited_launch(live, unit):
+        return {}
+    return {key: before.get(key) for key in ours}
+
+
+def is_edited_launch(live: Object, unit: Overlay) -> bool:
+    """Whether somebody edited the args of a launcher by hand: then command and args are theirs."""
+    args = live.get("args")
+    return (
+        "args" in unit
+        and isinstance(args, list)
+        and bool(args)
+        and args[0] in LAUNCHER_WORDS
+        and not same(args, unit["args"])
+    )
+
+
+def launches(live: Object, record: Record) -> Iterator[tuple[str, Object, Overlay]]:
+    """Give the containers that a record launches and that are there: path, container, what was put on."""
+    group = _below(live, "spec", "leaderWorkerTemplate")
+    templates = _below(record.put_on, "spec", "leaderWorkerTemplate")
+    for field, template in templates.items():
+        items: Any = _below(group, field, "spec").get("containers")
+        places = index("containers", items)
+        for unit in _below(template, "spec").get("containers", []) if isinstance(template, dict) else []:
+            at = places.get(identity("containers", unit))
+            if at is not None:
+                yield f"{LWT}.{field}.spec.containers[{at}]", items[at], unit
+
+
+def _below(value: Any, *fields: str) -> Object:
+    for field in fields:
+        value = value.get(field) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}

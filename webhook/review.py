@@ -1,0 +1,155 @@
+"""AdmissionReview bytes in, AdmissionReview bytes out (`k8s.io/api` `admission/v1/types.go`). Pure.
+
+/mutate never denies and never warns; what it cannot read it returns unchanged. /validate sees the final
+object and says everything at once: all causes, all warnings.
+"""
+
+from binascii import b2a_base64
+from collections.abc import Iterator
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from intent import Object
+from intent.errors import FieldError
+from intent.settings import Settings
+from webhook.check import check
+from webhook.expand import DEFAULTS, expand
+
+Outcome = Literal["unchanged", "patched", "allowed", "denied"]
+
+MESSAGE_LIMIT: Final = 4096
+"""Bytes of a denial; the API server passes on more, terminals and events do not."""
+WARNINGS_LIMIT: Final = 20
+WARNING_LENGTH: Final = 120
+"""A client may cut longer ones (`k8s.io/api` `admission/v1/types.go`, `Warnings`)."""
+REVIEWED: Final = ("CREATE", "UPDATE")
+VERSION: Final = "admission.k8s.io/v1"
+
+
+class Malformed(ValueError):  # noqa: N818 - what it says is the adjective
+    """The body is not an AdmissionReview that the API server would send."""
+
+
+class Answer(NamedTuple):
+    """The body of the answer, and what it says, for the metrics."""
+
+    body: bytes
+    outcome: Outcome
+
+
+class Request(NamedTuple):
+    """What we need of a review."""
+
+    uid: str
+    live: Object | None
+    old: Object | None
+
+
+def mutate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
+    """Answer /mutate: a patch, or nothing."""
+    request = read(body)
+    operations = [] if request.live is None else expand(request.live, request.old, settings)
+    if not operations:
+        return Answer(_answer(request.uid, {"allowed": True}), "unchanged")
+    patch = b2a_base64(orjson.dumps(operations), newline=False).decode()
+    return Answer(
+        _answer(request.uid, {"allowed": True, "patchType": "JSONPatch", "patch": patch}), "patched"
+    )
+
+
+def validate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
+    """Answer /validate: every error, or none, and the warnings."""
+    request = read(body)
+    findings = [] if request.live is None else check(request.live, request.old, settings)
+    errors = [one for one in findings if one.severity == "error"]
+    response: Object = {"allowed": not errors}
+    if errors:
+        response["status"] = status(errors, request.live or {})
+    if len(findings) > len(errors):
+        response["warnings"] = list(warnings(findings))
+    return Answer(_answer(request.uid, response), "denied" if errors else "allowed")
+
+
+def read(body: bytes) -> Request:
+    """Read a review; objects are None where there is nothing to look at, as on DELETE or a subresource."""
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Malformed(f"not JSON: {error}") from error
+    request = review.get("request") if isinstance(review, dict) else None
+    if not isinstance(request, dict) or review.get("apiVersion") != VERSION:
+        raise Malformed(f"not an AdmissionReview of {VERSION} with a request")
+    uid, operation = request.get("uid"), request.get("operation")
+    if not isinstance(uid, str) or not uid or not isinstance(operation, str):
+        raise Malformed("request.uid and request.operation must be strings")
+    if operation not in REVIEWED or request.get("subResource"):
+        return Request(uid, None, None)
+    live, old = request.get("object"), request.get("oldObject")
+    if not isinstance(live, dict):
+        raise Malformed(f"request.object must be an object on {operation}")
+    return Request(uid, live, old if isinstance(old, dict) else None)
+
+
+def status(errors: list[FieldError], live: Object) -> Object:
+    """Make the Status of a denial, as the API server makes its own (reason Invalid, code 422)."""
+    metadata = live.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    causes = [
+        {"reason": "FieldValueInvalid", "field": one.path, "message": cut(f"{one.message} ({one.code})", 512)}
+        for one in errors
+    ]
+    return {
+        "code": 422,
+        "reason": "Invalid",
+        "status": "Failure",
+        "message": cut("; ".join(map(str, errors)), MESSAGE_LIMIT),
+        "details": {"kind": "LeaderWorkerSet", "name": name or "", "causes": list(_bounded(causes))},
+    }
+
+
+def _bounded(causes: list[Object]) -> Iterator[Object]:
+    """Keep the causes that fit, so that a hostile object makes no large answer."""
+    left = MESSAGE_LIMIT
+    for cause in causes:
+        left -= len(orjson.dumps(cause))
+        if left < 0:
+            return
+        yield cause
+
+
+def warnings(findings: list[FieldError]) -> Iterator[str]:
+    """Write the warnings: plain ASCII, one line each; the last one counts those left out."""
+    told = [one for one in findings if one.severity == "warning"]
+    shown = told if len(told) <= WARNINGS_LIMIT else told[: WARNINGS_LIMIT - 1]
+    for one in shown:
+        yield warning(one)
+    if len(shown) < len(told):
+        yield f"and {len(told) - len(shown)} more; run: fusioninfer validate -f FILE"
+
+
+def warning(finding: FieldError) -> str:
+    """Write one warning: code, what to know, and where, as far as there is room."""
+    text = _plain(f"{finding.code}: {finding.message}")
+    where = _plain(f" [{finding.path.removeprefix('spec.leaderWorkerTemplate.')}]")
+    return cut(text, WARNING_LENGTH) if len(text + where) > WARNING_LENGTH else text + where
+
+
+def _plain(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if " " <= char <= "~" else "?" for char in text)
+
+
+def cut(text: str, limit: int) -> str:
+    """Shorten a text to a number of bytes."""
+    if len(text) <= limit and text.isascii():
+        return text
+    encoded = text.encode("utf-8", "replace")
+    return text if len(encoded) <= limit else encoded[: limit - 3].decode("utf-8", "ignore") + "..."
+
+
+def _answer(uid: str, response: Any) -> bytes:
+    return orjson.dumps(
+        {"apiVersion": VERSION, "kind": "AdmissionReview", "response": {"uid": uid, **response}}
+    )

@@ -1,0 +1,96 @@
+"""One object as we found it: what we put on taken off, what is left read."""
+
+from dataclasses import dataclass, field
+
+from intent import Object
+from intent.annotations import EXPANSION, INJECT, PREFIX
+from intent.errors import FieldError
+from intent.read import NOTHING, Reading
+from intent.read import read as read_lws
+from webhook import record as records
+from webhook.overlay import Overlay, merge
+from webhook.record import NO_RECORD, Record, undo
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Live as it came, old as it was (None on CREATE), and the original: live with our part off."""
+
+    live: Object
+    old: Object | None
+    original: Object
+    off: Overlay = field(default_factory=dict)
+    record: Record = NO_RECORD
+    reading: Reading = NOTHING
+    digest: str = ""
+    text: str = ""
+    """The record as it is written."""
+    unreadable: FieldError | None = None
+
+    @property
+    def pinned(self) -> bool:
+        """Whether an update changed nothing that the rules look at. A CREATE never pins."""
+        return self.old is not None and bool(self.digest) and self.digest == self.record.digest
+
+    @property
+    def has_record(self) -> bool:
+        """Whether the object itself carries a record."""
+        return has_record(self.live)
+
+
+def concerns(live: Object, old: Object | None = None) -> bool:
+    """Whether the object, or what it was, carries a key of ours, and nobody broke the glass."""
+    keys = annotations(live)
+    if keys.get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
+        return False
+    return any(key.startswith(PREFIX) for key in (*keys, *annotations(old)))
+
+
+def study(live: Object, old: Object | None = None) -> Study:
+    """Withdraw what we put on, and read what is left."""
+    text = records.find(live, old)
+    record = NO_RECORD if text is None else records.read(text)
+    if isinstance(record, FieldError):
+        return Study(live, old, live, unreadable=record)
+    off = undo(live, record) if record.put_on else {}
+    original = merge(live, off) if off else live
+    reading = read_lws(original)
+    digest = records.digest(reading.intent) if reading.intent else ""
+    return Study(live, old, original, off, record, reading, digest, text or "")
+
+
+def unchanged(found: Study) -> bool:
+    """Whether what the author wrote is what they had written before, or what the old record was made from."""
+    if found.old is None:
+        return False
+    before = study(found.old)
+    if before.reading == found.reading:
+        return before.reading != NOTHING
+    known = found.digest in (before.digest, before.record.digest)
+    return bool(found.digest) and known and _roles(before) == _roles(found)
+
+
+def left_alone(found: Study) -> bool:
+    """Whether it was annotated before the webhook was there, and its author changed nothing now."""
+    return found.record is NO_RECORD and unchanged(found)
+
+
+def _roles(found: Study) -> tuple[str, ...]:
+    return found.reading.intent.roles if found.reading.intent else ()
+
+
+def has_record(lws: Object | None) -> bool:
+    """Whether an object carries a record."""
+    return annotations(lws).get(EXPANSION) is not None
+
+
+def metadata(lws: Object | None) -> Object:
+    """Take the metadata of an object; empty if there is none, or it has another shape."""
+    found = lws.get("metadata") if isinstance(lws, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def annotations(lws: Object | None) -> Object:
+    """Take the annotations of an object; empty if there are none, or they have another shape."""
+    found = metadata(lws).get("annotations")
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,15 @@
+"""What may not be: one concern a module. A validator yields every finding, errors and warnings alike."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from intent.errors import FieldError
+from intent.lws import Intent
+from intent.settings import Settings
+from webhook.validate.gang import gang
+from webhook.validate.labels import labels
+from webhook.validate.launch import launch
+
+Validator = Callable[[Intent, Settings], Iterator[FieldError]]
+
+VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch)

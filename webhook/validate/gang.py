@@ -1,0 +1,66 @@
+"""What deadlocks a gang, or belongs to somebody else's."""
+
+from collections.abc import Iterator
+
+from intent.annotations import (
+    EXCLUSIVE_TOPOLOGY,
+    GROUP_NAME,
+    KUEUE_QUEUE,
+    ROLES,
+    SCHEDULER_NAME,
+    TASK_SPEC,
+    path,
+)
+from intent.errors import FieldError
+from intent.gang import gang_scheduler
+from intent.lws import Intent, Template
+from intent.settings import Settings
+
+
+def gang(intent: Intent, settings: Settings) -> Iterator[FieldError]:
+    """Check the object, then each template."""
+    if intent.component_type == "worker" and set(intent.roles) - {intent.role_name}:
+        yield FieldError(
+            path(ROLES),
+            ",".join(intent.roles),
+            f"a worker has no role but its own, {intent.role_name}",
+            "FI208",
+        )
+    if intent.size > 1:
+        yield from _deadlocks(intent)
+    scheduler = gang_scheduler(intent, settings)
+    if scheduler:
+        yield from _other_gangs(intent)
+        for template in intent.templates:
+            yield from _template(template, intent, scheduler)
+
+
+def _deadlocks(intent: Intent) -> Iterator[FieldError]:
+    if intent.startup_policy == "LeaderReady":
+        message = "must be LeaderCreated: with LeaderReady the workers wait for a leader that waits for them"
+        yield FieldError("spec.startupPolicy", intent.startup_policy, message, "FI201")
+    if intent.exclusive_topology:
+        message = (
+            "must be absent: LWS makes workers only after the leader is scheduled, the gang waits for all"
+        )
+        yield FieldError(path(EXCLUSIVE_TOPOLOGY), intent.exclusive_topology, message, "FI202")
+
+
+def _other_gangs(intent: Intent) -> Iterator[FieldError]:
+    if intent.own_scheduling:
+        yield FieldError("spec.scheduling", None, "must be absent: it makes a gang of its own", "FI203")
+    if intent.kueue_queue:
+        message = f"must be absent, or set {SCHEDULER_NAME}: default-scheduler"
+        yield FieldError(f"metadata.labels[{KUEUE_QUEUE}]", intent.kueue_queue, message, "FI204")
+
+
+def _template(template: Template, intent: Intent, scheduler: str) -> Iterator[FieldError]:
+    annotations = f"{template.path}.metadata.annotations"
+    rows = (
+        (f"{template.path}.spec.schedulerName", template.scheduler_name, scheduler, "FI205"),
+        (f"{annotations}[{GROUP_NAME}]", template.group_name, intent.service, "FI206"),
+        (f"{annotations}[{TASK_SPEC}]", template.task_spec, intent.role_name, "FI207"),
+    )
+    for where, value, wanted, code in rows:
+        if value not in ("", wanted):
+            yield FieldError(where, value, f"must be {wanted}, or absent", code)

@@ -1,0 +1,39 @@
+"""Labels that are ours, and names that end up in labels."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from intent.annotations import COMPONENT_TYPE, ROLE_NAME, SERVICE
+from intent.errors import FieldError
+from intent.lws import Intent
+from intent.settings import Settings
+
+LABEL: Final = 63
+HASH: Final = len("-") + 10
+"""Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
+(`k8s.io/kubernetes` `pkg/controller/history`)."""
+
+
+def labels(intent: Intent, _settings: Settings) -> Iterator[FieldError]:
+    """Refuse a reserved label with another value than the stamped one, and a name that is too long."""
+    limit = longest_name(intent)
+    if len(intent.name) > limit:
+        message = f"must be at most {limit} characters: pods carry it in a label with group and revision"
+        yield FieldError("metadata.name", intent.name, message, "FI109")
+    yield from _reserved(intent)
+
+
+def longest_name(intent: Intent) -> int:
+    """Give the longest name with which LWS can create every pod: workers' StatefulSets add their group."""
+    group = len(f"-{max(intent.replicas - 1, 0)}") if intent.size > 1 else 0
+    return LABEL - HASH - group
+
+
+def _reserved(intent: Intent) -> Iterator[FieldError]:
+    ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
+    places = [("metadata", intent.labels), *((f"{t.path}.metadata", t.labels) for t in intent.templates)]
+    for path, written in places:
+        for key, value in written:
+            if ours.get(key) != value:
+                right = f"must be {ours[key]}, or absent" if key in ours else "is reserved; remove it"
+                yield FieldError(f"{path}.labels[{key}]", value, right, "FI107")
