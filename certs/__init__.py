@@ -1,0 +1,1 @@
+"""Certificates: issue and reload. Stands alone."""

@@ -1,0 +1,143 @@
+"""Issue certificates: an authority and its leaves, in bytes; one function writes files.
+
+Keys are P-256: a handshake costs half the CPU of one with RSA-2048, and every API server can do it.
+Dates and names are arguments; only `development` reads the clock.
+"""
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import mkstemp
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate (for a leaf: its chain without the authority) and its private key, both PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+def authority(name: str, not_before: datetime, not_after: datetime) -> Pair:
+    """Make a self-signed authority that may sign leaves and nothing below them."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = (
+        _builder(name, name, key, not_before, not_after)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+    )
+    return _pair(builder.sign(key, hashes.SHA256()), key)
+
+
+def leaf(ca: Pair, hosts: Sequence[str], not_before: datetime, not_after: datetime) -> Pair:
+    """Make a serving certificate for `hosts`: DNS names and IP addresses, at least one."""
+    signer, signer_key = _read(ca)
+    key = ec.generate_private_key(ec.SECP256R1())
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer_key.public_key())
+    names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+    builder = (
+        _builder("fusioninfer webhook", _common_name(signer), key, not_before, not_after)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(names, critical=False)
+        .add_extension(identifier, critical=False)
+    )
+    return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+
+
+def write(pair: Pair, directory: Path) -> None:
+    """Write `tls.key` (0600) and `tls.crt`, as in a Secret of type kubernetes.io/tls, each atomically."""
+    directory.mkdir(parents=True, exist_ok=True)
+    _replace(directory / "tls.key", pair.key, 0o600)
+    _replace(directory / "tls.crt", pair.certificate, 0o644)
+
+
+def development(directory: Path, hosts: Sequence[str]) -> bytes:
+    """Write a pair for `hosts` that lasts thirty days, and return the CA bundle (PEM) that trusts it.
+
+    The authority's key is thrown away: nothing else can ever be signed with it.
+    """
+    now = datetime.now(UTC)
+    not_before, not_after = now - timedelta(minutes=5), now + timedelta(days=30)
+    ca = authority("fusioninfer development", not_before, not_after)
+    write(leaf(ca, hosts, not_before, not_after), directory)
+    return ca.certificate
+
+
+def _builder(
+    subject: str, issuer: str, key: ec.EllipticCurvePrivateKey, not_before: datetime, not_after: datetime
+) -> x509.CertificateBuilder:
+    """Say what an authority and a leaf have in common."""
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_name(subject))
+        .issuer_name(_name(issuer))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(not_before)
+        .not_valid_after(not_after)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    """Let an authority sign certificates and revocations, and a leaf a handshake: no more."""
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,  # RSA key exchange only
+        data_encipherment=False,
+        key_agreement=False,  # static ECDH only
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _common_name(certificate: x509.Certificate) -> str:
+    return str(certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    """Read `10.0.0.1` and `::1` as addresses, all else as a DNS name."""
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _read(ca: Pair) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    key = serialization.load_pem_private_key(ca.key, password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise TypeError("the authority's key is not an elliptic-curve key")
+    return x509.load_pem_x509_certificate(ca.certificate), key
+
+
+def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pair:
+    pem = serialization.Encoding.PEM
+    plain = serialization.NoEncryption()
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    return Pair(certificate.public_bytes(pem), private)
+
+
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    """Put a file in place whole, never readable by more than `mode` says: `mkstemp` makes it 0600."""
+    handle, temporary = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        os.fchmod(handle, mode)
+    Path(temporary).replace(path)

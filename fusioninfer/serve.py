@@ -1,0 +1,192 @@
+"""Run the webhook: the door, the certificate it shows, its metrics, and the signals that end it."""
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, cast
+
+import orjson
+
+from certs import reload
+from fusioninfer import __version__
+from intent.settings import Settings
+from webhook import app, metrics, review
+from webhook.listen import Limits
+
+LOG: Final = logging.getLogger("fusioninfer.serve")
+
+_WARM_UP: Final = orjson.dumps(
+    {
+        "apiVersion": review.VERSION,
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "warm-up",
+            "operation": "CREATE",
+            "object": {
+                "metadata": {"name": "warm-up", "annotations": {"fusioninfer.io/service": "warm-up"}},
+                "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": []}}}},
+            },
+        },
+    }
+)
+"""A review that walks most of the code, so that the first real one finds it in memory."""
+
+
+def run(server: Coroutine[Any, Any, None]) -> None:
+    """Run a server to its end, with logs as JSON lines on standard error; on uvloop if it is importable."""
+    _log_as_json()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(server)
+
+
+async def webhook(cert_dir: Path, host: str, port: int, metrics_port: int, settings: Settings) -> None:
+    """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
+
+    The certificate comes from `tls.crt` and `tls.key` in `cert_dir`; until they are there the webhook is
+    not ready. `/healthz`, `/readyz` and `/metrics` are plain HTTP on `metrics_port`. Port 0 takes a free
+    one; the log line `listening` says which. Raises OSError if an address cannot be listened on.
+    """
+    sockets = _socket(host, port), _socket(host, metrics_port)
+    await webhook_on(sockets, cert_dir, settings, Limits())
+
+
+async def webhook_on(
+    sockets: tuple[socket.socket, socket.socket],
+    cert_dir: Path,
+    settings: Settings,
+    limits: Limits,
+    look_seconds: float = 10.0,
+) -> None:
+    """Do what `webhook` does on sockets that listen already: the first for reviews, the second plain.
+
+    Every `look_seconds` it looks whether the certificate was replaced.
+    """
+    source = reload.Source(cert_dir)
+    reviews = _reviews(settings)
+    shown = metrics.build(reviews, reload.RESULTS, __version__)
+    door = app.Door({path: app.Hook(answer, shown.counts[path]) for path, answer in reviews.items()}, limits)
+    _bind(shown, door, source)
+    watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
+    _warm_up(reviews)
+    _say("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
+    with _until_signal() as stop:
+        await app.serve(door, reload.listener(source), sockets, _pages(shown, door, source), stop)
+    watching.cancel()
+    _say("stopped")
+
+
+def _reviews(settings: Settings) -> dict[str, Callable[[bytes], review.Answer]]:
+    return {
+        "/mutate": partial(review.mutate, settings=settings),
+        "/validate": partial(review.validate, settings=settings),
+    }
+
+
+def _bind(shown: metrics.Metrics, door: app.Door, source: reload.Source) -> None:
+    """Let the gauges be read when they are asked for: no request pays for them."""
+    shown.inflight.set_function(lambda: len(door.waiting))
+    shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
+
+
+def _pages(
+    shown: metrics.Metrics, door: app.Door, source: reload.Source
+) -> Mapping[str, Callable[[], app.Page]]:
+    """Show liveness (that it answers at all), readiness (that reviews would be answered) and metrics."""
+    return {
+        "/healthz": lambda: app.Page(200, b"ok"),
+        "/readyz": lambda: _readiness(door, source),
+        "/metrics": lambda: app.Page(200, metrics.expose(shown), metrics.CONTENT_TYPE),
+    }
+
+
+def _readiness(door: app.Door, source: reload.Source) -> app.Page:
+    if door.draining:
+        return app.Page(503, b"draining")
+    if not reload.valid(source, datetime.now(UTC)):
+        return app.Page(503, b"no certificate that is valid now")
+    return app.Page(200, b"ok")
+
+
+def _report(shown: metrics.Metrics, change: reload.Change) -> None:
+    """Count and log what became of the certificate."""
+    shown.reloads[change.result]()
+    level = logging.INFO if change.result == "loaded" else logging.WARNING
+    _say("certificate", level, result=change.result, reason=change.reason)
+
+
+def _warm_up(reviews: Mapping[str, Callable[[bytes], review.Answer]]) -> None:
+    """Review once on each path; then keep what lives for ever out of every later collection."""
+    for answer in reviews.values():
+        answer(_WARM_UP)
+    gc.collect()
+    gc.freeze()
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    """Listen on an address; `::` means every IPv4 address too, where the system can."""
+    if ":" not in host:
+        return socket.create_server((host, port))
+    both = host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both)
+
+
+@contextmanager
+def _until_signal() -> Iterator[asyncio.Event]:
+    """Set an event on SIGTERM or SIGINT; after either, another Ctrl-C ends the process at once."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+
+    def end() -> None:
+        stop.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Choose uvloop if it is importable: a fifth less CPU a request."""
+    with suppress(ImportError):
+        import uvloop  # noqa: PLC0415 - an extra, not a dependency
+
+        return cast("Callable[[], asyncio.AbstractEventLoop]", uvloop.new_event_loop)
+    return None
+
+
+def _log_as_json() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Line())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+class Line(logging.Formatter):
+    """One JSON object a line. Of an exception only its type and where it comes from: its text may quote."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Join the event, its fields and, if there is one, the exception."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1]:
+            line |= app.origin(record.exc_info[1])
+        return orjson.dumps(line, default=str).decode()
+
+
+def _say(event: str, level: int = logging.INFO, **fields: object) -> None:
+    LOG.log(level, event, extra={"fields": fields})

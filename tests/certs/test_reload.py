@@ -1,0 +1,392 @@
+"""The certificate that is served, through real handshakes, while the files under it change."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from certs import issue, reload
+from tests.wire import connected
+
+NOW = datetime.now(UTC)
+DAY = timedelta(days=1)
+REFUSED = (ssl.SSLError, ConnectionResetError)
+"""How a failed handshake looks to a client: asyncio does not always send the alert."""
+CA = issue.authority("test", NOW - DAY, NOW + 9 * DAY)
+
+
+def pair(not_before: datetime = NOW - DAY, not_after: datetime = NOW + 2 * DAY) -> issue.Pair:
+    return issue.leaf(CA, ["localhost"], not_before, not_after)
+
+
+def serial(certificate: bytes) -> int:
+    return x509.load_pem_x509_certificate(certificate).serial_number
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> reload.Source:
+    return reload.Source(tmp_path)
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    serial: int
+    version: str | None
+    cipher: str
+    protocol: str | None
+
+
+def client(**versions: ssl.TLSVersion) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=CA.certificate.decode())
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    for name, version in versions.items():
+        setattr(context, name, version)
+    return context
+
+
+@asynccontextmanager
+async def serving(source: reload.Source) -> AsyncIterator[int]:
+    """Echo over TLS with the source's listener; the port."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            writer.write(line)
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=reload.listener(source))
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await asyncio.sleep(0.01)
+
+
+async def shake_hands(port: int, tls: ssl.SSLContext) -> Handshake:
+    async with connected(port, tls) as (_reader, writer):
+        tls_object: ssl.SSLObject = writer.get_extra_info("ssl_object")
+        certificate = tls_object.getpeercert(binary_form=True) or b""
+        cipher = tls_object.cipher() or ("", "", 0)
+        return Handshake(
+            x509.load_der_x509_certificate(certificate).serial_number,
+            tls_object.version(),
+            cipher[0],
+            tls_object.selected_alpn_protocol(),
+        )
+
+
+async def served(source: reload.Source) -> int:
+    async with serving(source) as port:
+        return (await shake_hands(port, client())).serial
+
+
+# Which pair is served
+
+
+async def test_the_pair_in_the_directory_is_served(source: reload.Source) -> None:
+    wanted = pair()
+    issue.write(wanted, source.directory)
+    reload.poll(source, NOW)
+
+    assert serial(wanted.certificate) == await served(source)
+
+
+async def test_a_new_pair_is_served_without_a_new_listener(source: reload.Source) -> None:
+    issue.write(pair(), source.directory)
+    reload.poll(source, NOW)
+    newer = pair()
+    async with serving(source) as port:
+        await shake_hands(port, client())
+        issue.write(newer, source.directory)
+        reload.poll(source, NOW)
+
+        handshake = await shake_hands(port, client())
+
+        assert serial(newer.certificate) == handshake.serial
+
+
+async def test_a_connection_outlives_the_pair_it_began_with(source: reload.Source) -> None:
+    issue.write(pair(), source.directory)
+    reload.poll(source, NOW)
+    async with serving(source) as port, connected(port, client()) as (reader, writer):
+        issue.write(pair(), source.directory)
+        reload.poll(source, NOW)
+        writer.write(b"still here\n")
+
+        assert await reader.readline() == b"still here\n"
+
+
+async def test_a_swap_of_the_secrets_link_is_followed(source: reload.Source) -> None:
+    older, newer = pair(), pair()
+    issue.write(older, source.directory / "..1")
+    issue.write(newer, source.directory / "..2")
+    data = source.directory / "..data"
+    data.symlink_to("..1")
+    for name in ("tls.crt", "tls.key"):
+        (source.directory / name).symlink_to(f"..data/{name}")
+    reload.poll(source, NOW)
+    (source.directory / "..data_tmp").symlink_to("..2")
+    (source.directory / "..data_tmp").replace(data)
+
+    reload.poll(source, NOW)
+
+    assert serial(newer.certificate) == await served(source)
+
+
+def test_both_files_are_read_behind_one_link(source: reload.Source) -> None:
+    issue.write(pair(), source.directory / "..1")
+    (source.directory / "..data").symlink_to("..1")
+
+    change = reload.poll(source, NOW)
+
+    assert change is not None
+    assert change.result == "loaded"
+
+
+async def test_a_client_that_names_no_server_is_served_too(source: reload.Source) -> None:
+    wanted = pair()
+    issue.write(wanted, source.directory)
+    reload.poll(source, NOW)
+    nameless = client()
+    nameless.check_hostname = False
+    async with serving(source) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=nameless, server_hostname="")
+
+        got = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+
+        writer.close()
+        await writer.wait_closed()
+        assert x509.load_pem_x509_certificate(wanted.certificate) == x509.load_der_x509_certificate(got)
+        assert reader.at_eof()
+
+
+async def test_without_a_pair_handshakes_fail_and_then_succeed(source: reload.Source) -> None:
+    async with serving(source) as port:
+        with pytest.raises(REFUSED):
+            await shake_hands(port, client())
+        issue.write(pair(), source.directory)
+        reload.poll(source, NOW)
+
+        assert (await shake_hands(port, client())).version == "TLSv1.3"
+
+
+# What is not served
+
+
+def mismatched(directory: Path) -> None:
+    (directory / "tls.crt").write_bytes(pair().certificate)
+
+
+def garbage(directory: Path) -> None:
+    (directory / "tls.crt").write_bytes(b"garbage")
+
+
+def emptied(directory: Path) -> None:
+    (directory / "tls.key").write_bytes(b"")
+
+
+def expired(directory: Path) -> None:
+    issue.write(pair(not_after=NOW - timedelta(seconds=1)), directory)
+
+
+def premature(directory: Path) -> None:
+    issue.write(pair(not_before=NOW + DAY), directory)
+
+
+def locked(directory: Path) -> None:
+    new = pair()
+    encrypted = load_pem_private_key(new.key, None).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
+    )
+    issue.write(issue.Pair(new.certificate, encrypted), directory)
+
+
+def unusable(directory: Path) -> None:
+    """Write a pair that OpenSSL loads and no handshake can use: clients know no such curve."""
+    issue.write(self_signed(ec.generate_private_key(ec.SECP256K1())), directory)
+
+
+def removed(directory: Path) -> None:
+    (directory / "tls.key").unlink()
+
+
+def replaced_by_a_directory(directory: Path) -> None:
+    (directory / "tls.key").unlink()
+    (directory / "tls.key").mkdir()
+
+
+BROKEN: list[tuple[Callable[[Path], None], str]] = [
+    (mismatched, "KEY VALUES MISMATCH"),
+    (garbage, "PEM"),
+    (emptied, "not PEM"),
+    (expired, "expired at"),
+    (premature, "not valid before"),
+    (locked, "encrypted"),
+    (unusable, "NO SHARED CIPHER"),
+    (removed, "tls.key is not there"),
+    (replaced_by_a_directory, "directory"),
+]
+
+
+@pytest.mark.parametrize(("harm", "words"), BROKEN, ids=[harm.__name__ for harm, _ in BROKEN])
+async def test_a_broken_pair_does_not_replace_a_sound_one(
+    source: reload.Source, harm: Callable[[Path], None], words: str
+) -> None:
+    sound = pair()
+    issue.write(sound, source.directory)
+    reload.poll(source, NOW)
+    harm(source.directory)
+
+    change = reload.poll(source, NOW)
+
+    assert change is not None
+    assert words in change.reason
+    assert serial(sound.certificate) == await served(source)
+
+
+@pytest.mark.parametrize("harm", [harm for harm, _ in BROKEN])
+def test_what_is_wrong_is_said_once(source: reload.Source, harm: Callable[[Path], None]) -> None:
+    issue.write(pair(), source.directory)
+    reload.poll(source, NOW)
+    harm(source.directory)
+    reload.poll(source, NOW)
+
+    assert reload.poll(source, NOW) is None
+
+
+def test_a_pair_that_is_not_valid_yet_is_served_when_it_is(source: reload.Source) -> None:
+    premature(source.directory)
+    reload.poll(source, NOW)
+
+    change = reload.poll(source, NOW + DAY + DAY / 2)
+
+    assert change is not None
+    assert change.result == "loaded"
+
+
+def test_the_return_of_the_sound_pair_is_said(source: reload.Source) -> None:
+    sound = pair()
+    issue.write(sound, source.directory)
+    reload.poll(source, NOW)
+    garbage(source.directory)
+    reload.poll(source, NOW)
+    issue.write(sound, source.directory)
+
+    assert reload.Change("loaded", "the pair that is served is back") == reload.poll(source, NOW)
+
+
+def test_a_missing_directory_is_missing(tmp_path: Path) -> None:
+    change = reload.poll(reload.Source(tmp_path / "none"), NOW)
+
+    assert reload.Change("missing", "tls.crt is not there") == change
+
+
+def test_an_rsa_pair_is_served(source: reload.Source) -> None:
+    issue.write(self_signed(rsa.generate_private_key(65537, 2048)), source.directory)
+
+    change = reload.poll(source, NOW)
+
+    assert change is not None
+    assert change.result == "loaded"
+
+
+# Whether it is valid
+
+
+def test_without_a_pair_nothing_is_valid(source: reload.Source) -> None:
+    assert not reload.valid(source, NOW)
+
+
+def test_a_pair_is_valid_until_its_end_and_no_longer(source: reload.Source) -> None:
+    issue.write(pair(not_after=NOW + DAY), source.directory)
+    reload.poll(source, NOW)
+
+    assert (reload.valid(source, NOW), reload.valid(source, NOW + DAY)) == (True, False)
+
+
+async def test_a_watcher_finds_a_pair_that_comes_later(source: reload.Source) -> None:
+    changes: asyncio.Queue[reload.Change] = asyncio.Queue()
+    watching = asyncio.create_task(reload.watch(source, changes.put_nowait, every=0.01))
+    await changes.get()
+    issue.write(pair(), source.directory)
+
+    results = [(await asyncio.wait_for(changes.get(), 5)).result]
+
+    while results[-1] != "loaded":  # the key was there before the certificate
+        results.append((await asyncio.wait_for(changes.get(), 5)).result)
+    watching.cancel()
+    assert results[-1] == "loaded"
+
+
+# What the handshake agrees on
+
+
+@pytest.fixture
+async def port(source: reload.Source) -> AsyncIterator[int]:
+    issue.write(pair(), source.directory)
+    reload.poll(source, NOW)
+    async with serving(source) as number:
+        yield number
+
+
+async def test_only_http_1_1_is_agreed_on(port: int) -> None:
+    assert (await shake_hands(port, client())).protocol == "http/1.1"
+
+
+async def test_tls_1_2_agrees_on_forward_secrecy_and_authenticated_encryption(port: int) -> None:
+    handshake = await shake_hands(port, client(maximum_version=ssl.TLSVersion.TLSv1_2))
+
+    assert handshake.cipher in {"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"}
+
+
+@pytest.mark.parametrize("cipher", ["ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-SHA"])
+async def test_cbc_is_refused(port: int, cipher: str) -> None:
+    old = client(maximum_version=ssl.TLSVersion.TLSv1_2)
+    old.set_ciphers(cipher)
+
+    with pytest.raises(REFUSED):
+        await shake_hands(port, old)
+
+
+def test_the_listener_takes_no_tls_below_1_2(source: reload.Source) -> None:
+    assert ssl.TLSVersion.TLSv1_2 == reload.listener(source).minimum_version
+
+
+async def test_no_session_ticket_is_given(port: int) -> None:
+    async with connected(port, client()) as (reader, writer):
+        writer.write(b"hello\n")
+        await reader.readline()
+
+        session = writer.get_extra_info("ssl_object").session
+
+        assert session is None or not session.has_ticket
+
+
+def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> issue.Pair:
+    name = x509.Name([])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(NOW - DAY)
+        .not_valid_after(NOW + DAY)
+        .sign(key, SHA256())
+    )
+    plain = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return issue.Pair(certificate.public_bytes(Encoding.PEM), plain)

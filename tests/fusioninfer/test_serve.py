@@ -1,0 +1,268 @@
+"""The webhook as a whole: certificate, door, pages, metrics and the signals that end it."""
+
+import asyncio
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+
+from certs import issue
+from fusioninfer import serve
+from intent.settings import Settings
+from tests.wire import Reply, exchange, get, post
+from webhook.listen import Limits
+
+QUICK = Limits(drain_seconds=0.3, finish_seconds=2.0)
+REVIEW = orjson.dumps(
+    {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816",
+            "operation": "CREATE",
+            "object": {"metadata": {"name": "plain"}, "spec": {}},
+        },
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A webhook that runs in this process, and how to reach it."""
+
+    port: int
+    metrics_port: int
+    directory: Path
+    task: asyncio.Task[None]
+
+    async def certify(self) -> ssl.SSLContext:
+        """Put a certificate in place, wait until the webhook is ready, and return who trusts it."""
+        bundle = issue.development(self.directory, ["localhost"])
+        await ready(self.metrics_port, 200)
+        return ssl.create_default_context(cadata=bundle.decode())
+
+    async def review(self, path: str, body: bytes = REVIEW) -> Reply:
+        return await exchange(self.port, post(path, body), await self.certify())
+
+    async def sample(self, name: str) -> float:
+        """Read one series."""
+        text = (await get(self.metrics_port, "/metrics")).body.decode()
+        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+        assert found, f"{name} is not among\n{text}"
+        return float(found[1])
+
+
+async def ready(port: int, status: int) -> Reply:
+    """Wait until `/readyz` answers so."""
+    async with asyncio.timeout(5):
+        while (reply := await get(port, "/readyz")).status != status:  # noqa: ASYNC110 - it is asked over HTTP
+            await asyncio.sleep(0.01)
+        return reply
+
+
+@asynccontextmanager
+async def running(directory: Path) -> AsyncIterator[Running]:
+    sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    task = asyncio.create_task(serve.webhook_on(sockets, directory, Settings(), QUICK, look_seconds=0.02))
+    await get(ports[1], "/healthz")
+    try:
+        yield Running(ports[0], ports[1], directory, task)
+    finally:
+        if not task.done():
+            os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(task, 10)
+
+
+@pytest.mark.parametrize("path", ["/mutate", "/validate"])
+async def test_a_review_is_answered_on_both_paths(tmp_path: Path, path: str) -> None:
+    async with running(tmp_path) as webhook:
+        reply = await webhook.review(path)
+
+        response = json.loads(reply.body)["response"]
+        assert response == {"uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816", "allowed": True}
+
+
+async def test_without_a_certificate_it_is_alive_and_not_ready(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        alive, readiness = (
+            await get(webhook.metrics_port, "/healthz"),
+            await get(webhook.metrics_port, "/readyz"),
+        )
+
+        assert (
+            alive.status,
+            readiness.status,
+            readiness.body,
+        ) == (200, 503, b"no certificate that is valid now")
+
+
+async def test_it_becomes_ready_when_the_certificate_comes(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        await webhook.certify()
+
+        assert (await get(webhook.metrics_port, "/readyz")).status == 200
+
+
+async def test_a_review_is_counted_under_its_path_and_outcome(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        await webhook.review("/mutate")
+
+        name = 'fusioninfer_admission_requests_total{outcome="unchanged",path="/mutate"}'
+        assert await webhook.sample(name) == 1
+
+
+async def test_a_reviews_time_is_counted_under_its_path(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        await webhook.review("/validate")
+
+        assert await webhook.sample('fusioninfer_admission_duration_seconds_count{path="/validate"}') == 1
+
+
+async def test_what_is_no_review_is_counted_as_malformed(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        reply = await webhook.review("/mutate", b"[]")
+
+        name = 'fusioninfer_admission_requests_total{outcome="malformed",path="/mutate"}'
+        assert (reply.status, await webhook.sample(name)) == (400, 1)
+
+
+async def test_requests_add_no_series(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        tls, before = await webhook.certify(), await names(webhook)
+        for path in ("/mutate", "/mutate?timeout=1s", "/nowhere", "/validate/x"):
+            await exchange(webhook.port, post(path, REVIEW), tls)
+
+        assert before == await names(webhook)
+
+
+async def test_the_end_of_the_certificate_is_shown(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        before = await webhook.sample("fusioninfer_tls_not_after_seconds")
+        await webhook.certify()
+
+        assert before == 0
+        assert await webhook.sample("fusioninfer_tls_not_after_seconds") > 1.7e9
+
+
+async def test_a_loaded_certificate_is_counted(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        await webhook.certify()
+
+        assert await webhook.sample('fusioninfer_tls_reloads_total{result="loaded"}') == 1
+
+
+async def test_a_missing_certificate_is_logged_with_its_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(tmp_path):
+        pass
+
+    assert {"result": "missing", "reason": "tls.crt is not there"} in [
+        record.__dict__.get("fields") for record in caplog.records if record.levelno == logging.WARNING
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_makes_it_unready_at_once(tmp_path: Path, number: signal.Signals) -> None:
+    async with running(tmp_path) as webhook:
+        await webhook.certify()
+        os.kill(os.getpid(), number)
+
+        reply = await ready(webhook.metrics_port, 503)
+
+        assert reply.body == b"draining"
+
+
+async def test_after_a_signal_reviews_are_still_answered_and_asked_to_close(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        tls = await webhook.certify()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await ready(webhook.metrics_port, 503)
+
+        reply = await exchange(webhook.port, post("/mutate", REVIEW), tls)
+
+        assert (reply.status, reply.headers["connection"]) == (200, "close")
+
+
+async def test_after_draining_it_returns(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+        await asyncio.wait_for(webhook.task, 5)
+
+
+async def test_the_process_logs_json_and_ends_with_zero(tmp_path: Path) -> None:
+    issue.development(tmp_path, ["localhost"])
+    async with process(str(tmp_path)) as (running, lines):
+        listening = json.loads(await asyncio.wait_for(lines.readline(), 20))
+        await ready(listening["metrics_port"], 200)
+        running.send_signal(signal.SIGTERM)
+
+        rest = [json.loads(line)["event"] for line in (await asyncio.wait_for(lines.read(), 20)).splitlines()]
+
+        assert (
+            listening["event"],
+            rest,
+            await running.wait(),
+        ) == ("listening", ["certificate", "stopped"], 0)
+
+
+def test_a_log_line_never_breaks_and_never_quotes_an_exception() -> None:
+    line = lines_of(ValueError("s3cr3t\nsecond line"))
+
+    assert "\n" not in line
+    assert "s3cr3t" not in line
+    assert (json.loads(line)["error"], json.loads(line)["event"]) == ("ValueError", "a\nb")
+
+
+PROGRAM = """
+import socket, sys
+from pathlib import Path
+from fusioninfer import serve
+from intent.settings import Settings
+from webhook.listen import Limits
+
+sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
+serve.run(serve.webhook_on(sockets, Path(sys.argv[1]), Settings(), Limits(drain_seconds=0.1)))
+"""
+
+
+@asynccontextmanager
+async def process(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, asyncio.StreamReader]]:
+    """Run `PROGRAM`; the process and its standard error. It does not outlive the test."""
+    started = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROGRAM, *arguments, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        assert started.stderr is not None
+        yield started, started.stderr
+    finally:
+        if started.returncode is None:
+            started.kill()
+        await started.communicate()
+
+
+async def names(webhook: Running) -> set[str]:
+    text = (await get(webhook.metrics_port, "/metrics")).body.decode()
+    return {line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")}
+
+
+def lines_of(error: Exception) -> str:
+    """Format a record as the server does."""
+    try:
+        raise error
+    except ValueError:
+        record = logging.LogRecord("test", logging.ERROR, "", 0, "a\nb", None, sys.exc_info())
+    return serve.Line().format(record)

@@ -1,0 +1,76 @@
+"""HTTP as bytes over a real socket, with or without TLS: what a library would not let a test say."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it came, header names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def request(method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
+    """Write a request; a header's underscores stand for dashes, and an empty one is left out."""
+    lines = {"Host": "x", "Content_Type": JSON, "Content_Length": str(len(body)), **headers}
+    head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in lines.items() if value)
+    return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+def post(path: str, body: bytes = b"{}", **headers: str) -> bytes:
+    """Write a review's request."""
+    return request("POST", path, body, **headers)
+
+
+@asynccontextmanager
+async def connected(
+    port: int, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Connect, and close whatever happens."""
+    name = "localhost" if tls else None
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls, server_hostname=name)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        with suppress(OSError, TimeoutError):
+            await asyncio.wait_for(writer.wait_closed(), 5)
+
+
+async def read(reader: asyncio.StreamReader) -> Reply:
+    """Read one answer; `IncompleteReadError` if the connection ends before one has come."""
+    head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+    status, *lines = head.rstrip().split("\r\n")
+    headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Reply(int(status.split(" ")[1]), headers, body)
+
+
+async def exchange(port: int, sent: bytes, tls: ssl.SSLContext | None = None) -> Reply:
+    """Send bytes on a connection of their own, and read one answer."""
+    async with connected(port, tls) as (reader, writer):
+        writer.write(sent)
+        return await read(reader)
+
+
+async def get(port: int, path: str) -> Reply:
+    """Read a page of the plain port."""
+    return await exchange(port, request("GET", path, Content_Type="", Content_Length=""))
+
+
+async def ended(reader: asyncio.StreamReader, seconds: float = 5.0) -> bool:
+    """Whether the other side ends the connection within so many seconds, with no further answer."""
+    try:
+        return await asyncio.wait_for(reader.read(1), seconds) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False

@@ -1,0 +1,115 @@
+"""The webhook's metrics, all names in this one file.
+
+Every label has a closed set of values, and every series exists from the start: nothing that a request
+says can add one, and `rate()` sees the first error. Children are bound here, not looked up per request.
+"""
+
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+OUTCOMES: Final = (
+    "unchanged",  # allowed, no patch was needed
+    "patched",  # allowed, with a patch
+    "allowed",  # found valid
+    "denied",  # found invalid
+    "malformed",  # not an AdmissionReview, or not in a form we take (400, 413, 415)
+    "incomplete",  # the body did not come whole in time (408)
+    "late",  # the caller's deadline was past (504)
+    "overloaded",  # told to come again (429)
+    "error",  # our own bug (500)
+)
+
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+Count = Callable[[str, float], None]
+"""Counts one request: its outcome, and the seconds from its first byte to its answer."""
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """What the rooms may say about themselves, as plain callables and gauges to be bound."""
+
+    registry: CollectorRegistry
+    counts: Mapping[str, Count]
+    """By path."""
+    reloads: Mapping[str, Callable[[], None]]
+    """By result."""
+    inflight: Gauge
+    not_after: Gauge
+
+
+def build(paths: Iterable[str], reload_results: Iterable[str], version: str) -> Metrics:
+    """Make a registry of its own with every series this process will ever show."""
+    registry = CollectorRegistry()
+    _build_info(registry, version)
+    return Metrics(
+        registry=registry,
+        counts=_counts(registry, paths),
+        reloads=_reloads(registry, reload_results),
+        inflight=Gauge(
+            "fusioninfer_admission_inflight",
+            "Reviews whose body is still on its way.",
+            registry=registry,
+        ),
+        not_after=Gauge(
+            "fusioninfer_tls_not_after_seconds",
+            "When the served certificate ends, in seconds since 1970; 0 while there is none.",
+            registry=registry,
+        ),
+    )
+
+
+def expose(metrics: Metrics) -> bytes:
+    """Render every series in Prometheus' text format."""
+    return generate_latest(metrics.registry)
+
+
+def _counts(registry: CollectorRegistry, paths: Iterable[str]) -> dict[str, Count]:
+    requests = Counter(
+        "fusioninfer_admission_requests",
+        "Admission reviews, each counted once.",
+        ("path", "outcome"),
+        registry=registry,
+    )
+    durations = Histogram(
+        "fusioninfer_admission_duration_seconds",
+        "From the first byte of a request to its answer.",
+        ("path",),
+        buckets=_SECONDS,
+        registry=registry,
+    )
+    return {path: _count(requests, durations, path) for path in paths}
+
+
+def _count(requests: Counter, durations: Histogram, path: str) -> Count:
+    """Bind the children of one path, so that no request looks them up by their labels."""
+    increments = {outcome: requests.labels(path, outcome).inc for outcome in OUTCOMES}
+    observe = durations.labels(path).observe
+
+    def count(outcome: str, seconds: float) -> None:
+        increments[outcome]()
+        observe(seconds)
+
+    return count
+
+
+def _reloads(registry: CollectorRegistry, results: Iterable[str]) -> dict[str, Callable[[], None]]:
+    reloads = Counter(
+        "fusioninfer_tls_reloads",
+        "Certificates found in the directory, by what became of them.",
+        ("result",),
+        registry=registry,
+    )
+    return {result: reloads.labels(result).inc for result in results}
+
+
+def _build_info(registry: CollectorRegistry, version: str) -> None:
+    info = Info("fusioninfer_build", "What is running.", registry=registry)
+    info.info({"version": version, "python": platform.python_version()})
