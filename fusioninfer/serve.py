@@ -5,13 +5,12 @@ import gc
 import logging
 import signal
 import socket
-import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 import orjson
 
@@ -38,13 +37,6 @@ _WARM_UP: Final = orjson.dumps(
     }
 )
 """A review that walks most of the code, so that the first real one finds it in memory."""
-
-
-def run(server: Coroutine[Any, Any, None]) -> None:
-    """Run a server to its end, with logs as JSON lines on standard error; on uvloop if it is importable."""
-    _log_as_json()
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(server)
 
 
 async def webhook(cert_dir: Path, host: str, port: int, metrics_port: int, settings: Settings) -> None:
@@ -154,38 +146,6 @@ def _until_signal() -> Iterator[asyncio.Event]:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Choose uvloop if it is importable: a fifth less CPU a request."""
-    with suppress(ImportError):
-        import uvloop  # noqa: PLC0415 - an extra, not a dependency
-
-        return cast("Callable[[], asyncio.AbstractEventLoop]", uvloop.new_event_loop)
-    return None
-
-
-def _log_as_json() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Line())
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-
-
-class Line(logging.Formatter):
-    """One JSON object a line. Of an exception only its type and where it comes from: its text may quote."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Join the event, its fields and, if there is one, the exception."""
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "event": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info and record.exc_info[1]:
-            line |= app.origin(record.exc_info[1])
-        return orjson.dumps(line, default=str).decode()
 
 
 def _say(event: str, level: int = logging.INFO, **fields: object) -> None:

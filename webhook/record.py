@@ -64,7 +64,10 @@ WRITABLE: Final[Object] = {
     "metadata": {"labels": _LABELS},
     "spec": {"leaderWorkerTemplate": {"leaderTemplate": _TEMPLATE, "workerTemplate": _TEMPLATE}},
 }
-"""Every path that mutators can write; a record that names another is not ours."""
+"""Every path that mutators can write; a record that names another is not ours.
+
+Only `set` is held against it: `was` is looked into where `set` leads, and nowhere else.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ def read(text: Any) -> Record | FieldError:
         return _unreadable("is not a record of fusioninfer")
     if version != VERSION:
         return _unreadable(f"is a record of version {version!r}; this release reads version {VERSION}")
-    if not (isinstance(made_from, str) and _fits(put_on, WRITABLE) and _fits(was, WRITABLE)):
+    if not (isinstance(made_from, str) and isinstance(was, dict) and _fits(put_on, WRITABLE)):
         return _unreadable("names a field that fusioninfer never writes")
     return Record(made_from, put_on, was)
 
@@ -190,7 +193,7 @@ def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
             if inner:
                 taken[key] = inner
         elif is_keyed(key, value) and isinstance(have, list):
-            items = _undo_items(key, have, value, before)
+            items = _undo_items(key, have, value, before if isinstance(before, list) else None)
             if items:
                 taken[key] = items
         elif key not in (COPY, DIGEST) and not isinstance(value, dict) and same(have, value):
@@ -203,19 +206,22 @@ def _undo_copy(live: Object, value: Overlay) -> Overlay:
 
 
 def _undo_within(live: Object, value: Overlay, before: Overlay | None) -> Overlay:
-    inner = _undo_map(live, value, before or {})
-    if before is None and _nothing_left(merge(live, inner), ()):
+    inner = _undo_map(live, value, before if isinstance(before, dict) else {})
+    if before is None and _nothing_left(live, inner, ()):
         inner[PATCH] = "delete"
     return inner
 
 
-def _nothing_left(value: Object, keys: tuple[str, ...]) -> bool:
-    return all(key in keys or item in (None, {}, []) for key, item in value.items())
+def _nothing_left(live: Object, off: Overlay, keys: tuple[str, ...]) -> bool:
+    """Whether only keys, and what is empty, would remain."""
+    if live.keys() <= off.keys() and not any(off.values()):
+        return True
+    return all(key in keys or item in (None, {}, []) for key, item in merge(live, off).items())
 
 
 def _undo_items(field: str, live: list[Any], put_on: list[Any], was: list[Any] | None) -> list[Any]:
     places = index(field, live)
-    before = {identity(field, item): item for item in was or ()}
+    before = {identity(field, item): item for item in was or () if isinstance(item, dict)}
     taken = []
     for item in put_on:
         at = places.get(identity(field, item))
@@ -233,7 +239,7 @@ def _undo_item(field: str, live: Object, item: Overlay, before: Overlay | None) 
         unit = {key: rest.pop(key) for key in list(rest) if key in ("command", "args") or rest[key] is None}
         inner = _undo_launch(live, unit, before or {})
     inner |= _undo_map(live, rest, before or {})
-    if before is None and _nothing_left(merge(live, inner), LIST_KEYS[field]):
+    if before is None and _nothing_left(live, inner, LIST_KEYS[field]):
         inner[PATCH] = "delete"
     return inner
 

@@ -19,6 +19,7 @@ import pytest
 
 from certs import issue
 from fusioninfer import serve
+from fusioninfer.run import JsonLines
 from intent.settings import Settings
 from tests.wire import Reply, exchange, get, post
 from webhook.listen import Limits
@@ -230,12 +231,12 @@ def test_a_log_line_never_breaks_and_never_quotes_an_exception() -> None:
 PROGRAM = """
 import socket, sys
 from pathlib import Path
-from fusioninfer import serve
+from fusioninfer import run, serve
 from intent.settings import Settings
 from webhook.listen import Limits
 
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-serve.run(serve.webhook_on(sockets, Path(sys.argv[1]), Settings(), Limits(drain_seconds=0.1)))
+run.run(serve.webhook_on(sockets, Path(sys.argv[1]), Settings(), Limits(drain_seconds=0.1)))
 """
 
 
@@ -265,4 +266,4 @@ def lines_of(error: Exception) -> str:
         raise error
     except ValueError:
         record = logging.LogRecord("test", logging.ERROR, "", 0, "a\nb", None, sys.exc_info())
-    return serve.Line().format(record)
+    return JsonLines().format(record)

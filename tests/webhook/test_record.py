@@ -43,7 +43,7 @@ def in_worker(template: Any) -> Any:
         written(in_worker({"spec": {"containers": [{"name": "x", "image": "y"}]}})),
         written(in_worker({"spec": {"containers": ["x"]}})),
         written(in_worker({"spec": {"containers": [{"name": {"a": 1}, "args": []}]}})),
-        written({}, {"spec": {"replicas": 5}}),
+        written({}, [1]),
         written({}, v=2),
         written({}, **{"in": 7}),
     ],
@@ -98,3 +98,13 @@ def _record(expanded: Any) -> Record:
     found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"])
     assert isinstance(found, Record)
     return found
+
+
+@pytest.mark.parametrize("was", [{"spec": 7}, {"spec": {"leaderWorkerTemplate": [1]}}, {"metadata": "x"}])
+def test_a_forged_reverse_breaks_nothing(was: Any) -> None:
+    once = put(lws())
+    record_of_it = _record(once)
+
+    off = record.undo(once, Record(record_of_it.digest, record_of_it.put_on, was))
+
+    assert off["metadata"]["labels"] is not None

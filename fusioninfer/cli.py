@@ -1,0 +1,213 @@
+"""The command. Each verb reads files and settings, calls one function, prints, and sets the exit code."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import orjson
+
+from fusioninfer import __version__, documents, offline
+from fusioninfer import settings as settings_file
+from fusioninfer.documents import Unreadable
+from fusioninfer.offline import Composition, Found
+from intent.errors import CODES
+
+OK: Final = 0
+REFUSED: Final = 1
+UNREADABLE: Final = 2
+COLOURS: Final = {"error": "red", "warning": "yellow"}
+
+Command = Callable[..., Any]
+
+FILES: Final = click.option(
+    "-f",
+    "--filename",
+    "files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="A file, a directory, or - for standard input. May be given more than once.",
+)
+NAMESPACE: Final = click.option(
+    "-n", "--namespace", default="", help="The namespace of objects that name none."
+)
+CONFIG: Final = click.option(
+    "--config", type=click.Path(path_type=Path, dir_okay=False), help="The settings file of the servers."
+)
+METRICS_PORT: Final = click.option(
+    "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="fusioninfer")
+def main() -> None:
+    """Turn annotated LeaderWorkerSets into gang-scheduled, multi-node LLM services."""
+
+
+@main.command()
+@FILES
+@NAMESPACE
+@CONFIG
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@click.option("--admission-only", is_flag=True, help="Leave out what the loop would create.")
+def expand(
+    files: tuple[str, ...], namespace: str, config: Path | None, output: str, *, admission_only: bool
+) -> None:
+    """Print every object as admission leaves it, then what the loop would create.
+
+    Exit code 0: printed; 1: an object would be refused, nothing is printed; 2: a file cannot be read.
+    """
+    made = _composed(files, namespace, config, admission_only=admission_only)
+    _tell(made, sys.stderr)
+    if made.refused:
+        sys.exit(REFUSED)
+    objects = list(made.objects)
+    click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
+
+
+@main.command()
+@FILES
+@NAMESPACE
+@CONFIG
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def validate(files: tuple[str, ...], namespace: str, config: Path | None, output: str) -> None:
+    """Check files as admission and the loop would.
+
+    Exit code 0: no errors (there may be warnings); 1: errors; 2: a file cannot be read.
+    """
+    made = _composed(files, namespace, config)
+    if output == "json":
+        click.echo(orjson.dumps([_as_json(one) for one in made.found], option=orjson.OPT_INDENT_2).decode())
+    else:
+        _tell(made, sys.stdout)
+        errors = sum(one.error.severity == "error" for one in made.found)
+        click.echo(f"{errors} errors, {len(made.found) - errors} warnings")
+    sys.exit(REFUSED if made.refused else OK)
+
+
+@main.command()
+@click.option("--cert-dir", required=True, type=click.Path(path_type=Path), help="Holds tls.crt and tls.key.")
+@click.option("--host", default="0.0.0.0", show_default=True)  # noqa: S104 - a server in a pod
+@click.option("--port", default=10250, show_default=True)
+@METRICS_PORT
+@CONFIG
+def webhook(cert_dir: Path, host: str, port: int, metrics_port: int, config: Path | None) -> None:
+    """Serve /mutate and /validate on TLS. Reads no API and needs no token."""
+    from fusioninfer import run, serve  # noqa: PLC0415 - a server; the offline verbs need none of it
+
+    settings = _settings(config)
+    run.run(serve.webhook(cert_dir, host, port, metrics_port, settings))
+
+
+@main.command()
+@click.option(
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Default: the service account in a pod, else $KUBECONFIG or the file in the home directory.",
+)
+@click.option("--context", help="The context of the kubeconfig.")
+@click.option("--namespace", default="fusioninfer-system", show_default=True, help="Where its Lease lives.")
+@click.option("--lease-duration", default=15.0, show_default=True, help="Seconds until others may lead.")
+@click.option("--renew-deadline", default=10.0, show_default=True, help="Seconds until a leader gives up.")
+@click.option("--retry-period", default=2.0, show_default=True, help="Seconds between two tries.")
+@METRICS_PORT
+@CONFIG
+def sync(
+    config: Path | None, lease_duration: float, renew_deadline: float, retry_period: float, **where: Any
+) -> None:
+    """Run the loop: keep a PodGroup for every service. One replica leads, by a Lease.
+
+    Exit code 0: it was asked to stop; 1: it lost the Lease, start it again; 2: no credentials.
+    """
+    # imported here: they bring the Kubernetes client, for the loop alone
+    from fusioninfer import run, syncing  # noqa: PLC0415
+    from sync.client import ConfigError  # noqa: PLC0415
+    from sync.lease import Timing  # noqa: PLC0415
+
+    settings = _settings(config)
+    timing = Timing(lease_duration, renew_deadline, retry_period)
+    try:
+        sys.exit(run.run(syncing.sync(settings, timing=timing, **where)))
+    except ConfigError as error:
+        _unreadable(error)
+
+
+@main.command()
+@click.option("--plain", is_flag=True, help="No colours and no columns, also on a terminal.")
+def demo(*, plain: bool) -> None:
+    """Show the main job in seconds: the webhook on TLS, two LeaderWorkerSets before and after."""
+    from fusioninfer import demo as show  # noqa: PLC0415 - it starts servers
+
+    sys.exit(show.run(plain=plain))
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell: eval "$(fusioninfer completion bash)"."""
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 - this verb alone needs it
+
+    made = get_completion_class(shell)
+    if made is not None:
+        click.echo(made(main, {}, "fusioninfer", "_FUSIONINFER_COMPLETE").source())
+
+
+@main.command()
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def codes(output: str) -> None:
+    """List the codes of all findings, with what to do about each."""
+    if output == "json":
+        rows = [
+            {"code": code, "severity": row.severity, "title": row.title, "remedy": row.remedy}
+            for code, row in CODES.items()
+        ]
+        click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        return
+    for code, row in CODES.items():
+        click.echo(f"{code}  {row.severity:8}{row.title}\n{'':15}{row.remedy}")
+
+
+def _composed(
+    files: tuple[str, ...], namespace: str, config: Path | None, *, admission_only: bool = False
+) -> Composition:
+    settings = _settings(config)
+    try:
+        read = documents.read(files)
+    except Unreadable as error:
+        _unreadable(error)
+    return offline.compose(read, settings, namespace=namespace, admission_only=admission_only)
+
+
+def _settings(config: Path | None) -> Any:
+    try:
+        return settings_file.read(config)
+    except Unreadable as error:
+        _unreadable(error)
+
+
+def _unreadable(error: Exception) -> Any:
+    click.secho(f"error: {error}", fg="red", err=True)
+    sys.exit(UNREADABLE)
+
+
+def _tell(made: Composition, stream: Any) -> None:
+    for one in made.found:
+        label = click.style(one.error.severity, fg=COLOURS[one.error.severity])
+        click.echo(f"{one.document}: {label}: {one.error}", file=stream)
+
+
+def _as_json(one: Found) -> dict[str, Any]:
+    return {
+        "file": one.document.file,
+        "document": one.document.number,
+        "severity": one.error.severity,
+        "code": one.error.code,
+        "field": one.error.path,
+        "value": one.error.value,
+        "message": one.error.message,
+        "remedy": CODES[one.error.code].remedy,
+    }

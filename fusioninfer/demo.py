@@ -1,0 +1,193 @@
+"""The main job in seconds, with nothing but Python.
+
+It starts the webhook as a process on TLS, sends it the examples as an API server would, applies the patches,
+and shows each object before and after, side by side; then the PodGroup that the loop would create.
+"""
+
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jsonpatch
+import orjson
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from certs import issue
+from fusioninfer import documents, offline, yaml
+from fusioninfer.documents import Document
+from intent import Object
+from intent.annotations import EXPANSION
+from intent.settings import Settings
+
+EXAMPLES: Final = Path(__file__).parent.parent / "docs" / "examples"
+STORY_4: Final = (EXAMPLES / "prefill.yaml", EXAMPLES / "decode.yaml")
+PATIENCE: Final = 20.0
+"""Seconds for the webhook to become ready."""
+WIDTH: Final = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook that runs: where it answers, and how to trust it."""
+
+    url: str
+    trust: ssl.SSLContext
+
+
+def run(*, plain: bool = False) -> int:
+    """Show Story 4; give the exit code: 0 if everything was as it should be."""
+    console = Console(no_color=plain, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    read = documents.read([str(file) for file in STORY_4])
+    started = time.monotonic()
+    with started_webhook() as webhook:
+        console.print(f"The webhook listens on {webhook.url} (TLS, its own certificate authority).\n")
+        after = [_admit(webhook, document, console) for document in read]
+    _show_pod_group(read, console)
+    console.print(
+        f"\n{len(after)} objects admitted in {time.monotonic() - started:.1f} s, the webhook stopped."
+    )
+    return 0
+
+
+# --- the webhook as a process -----------------------------------------------------------------------
+
+
+@contextmanager
+def started_webhook() -> Iterator[Webhook]:
+    """Run the webhook on a free port of this machine, with a certificate made for it."""
+    with tempfile.TemporaryDirectory(prefix="fusioninfer-demo-") as directory:
+        authority = issue.development(Path(directory), ["127.0.0.1", "localhost"])
+        port, metrics_port = _free_port(), _free_port()
+        command = [
+            sys.executable,
+            "-m",
+            "fusioninfer",
+            "webhook",
+            "--cert-dir",
+            directory,
+            "--host",
+            "127.0.0.1",
+        ]
+        ports = ["--port", str(port), "--metrics-port", str(metrics_port)]
+        process = subprocess.Popen([*command, *ports], stderr=subprocess.DEVNULL)
+        try:
+            _wait(f"http://127.0.0.1:{metrics_port}/readyz", process)
+            trust = ssl.create_default_context(cadata=authority.decode())
+            yield Webhook(f"https://127.0.0.1:{port}", trust)
+        finally:
+            process.send_signal(signal.SIGINT)
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Let it drain for a moment; the demo is over."""
+    try:
+        process.wait(0.5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=1):  # noqa: S310 - our own address
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.05)
+    raise TimeoutError(f"the webhook did not become ready in {PATIENCE:.0f} s")
+
+
+# --- one admission ----------------------------------------------------------------------------------
+
+
+def _admit(webhook: Webhook, document: Document, console: Console) -> Object:
+    """Send an object as an API server does: /mutate, apply the patch, /validate; show both sides."""
+    before = document.object
+    answer = post(webhook, "/mutate", before)
+    after: Object = jsonpatch.apply_patch(before, orjson.loads(b64decode(answer["patch"])))
+    verdict = post(webhook, "/validate", after)
+    console.print(_side_by_side(Path(document.file).name, before, after))
+    for text in verdict.get("warnings", []):
+        console.print(f"  [yellow]Warning:[/yellow] {text}")
+    console.print(
+        f"  [green]admitted[/green], {len(orjson.dumps(before))} bytes became {len(orjson.dumps(after))}\n"
+    )
+    return after
+
+
+def post(webhook: Webhook, path: str, live: Object) -> dict[str, Any]:
+    """POST an AdmissionReview of a CREATE; give the response in it."""
+    request = {"uid": "demo", "operation": "CREATE", "object": live}
+    body = orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+    url = f"{webhook.url}{path}?timeout=5s"
+    call = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - our own address
+    with urllib.request.urlopen(call, timeout=5, context=webhook.trust) as response:  # noqa: S310 - as above
+        answered: dict[str, Any] = orjson.loads(response.read())["response"]
+        return answered
+
+
+# --- what people see --------------------------------------------------------------------------------
+
+
+def _side_by_side(name: str, before: Object, after: Object) -> Table:
+    written = yaml.dump(before).splitlines()
+    stored = yaml.dump(_shortened(after)).splitlines()
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(ratio=2)
+    table.add_column(ratio=3)
+    table.add_row(
+        Panel(Text("\n".join(written)), title=f"{name}: what you write", title_align="left"),
+        Panel(_marked(stored, set(written)), title="what the cluster stores", title_align="left"),
+    )
+    return table
+
+
+def _marked(lines: list[str], known: set[str]) -> Text:
+    """Mark the lines that nobody wrote: a plus sign in front, green on a terminal."""
+    text = Text()
+    for line in lines:
+        new = line not in known
+        text.append(f"{'+' if new else ' '} {line}\n", style="green" if new else "")
+    text.rstrip()
+    return text
+
+
+def _shortened(after: Object) -> Object:
+    """Say how long the record is, instead of showing it."""
+    annotations = dict(after["metadata"]["annotations"])
+    annotations[EXPANSION] = f"<the record, {len(annotations[EXPANSION])} bytes>"
+    return after | {"metadata": after["metadata"] | {"annotations": annotations}}
+
+
+def _show_pod_group(read: list[Document], console: Console) -> None:
+    made = offline.compose(read, Settings())
+    pod_groups = [one for one in made.objects if one.get("kind") == "PodGroup"]
+    console.print(
+        Panel(
+            Text(documents.write_yaml(pod_groups).rstrip()), title="what the loop creates", title_align="left"
+        )
+    )

@@ -1,0 +1,93 @@
+"""The webhook and the loop on files: the same functions, the same words, no cluster. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from fusioninfer.documents import Document
+from intent import Object
+from intent.errors import FieldError
+from intent.service import Member, member
+from intent.settings import Settings
+from sync.preview import preview
+from webhook.check import check
+from webhook.expand import expanded
+
+LWS_GROUP = "leaderworkerset.x-k8s.io/"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding, and the document that it is about."""
+
+    document: Document
+    error: FieldError
+
+    def __str__(self) -> str:
+        """Say where, how bad, and what."""
+        return f"{self.document}: {self.error.severity}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What files become: every object in apply order, and every finding, errors first."""
+
+    objects: tuple[Object, ...]
+    found: tuple[Found, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the cluster would refuse one of them, or they contradict each other."""
+        return any(one.error.severity == "error" for one in self.found)
+
+
+def compose(
+    documents: Iterable[Document], settings: Settings, *, namespace: str = "", admission_only: bool = False
+) -> Composition:
+    """Expand every document as admission does; then add what the loop would create."""
+    documents = [_placed(document, namespace) for document in documents]
+    found = [Found(document, error) for document in documents for error in _check(document, settings)]
+    objects = [_expand(document, settings) for document in documents]
+    if not admission_only:
+        made, about = _loop(documents, objects, settings)
+        objects.extend(made)
+        found.extend(about)
+    return Composition(tuple(objects), tuple(sorted(found, key=lambda one: one.error.severity != "error")))
+
+
+def is_lws(value: Object) -> bool:
+    """Whether a document is a LeaderWorkerSet, of any version."""
+    return value.get("kind") == "LeaderWorkerSet" and str(value.get("apiVersion", "")).startswith(LWS_GROUP)
+
+
+def _check(document: Document, settings: Settings) -> list[FieldError]:
+    return check(document.object, None, settings, mutated=False) if is_lws(document.object) else []
+
+
+def _expand(document: Document, settings: Settings) -> Object:
+    return expanded(document.object, settings) if is_lws(document.object) else document.object
+
+
+def _placed(document: Document, namespace: str) -> Document:
+    """Put a document into the namespace that kubectl would create it in."""
+    metadata = document.object.get("metadata")
+    if (
+        not namespace
+        or not isinstance(metadata, dict)
+        or "namespace" in metadata
+        or not is_lws(document.object)
+    ):
+        return document
+    return replace(document, object=document.object | {"metadata": metadata | {"namespace": namespace}})
+
+
+def _loop(
+    documents: list[Document], objects: list[Object], settings: Settings
+) -> tuple[list[Object], list[Found]]:
+    """Give what the loop makes of the expanded objects, and what it says about them."""
+    places: dict[Member, Document] = {}
+    for document, value in zip(documents, objects, strict=True):
+        one = member(value) if is_lws(value) else None
+        if one is not None:
+            places[one] = document
+    ahead = preview(places, settings)
+    return list(ahead.objects), [Found(places[one.member], one.error) for one in ahead.findings]

@@ -1,0 +1,41 @@
+"""The settings file: YAML in, one frozen `Settings` out; the same for servers and offline command."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fusioninfer.documents import Unreadable, load_yaml
+from intent.settings import Settings
+
+_DEFAULTS = Settings()
+
+
+class SettingsFile(BaseModel):
+    """What the file may hold. Every field has a default; a field that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    scheduler_name: str = Field(_DEFAULTS.scheduler_name, alias="schedulerName", min_length=1)
+    launcher: str = Field(_DEFAULTS.launcher, pattern="^(ray-symmetric|none)$")
+    queue: str = Field(_DEFAULTS.queue, min_length=1)
+    volcano_version: str = Field(
+        _DEFAULTS.volcano_version, alias="volcanoVersion", pattern=r"^(\d+\.\d+\.\d+)?$"
+    )
+
+
+def read(path: Path | None) -> Settings:
+    """Read a settings file; the defaults where there is none. Raises `Unreadable`, naming the field."""
+    if path is None:
+        return _DEFAULTS
+    found = load_yaml(path.read_text(encoding="utf-8"), str(path)) or [{}]
+    try:
+        return Settings(**SettingsFile.model_validate(found[0]).model_dump())
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
+        raise Unreadable(f"{path}: {'; '.join(lines)}") from error
+
+
+def shown(settings: Settings) -> dict[str, str]:
+    """Give the settings as the file would hold them."""
+    return SettingsFile.model_construct(**asdict(settings)).model_dump(by_alias=True)

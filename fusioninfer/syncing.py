@@ -1,0 +1,92 @@
+"""The loop as a process: credentials, caches, the Lease, the metrics port, and how it ends."""
+
+import asyncio
+import logging
+import signal
+import socket
+import uuid
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from intent.settings import Settings
+from sync.cache import Cache
+from sync.client import Client, connect
+from sync.events import Voice
+from sync.kinds import WATCHED
+from sync.lease import Elector, Leadership, LeadershipLostError, Timing
+from sync.loop import Loop
+from sync.metrics import Metrics, metrics
+from sync.reflector import reflect
+from sync.server import serving
+from sync.writer import Writer
+
+log: Final = logging.getLogger(__name__)
+LEASE: Final = "fusioninfer-sync"
+NAMESPACE: Final = "fusioninfer-system"
+METRICS_PORT: Final = 8080
+TIMING: Final = Timing()
+
+
+async def sync(  # noqa: PLR0913 - each is a flag of the command
+    settings: Settings,
+    *,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    namespace: str = NAMESPACE,
+    metrics_port: int = METRICS_PORT,
+    timing: Timing = TIMING,
+) -> int:
+    """Keep a cluster in step until SIGTERM or SIGINT (0), or until leadership is lost (1).
+
+    Without a kubeconfig and a context: the cluster of the pod that this runs in. `namespace` is the Lease's.
+    Raises `sync.client.ConfigError` if there are no credentials, OSError if the port is taken.
+    """
+    client = await connect(kubeconfig, context)
+    try:
+        return await until_stopped(_serve(client, settings, namespace, metrics_port, timing))
+    finally:
+        await client.close()
+
+
+async def _serve(client: Client, settings: Settings, namespace: str, port: int, timing: Timing) -> None:
+    """Answer probes, fill the caches, and work while the Lease is ours."""
+    measured, leadership = metrics(), Leadership(timing)
+    caches = {kind.kind: Cache(kind) for kind in WATCHED}
+    _measure(measured, caches)
+    writer = Writer(client, measured, leadership.check, caches)
+    loop = Loop(settings, measured, caches, writer, Voice(measured.findings))
+    elector = Elector(client, namespace, LEASE, _identity(), leadership)
+    async with serving(port, measured.registry, lambda: _are_synced(caches)), asyncio.TaskGroup() as tasks:
+        for cache in caches.values():
+            tasks.create_task(reflect(client, cache))
+        tasks.create_task(elector.lead(loop.run, measured.is_leader.set))
+
+
+async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
+    """Run until a signal asks to stop (0), or leadership is lost (1); what else goes wrong is raised."""
+    task = asyncio.create_task(work)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    lost = False
+    try:
+        await task
+    except* asyncio.CancelledError:
+        log.info("stopped")
+    except* LeadershipLostError as group:
+        log.error("leadership lost", extra={"error": str(group.exceptions[0])})  # noqa: TRY400 - expected, no bug
+        lost = True
+    return int(lost)
+
+
+def _measure(measured: Metrics, caches: dict[str, Cache]) -> None:
+    for cache in caches.values():
+        measured.objects.labels(cache.kind.kind).set_function(cache.rows.__len__)
+
+
+def _are_synced(caches: dict[str, Cache]) -> bool:
+    return all(cache.synced.is_set() for cache in caches.values())
+
+
+def _identity() -> str:
+    """Name this process as no other one is: the host's name is the pod's."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"

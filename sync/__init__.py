@@ -1,0 +1,1 @@
+"""The thin loop: the only code that talks to the API server."""

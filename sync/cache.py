@@ -1,0 +1,61 @@
+"""What is known of the objects of one kind: rows by name, and by the services that they concern."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from intent.service import ServiceKey
+from sync.kinds import Kind
+
+Name = tuple[str, str]
+"""Namespace and name of an object."""
+
+
+def _nobody(_key: ServiceKey) -> None:
+    """Wake nobody: this process does not work."""
+
+
+@dataclass(slots=True)
+class Cache:
+    """Rows of one kind. `changed` is called with every key that a change concerns."""
+
+    kind: Kind
+    changed: Callable[[ServiceKey], None] = _nobody
+    rows: dict[Name, Any] = field(default_factory=dict)
+    index: dict[ServiceKey, dict[Name, Any]] = field(default_factory=lambda: defaultdict(dict))
+    synced: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def of(self, key: ServiceKey) -> tuple[Any, ...]:
+        """Give the rows that concern a key."""
+        return tuple(self.index.get(key, {}).values())
+
+    def put(self, row: Any) -> None:
+        """Know a row; an equal one changes nothing and wakes nobody."""
+        name = (row.namespace, row.name)
+        if self.rows.get(name) == row:
+            return
+        self.drop(name)
+        self.rows[name] = row
+        for key in self.kind.keys(row):
+            self.index[key][name] = row
+            self.changed(key)
+
+    def drop(self, name: Name) -> None:
+        """Forget a row."""
+        row = self.rows.pop(name, None)
+        for key in self.kind.keys(row) if row is not None else ():
+            del self.index[key][name]
+            if not self.index[key]:
+                del self.index[key]
+            self.changed(key)
+
+    def replace(self, rows: Iterable[Any]) -> None:
+        """Know exactly these rows: what a list gave."""
+        fresh = {(row.namespace, row.name): row for row in rows}
+        for name in self.rows.keys() - fresh.keys():
+            self.drop(name)
+        for row in fresh.values():
+            self.put(row)
+        self.synced.set()

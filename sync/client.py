@@ -1,0 +1,156 @@
+"""The only door to the API server: requests out, JSON in.
+
+`kubernetes.aio` finds the configuration and keeps the credentials fresh. Objects stay JSON: typed models
+drop fields that they do not know.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import aiohttp
+import orjson
+from kubernetes.aio import config as untyped_config
+from kubernetes.aio.client import Configuration
+from kubernetes.aio.client.rest import RESTClientObject
+from yaml import YAMLError
+
+from intent import Object
+from sync.request import Request
+
+config: Final[Any] = untyped_config  # its functions have no types
+log: Final = logging.getLogger(__name__)
+
+ConfigError = untyped_config.ConfigException
+"""No usable kubeconfig, and no pod to run in."""
+SERVICE_HOST: Final = "KUBERNETES_SERVICE_HOST"
+"""The variable that every pod has."""
+TIMEOUT: Final = 30.0
+"""Seconds for one call that is not a watch."""
+SILENCE: Final = 30.0
+"""Seconds that a watch may be silent after its own end."""
+BUFFER: Final = 2**21
+"""Bytes of one line of a watch that may be read at once; an object has at most 1.5 MiB."""
+NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
+"""What is raised if the API server cannot be reached, or breaks off."""
+
+
+class ApiError(Exception):
+    """The API server's answer was not 2xx. Shapes: `Status` of apimachinery `meta/v1`."""
+
+    def __init__(self, code: int, status: Object, retry_after: float = 0.0) -> None:
+        message = str(status.get("message", ""))[:256]
+        super().__init__(f"{code} {status.get('reason', '')}: {message}")
+        self.code = code
+        self.retry_after = retry_after
+        self.named = bool(status.get("details", {}).get("name"))
+        """Whether the answer is about an object; a kind that does not exist has no names."""
+
+
+@dataclass(slots=True)
+class Client:
+    """One API server and the credentials for it."""
+
+    session: aiohttp.ClientSession
+    configuration: Any  # kubernetes.aio ships no types
+    refreshing: asyncio.Task[None] | None = None
+
+    async def call(self, request: Request, seconds: float = TIMEOUT) -> Object:
+        """Send a request and give the answer's JSON; raises `ApiError` or one of `NO_ANSWER`."""
+        async with self._send(request, aiohttp.ClientTimeout(total=seconds)) as response:
+            return _object(await response.read())
+
+    async def follow(self, request: Request, seconds: float) -> AsyncIterator[Object]:
+        """Give the events of a watch until its end; raises ValueError for a line cut short."""
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=seconds + SILENCE)
+        async with self._send(request, limits) as response:
+            async for line in response.content:
+                yield orjson.loads(line)
+
+    @contextlib.asynccontextmanager
+    async def _send(
+        self, request: Request, limits: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        async with self.session.request(
+            request.method,
+            self.configuration.host.rstrip("/") + request.path,
+            params=request.query,
+            data=None if request.body is None else orjson.dumps(request.body),
+            headers={"Content-Type": request.content_type} | await self._credentials(),
+            timeout=limits,
+            proxy=self.configuration.proxy,
+            server_hostname=self.configuration.tls_server_name,
+        ) as response:
+            if not response.ok:
+                raise await _error(response)
+            yield response
+
+    async def _credentials(self) -> dict[str, str]:
+        settings = await self.configuration.auth_settings()
+        return {auth["key"]: auth["value"] for auth in settings.values() if auth["in"] == "header"}
+
+    async def close(self) -> None:
+        """Give back connections, and stop refreshing credentials."""
+        if self.refreshing:
+            self.refreshing.cancel()
+        await self.session.close()
+
+
+async def connect(kubeconfig: str | None = None, context: str | None = None) -> Client:
+    """Make a client from a kubeconfig file; without one for the cluster of the pod that this runs in.
+
+    Outside of a pod: $KUBECONFIG, or the file in the home directory. Raises `ConfigError` if all fail.
+    """
+    configuration, in_pod = Configuration(), SERVICE_HOST in os.environ
+    if in_pod and not (kubeconfig or context):
+        config.load_incluster_config(client_configuration=configuration)
+        return Client(_session(configuration), configuration)
+    loader = await _load(configuration, kubeconfig, context)
+    refreshing = asyncio.create_task(_keep_fresh(loader, configuration))
+    return Client(_session(configuration), configuration, refreshing)
+
+
+async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> Any:
+    try:
+        return await config.load_kube_config(
+            kubeconfig, context, client_configuration=configuration, persist_config=False
+        )
+    except (AttributeError, KeyError, TypeError, YAMLError) as error:  # the library's words for a broken file
+        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: is not a kubeconfig") from error
+
+
+async def _keep_fresh(loader: Any, configuration: Any) -> None:
+    """Renew tokens of exec plugins and clouds; returns at once where nothing has to be renewed."""
+    while True:
+        try:
+            await config.refresh_token(loader, configuration)
+        except (ConfigError, OSError, ValueError) as error:
+            log.warning("credentials not renewed", extra={"error": type(error).__name__})
+        else:
+            return
+
+
+def _session(configuration: Any) -> aiohttp.ClientSession:
+    connector = aiohttp.TCPConnector(ssl=RESTClientObject(configuration).ssl_context)
+    headers = {"User-Agent": "fusioninfer-sync", "Accept": "application/json"}
+    return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True, read_bufsize=BUFFER)
+
+
+async def _error(response: aiohttp.ClientResponse) -> ApiError:
+    """Read a `Status`; whatever else answers (a proxy, a load balancer) is not quoted."""
+    try:
+        body = _object(await response.read())
+    except ValueError:
+        body = {}
+    after = response.headers.get("Retry-After", "")
+    status = body if body.get("kind") == "Status" else {}
+    return ApiError(response.status, status, float(after) if after.isdigit() else 0.0)
+
+
+def _object(body: bytes) -> Object:
+    value = orjson.loads(body)
+    return value if isinstance(value, dict) else {}

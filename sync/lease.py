@@ -1,0 +1,226 @@
+"""Who works: a `coordination.k8s.io/v1` Lease, held by one process at a time.
+
+Rules of this file (client-go `tools/leaderelection`, and what other libraries got wrong):
+1. Own deadlines are on the monotonic clock, and count from before the renewal was sent.
+2. Another's Lease has run out when *we* saw no change of it for as long as it lasts; its clock is not read.
+3. Whatever goes wrong while renewing is a failed renewal, not only an answer of the API server.
+4. The work is cancelled and awaited before the renew deadline; nothing is written after it.
+5. Each write carries the resourceVersion that was read: of two candidates one gets 409.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from intent import Object
+from sync.client import NO_ANSWER, ApiError, Client
+from sync.request import create, get, update
+
+log: Final = logging.getLogger(__name__)
+API_VERSION: Final = "coordination.k8s.io/v1"
+NOT_FOUND: Final = 404
+FAILED: Final = (ApiError, *NO_ANSWER, ValueError, KeyError)
+"""What a renewal may run into."""
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class LeadershipLostError(Exception):
+    """The Lease was not renewed in time. The process must end: it no longer knows who works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds, each shorter than the one before: a Lease lasts, we give up, we try again."""
+
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+    @property
+    def call(self) -> float:
+        """How long one try may take: less than the time between two."""
+        return self.retry_period * 0.75
+
+
+@dataclass(slots=True)
+class Leadership:
+    """Whether this process may write, now."""
+
+    timing: Timing
+    until: float = 0.0
+    """Monotonic time from which we may no longer call ourselves the leader."""
+
+    def check(self) -> None:
+        """Raise if the renew deadline has passed: the process may have been stopped for a while."""
+        if time.monotonic() >= self.until:
+            raise LeadershipLostError("the renew deadline has passed")
+
+    def extend(self, sent: float) -> None:
+        """Count the deadline from when a renewal was sent."""
+        self.until = sent + self.timing.renew_deadline
+
+    def left(self) -> float:
+        """Give the seconds in which to renew; what remains then is for stopping the work."""
+        return self.until - self.timing.retry_period - time.monotonic()
+
+
+@dataclass(slots=True)
+class Elector:
+    """One candidate for one Lease."""
+
+    client: Client
+    namespace: str
+    name: str
+    identity: str
+    leadership: Leadership
+    lease: Object | None = None
+    """The Lease as last read or written."""
+    changed_at: float = 0.0
+    """Monotonic time at which we saw it change."""
+    sure: bool = False
+    """Whether nothing failed since, so that it may be written without reading it first."""
+
+    @property
+    def leases(self) -> str:
+        """The path of the Leases in our namespace."""
+        return f"/apis/{API_VERSION}/namespaces/{self.namespace}/leases"
+
+    @property
+    def path(self) -> str:
+        """The path of our Lease."""
+        return f"{self.leases}/{self.name}"
+
+    async def lead(self, work: Work, leading: Callable[[bool], None]) -> None:
+        """Wait for the Lease, then work while it is ours; give it back in the end.
+
+        Returns when the work does. Raises `LeadershipLostError` if renewing failed for too long.
+        """
+        await self._acquire()
+        log.info("leading", extra={"identity": self.identity})
+        leading(True)
+        try:
+            await first_of(work(), self._renew_until_lost())
+        finally:
+            leading(False)
+            await self._release()
+
+    async def _acquire(self) -> None:
+        while True:
+            if await self._try(self.leadership.timing.call):
+                return
+            await asyncio.sleep(self.leadership.timing.retry_period)
+
+    async def _renew_until_lost(self) -> None:
+        """Renew until somebody else holds the Lease, or there is only time left to stop the work."""
+        while (left := self.leadership.left()) > 0:
+            await asyncio.sleep(min(self.leadership.timing.retry_period, left))
+            await self._try(max(0.0, min(self.leadership.timing.call, self.leadership.left())))
+            if holder(self.lease) not in {"", self.identity}:
+                break
+        raise LeadershipLostError("the Lease could not be renewed, or somebody else holds it")
+
+    async def _try(self, seconds: float) -> bool:
+        """Take or renew the Lease if it is free, run out or ours; whether it is ours now."""
+        sent = time.monotonic()
+        try:
+            async with asyncio.timeout(seconds):
+                taken = await self._take()
+        except FAILED as error:
+            self.sure = False
+            log.warning("lease not written", extra={"error": f"{type(error).__name__}: {error}"})
+            return False
+        if taken:
+            self.sure = True
+            self.leadership.extend(sent)
+        return taken
+
+    async def _take(self) -> bool:
+        if not self.sure:
+            self._saw(await self._read())
+        if self._is_anothers():
+            return False
+        lease = _held(self.lease, self.name, self.identity, self.leadership.timing)
+        write = update(self.path, lease) if self.lease else create(self.leases, lease)
+        self._saw(await self.client.call(write))
+        return True
+
+    async def _read(self) -> Object | None:
+        try:
+            return await self.client.call(get(self.path))
+        except ApiError as error:
+            if error.code == NOT_FOUND:
+                return None
+            raise
+
+    def _saw(self, lease: Object | None) -> None:
+        if self.lease is None or lease is None or self.lease["spec"] != lease["spec"]:
+            self.changed_at = time.monotonic()
+        self.lease = lease
+
+    def _is_anothers(self) -> bool:
+        """Whether somebody else holds the Lease and renewed it lately, as far as we saw."""
+        if self.lease is None or holder(self.lease) in {"", self.identity}:
+            return False
+        lasts = float(self.lease["spec"].get("leaseDurationSeconds") or 0)
+        return time.monotonic() < self.changed_at + lasts
+
+    async def _release(self) -> None:
+        """Give the Lease back, so that a successor need not wait; if that fails, it runs out."""
+        try:
+            async with asyncio.timeout(self.leadership.timing.call):
+                lease = await self._read()
+                if lease and holder(lease) == self.identity:
+                    await self.client.call(update(self.path, _given_back(lease)))
+        except FAILED as error:
+            log.warning("lease not given back", extra={"error": f"{type(error).__name__}: {error}"})
+
+
+async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any, None]) -> None:
+    """Run both until one ends; cancel and await the other, then end as the first did."""
+    tasks = (asyncio.create_task(work), asyncio.create_task(renewing))
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+def holder(lease: Object | None) -> str:
+    """Name who holds a Lease; empty if nobody does."""
+    return str((lease or {}).get("spec", {}).get("holderIdentity") or "")
+
+
+def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Object:
+    """Render the Lease as ours; transitions count how often the holder changed."""
+    before: Object = (lease or {}).get("spec", {})
+    now, ours = _now(), before.get("holderIdentity") == identity
+    spec = {
+        "holderIdentity": identity,
+        "leaseDurationSeconds": math.ceil(timing.lease_duration),
+        "acquireTime": before.get("acquireTime", now) if ours else now,
+        "renewTime": now,
+        "leaseTransitions": int(before.get("leaseTransitions") or 0) + (lease is not None and not ours),
+    }
+    return {**(lease or _empty(name)), "spec": spec}
+
+
+def _given_back(lease: Object) -> Object:
+    spec = {key: value for key, value in lease["spec"].items() if key != "holderIdentity"}
+    return {**lease, "spec": {**spec, "leaseDurationSeconds": 1, "renewTime": _now()}}
+
+
+def _empty(name: str) -> Object:
+    return {"apiVersion": API_VERSION, "kind": "Lease", "metadata": {"name": name}}
+
+
+def _now() -> str:
+    """Say the time as `MicroTime`, RFC 3339 in UTC; only people read it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

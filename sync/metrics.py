@@ -1,0 +1,36 @@
+"""Every metric of the loop, by name."""
+
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The loop's metrics, in a registry of their own."""
+
+    registry: CollectorRegistry
+    is_leader: Gauge
+    objects: Gauge
+    findings: Gauge
+    volcano_too_old: Gauge
+    reconciles: Counter
+    seconds: Histogram
+    writes: Counter
+
+
+def metrics() -> Metrics:
+    """Make them, all at zero."""
+    to = CollectorRegistry()
+    return Metrics(
+        registry=to,
+        is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process works", registry=to),
+        objects=Gauge("fusioninfer_sync_objects", "Objects known", ["kind"], registry=to),
+        findings=Gauge("fusioninfer_sync_findings", "Findings that hold now", ["code"], registry=to),
+        volcano_too_old=Gauge(
+            "fusioninfer_sync_volcano_too_old", "1 if its version is below 1.14.1", registry=to
+        ),
+        reconciles=Counter("fusioninfer_sync_reconciles", "Looks at a service", ["outcome"], registry=to),
+        seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Time of one look", registry=to),
+        writes=Counter("fusioninfer_sync_writes", "Requests that write", ["kind", "verb"], registry=to),
+    )

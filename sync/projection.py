@@ -1,0 +1,102 @@
+"""What the loop keeps of a PodGroup: a few slotted values. The JSON that it came from is dropped.
+
+A LeaderWorkerSet is kept as an `intent.service.Member`.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from intent.annotations import LWS_NAME, ROLES, SERVICE
+
+LWS_API: Final = "leaderworkerset.x-k8s.io/"
+UNWANTED: Final = ("minTaskMember", "minResources")
+"""They strand half replicas, or keep a gang from coming back; taken out when somebody adds them."""
+OWNED: Final = ("minMember", "queue", "priorityClassName", "subGroupPolicy", *UNWANTED)
+"""Fields of the spec that are nobody's but ours."""
+_EMPTY: Final[Object] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """One `scheduling.volcano.sh/v1beta1` PodGroup, ours or not."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    service: str = ""
+    """The service it was made for; empty if it is not ours. Ours are named like their service."""
+    owners: frozenset[str] = frozenset()
+    """Uids of the LeaderWorkerSets that own it."""
+    roles: frozenset[str] = frozenset()
+    """The roles with which its gate opened."""
+    resting: frozenset[str] = frozenset()
+    """Policies that require no group."""
+    unwanted: tuple[str, ...] = ()
+    """Fields of the spec that must go."""
+    fingerprint: bytes = b""
+    """Equal for two PodGroups that are equal in all that is ours."""
+    made_for: str = ""
+    """The LeaderWorkerSet for which LWS's own Volcano provider made it (KEP-407)."""
+    deleting: bool = False
+
+
+def pod_group(obj: Object) -> PodGroup:
+    """Project a PodGroup, stored or wanted."""
+    metadata, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
+    labels, name = _map(metadata.get("labels")), metadata.get("name", "")
+    ours = labels.get(SERVICE) == name
+    return PodGroup(
+        namespace=metadata.get("namespace", ""),
+        name=name,
+        uid=metadata.get("uid", ""),
+        service=name if ours else "",
+        owners=frozenset(ref["uid"] for ref in _owners(metadata)),
+        roles=_roles(metadata),
+        resting=frozenset(policy["name"] for policy in _policies(spec) if not policy.get("minSubGroups")),
+        unwanted=tuple(field for field in UNWANTED if spec.get(field)),
+        fingerprint=_fingerprint(metadata, spec) if ours else b"",
+        made_for=_made_for(metadata),
+        deleting=bool(metadata.get("deletionTimestamp")),
+    )
+
+
+def _fingerprint(metadata: Object, spec: Object) -> bytes:
+    """Digest what server-side apply of ours sets, in canonical form; defaults of others take no part."""
+    owned = {
+        "roles": _map(metadata.get("annotations")).get(ROLES),
+        "owners": sorted((ref["uid"], ref.get("name", "")) for ref in _owners(metadata)),
+        "spec": {field: spec[field] for field in OWNED if spec.get(field)},
+    }
+    return blake2b(orjson.dumps(owned, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def _roles(metadata: Object) -> frozenset[str]:
+    text = _map(metadata.get("annotations")).get(ROLES, "")
+    return frozenset(role for role in text.split(",") if role)
+
+
+def _made_for(metadata: Object) -> str:
+    """Name the LeaderWorkerSet whose pod owns it (LWS `pkg/schedulerprovider/volcano_provider.go`)."""
+    owned_by_pod = any(ref.get("kind") == "Pod" for ref in _items(metadata.get("ownerReferences")))
+    return str(_map(metadata.get("labels")).get(LWS_NAME, "")) if owned_by_pod else ""
+
+
+def _owners(metadata: Object) -> list[Object]:
+    references = _items(metadata.get("ownerReferences"))
+    return [ref for ref in references if str(ref.get("apiVersion")).startswith(LWS_API)]
+
+
+def _policies(spec: Object) -> list[Object]:
+    return [policy for policy in _items(spec.get("subGroupPolicy")) if policy.get("name")]
+
+
+def _items(value: Any) -> list[Object]:
+    return value if isinstance(value, list) else []
+
+
+def _map(value: Any) -> Object:
+    return value if isinstance(value, dict) else _EMPTY

@@ -1,0 +1,102 @@
+"""A request to the API server is a value; `client.py` sends it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from intent import Object
+
+FIELD_MANAGER: Final = "fusioninfer"
+PAGE: Final = 500
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "apply", "delete"]
+METHODS: Final[Mapping[Verb, str]] = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "apply": "PATCH",
+    "delete": "DELETE",
+}
+CONTENT_TYPES: Final[Mapping[Verb, str]] = {
+    "patch": "application/merge-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of the API server."""
+
+    verb: Verb
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Object | None = None
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return METHODS[self.verb]
+
+    @property
+    def content_type(self) -> str:
+        """The content type of the body; JSON is YAML too, so an apply patch may be JSON."""
+        return CONTENT_TYPES.get(self.verb, "application/json")
+
+
+def get(path: str) -> Request:
+    """Read one object."""
+    return Request("get", path)
+
+
+def page(path: str, selector: str, token: str) -> Request:
+    """List at most 500 objects; `token` continues where the page before ended."""
+    query = _given(labelSelector=selector, limit=str(PAGE)) | _given(**{"continue": token})
+    return Request("list", path, query)
+
+
+def watch(path: str, selector: str, version: str, seconds: int) -> Request:
+    """Follow what changes after `version`, with bookmarks, for at most `seconds`."""
+    return Request(
+        "watch",
+        path,
+        _given(
+            watch="1",
+            allowWatchBookmarks="true",
+            labelSelector=selector,
+            resourceVersion=version,
+            timeoutSeconds=str(seconds),
+        ),
+    )
+
+
+def create(path: str, obj: Object) -> Request:
+    """Create an object."""
+    return Request("create", path, {"fieldManager": FIELD_MANAGER}, obj)
+
+
+def update(path: str, obj: Object) -> Request:
+    """Replace an object; refused with 409 if its resourceVersion is not the stored one."""
+    return Request("update", path, {"fieldManager": FIELD_MANAGER}, obj)
+
+
+def apply(path: str, obj: Object, *, dry_run: bool = False) -> Request:
+    """Apply server-side: our fields become what the object says, whoever set them (KEP-555)."""
+    query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+    return Request("apply", path, query | _given(dryRun="All" if dry_run else ""), obj)
+
+
+def patch(path: str, body: Object) -> Request:
+    """Merge a patch (RFC 7386); null removes a field, whoever set it."""
+    return Request("patch", path, {"fieldManager": FIELD_MANAGER}, body)
+
+
+def delete(path: str, uid: str) -> Request:
+    """Delete this very object, not another one that took its name."""
+    body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+    return Request("delete", path, {}, body)
+
+
+def _given(**query: str) -> dict[str, str]:
+    return {key: value for key, value in query.items() if value}

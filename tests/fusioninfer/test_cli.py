@@ -1,0 +1,152 @@
+"""The command: exit codes, and what goes where."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fusioninfer.cli import main
+from intent.errors import CODES
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def run(*words: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(main, words, input=text)
+
+
+def example(name: str, **changes: str) -> str:
+    text = (EXAMPLES / name).read_text()
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_expand_prints_objects_in_the_order_of_the_files_then_the_pod_group() -> None:
+    result = run("expand", "-f", str(EXAMPLES / "prefill.yaml"), "-f", str(EXAMPLES / "decode.yaml"))
+
+    kinds = [line for line in result.stdout.splitlines() if line.startswith("kind: ")]
+    assert kinds == ["kind: LeaderWorkerSet", "kind: LeaderWorkerSet", "kind: PodGroup"]
+
+
+def test_expand_admission_only_leaves_out_the_loop() -> None:
+    result = run("expand", "--admission-only", "-f", str(EXAMPLES / "monolithic.yaml"))
+
+    assert "kind: PodGroup" not in result.stdout
+
+
+def test_expand_writes_json() -> None:
+    result = run("expand", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
+
+    assert [item["kind"] for item in json.loads(result.stdout)["items"]] == ["LeaderWorkerSet", "PodGroup"]
+
+
+def test_expand_reads_standard_input() -> None:
+    result = run("expand", "-f", "-", text=example("monolithic.yaml"))
+
+    assert result.exit_code == 0
+
+
+def test_expand_puts_objects_into_the_namespace() -> None:
+    result = run("expand", "-n", "llm", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
+
+    namespaces = [item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]]
+    assert namespaces == ["llm", "llm"]
+
+
+def test_expand_passes_other_objects_through() -> None:
+    result = run("expand", "-f", "-", text="kind: ConfigMap\ndata: {a: '1'}\n")
+
+    assert result.stdout == "kind: ConfigMap\ndata:\n  a: '1'\n"
+
+
+def test_expand_prints_nothing_but_errors_when_an_object_would_be_refused() -> None:
+    result = run("expand", "-f", "-", text=example("monolithic.yaml", service="serivce"))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "- (document 1): error: metadata.annotations[fusioninfer.io/serivce]" in result.stderr
+    assert "did you mean fusioninfer.io/service?" in result.stderr
+
+
+def test_expanding_what_was_expanded_changes_nothing() -> None:
+    once = run("expand", "--admission-only", "-f", str(EXAMPLES / "monolithic.yaml")).stdout
+
+    assert run("expand", "--admission-only", "-f", "-", text=once).stdout == once
+
+
+def test_half_of_a_service_is_a_note_and_no_pod_group() -> None:
+    result = run("expand", "-f", str(EXAMPLES / "prefill.yaml"))
+
+    assert (result.exit_code, "kind: PodGroup" in result.stdout) == (0, False)
+    assert "waits for a decoder" in result.stderr
+
+
+def test_validate_counts_what_it_found() -> None:
+    result = run("validate", "-f", str(EXAMPLES / "monolithic.yaml"))
+
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "0 errors, 3 warnings")
+
+
+def test_validate_refuses_a_contradiction_between_files() -> None:
+    worker = example("decode.yaml", decoder="worker")
+
+    result = run("validate", "-f", str(EXAMPLES / "prefill.yaml"), "-f", "-", text=worker)
+
+    assert (result.exit_code, "FI402" in result.stdout) == (1, True)
+
+
+def test_validate_writes_json_with_field_and_remedy() -> None:
+    result = run("validate", "-o", "json", "-f", "-", text=example("monolithic.yaml", service="serivce"))
+
+    found = json.loads(result.stdout)[0]
+    assert (found["document"], found["code"], found["severity"]) == (1, "FI102", "error")
+    assert found["remedy"] == CODES["FI102"].remedy
+
+
+@pytest.mark.parametrize("verb", ["expand", "validate"])
+def test_a_file_that_cannot_be_read_is_exit_code_2(verb: str) -> None:
+    result = run(verb, "-f", "-", text="a: [")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: -:1:")
+
+
+def test_a_setting_that_is_not_known_is_named(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("schedulrName: x\n")
+
+    result = run("validate", "--config", str(settings), "-f", str(EXAMPLES / "monolithic.yaml"))
+
+    assert (result.exit_code, "schedulrName: Extra inputs" in result.stderr) == (2, True)
+
+
+def test_settings_apply_offline(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("schedulerName: my-volcano\n")
+
+    result = run("expand", "--config", str(settings), "-f", str(EXAMPLES / "monolithic.yaml"))
+
+    assert "schedulerName: my-volcano" in result.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(shell: str) -> None:
+    result = run("completion", shell)
+
+    assert "_FUSIONINFER_COMPLETE" in result.stdout
+
+
+def test_codes_lists_every_code() -> None:
+    listed = json.loads(run("codes", "-o", "json").stdout)
+
+    assert [row["code"] for row in listed] == sorted(CODES)
+
+
+def test_the_demo_shows_both_examples_and_the_pod_group() -> None:
+    result = run("demo", "--plain")
+
+    assert result.exit_code == 0
+    for text in ("what you write", "+           - symmetric-run", "kind: PodGroup", "minMember: 6"):
+        assert text in result.stdout

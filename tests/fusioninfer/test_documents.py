@@ -1,0 +1,81 @@
+"""Files that people write."""
+
+from pathlib import Path
+
+import pytest
+
+from fusioninfer import documents, yaml
+from fusioninfer.documents import Document, Unreadable
+
+
+def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text("kind: A\n---\n# nothing\n---\nkind: B\n")
+
+    read = documents.read([str(file)])
+
+    assert read == [Document(str(file), 1, {"kind": "A"}), Document(str(file), 3, {"kind": "B"})]
+
+
+def test_a_list_is_its_items(tmp_path: Path) -> None:
+    file = tmp_path / "list.json"
+    file.write_text('{"kind": "List", "items": [{"kind": "A"}, {"kind": "List", "items": [{"kind": "B"}]}]}')
+
+    assert [one.object["kind"] for one in documents.read([str(file)])] == ["A", "B"]
+
+
+def test_a_directory_is_its_files_in_order(tmp_path: Path) -> None:
+    for name in ("b.yml", "a.yaml", "c.json", "notes.txt"):
+        (tmp_path / name).write_text(f'{{"kind": "{name}"}}')
+
+    assert [one.object["kind"] for one in documents.read([str(tmp_path)])] == ["a.yaml", "b.yml", "c.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("a: [", r":1:5: "),
+        ("a: 1\na: 2\n", r":2:1: key 'a' twice"),
+        ("- 1\n", r"\(document 1\): must be an object, not list"),
+        ("kind: List\nitems: [3]\n", r"must be an object, not int"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: str, what: str) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+
+    with pytest.raises(Unreadable, match=what):
+        documents.read([str(file)])
+
+
+@pytest.mark.parametrize("missing", ["no-such-file.yaml", "."])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, missing: str) -> None:
+    with pytest.raises(Unreadable, match=str(tmp_path)):
+        documents.read([str(tmp_path / missing)])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("8", 8),
+        ("1e3", 1000.0),
+        ("0o17", 15),
+        ("2026-11-21", "2026-11-21"),
+        ("1:30", "1:30"),
+        ("yes", True),
+        ("v0.11.0", "v0.11.0"),
+    ],
+)
+def test_scalars_are_what_kubernetes_reads(text: str, value: object) -> None:
+    (read,) = yaml.load(f"a: {text}")
+
+    assert read == {"a": value}
+
+
+@pytest.mark.parametrize(
+    "text", ["8", "1e3", "0x1f", "yes", "null", "2026-11-21", "1.5", "a: b", "- x", "", "$(X)"]
+)
+def test_a_string_stays_a_string(text: str) -> None:
+    (again,) = yaml.load(yaml.dump({"a": text}))
+
+    assert again == {"a": text}

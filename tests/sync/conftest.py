@@ -1,0 +1,103 @@
+"""A fake API server on a real socket, and clients of it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp import web
+
+from sync import backoff, events
+from sync.client import Client, connect
+from tests.sync.fake_api import Api
+
+Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again after hundredths of a second, so that tests are short."""
+    monkeypatch.setattr(backoff, "SHORTEST", 0.02)
+    monkeypatch.setattr(backoff, "LONGEST", 0.1)
+    monkeypatch.setattr(events, "PATIENCE", 0.05)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    """Serve an empty cluster on a port of the system's choice."""
+    fake = Api()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", fake.handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield fake
+    fake.drop()
+    await runner.cleanup()
+
+
+@pytest.fixture
+def kubeconfig(api: Api, tmp_path: Path) -> Path:
+    """Write a kubeconfig with a token for the fake API server."""
+    content = {
+        "current-context": "fake",
+        "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "me"}}],
+        "clusters": [{"name": "fake", "cluster": {"server": api.url}}],
+        "users": [{"name": "me", "user": {"token": "secret-token"}}],
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+@pytest.fixture
+async def clients(kubeconfig: Path) -> AsyncIterator[Callable[[], Awaitable[Client]]]:
+    """Make clients, and close them in the end."""
+    async with AsyncExitStack() as stack:
+
+        async def make() -> Client:
+            client = await connect(str(kubeconfig))
+            stack.push_async_callback(client.close)
+            return client
+
+        yield make
+
+
+@pytest.fixture
+async def client(clients: Callable[[], Awaitable[Client]]) -> Client:
+    """Make one client."""
+    return await clients()
+
+
+@pytest.fixture
+async def background() -> AsyncIterator[Callable[[Any], asyncio.Task[Any]]]:
+    """Run coroutines beside the test; they are cancelled in the end."""
+    tasks: list[asyncio.Task[Any]] = []
+
+    def start(work: Any) -> asyncio.Task[Any]:
+        tasks.append(asyncio.create_task(work))
+        return tasks[-1]
+
+    yield start
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.fixture
+def eventually() -> Eventually:
+    """Wait until something is so, for at most five seconds."""
+
+    async def wait(holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + 5
+        while not holds():
+            assert time.monotonic() < end, "it never came to be"
+            await asyncio.sleep(0.01)
+
+    return wait

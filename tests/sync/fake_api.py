@@ -1,0 +1,209 @@
+"""A stand-in for the Kubernetes API, for what the real one cannot be made to do: refuse, break off, forget.
+
+It knows objects by path, versions, pages, watches, server-side apply of whole fields, dry runs and uids.
+Every fault is a function from a request to an answer, asked before anything else.
+"""
+
+import asyncio
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from intent import Object
+
+Fault = Callable[[web.Request], web.StreamResponse | None]
+COLLECTIONS = ("leaderworkersets", "podgroups", "events", "leases")
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def status(code: int, reason: str, message: str = "", name: str = "", **headers: str) -> web.Response:
+    """Answer as apimachinery's `Status`."""
+    details = {"name": name} if name else {}
+    body = {"kind": "Status", "code": code, "reason": reason, "message": message, "details": details}
+    return web.json_response(body, status=code, headers=headers)
+
+
+@dataclass(slots=True)
+class Api:
+    """One cluster in memory."""
+
+    objects: dict[str, Object] = field(default_factory=dict)
+    history: list[tuple[str, Object]] = field(default_factory=list)
+    """Event type and object; the version of an event is its place, from 1."""
+    first: int = 0
+    """Events before this one are forgotten: a watch from there is answered with 410."""
+    writes: list[tuple[str, str]] = field(default_factory=list)
+    """Method and path of every request that may have changed something; no Leases."""
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    fault: Fault = lambda _request: None
+    prune: Callable[[Object], None] = lambda _obj: None
+    """What an older CRD drops from an object."""
+    applied: dict[str, set[str]] = field(default_factory=dict)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    watches: set[asyncio.Task[Any]] = field(default_factory=set)
+    page: int = 500
+    latency: float = 0.0
+    """Seconds before any answer."""
+    url: str = ""
+
+    # --- what a test does -----------------------------------------------------------------------
+
+    def put(self, path: str, obj: Object) -> None:
+        """Store an object, as somebody else would."""
+        self._store(path, copy.deepcopy(obj), "MODIFIED" if path in self.objects else "ADDED")
+
+    def edit(self, path: str, **spec: Any) -> None:
+        """Change fields of the spec by hand."""
+        obj = copy.deepcopy(self.objects[path])
+        obj["spec"] |= spec
+        self.put(path, obj)
+
+    def remove(self, path: str) -> None:
+        """Delete an object, as somebody else would."""
+        obj = self.objects.pop(path)
+        self._remember("DELETED", obj)
+
+    def forget(self) -> None:
+        """Forget all events, as a compaction does, and end all watches."""
+        self.first = len(self.history)
+        self.drop()
+
+    def drop(self) -> None:
+        """Break off all watches."""
+        for task in self.watches:
+            task.cancel()
+
+    def kept(self, plural: str) -> list[Object]:
+        """Give all objects of a kind."""
+        return [obj for path, obj in self.objects.items() if _plural(path) == plural]
+
+    # --- what the API server does ---------------------------------------------------------------
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request."""
+        self.requests.append((request.method, request.path))
+        await asyncio.sleep(self.latency)
+        if (answer := self.fault(request)) is not None:
+            return answer
+        if request.method in WRITES and "dryRun" not in request.query and "/leases" not in request.path:
+            self.writes.append((request.method, request.path))
+        if "watch" in request.query:
+            return await self._watch(request)
+        body = orjson.loads(await request.read() or b"{}")
+        answers = {"GET": self._get, "POST": self._create, "PUT": self._update, "PATCH": self._patch}
+        return answers.get(request.method, self._delete)(request, body)
+
+    def _get(self, request: web.Request, _body: Object) -> web.Response:
+        if request.path in self.objects:
+            return web.json_response(self.objects[request.path])
+        if request.path.rpartition("/")[2] in COLLECTIONS:
+            return self._list(request)
+        return status(404, "NotFound", name=request.path.rpartition("/")[2])
+
+    def _list(self, request: web.Request) -> web.Response:
+        start = int(request.query.get("continue", "0"))
+        items = self.kept(_plural(request.path))
+        more = {"continue": str(start + self.page)} if start + self.page < len(items) else {}
+        metadata = {"resourceVersion": str(len(self.history)), **more}
+        return web.json_response({"metadata": metadata, "items": items[start : start + self.page]})
+
+    async def _watch(self, request: web.Request) -> web.StreamResponse:
+        seen = int(request.query["resourceVersion"])
+        if seen < self.first:
+            return status(410, "Expired")
+        response = web.StreamResponse()
+        await response.prepare(request)
+        task = asyncio.create_task(self._send(response, _plural(request.path), seen))
+        self.watches.add(task)
+        try:
+            await task
+        except asyncio.CancelledError:
+            if request.transport:
+                request.transport.abort()
+        finally:
+            self.watches.discard(task)
+        return response
+
+    async def _send(self, response: web.StreamResponse, plural: str, seen: int) -> None:
+        while True:
+            self.changed.clear()
+            for kind, obj in self.history[seen:]:
+                if _plural_of(obj) == plural:
+                    await response.write(orjson.dumps({"type": kind, "object": obj}) + b"\n")
+            seen = len(self.history)
+            await self.changed.wait()
+
+    def _create(self, request: web.Request, body: Object) -> web.Response:
+        path = f"{request.path}/{body['metadata']['name']}"
+        if path in self.objects:
+            return status(409, "AlreadyExists", name=body["metadata"]["name"])
+        return web.json_response(self._store(path, body, "ADDED"), status=201)
+
+    def _update(self, request: web.Request, body: Object) -> web.Response:
+        stored = self.objects.get(request.path)
+        if stored is None:
+            return status(404, "NotFound", name=body["metadata"]["name"])
+        if stored["metadata"]["resourceVersion"] != body["metadata"].get("resourceVersion"):
+            return status(409, "Conflict", name=body["metadata"]["name"])
+        return web.json_response(self._store(request.path, body, "MODIFIED"))
+
+    def _patch(self, request: web.Request, body: Object) -> web.Response:
+        stored = self.objects.get(request.path)
+        if "apply" not in request.content_type:
+            if stored is None:
+                return status(404, "NotFound", name="x")
+            return web.json_response(self._store(request.path, merge(stored, body), "MODIFIED"))
+        lost = self.applied.get(request.path, set()) - body["spec"].keys()
+        merged = merge(stored or {}, body | {"spec": dict.fromkeys(lost) | body["spec"]})
+        self.prune(merged)
+        if "dryRun" in request.query:
+            return web.json_response(merged)
+        self.applied[request.path] = set(body["spec"])
+        if merged == stored:
+            return web.json_response(stored)
+        return web.json_response(self._store(request.path, merged, "MODIFIED" if stored else "ADDED"))
+
+    def _delete(self, request: web.Request, body: Object) -> web.Response:
+        stored = self.objects.get(request.path)
+        if stored is None:
+            return status(404, "NotFound", name="x")
+        if body.get("preconditions", {}).get("uid", stored["metadata"]["uid"]) != stored["metadata"]["uid"]:
+            return status(409, "Conflict", name="x")
+        self.remove(request.path)
+        return web.json_response({"kind": "Status", "status": "Success"})
+
+    def _store(self, path: str, obj: Object, kind: str) -> Object:
+        obj["metadata"].setdefault("uid", f"uid-{len(self.history)}")
+        obj["metadata"]["resourceVersion"] = str(len(self.history) + 1)
+        self.objects[path] = obj
+        self._remember(kind, obj)
+        return obj
+
+    def _remember(self, kind: str, obj: Object) -> None:
+        obj = copy.deepcopy(obj)
+        obj["metadata"]["resourceVersion"] = str(len(self.history) + 1)
+        self.history.append((kind, obj))
+        self.changed.set()
+
+
+def merge(value: Object, part: Object) -> Object:
+    """Merge as RFC 7386: maps merge, null removes, the rest is set."""
+    merged = dict(value)
+    for key, new in part.items():
+        if new is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key, {}), new) if isinstance(new, dict) else new
+    return merged
+
+
+def _plural(path: str) -> str:
+    return next((part for part in path.split("/") if part in COLLECTIONS), "")
+
+
+def _plural_of(obj: Object) -> str:
+    return f"{obj['kind'].lower()}s"

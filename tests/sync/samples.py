@@ -1,0 +1,90 @@
+"""LeaderWorkerSets, members and PodGroups to test with."""
+
+from typing import Any
+
+from intent import Object
+from intent.lws import ComponentType
+from intent.service import Member
+from intent.settings import Settings
+from sync.plan import Plan, Situation, plan
+from sync.projection import PodGroup
+
+SETTINGS = Settings()
+KEY = ("team-a", "r1")
+
+
+def member(name: str, component_type: ComponentType = "worker", **fields: Any) -> Member:
+    """Make a member of service r1, as volcano would schedule it."""
+    role = {"worker": "worker", "prefiller": "prefill", "decoder": "decode"}[component_type]
+    known: dict[str, Any] = {
+        "role_name": role,
+        "scheduler": "volcano",
+        "size": 2,
+        "uid": f"uid-{name}",
+        "created": "2026-01-01",
+    }
+    return Member(KEY[0], name, KEY[1], component_type, **(known | fields))
+
+
+def prefill(name: str = "p", **fields: Any) -> Member:
+    """Make a prefiller of two pods."""
+    return member(name, "prefiller", **fields)
+
+
+def decode(name: str = "d", **fields: Any) -> Member:
+    """Make a decoder of four pods."""
+    return member(name, "decoder", **({"size": 4} | fields))
+
+
+def planned(*members: Member, **known: Any) -> Plan:
+    """Plan for these members."""
+    return plan(Situation(KEY, members, **known), SETTINGS)
+
+
+def ours(*members: Member, roles: tuple[str, ...] = (), **fields: Any) -> PodGroup:
+    """Make our stored PodGroup, owned by these members."""
+    owners = frozenset(one.uid for one in members)
+    return PodGroup(*KEY, uid="pg", service=KEY[1], owners=owners, roles=frozenset(roles), **fields)
+
+
+def codes(decided: Plan) -> set[tuple[str, str]]:
+    """Say who is told what."""
+    return {(finding.member.name, finding.error.code) for finding in decided.findings}
+
+
+def required(decided: Plan) -> dict[str, int]:
+    """Say how many groups each policy requires, without the last policy."""
+    assert decided.gang is not None
+    return {policy.name: policy.required for policy in decided.gang.policies[:-1]}
+
+
+def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: Any) -> Object:
+    """Make a LeaderWorkerSet as it is stored after its expansion."""
+    role = {"worker": "worker", "prefiller": "prefill", "decoder": "decode"}[component_type]
+    ours = {"service": KEY[1], "component-type": component_type, "role-name": role}
+    stamped = {f"fusioninfer.io/{key}": value for key, value in ours.items()}
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {
+            "namespace": KEY[0],
+            "name": name,
+            "uid": f"uid-{name}",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": stamped,
+            "annotations": {**stamped, "fusioninfer.io/expansion": '{"v":1}'},
+        },
+        "spec": {
+            "replicas": 1,
+            "leaderWorkerTemplate": {"size": 2, "workerTemplate": template()},
+            **spec,
+        },
+    }
+
+
+def template(scheduler: str = "volcano", priority: str = "") -> Object:
+    """Make a pod template that is in the gang of r1."""
+    return {
+        "metadata": {"annotations": {"scheduling.k8s.io/group-name": KEY[1]}},
+        "spec": {"schedulerName": scheduler, "priorityClassName": priority},
+    }

@@ -1,0 +1,224 @@
+"""One process works at a time, and it stops before another one may start."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from intent import Object
+from sync.client import Client
+from sync.lease import Elector, Leadership, LeadershipLostError, Timing
+from tests.sync.conftest import Eventually
+from tests.sync.fake_api import Api, status
+
+Background = Callable[[Any], asyncio.Task[Any]]
+Clients = Callable[[], Awaitable[Client]]
+TIMING = Timing(lease_duration=1.0, renew_deadline=0.6, retry_period=0.1)
+PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/loop"
+
+
+class Worker:
+    """Work that never ends, and notes when it began and when it was over."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self.leadership = Leadership(TIMING)
+        self.elector = Elector(client, "system", "loop", name, self.leadership)
+        self.leading: list[bool] = []
+        self.began = self.ended = 0.0
+
+    async def work(self) -> None:
+        self.began = time.monotonic()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            self.ended = time.monotonic()
+
+    async def lead(self) -> None:
+        await self.elector.lead(self.work, self.leading.append)
+
+
+def spec(api: Api) -> Object:
+    value: Object = api.objects[PATH]["spec"]
+    return value
+
+
+async def test_a_free_lease_is_taken(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    assert (spec(api)["holderIdentity"], spec(api)["leaseTransitions"]) == ("a", 0)
+
+
+async def test_the_lease_is_renewed(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    background(Worker(client, "a").lead())
+    await eventually(lambda: PATH in api.objects)
+    first = spec(api)["renewTime"]
+
+    await eventually(lambda: spec(api)["renewTime"] > first)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+async def test_a_second_process_waits(
+    clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    first, second = Worker(await clients(), "a"), Worker(await clients(), "b")
+    background(first.lead())
+    await eventually(lambda: first.began > 0)
+
+    background(second.lead())
+    await asyncio.sleep(1.5)
+
+    assert second.began == 0
+
+
+async def test_a_lease_given_back_is_taken_at_once(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    first, second = Worker(await clients(), "a"), Worker(await clients(), "b")
+    leading = background(first.lead())
+    await eventually(lambda: first.began > 0)
+    background(second.lead())
+
+    leading.cancel()
+    await eventually(lambda: second.began > 0)
+
+    assert 0 < second.began - first.ended < 0.5
+    assert spec(api)["leaseTransitions"] == 1
+
+
+async def test_a_lease_that_nobody_renews_runs_out(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    held = {"holderIdentity": "gone", "leaseDurationSeconds": 1, "renewTime": "2099-01-01T00:00:00.000000Z"}
+    api.put(PATH, {"kind": "Lease", "metadata": {"name": "loop"}, "spec": held})
+    started, worker = time.monotonic(), Worker(client, "b")
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    assert 0.9 < worker.began - started < 2
+
+
+async def test_work_ends_before_the_deadline_if_nobody_answers(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    def refuse(request: web.Request) -> web.StreamResponse | None:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    api.fault = refuse
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert 0 < worker.ended < worker.leadership.until
+
+
+async def test_work_ends_before_the_deadline_if_the_answer_is_late(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.latency = 5.0
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert 0 < worker.ended < worker.leadership.until
+
+
+async def test_a_few_failures_lose_nothing(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+    answers = [status(500, "InternalError"), web.Response(text="<html>"), status(409, "Conflict")]
+    api.fault = lambda _request: answers.pop() if answers else None
+
+    await asyncio.sleep(1)
+
+    assert (answers, worker.leading) == ([], [True])
+
+
+async def test_somebody_else_in_the_lease_ends_the_work(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.edit(PATH, holderIdentity="b", leaseDurationSeconds=60)
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert spec(api)["holderIdentity"] == "b"
+
+
+async def test_a_deleted_lease_is_made_again(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.remove(PATH)
+
+    await eventually(lambda: PATH in api.objects)
+    assert worker.leading == [True]
+
+
+async def test_a_clean_end_gives_the_lease_back(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)
+
+    assert "holderIdentity" not in spec(api)
+
+
+async def test_of_many_candidates_one_works(clients: Clients, background: Background) -> None:
+    workers = [Worker(await clients(), name) for name in "abcde"]
+
+    for worker in workers:
+        background(worker.lead())
+    await asyncio.sleep(0.5)
+
+    assert sum(worker.began > 0 for worker in workers) == 1
+
+
+def test_after_the_deadline_nothing_may_be_written() -> None:
+    leadership = Leadership(TIMING)
+
+    leadership.extend(time.monotonic() - 0.7)
+
+    with pytest.raises(LeadershipLostError):
+        leadership.check()
+
+
+def test_before_the_deadline_writing_is_fine() -> None:
+    leadership = Leadership(TIMING)
+
+    leadership.extend(time.monotonic())
+
+    leadership.check()

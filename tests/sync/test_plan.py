@@ -1,0 +1,380 @@
+"""What one service should have, rule by rule."""
+
+from tests.sync.samples import KEY, codes, decode, member, ours, planned, prefill, required
+
+# --- the gate ---------------------------------------------------------------------------------------
+
+
+def test_a_prefiller_alone_has_no_pod_group() -> None:
+    decided = planned(prefill())
+
+    assert decided.gang is None
+
+
+def test_a_prefiller_alone_is_told_that_it_waits() -> None:
+    decided = planned(prefill())
+
+    assert codes(decided) == {("p", "FI410")}
+
+
+def test_the_message_names_what_is_missing() -> None:
+    decided = planned(prefill())
+
+    assert decided.findings[0].error.message == "service r1 waits for a decoder"
+
+
+def test_a_prefiller_and_a_decoder_open_the_gate() -> None:
+    decided = planned(prefill(), decode())
+
+    assert required(decided) == {"p": 1, "d": 1}
+
+
+def test_nobody_waits_once_the_gate_is_open() -> None:
+    decided = planned(prefill(), decode())
+
+    assert codes(decided) == set()
+
+
+def test_one_worker_opens_its_gate_alone() -> None:
+    decided = planned(member("w"))
+
+    assert required(decided) == {"w": 1}
+
+
+def test_a_declared_role_that_is_not_there_keeps_the_gate_shut() -> None:
+    roles = frozenset({"prefill", "decode", "decode-long"})
+
+    decided = planned(prefill(roles=roles), decode())
+
+    assert decided.gang is None
+
+
+def test_every_member_is_told_which_declared_role_is_missing() -> None:
+    roles = frozenset({"prefill", "decode", "decode-long"})
+
+    decided = planned(prefill(roles=roles), decode())
+
+    said = {(f.member.name, f.error.message) for f in decided.findings}
+    assert said == {(name, "service r1 waits for role decode-long") for name in ("p", "d")}
+
+
+def test_a_role_beside_the_declared_ones_is_not_required() -> None:
+    roles = frozenset({"prefill", "decode"})
+
+    decided = planned(prefill(roles=roles), decode(), decode("long", role_name="decode-long"))
+
+    assert required(decided) == {"p": 1, "d": 1, "long": 0}
+
+
+def test_all_roles_present_when_the_gate_opens_are_required() -> None:
+    decided = planned(prefill(), decode(), decode("long", role_name="decode-long"))
+
+    assert required(decided) == {"p": 1, "d": 1, "long": 1}
+
+
+def test_what_opened_the_gate_is_written_down() -> None:
+    decided = planned(prefill(), decode())
+
+    assert decided.gang is not None
+    assert decided.gang.roles == ("decode", "prefill")
+
+
+def test_a_role_that_joins_later_is_not_required() -> None:
+    p, d, late = prefill(), decode(), decode("late", role_name="decode-late")
+
+    decided = planned(p, d, late, stored=ours(p, d, roles=("prefill", "decode")))
+
+    assert required(decided) == {"p": 1, "d": 1, "late": 0}
+
+
+def test_an_open_gate_stays_open_when_a_role_goes() -> None:
+    p, d = prefill(), decode()
+
+    decided = planned(p, stored=ours(p, d, roles=("prefill", "decode")))
+
+    assert required(decided) == {"p": 1}
+
+
+def test_a_required_role_that_comes_back_is_required_again() -> None:
+    p, again = prefill(), decode("d2")
+
+    decided = planned(p, again, stored=ours(p, roles=("prefill", "decode")))
+
+    assert required(decided) == {"p": 1, "d2": 1}
+
+
+def test_a_deleted_pod_group_is_made_again_though_a_role_is_gone() -> None:
+    p, d = prefill(), decode()
+
+    decided = planned(p, remembered=ours(p, d, roles=("prefill", "decode")))
+
+    assert required(decided) == {"p": 1}
+
+
+def test_roles_that_somebody_took_off_the_pod_group_are_remembered() -> None:
+    p, d, late = prefill(), decode(), decode("late", role_name="decode-late")
+    before = ours(p, d, roles=("prefill", "decode"))
+
+    decided = planned(p, d, late, stored=ours(p, d), remembered=before)
+
+    assert required(decided) == {"p": 1, "d": 1, "late": 0}
+
+
+def test_a_pod_group_left_over_from_earlier_members_goes() -> None:
+    decided = planned(prefill(), stored=ours(prefill("gone"), roles=("prefill", "decode")))
+
+    assert (decided.gang, decided.hold) == (None, False)
+
+
+def test_a_pod_group_left_over_opens_no_gate_after_it_is_gone() -> None:
+    decided = planned(prefill(), remembered=ours(prefill("gone"), roles=("prefill", "decode")))
+
+    assert decided.gang is None
+
+
+def test_a_pod_group_on_its_way_out_is_waited_for() -> None:
+    p, d = prefill(), decode()
+
+    decided = planned(p, d, stored=ours(p, d, deleting=True))
+
+    assert decided.hold
+
+
+# --- members ----------------------------------------------------------------------------------------
+
+
+def test_without_members_there_is_no_pod_group() -> None:
+    decided = planned(stored=ours(prefill()))
+
+    assert (decided.gang, decided.hold) == (None, False)
+
+
+def test_a_member_that_is_being_deleted_counts_as_gone() -> None:
+    p, d = prefill(), decode(deleting=True)
+
+    decided = planned(p, d, stored=ours(p, d, roles=("prefill", "decode")))
+
+    assert required(decided) == {"p": 1}
+
+
+def test_a_service_without_a_gang_has_no_pod_group() -> None:
+    decided = planned(member("w", size=1, scheduler=""), stored=ours(member("w")))
+
+    assert (decided.gang, decided.hold) == (None, False)
+
+
+def test_a_resize_counts_at_once() -> None:
+    p, d = prefill(), decode(size=6)
+
+    decided = planned(p, d, stored=ours(p, d, roles=("prefill", "decode")))
+
+    assert decided.gang is not None
+    assert [policy.size for policy in decided.gang.policies[:-1]] == [2, 6]
+
+
+def test_min_member_is_what_must_start_together() -> None:
+    decided = planned(prefill(), decode())
+
+    assert decided.gang is not None
+    assert decided.gang.min_member == 6
+
+
+def test_more_replicas_change_nothing() -> None:
+    few, many = planned(prefill(), decode()), planned(prefill(), decode(replicas=9))
+
+    assert few.gang == many.gang
+
+
+def test_prefillers_come_before_decoders_whatever_their_names() -> None:
+    decided = planned(decode("a"), prefill("b"))
+
+    assert list(required(decided)) == ["b", "a"]
+
+
+def test_the_last_policy_holds_pods_that_have_no_policy_yet() -> None:
+    decided = planned(prefill(), decode())
+
+    assert decided.gang is not None
+    last = decided.gang.policies[-1]
+    assert (last.name, last.label, last.size) == ("unassigned", ("fusioninfer.io/service", "r1"), 1_000_000)
+
+
+def test_a_member_may_be_called_unassigned() -> None:
+    decided = planned(prefill("unassigned"), decode())
+
+    assert decided.gang is not None
+    assert [policy.name for policy in decided.gang.policies] == ["unassigned", "d", "unassigned-"]
+
+
+def test_every_member_owns_the_pod_group() -> None:
+    decided = planned(prefill(), decode())
+
+    assert decided.gang is not None
+    assert decided.gang.owners == (("p", "uid-p"), ("d", "uid-d"))
+
+
+def test_the_queue_is_the_one_that_members_name() -> None:
+    decided = planned(prefill(queue="gpu"), decode(queue="gpu"))
+
+    assert decided.gang is not None
+    assert decided.gang.queue == "gpu"
+
+
+def test_a_priority_that_all_share_is_the_gangs() -> None:
+    decided = planned(prefill(priority_class="high"), decode(priority_class="high"))
+
+    assert decided.gang is not None
+    assert decided.gang.priority_class == "high"
+
+
+def test_two_priorities_are_none() -> None:
+    decided = planned(prefill(priority_class="high"), decode(priority_class="low"))
+
+    assert decided.gang is not None
+    assert decided.gang.priority_class == ""
+
+
+# --- no replicas ------------------------------------------------------------------------------------
+
+
+def test_a_role_without_replicas_is_still_required_for_a_minute() -> None:
+    decided = planned(prefill(), decode(replicas=0), empty_for={"d": 59.0})
+
+    assert required(decided) == {"p": 1, "d": 1}
+
+
+def test_the_loop_looks_again_when_the_minute_is_over() -> None:
+    decided = planned(prefill(), decode(replicas=0), empty_for={"d": 59.0})
+
+    assert decided.requeue_after == 1.0
+
+
+def test_a_role_without_replicas_for_a_minute_is_not_required() -> None:
+    decided = planned(prefill(), decode(replicas=0), empty_for={"d": 60.0})
+
+    assert required(decided) == {"p": 1, "d": 0}
+
+
+def test_a_role_that_rests_stays_so_after_a_restart() -> None:
+    p, d = prefill(), decode(replicas=0)
+    stored = ours(p, d, roles=("prefill", "decode"), resting=frozenset({"d", "unassigned"}))
+
+    decided = planned(p, d, stored=stored, empty_for={"d": 0.0})
+
+    assert required(decided) == {"p": 1, "d": 0}
+
+
+def test_a_role_that_has_replicas_again_is_required_again() -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), resting=frozenset({"d"}))
+
+    decided = planned(p, d, stored=stored)
+
+    assert required(decided) == {"p": 1, "d": 1}
+
+
+def test_min_member_is_never_zero() -> None:
+    decided = planned(member("w", replicas=0), empty_for={"w": 60.0})
+
+    assert decided.gang is not None
+    assert decided.gang.min_member == 1
+
+
+# --- contradictions ---------------------------------------------------------------------------------
+
+
+def test_a_later_member_with_a_role_that_is_taken_is_not_required() -> None:
+    decided = planned(prefill(), decode(), decode("copy", created="2026-02-01"))
+
+    assert required(decided) == {"p": 1, "copy": 0, "d": 1}
+
+
+def test_both_members_of_one_role_are_told() -> None:
+    decided = planned(prefill(), decode(), decode("copy", created="2026-02-01"))
+
+    assert codes(decided) == {("d", "FI401"), ("copy", "FI401")}
+
+
+def test_a_worker_that_joins_prefill_and_decode_is_not_required() -> None:
+    decided = planned(prefill(), decode(), member("w", created="2026-02-01"))
+
+    assert required(decided) == {"p": 1, "d": 1, "w": 0}
+
+
+def test_everybody_is_told_that_a_worker_is_not_alone() -> None:
+    decided = planned(prefill(), decode(), member("w", created="2026-02-01"))
+
+    assert codes(decided) == {(name, "FI402") for name in ("p", "d", "w")}
+
+
+def test_a_second_worker_is_not_required() -> None:
+    decided = planned(member("w"), member("w2", created="2026-02-01", role_name="other"))
+
+    assert required(decided) == {"w": 1, "w2": 0}
+
+
+def test_two_workers_are_told_one_thing_not_two() -> None:
+    decided = planned(member("w"), member("w2"))
+
+    assert codes(decided) == {("w", "FI402"), ("w2", "FI402")}
+
+
+def test_members_that_disagree_on_the_queue_change_nothing() -> None:
+    p, d = prefill(queue="gpu"), decode()
+
+    decided = planned(p, d, stored=ours(p, d))
+
+    assert decided.hold
+
+
+def test_each_is_told_that_they_disagree_on_the_queue() -> None:
+    decided = planned(prefill(queue="gpu"), decode())
+
+    assert codes(decided) == {("p", "FI405"), ("d", "FI405")}
+
+
+def test_naming_the_default_queue_is_no_disagreement() -> None:
+    decided = planned(prefill(queue="default"), decode())
+
+    assert codes(decided) == set()
+
+
+def test_members_that_disagree_on_the_scheduler_change_nothing() -> None:
+    decided = planned(prefill(scheduler=""), decode())
+
+    assert (decided.hold, codes(decided)) == (True, {("p", "FI404"), ("d", "FI404")})
+
+
+def test_members_that_disagree_on_roles_change_nothing() -> None:
+    p = prefill(roles=frozenset({"prefill", "decode"}))
+    d = decode(roles=frozenset({"decode"}))
+
+    decided = planned(p, d)
+
+    assert (decided.hold, codes(decided)) == (True, {("p", "FI406"), ("d", "FI406")})
+
+
+# --- the surroundings -------------------------------------------------------------------------------
+
+
+def test_a_foreign_pod_group_is_left_alone() -> None:
+    p, d = prefill(), decode()
+    foreign = ours(p, d)
+
+    decided = planned(p, d, stored=type(foreign)(*KEY, uid="other"))
+
+    assert (decided.hold, codes(decided)) == (True, {("p", "FI407"), ("d", "FI407")})
+
+
+def test_with_an_old_volcano_there_is_no_pod_group_at_any_moment() -> None:
+    p, d = prefill(), decode()
+
+    decided = planned(p, d, stored=ours(p, d), volcano="too old")
+
+    assert (decided.gang, decided.hold, codes(decided)) == (None, False, {("p", "FI408"), ("d", "FI408")})
+
+
+def test_a_pod_group_of_lws_itself_is_reported_on_its_member() -> None:
+    decided = planned(prefill(), decode(), rivals=frozenset({"d"}))
+
+    assert codes(decided) == {("d", "FI409")}

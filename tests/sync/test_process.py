@@ -1,0 +1,122 @@
+"""The loop as a process: probes, metrics, leadership and how it ends."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from fusioninfer.syncing import sync
+from intent.settings import Settings
+from sync.client import ConfigError
+from sync.kinds import LWS, POD_GROUP
+from sync.lease import Timing
+from tests.sync.conftest import Eventually
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import lws
+
+Background = Callable[[Any], asyncio.Task[Any]]
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/fusioninfer-sync"
+TIMING = Timing(lease_duration=1.0, renew_deadline=0.6, retry_period=0.1)
+
+
+@pytest.fixture
+def port() -> int:
+    """Find a free port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+        return number
+
+
+@pytest.fixture
+async def process(kubeconfig: Path, port: int, background: Background) -> asyncio.Task[int]:
+    """Start the whole loop."""
+    running = sync(
+        Settings(),
+        kubeconfig=str(kubeconfig),
+        namespace="system",
+        metrics_port=port,
+        timing=TIMING,
+    )
+    return background(running)
+
+
+async def answer(port: int, path: str) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}{path}") as got:
+        return got.status, await got.text()
+
+
+@pytest.mark.usefixtures("process")
+async def test_it_makes_the_pod_group(api: Api, eventually: Eventually) -> None:
+    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
+
+    await eventually(lambda: bool(api.kept("podgroups")))
+
+    assert POD_GROUP.path("team-a", "r1") in api.objects
+
+
+@pytest.mark.usefixtures("process")
+async def test_the_leader_says_so(api: Api, port: int, eventually: Eventually) -> None:
+    await eventually(lambda: LEASE in api.objects)
+
+    _, text = await answer(port, "/metrics")
+
+    assert "fusioninfer_sync_is_leader 1.0" in text
+
+
+async def test_who_waits_is_ready_too(
+    api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
+) -> None:
+    held = {"holderIdentity": "other", "leaseDurationSeconds": 60}
+    api.put(LEASE, {"kind": "Lease", "metadata": {"name": "fusioninfer-sync"}, "spec": held})
+    background(sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port))
+    await eventually(lambda: len(api.watches) == 2)
+
+    code, _ = await answer(port, "/readyz")
+
+    assert code == 200
+
+
+@pytest.mark.usefixtures("process")
+async def test_without_lists_it_is_not_ready(api: Api, port: int, eventually: Eventually) -> None:
+    api.fault = lambda _request: status(503, "ServiceUnavailable")
+    await eventually(lambda: len(api.requests) > 3)
+
+    answers = [(await answer(port, path))[0] for path in ("/readyz", "/healthz")]
+
+    assert answers == [503, 200]
+
+
+async def test_a_signal_ends_it_and_gives_the_lease_back(
+    api: Api, process: asyncio.Task[int], eventually: Eventually
+) -> None:
+    await eventually(lambda: LEASE in api.objects)
+
+    os.kill(os.getpid(), signal.SIGTERM)
+
+    assert (await process, api.objects[LEASE]["spec"].get("holderIdentity")) == (0, None)
+
+
+async def test_lost_leadership_ends_it_with_a_failure(
+    api: Api, process: asyncio.Task[int], eventually: Eventually
+) -> None:
+    await eventually(lambda: LEASE in api.objects)
+
+    api.fault = lambda request: status(500, "InternalError") if "/leases" in request.path else None
+
+    assert await process == 1
+
+
+async def test_without_credentials_it_does_not_start(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    with pytest.raises(ConfigError):
+        await sync(Settings(), metrics_port=port)

@@ -1,0 +1,40 @@
+"""The PodGroup, as the design prints it."""
+
+import dataclasses
+from pathlib import Path
+
+import yaml
+
+from sync.preview import preview
+from sync.render import objects
+from tests.sync.samples import SETTINGS, decode, planned, prefill
+
+GOLDEN = Path(__file__).parent / "golden" / "podgroup.yaml"
+
+
+def test_the_pod_group_is_the_golden_one() -> None:
+    name = "deepseek-r1-disagg"
+    p = dataclasses.replace(prefill(f"{name}-prefill"), service=name)
+    d = dataclasses.replace(decode(f"{name}-decode"), service=name)
+
+    rendered = preview([p, d], SETTINGS).objects
+
+    assert [yaml.safe_load(GOLDEN.read_text())] == list(rendered)
+
+
+def test_offline_there_are_no_owners() -> None:
+    found = preview([prefill(uid=""), decode(uid="")], SETTINGS)
+
+    assert "ownerReferences" not in found.objects[0]["metadata"]
+
+
+def test_offline_an_incomplete_service_makes_a_note_and_no_pod_group() -> None:
+    found = preview([prefill(uid="")], SETTINGS)
+
+    assert (found.objects, [f.error.code for f in found.findings]) == ((), ["FI410"])
+
+
+def test_a_shared_priority_is_rendered() -> None:
+    decided = planned(prefill(priority_class="high"), decode(priority_class="high"))
+
+    assert objects(decided)[0]["spec"]["priorityClassName"] == "high"
