@@ -31,8 +31,8 @@ format: $(READY) ## Format the source
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-golden: $(READY) ## Write the expected files of the golden cases anew; read the difference
-	$(BIN)/python -m pytest tests/golden -q --refresh
+golden: $(READY) ## Write expected files and generated tables anew; read the difference
+	$(BIN)/python -m pytest tests/golden tests/test_readme.py -q --refresh
 
 bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
 	$(BIN)/python -m tests.bench

@@ -3,7 +3,8 @@
 Facts derived from an `Intent`, read once for each mutation and each validation.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from intent.accelerators import GPUS
@@ -66,9 +67,27 @@ def read_plan(intent: Intent, settings: Settings) -> Plan:
     launcher = intent.launcher or settings.launcher
     if launcher != RAY_SYMMETRIC:
         return Plan(launcher)
-    launches = tuple(read_launch(one, one.engine) for one in intent.templates if one.engine)
+    launches = tuple(_read_launches(intent))
     complete = bool(launches) and len(launches) == len(intent.templates)
     return Plan(launcher, launches, intent.size > 1 and complete and all(map(may_be_launched, launches)))
+
+
+def _read_launches(intent: Intent) -> Iterator[Launch]:
+    """Read each template; most leaders say what their workers say, which is read once."""
+    last: Launch | None = None
+    for template in intent.templates:
+        engine = template.engine
+        if engine is None:
+            continue
+        if last and (engine.image, engine.command, engine.args) == _words(last):
+            last = replace(last, template=template, engine=engine)
+        else:
+            last = read_launch(template, engine)
+        yield last
+
+
+def _words(launch: Launch) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    return launch.engine.image, launch.engine.command, launch.engine.args
 
 
 def read_launch(template: Template, engine: Engine) -> Launch:

@@ -205,9 +205,9 @@ def _container(container: Object, index: int, path: str, errors: list[FieldError
         args=args,
         accelerators=accelerators.read(container.get("resources"), f"{path}.resources", errors),
         variables=_variables(command + args, env),
-        env=tuple(_text(item.get("name")) for item in env),
+        env=_names(env, "name"),
         ports=tuple(_ports(container)),
-        mounts=tuple(_text(_map(item).get("mountPath")) for item in _list(container.get("volumeMounts"))),
+        mounts=_names(container.get("volumeMounts"), "mountPath"),
         probes=tuple(_probe(field, container[field]) for field in PROBES if container.get(field)),
         index=index,
     )
@@ -233,6 +233,11 @@ def _variables(tokens: tuple[str, ...], env: list[Object]) -> tuple[tuple[str, s
         return ()
     literal = {item.get("name"): item.get("value", "") for item in env if "valueFrom" not in item}
     return tuple(sorted((name, literal.get(name)) for name in named))
+
+
+def _names(items: Any, key: str) -> tuple[str, ...]:
+    found = [item.get(key) for item in _list(items) if isinstance(item, dict)]
+    return tuple([name for name in found if isinstance(name, str)])
 
 
 def _ports(container: Object) -> Iterator[tuple[int, str]]:

@@ -55,23 +55,22 @@ def identity(field: str, item: Any) -> Identity | None:
     """Say which item of a keyed list this is; None if it is not one."""
     if not isinstance(item, dict):
         return None
-    return tuple(item.get(key, KEY_DEFAULTS.get(key)) for key in LIST_KEYS[field])
+    keys = LIST_KEYS[field]
+    if len(keys) == 1:
+        return (item.get(keys[0]),)
+    return tuple([item.get(key, KEY_DEFAULTS.get(key)) for key in keys])
 
 
 def index(field: str, items: Any) -> dict[Identity | None, int]:
     """Find items by identity; the first wins, as it does for the API server."""
     found: dict[Identity | None, int] = {}
     for at, item in enumerate(items if isinstance(items, list) else ()):
-        found.setdefault(_hashable(identity(field, item)), at)
+        key = identity(field, item)
+        try:
+            found.setdefault(key, at)
+        except TypeError:  # a key that is a map or a list: nobody will ask for it
+            continue
     return found
-
-
-def _hashable(key: Identity | None) -> Identity | None:
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
 
 
 def keys_of(field: str, item: Object) -> Object:
@@ -81,9 +80,7 @@ def keys_of(field: str, item: Object) -> Object:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two JSON values are equal; True is not 1."""
-    if one != other:
-        return False
-    return isinstance(one, str) or one is None or _as_json(one) == _as_json(other)
+    return one == other and (isinstance(one, str | None) or _as_json(one) == _as_json(other))
 
 
 def _as_json(value: Any) -> bytes:
@@ -161,23 +158,23 @@ def put(original: Object, wish: Overlay) -> tuple[Overlay, Overlay]:
     was: Overlay = {}
     for key, value in wish.items():
         have = original.get(key)
-        if isinstance(value, dict) and COPY in value and have is None:
-            put_on[key], was[key] = _copied(original, value), None
-        elif isinstance(value, dict):
-            _put_map(key, have, value, put_on, was)
-        elif is_keyed(key, value):
+        if isinstance(value, dict):
+            _put_map(original, key, value, put_on, was)
+        elif key in LIST_KEYS and isinstance(value, list):
             _put_items(key, have, value, put_on, was)
         elif key not in _DIRECTIVES and (have is None or key in REPLACEABLE) and not same(have, value):
             put_on[key], was[key] = value, have
     return put_on, was
 
 
-def _put_map(key: str, have: Any, value: Overlay, put_on: Overlay, was: Overlay) -> None:
-    if have is not None and not isinstance(have, dict):
-        return
-    inner, reverse = put(have or {}, value)
-    if inner:
-        put_on[key], was[key] = inner, None if have is None else reverse
+def _put_map(original: Object, key: str, value: Overlay, put_on: Overlay, was: Overlay) -> None:
+    have = original.get(key)
+    if have is None and COPY in value:
+        put_on[key], was[key] = _copied(original, value), None
+    elif have is None or isinstance(have, dict):
+        inner, reverse = put(have or {}, value)
+        if inner:
+            put_on[key], was[key] = inner, None if have is None else reverse
 
 
 def _put_items(field: str, have: Any, wish: list[Any], put_on: Overlay, was: Overlay) -> None:
@@ -298,8 +295,10 @@ def _patch_map(live: Object, overlay: Overlay, path: str, operations: list[Opera
                 operations.append({"op": "remove", "path": below})
         elif key in LIST_KEYS and isinstance(value, list):
             _patch_list(live, key, value, below, operations)
-        else:
-            _set(live, key, value, below, operations)
+        elif key not in live:
+            operations.append({"op": "add", "path": below, "value": value})
+        elif not same(live[key], value):
+            operations.append({"op": "replace", "path": below, "value": value})
 
 
 def _patch_field(live: Object, key: str, value: Overlay, path: str, operations: list[Operation]) -> None:

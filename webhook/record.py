@@ -161,18 +161,14 @@ _COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
 
 
 def _facts(value: Any) -> Object:
-    facts: Object = {}
-    for name, default in _COUNTED[type(value)]:
-        item = getattr(value, name)
-        if item != default:
-            facts[name] = _fact(item)
+    counted = _COUNTED[type(value)]
+    facts = {name: item for name, default in counted if (item := getattr(value, name)) != default}
+    for name, item in facts.items():
+        if type(item) in _COUNTED:
+            facts[name] = _facts(item)
+        elif type(item) is tuple and type(item[0]) in _COUNTED:
+            facts[name] = [_facts(one) for one in item]
     return facts
-
-
-def _fact(item: Any) -> Any:
-    if type(item) in _COUNTED:
-        return _facts(item)
-    return [_facts(one) for one in item] if type(item) is tuple and type(item[0]) in _COUNTED else item
 
 
 # --- undo -------------------------------------------------------------------------------------------
