@@ -1,0 +1,141 @@
+"""Raw JSON calls to an API server, one connection a call: it may be killed between any two."""
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+from intent import Object
+
+GROUPS: Final = {
+    "namespaces": "/api/v1",
+    "nodes": "/api/v1",
+    "pods": "/api/v1",
+    "services": "/api/v1",
+    "events": "/api/v1",
+    "statefulsets": "/apis/apps/v1",
+    "controllerrevisions": "/apis/apps/v1",
+    "leases": "/apis/coordination.k8s.io/v1",
+    "leaderworkersets": "/apis/leaderworkerset.x-k8s.io/v1",
+    "podgroups": "/apis/scheduling.volcano.sh/v1beta1",
+    "queues": "/apis/scheduling.volcano.sh/v1beta1",
+    "mutatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
+    "validatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
+    "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
+    "inferenceservices": "/apis/fusioninfer.io/v1alpha1",
+    "httproutes": "/apis/gateway.networking.k8s.io/v1",
+}
+"""Where a resource lives: its group and version by its plural name."""
+
+MERGE_PATCH: Final = "application/merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+
+
+class ApiError(Exception):
+    """The API server refused: the HTTP status, and the Status object or what it sent instead."""
+
+    def __init__(self, status: int, body: Object) -> None:
+        super().__init__(f"{status}: {body.get('message', body)}")
+        self.status = status
+        self.body = body
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API server, who calls it, and the file of the authority its certificate is checked against."""
+
+    url: str
+    token: str
+    authority: Path
+
+
+def path(resource: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
+    """Return the path of a resource, or of one object, or of its subresource."""
+    scope = ("namespaces", namespace) if namespace else ()
+    return "/".join([GROUPS[resource], *scope, resource, *filter(None, (name, subresource))])
+
+
+def call(
+    api: Api, method: str, target: str, body: Object | None = None, media: str = "application/json"
+) -> Object:
+    """Make one call to a path and query; raise ApiError unless the answer is a success."""
+    place = urlsplit(api.url)
+    tls = _tls(api.authority)
+    connection = http.client.HTTPSConnection(place.hostname or "", place.port, timeout=15, context=tls)
+    headers = {"Authorization": f"Bearer {api.token}", "Content-Type": media}
+    try:
+        connection.request(method, target, None if body is None else json.dumps(body), headers)
+        response = connection.getresponse()
+        answer = _parsed(response.read())
+    finally:
+        connection.close()
+    if response.status >= http.client.BAD_REQUEST:
+        raise ApiError(response.status, answer)
+    return answer
+
+
+def get(api: Api, where: str, **query: str) -> Object:
+    """Read an object or a list."""
+    return call(api, "GET", _target(where, query))
+
+
+def items(api: Api, where: str, **query: str) -> list[Object]:
+    """List objects; none where the resource itself does not exist."""
+    try:
+        return list(get(api, where, **query)["items"])
+    except ApiError as error:
+        if error.status == http.client.NOT_FOUND:
+            return []
+        raise
+
+
+def create(api: Api, where: str, body: Object, **query: str) -> Object:
+    """Create an object (POST to the resource's path)."""
+    return call(api, "POST", _target(where, query), body)
+
+
+def update(api: Api, where: str, body: Object, **query: str) -> Object:
+    """Replace an object (PUT)."""
+    return call(api, "PUT", _target(where, query), body)
+
+
+def patch(api: Api, where: str, body: Object, **query: str) -> Object:
+    """Merge into an object (RFC 7396)."""
+    return call(api, "PATCH", _target(where, query), body, MERGE_PATCH)
+
+
+def apply(api: Api, where: str, body: Object, manager: str = "tests", *, force: bool = False) -> Object:
+    """Apply an object server-side."""
+    query = {"fieldManager": manager, "force": str(force).lower()}
+    return call(api, "PATCH", _target(where, query), body, APPLY_PATCH)
+
+
+def delete(api: Api, where: str, **query: str) -> None:
+    """Delete an object or a collection; it is no error if there is none."""
+    try:
+        call(api, "DELETE", _target(where, query))
+    except ApiError as error:
+        if error.status != http.client.NOT_FOUND:
+            raise
+
+
+@lru_cache
+def _tls(authority: Path) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(authority))
+
+
+def _target(where: str, query: Mapping[str, str]) -> str:
+    return f"{where}?{urlencode(query)}" if query else where
+
+
+def _parsed(body: bytes) -> Object:
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return {"message": body.decode(errors="replace")}
+    return answer if isinstance(answer, dict) else {"message": answer}

@@ -1,0 +1,128 @@
+"""Build the components from their go.mod files, once; what was built is kept outside the tree.
+
+An entry of the cache is named by a digest of go.mod, go.sum and the module's row; it holds the binaries
+and the files of the module's source that the testbed installs, so starting needs no Go.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+
+from tests.cluster.testbed.modules import MODULES, Module
+from tests.cluster.testbed.progress import OnProgress, build_progress
+from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_go, go_environment
+
+COMPONENTS: Final = Path(__file__).parent.parent / "components"
+
+
+class BuildFailedError(Exception):
+    """The modules are there, but do not compile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The folder of each module by its name: `bin/` holds the binaries, `source/` files of the module."""
+
+    folders: Mapping[str, Path]
+
+    def binary(self, name: str) -> Path:
+        """Return the path of a binary."""
+        module = next(m for m in MODULES if name in dict(m.packages))
+        return self.folders[module.name] / "bin" / name
+
+    def source(self, module: str, file: str) -> Path:
+        """Return the path of a file, or a folder, of a module's source."""
+        return self.folders[module] / "source" / file
+
+
+def cache_directory() -> Path:
+    """Return where binaries are kept: `FUSIONINFER_TESTBED_CACHE`, else below the XDG cache folder."""
+    own = os.environ.get("FUSIONINFER_TESTBED_CACHE")
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(own) if own else shared / "fusioninfer" / "testbed"
+
+
+def build(stream: TextIO) -> Built:
+    """Return the built components; build what the cache does not hold and show progress on the stream."""
+    cache = cache_directory()
+    folders = {module.name: cache / f"{module.name}-{_digest(module)}" for module in MODULES}
+    with _alone(cache):
+        missing = [module for module in MODULES if not folders[module.name].exists()]
+        if missing:
+            _build_all(missing, folders, find_go(cache), stream)
+    return Built(folders)
+
+
+def _digest(module: Module) -> str:
+    parts = [(COMPONENTS / module.name / name).read_bytes() for name in ("go.mod", "go.sum")]
+    what = repr(module).encode() + sysconfig.get_platform().encode()
+    return hashlib.sha256(b"\0".join([what, *parts])).hexdigest()[:16]
+
+
+@contextmanager
+def _alone(cache: Path) -> Iterator[None]:
+    """Let one build work in the cache at a time; the others wait."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build_all(missing: list[Module], folders: Mapping[str, Path], go: str, stream: TextIO) -> None:
+    names = [name for module in missing for name, _ in module.packages]
+    with build_progress(names, stream) as progress:
+        for module in missing:
+            _build_module(module, folders[module.name], go, progress)
+
+
+def _build_module(module: Module, folder: Path, go: str, progress: OnProgress) -> None:
+    """Fill a folder beside its place, then move it there: an entry of the cache is whole or absent."""
+    unfinished = Path(tempfile.mkdtemp(prefix=f"unfinished-{module.name}-", dir=folder.parent))
+    try:
+        for name, package in module.packages:
+            _build_binary(module, (go, name, package), unfinished / "bin" / name, progress)
+        _keep_files(module, go, unfinished / "source")
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _build_binary(module: Module, what: tuple[str, str, str], target: Path, progress: OnProgress) -> None:
+    go, name, package = what
+    total = len(_go(module, go, "list", "-deps", package).split())
+    progress(name, 0, total)
+    command = [go, "build", "-v", "-ldflags=-s -w", "-o", str(target), package]
+    folder, env = COMPONENTS / module.name, go_environment()
+    with subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE, text=True) as compiler:
+        lines = []
+        for line in compiler.stderr or ():
+            lines.append(line)
+            progress(name, min(len(lines), total), total)
+    if compiler.returncode != 0:
+        raise BuildFailedError(f"{name} does not build: {''.join(lines[-20:])}")
+    progress(name, total, total)
+
+
+def _keep_files(module: Module, go: str, target: Path) -> None:
+    source = Path(_go(module, go, "list", "-m", "-f", "{{.Dir}}", module.path).strip())
+    for file in module.files:
+        (target / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / file, target / file)
+
+
+def _go(module: Module, *command: str) -> str:
+    """Run Go in a module; it downloads what it needs, and where it cannot, nothing can be built."""
+    folder, env = COMPONENTS / module.name, go_environment()
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ModulesUnavailableError(f"Go modules of {module.name} can not be had: {done.stderr[-800:]}")
+    return done.stdout

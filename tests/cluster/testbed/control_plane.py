@@ -1,0 +1,96 @@
+"""Start and stop the control plane, whole or one component at a time."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.cluster.testbed.build import Built
+from tests.cluster.testbed.cluster import Cluster, prepare
+from tests.cluster.testbed.components import COMPONENTS, CONTROL, STORE
+from tests.cluster.testbed.install import install_definitions, install_lws_webhooks
+from tests.cluster.testbed.processes import Process, alive, kill, spawn, tail
+from tests.cluster.testbed.wait import until
+
+
+class ComponentDiedError(Exception):
+    """A process ended while it was waited for; the end of its log."""
+
+
+@contextmanager
+def running(built: Built) -> Iterator[Cluster]:
+    """Run a control plane; at the end every process is ended by its id and the state is removed."""
+    with TemporaryDirectory(prefix="fusioninfer-testbed-") as directory:
+        cluster = prepare(built, Path(directory))
+        try:
+            _bring_up(cluster)
+            yield cluster
+        finally:
+            stop_all(cluster)
+
+
+def start_component(cluster: Cluster, *names: str) -> None:
+    """Start components, by their names in `COMPONENTS`, and wait until each does its work."""
+    for name in names:
+        row = COMPONENTS[name]
+        start_process(cluster, name, [str(cluster.built.binary(row.binary)), *row.args(cluster)])
+    for name in names:
+        wait_ready(cluster, name, COMPONENTS[name].ready)
+
+
+def kill_process(cluster: Cluster, name: str) -> None:
+    """End a process with SIGKILL: a component, or `webhook` or `sync`."""
+    kill(cluster.processes.pop(name))
+
+
+def restart_component(cluster: Cluster, name: str) -> None:
+    """End a component with SIGKILL and start it again with the same state and ports."""
+    kill_process(cluster, name)
+    start_component(cluster, name)
+
+
+def stop_all(cluster: Cluster) -> None:
+    """End every process, the last one started first. Nothing of theirs is kept, so nobody is asked."""
+    for name in reversed(tuple(cluster.processes)):
+        kill_process(cluster, name)
+
+
+def start_process(
+    cluster: Cluster, name: str, command: list[str], env: Mapping[str, str] | None = None
+) -> Process:
+    """Start a process of the cluster, logging to its state folder."""
+    process = spawn(name, command, log_of(cluster, name), env)
+    cluster.processes[name] = process
+    return process
+
+
+def wait_ready(
+    cluster: Cluster, name: str, ready: Callable[[Cluster], bool], *, seconds: float = 60.0
+) -> None:
+    """Wait until a process does its work; raise ComponentDiedError if it ended instead."""
+    process = cluster.processes[name]
+
+    def settled() -> bool:
+        return ready(cluster) or not alive(process)
+
+    until(settled, f"{name} is ready", seconds=seconds)
+    if not alive(process):
+        raise ComponentDiedError(f"{name} ended with {process.popen.returncode}: {tail(process)}")
+
+
+def log_of(cluster: Cluster, name: str) -> Path:
+    """Return the path of a process's log."""
+    return cluster.directory / f"{name}.log"
+
+
+def logs(cluster: Cluster, names: Iterable[str] = ()) -> str:
+    """Return the ends of the logs, each under its process's name; of all processes if none is named."""
+    chosen = tuple(names) or tuple(cluster.processes)
+    return "\n".join(f"== {name}\n{tail(cluster.processes[name])}" for name in chosen)
+
+
+def _bring_up(cluster: Cluster) -> None:
+    start_component(cluster, *STORE)
+    install_definitions(cluster)
+    install_lws_webhooks(cluster)
+    start_component(cluster, *CONTROL)

@@ -1,0 +1,82 @@
+"""What the scheduler did with the groups of LeaderWorkerSets, read from the pods."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from intent import Object
+from tests.cluster.testbed.api import create, delete, get, items, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.components import SCHEDULE_PERIOD
+from tests.cluster.testbed.wait import until
+
+LWS_LABELS: Final = "leaderworkerset.sigs.k8s.io/"
+CANARY: Final = "canary"
+Bound = dict[str, tuple[int, int]]
+"""(pods bound to a node, pods there are) of each group."""
+
+
+def pods(cluster: Cluster, namespace: str) -> list[Object]:
+    """List the pods of a namespace."""
+    return items(cluster.api, path("pods", namespace))
+
+
+def group_of(pod: Object) -> str:
+    """Return the group of a pod, `<LeaderWorkerSet>-<group index>`: the name of its leader."""
+    labels = pod["metadata"]["labels"]
+    return f"{labels[LWS_LABELS + 'name']}-{labels[LWS_LABELS + 'group-index']}"
+
+
+def bound(cluster: Cluster, namespace: str) -> Bound:
+    """Count the pods of each group."""
+    everyone = pods(cluster, namespace)
+    there = Counter(map(group_of, everyone))
+    placed = Counter(group_of(pod) for pod in everyone if pod["spec"].get("nodeName"))
+    return {group: (placed[group], there[group]) for group in there}
+
+
+def wait_pods(cluster: Cluster, namespace: str, count: int) -> None:
+    """Wait until a namespace has that many pods."""
+    until(lambda: len(pods(cluster, namespace)) == count, f"{count} pods in {namespace}")
+
+
+def settled(
+    cluster: Cluster, namespace: str, periods: int = 3, watch: Callable[[Bound], None] = lambda _: None
+) -> Bound:
+    """Return `bound` once the scheduler saw the nodes there are, and nothing changed for some periods.
+
+    `watch` is told what every look finds.
+    """
+    if items(cluster.api, path("nodes")):
+        _place_canary(cluster)
+    before: list[Bound] = []
+
+    def unchanged() -> bool:
+        before.append(bound(cluster, namespace))
+        watch(before[-1])
+        return len(before) > 1 and before[-1] == before[-2]
+
+    until(unchanged, "the scheduler comes to rest", every=periods * SCHEDULE_PERIOD)
+    return before[-1]
+
+
+def _place_canary(cluster: Cluster) -> None:
+    """Have a pod that asks for no accelerator bound: a cycle has run over the nodes of this moment."""
+    group, pod = path("podgroups", "default", CANARY), path("pods", "default", CANARY)
+    create(cluster.api, path("podgroups", "default"), _canary_group())
+    create(cluster.api, path("pods", "default"), _canary_pod())
+    until(lambda: get(cluster.api, pod)["spec"].get("nodeName"), "the scheduler places a pod that fits")
+    delete(cluster.api, pod, gracePeriodSeconds="0")
+    delete(cluster.api, group)
+
+
+def _canary_group() -> Object:
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    return {**kind, "metadata": {"name": CANARY}, "spec": {"minMember": 1}}
+
+
+def _canary_pod() -> Object:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1m"}}}
+    annotations = {"scheduling.k8s.io/group-name": CANARY}
+    metadata = {"name": CANARY, "annotations": annotations}
+    return {"metadata": metadata, "spec": {"schedulerName": "volcano", "containers": [container]}}

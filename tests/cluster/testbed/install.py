@@ -1,0 +1,68 @@
+"""What is installed before the controllers start: custom resources, LWS's webhook configurations."""
+
+import base64
+from typing import Final
+
+import jsonpatch
+import yaml
+
+from intent import Object
+from tests.cluster.testbed.api import create, items, path
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.modules import CRDS
+from tests.cluster.testbed.wait import until
+
+NAMESPACES: Final = ("volcano-system", "lws-system")
+LWS_PATCHES: Final = {
+    "MutatingWebhookConfiguration": "config/webhook/mutating-patch.yaml",
+    "ValidatingWebhookConfiguration": "config/webhook/validating-patch.yaml",
+}
+"""LWS's own kustomize patches: its Pod webhooks see only pods of LeaderWorkerSets."""
+
+
+def install_definitions(cluster: Cluster) -> None:
+    """Install the custom resources of LWS and Volcano, and their namespaces; wait until they are served."""
+    folders = [str(cluster.built.source(module, folder)) for module, folder in CRDS]
+    kubectl(cluster, "create", "--validate=false", *(f"--filename={folder}" for folder in folders))
+    for name in NAMESPACES:
+        create(cluster.api, path("namespaces"), {"metadata": {"name": name}})
+    until(lambda: _all_established(cluster), "the custom resources are served")
+
+
+def install_lws_webhooks(cluster: Cluster) -> None:
+    """Install LWS's webhook configurations, pointed at its process on loopback."""
+    manifests = cluster.built.source("lws", "config/webhook/manifests.yaml").read_text()
+    for configuration in yaml.safe_load_all(manifests):
+        rules = cluster.built.source("lws", LWS_PATCHES[configuration["kind"]]).read_text()
+        patched = jsonpatch.apply_patch(configuration, yaml.safe_load(rules))
+        patched["metadata"]["name"] = "lws-" + patched["metadata"]["name"]
+        resource = patched["kind"].lower() + "s"
+        create(
+            cluster.api,
+            path(resource),
+            on_loopback(patched, cluster.ports["lws-webhook"], cluster.authority_pem),
+        )
+
+
+def on_loopback(configuration: Object, port: int, authority: bytes) -> Object:
+    """Return a webhook configuration whose services are ports on loopback, checked against an authority."""
+    bundle = base64.b64encode(authority).decode()
+    webhooks = [
+        {**webhook, "clientConfig": {"url": _url(webhook["clientConfig"], port), "caBundle": bundle}}
+        for webhook in configuration["webhooks"]
+    ]
+    return {**configuration, "webhooks": webhooks}
+
+
+def _url(client_config: Object, port: int) -> str:
+    return f"https://127.0.0.1:{port}{client_config['service']['path']}"
+
+
+def _all_established(cluster: Cluster) -> bool:
+    definitions = items(cluster.api, path("customresourcedefinitions"))
+    return all(_established(definition) for definition in definitions)
+
+
+def _established(definition: Object) -> bool:
+    conditions = definition.get("status", {}).get("conditions") or []  # null at first
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

@@ -1,0 +1,31 @@
+"""A namespace for one test, and what it leaves behind removed."""
+
+import secrets
+from typing import Final
+
+from tests.cluster.testbed.api import create, delete, items, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.wait import until
+
+CLEANED: Final = ("inferenceservices", "leaderworkersets", "statefulsets", "podgroups")
+"""What makes pods, makers first."""
+
+
+def add_namespace(cluster: Cluster) -> str:
+    """Add a namespace with a new name."""
+    name = f"test-{secrets.token_hex(3)}"
+    create(cluster.api, path("namespaces"), {"metadata": {"name": name}})
+    return name
+
+
+def empty_namespace(cluster: Cluster, namespace: str) -> None:
+    """Remove what a test left: our resources, sets, PodGroups and pods. The empty namespace stays."""
+    until(lambda: _emptied(cluster, namespace), f"{namespace} is empty", every=0.1)
+
+
+def _emptied(cluster: Cluster, namespace: str) -> bool:
+    left = [kind for kind in (*CLEANED, "pods") if items(cluster.api, path(kind, namespace))]
+    for kind in left:
+        grace = {"gracePeriodSeconds": "0"} if kind == "pods" else {}
+        delete(cluster.api, path(kind, namespace), propagationPolicy="Background", **grace)
+    return not left
