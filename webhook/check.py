@@ -9,7 +9,8 @@ from intent.errors import FieldError
 from intent.settings import Settings
 from webhook import record as records
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish
-from webhook.overlay import put, same
+from webhook.keyed import same
+from webhook.overlay import put
 from webhook.study import Study, concerns, has_record, left_alone, metadata, study, unchanged
 from webhook.validate import VALIDATORS
 

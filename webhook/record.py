@@ -19,19 +19,8 @@ from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_S
 from intent.errors import FieldError
 from intent.lws import LWT, Accelerators, Engine, Intent, Probe, Template
 from webhook.canonical import digest as digest_of_value
-from webhook.overlay import (
-    COPY,
-    DIGEST,
-    LIST_KEYS,
-    PATCH,
-    Overlay,
-    identity,
-    index,
-    is_keyed,
-    keys_of,
-    merge,
-    same,
-)
+from webhook.keyed import LIST_KEYS, identity, index, is_keyed, keys_of, same
+from webhook.overlay import COPY, DIGEST, PATCH, Overlay, merge
 
 VERSION: Final = 1
 LAUNCHER_WORDS: Final = frozenset({"symmetric-run"})

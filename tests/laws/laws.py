@@ -16,20 +16,10 @@ from intent.settings import Settings
 from tests.laws.strategies import TOOLS, defaulted, mixtures
 from webhook import review
 from webhook.expand import change, expand
+from webhook.keyed import FIRST, identity, index, is_keyed
 from webhook.mutate.gang import gang
 from webhook.mutate.labels import labels
-from webhook.overlay import (
-    COPY,
-    FIRST,
-    PATCH,
-    REPLACEABLE,
-    Operation,
-    Overlay,
-    identity,
-    index,
-    is_keyed,
-    patch,
-)
+from webhook.overlay import COPY, PATCH, REPLACEABLE, Operation, Overlay, patch
 from webhook.study import study
 
 Mutator = Callable[[Intent, Settings], Overlay]
