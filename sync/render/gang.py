@@ -22,7 +22,7 @@ def pod_group(gang: Gang) -> Object:
 def _metadata(gang: Gang) -> Object:
     metadata: Object = {
         "name": gang.name,
-        "namespace": gang.namespace,
+        **({"namespace": gang.namespace} if gang.namespace else {}),
         "labels": {SERVICE: gang.name},
         "annotations": {ROLES: ",".join(gang.roles)},
     }
