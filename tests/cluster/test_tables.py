@@ -1,0 +1,145 @@
+"""The capacity tables of the documents through the whole product, and the gate in front of them.
+
+Files are applied with kubectl as their author wrote them; the webhook expands them, the loop makes the
+PodGroup, the real scheduler binds.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import pytest
+import yaml
+
+from intent import Object
+from intent.annotations import ROLE_NAME
+from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Table, expected
+from tests.cluster.conftest import AddNodes
+from tests.cluster.testbed.api import delete, get, items, path
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.groups import settled, wait_pods
+from tests.cluster.testbed.ours import start_sync
+from tests.cluster.testbed.wait import until
+
+GPUS_OF_A_NODE: Final = 8
+PREFILL, DECODE = DISAGGREGATED.files
+SECOND_DECODER: Final = "deepseek-r1-disagg-decode-more"
+WHOLE: Final = expected(DISAGGREGATED, 80)
+LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")
+
+
+@pytest.mark.parametrize("gpus", DISAGGREGATED.rows)
+def test_prefill_and_decode_start_together_and_further_replicas_whole(
+    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
+) -> None:
+    apply(fusioninfer, namespace, DISAGGREGATED)
+
+    add_nodes(gpus // GPUS_OF_A_NODE)
+    outcome = settled(fusioninfer, namespace)
+
+    assert outcome == expected(DISAGGREGATED, gpus)
+
+
+@pytest.mark.parametrize("gpus", MONOLITHIC.rows)
+def test_replicas_of_a_worker_start_whole_one_after_the_other(
+    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
+) -> None:
+    apply(fusioninfer, namespace, MONOLITHIC)
+
+    add_nodes(gpus // GPUS_OF_A_NODE)
+    outcome = settled(fusioninfer, namespace)
+
+    assert outcome == expected(MONOLITHIC, gpus)
+
+
+def test_prefill_alone_is_not_bound_on_an_empty_cluster(
+    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
+) -> None:
+    add_nodes(80 // GPUS_OF_A_NODE)
+    kubectl(fusioninfer, "apply", "-n", namespace, "-f", str(PREFILL))
+    wait_pods(fusioninfer, namespace, 2)
+
+    outcome = settled(fusioninfer, namespace, periods=10)
+
+    assert outcome == {"deepseek-r1-disagg-prefill-0": (0, 2)}
+
+
+def test_prefill_alone_is_told_what_it_waits_for(fusioninfer: Cluster, namespace: str) -> None:
+    kubectl(fusioninfer, "apply", "-n", namespace, "-f", str(PREFILL))
+
+    said = until(lambda: waiting(fusioninfer, namespace), "an Event says what it waits for")
+
+    assert said == [("deepseek-r1-disagg-prefill", "service deepseek-r1-disagg waits for a decoder")]
+
+
+def test_when_decode_comes_everything_is_bound(
+    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
+) -> None:
+    add_nodes(80 // GPUS_OF_A_NODE)
+    kubectl(fusioninfer, "apply", "-n", namespace, "-f", str(PREFILL))
+    until(lambda: waiting(fusioninfer, namespace), "the gate is shut")
+
+    apply(fusioninfer, namespace, DISAGGREGATED)
+    outcome = settled(fusioninfer, namespace)
+
+    assert outcome == WHOLE
+
+
+def test_a_decoder_that_joins_while_the_loop_is_dead_waits_and_is_bound_whole_when_it_is_back(
+    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
+) -> None:
+    apply(fusioninfer, namespace, DISAGGREGATED)
+    add_nodes((80 + 32) // GPUS_OF_A_NODE)
+    settled(fusioninfer, namespace)
+
+    with loop_dead(fusioninfer):
+        kubectl(fusioninfer, "apply", "-n", namespace, "-f", "-", stdin=json.dumps(second_decoder()))
+        wait_pods(fusioninfer, namespace, DISAGGREGATED.pods + 4)
+        meanwhile = settled(fusioninfer, namespace, periods=10)
+    until(lambda: SECOND_DECODER in policies(fusioninfer, namespace), "the loop has placed it")
+    afterwards = settled(fusioninfer, namespace)
+
+    joined = f"{SECOND_DECODER}-0"
+    assert (meanwhile, afterwards) == ({**WHOLE, joined: (0, 4)}, {**WHOLE, joined: (4, 4)})
+
+
+def apply(cluster: Cluster, namespace: str, table: Table) -> None:
+    """Apply the files of a table; wait for their pods, and for the PodGroup that the loop makes."""
+    for file in table.files:
+        kubectl(cluster, "apply", "-n", namespace, "-f", str(file))
+    wait_pods(cluster, namespace, table.pods)
+    until(lambda: items(cluster.api, path("podgroups", namespace)), "the loop makes a PodGroup")
+
+
+def waiting(cluster: Cluster, namespace: str) -> list[tuple[str, str]]:
+    """Return which LeaderWorkerSets are told that they wait, and for what."""
+    events = items(cluster.api, path("events", namespace), fieldSelector="reason=WaitingForRole")
+    return [(event["involvedObject"]["name"], event["message"].partition(" (")[0]) for event in events]
+
+
+def second_decoder() -> Object:
+    """Return the decode file as another LeaderWorkerSet of the same service, with one group."""
+    lws: Object = yaml.safe_load(DECODE.read_text())
+    lws["metadata"]["name"] = SECOND_DECODER
+    lws["metadata"]["annotations"][ROLE_NAME] = "decode-more"
+    lws["spec"]["replicas"] = 1
+    return lws
+
+
+@contextmanager
+def loop_dead(cluster: Cluster) -> Iterator[None]:
+    """Kill the loop for a while; its Lease is taken away, as time would."""
+    kill_process(cluster, "sync")
+    try:
+        yield
+    finally:
+        delete(cluster.api, LEASE)
+        start_sync(cluster)
+
+
+def policies(cluster: Cluster, namespace: str) -> list[str]:
+    """Return the names of the policies of the service's PodGroup."""
+    pod_group = get(cluster.api, path("podgroups", namespace, DISAGGREGATED.service))
+    return [policy["name"] for policy in pod_group["spec"]["subGroupPolicy"]]
