@@ -88,7 +88,8 @@ class Intent:
     engine_container: str = ""
     refresh: str = ""
     size: int = 1
-    startup_policy: str = ""
+    startup_policy: str = "LeaderCreated"
+    """The API's default, so that a file and what is stored of it are one input."""
     exclusive_topology: str = ""
     own_scheduling: bool = False
     kueue_queue: str = ""

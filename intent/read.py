@@ -80,7 +80,7 @@ def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tup
         engine_container=wishes.engine_container,
         refresh=wishes.refresh,
         size=size,
-        startup_policy=_text(spec.get("startupPolicy")),
+        startup_policy=_text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=_text(annotations.get(EXCLUSIVE_TOPOLOGY)),
         own_scheduling=bool(spec.get("scheduling")),
         kueue_queue=_text(_map(metadata.get("labels")).get(KUEUE_QUEUE) or annotations.get(KUEUE_QUEUE)),

@@ -13,6 +13,7 @@ from typing import Final
 
 from intent import Object
 from tests.cluster.testbed.api import GROUPS, ApiError, create, get, items, patch, path
+from tests.cluster.testbed.audit import audit_args
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
 
 SCHEDULE_PERIOD: Final = 0.2
@@ -94,6 +95,7 @@ def _apiserver_args(cluster: Cluster) -> list[str]:
         *("--service-account-key-file", key, "--service-account-signing-key-file", key),
         *("--token-auth-file", str(cluster.directory / "tokens.csv"), "--authorization-mode", "RBAC"),
         *("--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition"),
+        *audit_args(cluster.directory),
     ]
 
 

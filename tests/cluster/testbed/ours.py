@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Final
 
 import yaml
-from prometheus_client.parser import text_string_to_metric_families
 
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
-from tests.cluster.testbed.components import TRIAL_LWS, http_body, http_ok
+from tests.cluster.testbed.components import TRIAL_LWS, http_ok
 from tests.cluster.testbed.control_plane import start_process, wait_ready
 from tests.cluster.testbed.install import on_loopback
 from tests.cluster.testbed.wait import until
@@ -25,7 +24,6 @@ LEFT_OUT: Final = frozenset(
     {"Deployment", "Service", "Kustomization", "Certificate", "Issuer", "ServiceMonitor"}
 )
 """What a cluster of processes has no use for, or no definition of."""
-CALLS: Final = "fusioninfer_admission_requests_total"
 FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
@@ -48,13 +46,16 @@ def start_webhook(cluster: Cluster, module: str = "fusioninfer") -> None:
     _start(cluster, "webhook", flags, module)
 
 
-def start_sync(cluster: Cluster) -> None:
-    """Start the loop as its service account, and wait until it is ready."""
-    flags = {
+def start_sync(cluster: Cluster, name: str = "sync", flags: Mapping[str, object] | None = None) -> None:
+    """Start the loop as its service account, and wait until it is ready; a further one has its own name.
+
+    `flags` are more of them, or others: `--metrics-port` for a further one.
+    """
+    usual = {
         "--kubeconfig": kubeconfig(cluster, "sync"),
         "--metrics-port": cluster.ports["sync-metrics"],
     }
-    _start(cluster, "sync", flags)
+    _start(cluster, "sync", {**usual, **(flags or {})}, name=name)
 
 
 def wait_admission(cluster: Cluster) -> None:
@@ -62,19 +63,14 @@ def wait_admission(cluster: Cluster) -> None:
     until(lambda: _expanded(cluster), "an annotated LeaderWorkerSet is expanded")
 
 
-def admission_calls(cluster: Cluster, where: str) -> int:
-    """Return how often our webhook was called on a path, from its own metrics."""
-    page = http_body(cluster.ports["webhook-metrics"], "/metrics")
-    samples = [sample for family in text_string_to_metric_families(page) for sample in family.samples]
-    calls = [each.value for each in samples if each.name == CALLS and each.labels["path"] == where]
-    return round(sum(calls))
-
-
-def _start(cluster: Cluster, verb: str, flags: Mapping[str, object], module: str = "fusioninfer") -> None:
+def _start(
+    cluster: Cluster, verb: str, flags: Mapping[str, object], module: str = "fusioninfer", name: str = ""
+) -> None:
     words = [str(word) for flag in flags.items() for word in flag]
     command = [sys.executable, "-m", module, verb, *words]
-    start_process(cluster, verb, command, _environment(cluster))
-    wait_ready(cluster, verb, lambda there: http_ok(there.ports[f"{verb}-metrics"], "/readyz"))
+    start_process(cluster, name or verb, command, _environment(cluster))
+    port = int(str(flags["--metrics-port"]))
+    wait_ready(cluster, name or verb, lambda _: http_ok(port, "/readyz"))
 
 
 def _environment(cluster: Cluster) -> dict[str, str]:

@@ -1,6 +1,8 @@
 """LeaderWorkerSets as people write them, written with kubectl; and twins that nobody annotated."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +55,14 @@ def put(cluster: Cluster, namespace: str, words: Words, lws: Object) -> Any:
     )
 
 
+def engines(lws: Object) -> list[Object]:
+    """Return the containers called vllm: the leader's, then the workers'."""
+    group = lws["spec"]["leaderWorkerTemplate"]
+    fields = [field for field in ("leaderTemplate", "workerTemplate") if field in group]
+    containers = [container for field in fields for container in group[field]["spec"]["containers"]]
+    return [container for container in containers if container["name"] == "vllm"]
+
+
 def stored(cluster: Cluster, namespace: str, name: str) -> Object:
     """Read what is stored of what its author can write: spec, labels and annotations, not kubectl's note."""
     lws = get(cluster.api, path("leaderworkersets", namespace, name))
@@ -68,3 +78,22 @@ def written_part(lws: Object) -> Object:
         "labels": metadata.get("labels", {}),
         "annotations": {key: annotations[key] for key in annotations if key not in (LAST_APPLIED, EXPANSION)},
     }
+
+
+def expanded_offline(*files: Path | str, stdin: str = "") -> list[Object]:
+    """Have our command print files as admission leaves them; `-` is what is given as stdin."""
+    names = [word for file in files for word in ("-f", str(file))]
+    command = [sys.executable, "-m", "fusioninfer", "expand", "--admission-only", "-o", "json", *names]
+    done = subprocess.run(command, cwd=ROOT, input=stdin, capture_output=True, text=True, check=True)
+    return listed(done.stdout)
+
+
+def listed(text: str) -> list[Object]:
+    """Read one object, a List, or objects one after the other, as kubectl prints them."""
+    found: list[Object] = []
+    rest = text.strip()
+    while rest:
+        value, end = json.JSONDecoder().raw_decode(rest)
+        found.extend(value["items"] if value["kind"] == "List" else [value])
+        rest = rest[end:].strip()
+    return found

@@ -1,0 +1,88 @@
+"""While the webhook is dead: what it concerns is refused, glass can be broken, deletions go through."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
+from tests.cluster.testbed.ours import start_webhook, wait_admission
+from tests.cluster.testbed.rollouts import started
+from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read, unannotated
+
+ANNOTATED = read(WHOLE)
+HELD = "example.com/held"
+LET_GO = [
+    {"op": "test", "path": "/metadata/finalizers/0", "value": HELD},
+    {"op": "remove", "path": "/metadata/finalizers/0"},
+]
+
+
+@pytest.fixture(scope="module")
+def orphaned(admission: Cluster) -> Iterator[str]:
+    """A namespace with an annotated set, held by a finalizer; then the webhook is killed."""
+    namespace = add_namespace(admission)
+    held = named(ANNOTATED, "held")
+    put(admission, namespace, CLIENT_SIDE, {**held, "metadata": {**held["metadata"], "finalizers": [HELD]}})
+    put(admission, namespace, CLIENT_SIDE, named(ANNOTATED, "live"))
+    started(admission, namespace, "held")
+    kill_process(admission, "webhook")
+    try:
+        yield namespace
+    finally:
+        start_webhook(admission)
+        wait_admission(admission)
+        empty_namespace(admission, namespace)
+
+
+def test_without_annotation_it_is_accepted(admission: Cluster, orphaned: str) -> None:
+    lws = named(unannotated(ANNOTATED), "plain")
+
+    accepted = put(admission, orphaned, CLIENT_SIDE, lws)
+
+    assert accepted["metadata"]["name"] == "plain"
+
+
+def test_with_the_annotation_it_is_refused_and_the_dead_webhook_is_named(
+    admission: Cluster, orphaned: str
+) -> None:
+    with pytest.raises(KubectlError) as refused:
+        put(admission, orphaned, CLIENT_SIDE, ANNOTATED)
+
+    assert 'failed calling webhook "mutate.fusioninfer.io"' in str(refused.value)
+
+
+def test_what_is_annotated_cannot_be_changed(admission: Cluster, orphaned: str) -> None:
+    label = ("label", "leaderworkersets", "live", "team=another", "--overwrite", "--namespace", orphaned)
+
+    with pytest.raises(KubectlError) as refused:
+        kubectl(admission, *label)
+
+    assert 'failed calling webhook "mutate.fusioninfer.io"' in str(refused.value)
+
+
+def test_what_is_annotated_can_be_scaled(admission: Cluster, orphaned: str) -> None:
+    kubectl(admission, "scale", "leaderworkersets", "live", "--replicas=2", "--namespace", orphaned)
+
+    assert len(started(admission, orphaned, "live").pods) == 4
+
+
+def test_with_the_glass_broken_it_is_accepted_as_it_was_written(admission: Cluster, orphaned: str) -> None:
+    lws = named(ANNOTATED, "broken-glass", inject="disabled")
+
+    accepted = put(admission, orphaned, CLIENT_SIDE, lws)
+
+    engine = accepted["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    assert engine["command"] == ["vllm", "serve"]
+
+
+def test_a_foreground_deletion_of_an_annotated_one_goes_through(admission: Cluster, orphaned: str) -> None:
+    where = ("leaderworkersets", "held", "--namespace", orphaned)
+    kubectl(admission, "delete", *where, "--cascade=foreground", "--wait=false")
+
+    kubectl(admission, "patch", *where, "--type=json", f"--patch={json.dumps(LET_GO)}")
+
+    assert until(lambda: kubectl(admission, "get", *where, "--ignore-not-found") == "", "it is gone")

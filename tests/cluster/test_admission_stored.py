@@ -1,0 +1,104 @@
+"""What is stored is what the command prints offline, with what the API server and LWS add to anything.
+
+What they add is seen on a twin: the offline outcome, written without our annotations, so that we see nothing.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from intent import Object
+from intent.annotations import EXPANSION
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.differences import Differences, differences
+from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.written import EXAMPLES, WHOLE, expanded_offline, listed, unannotated, written_part
+
+FILES: Final = (*sorted(EXAMPLES.glob("*.yaml")), WHOLE)
+GOLDEN: Final = ROOT / "tests" / "golden"
+DRY: Final = "--dry-run=server"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_file_is_stored_as_it_is_expanded_offline(admission: Cluster, namespace: str, file: Path) -> None:
+    offline = expanded_offline(file)
+
+    stored = created(admission, namespace, [file])
+
+    assert gained(offline, stored) == gained(offline, created_plain(admission, namespace, offline))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_stored_record_is_the_one_made_offline(admission: Cluster, namespace: str, file: Path) -> None:
+    offline = expanded_offline(file)
+
+    stored = created(admission, namespace, [file])
+
+    assert records(stored) == records(offline)
+
+
+def test_every_golden_file_is_admitted_as_it_is_expanded_offline(admission: Cluster, namespace: str) -> None:
+    files = list(accepted(GOLDEN))
+    offline = expanded_offline(*files)
+
+    admitted = created(admission, namespace, files, DRY)
+
+    assert gained(offline, admitted) == gained(offline, created_plain(admission, namespace, offline, DRY))
+
+
+def test_every_golden_file_is_admitted_with_the_record_made_offline(
+    admission: Cluster, namespace: str
+) -> None:
+    files = list(accepted(GOLDEN))
+    offline = expanded_offline(*files)
+
+    admitted = created(admission, namespace, files, DRY)
+
+    assert records(admitted) == records(offline)
+
+
+def accepted(folder: Path) -> Iterable[Path]:
+    """Give the golden inputs that are accepted and hold nothing but LeaderWorkerSets."""
+    for case in sorted(folder.iterdir()):
+        if (case / "expected.yaml").exists():
+            kinds = {each["kind"] for each in yaml.safe_load_all((case / "input.yaml").read_text())}
+            if kinds == {"LeaderWorkerSet"}:
+                yield case / "input.yaml"
+
+
+def created(cluster: Cluster, namespace: str, files: Iterable[Path], *words: str) -> list[Object]:
+    """Have kubectl create what files hold; return what the API server answers."""
+    names = [f"--filename={file}" for file in files]
+    return listed(kubectl(cluster, "create", "--namespace", namespace, "-o", "json", *words, *names))
+
+
+def created_plain(cluster: Cluster, namespace: str, objects: Iterable[Object], *words: str) -> list[Object]:
+    """Have kubectl create objects under other names and without our annotations."""
+    plain = [unannotated(each) for each in objects]
+    for each in plain:
+        each["metadata"]["name"] += "-plain"
+    text = "\n---\n".join(map(json.dumps, plain))
+    return listed(
+        kubectl(cluster, "create", "--namespace", namespace, "-o", "json", *words, "--filename=-", stdin=text)
+    )
+
+
+def gained(written: list[Object], stored: list[Object]) -> list[Differences]:
+    """Return what each object has that was not written: in spec, labels and annotations of others."""
+    pairs = zip(written, stored, strict=True)
+    return [differences(others(one), others(other)) for one, other in pairs]
+
+
+def others(lws: Object) -> Object:
+    """Return what its author can write, without our annotations."""
+    return written_part(unannotated(lws))
+
+
+def records(objects: list[Object]) -> list[Object]:
+    """Return from what each was made and what was put on; what was there before LWS has added to."""
+    read = [json.loads(each["metadata"].get("annotations", {}).get(EXPANSION, "{}")) for each in objects]
+    return [{key: record[key] for key in record if key != "was"} for record in read]

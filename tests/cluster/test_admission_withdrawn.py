@@ -1,0 +1,94 @@
+"""The annotation taken away: the object is what it would be had nobody ever annotated it."""
+
+import shlex
+import sys
+
+import pytest
+
+from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
+from tests.cluster.testbed.differences import differences
+from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.written import (
+    CLIENT_SIDE,
+    SERVER_SIDE,
+    WHOLE,
+    Words,
+    engines,
+    named,
+    put,
+    read,
+    stored,
+    unannotated,
+)
+
+ANNOTATED = read(WHOLE)
+NAME = ANNOTATED["metadata"]["name"]
+PLAIN = unannotated(ANNOTATED)
+TWIN = named(PLAIN, "twin")
+EDITOR = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tests/cluster/admission/editor.py'))}"
+TAKEN_AWAY = ("annotate", "leaderworkersets", NAME, "fusioninfer.io/service-")
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (CLIENT_SIDE, CLIENT_SIDE),
+        (SERVER_SIDE, (*SERVER_SIDE, "--force-conflicts")),
+        (("create",), ("replace",)),
+    ],
+    ids=["client-side", "server-side", "replace"],
+)
+def test_a_file_without_the_annotation_makes_it_equal_to_its_twin(
+    admission: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch, first: Words, last: Words
+) -> None:
+    written_and_edited(admission, namespace, monkeypatch, first)
+
+    put(admission, namespace, last, PLAIN)
+    put(admission, namespace, last, TWIN)
+
+    assert differences(*pair(admission, namespace)) == {}
+
+
+@pytest.mark.parametrize("first", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
+def test_kubectl_annotate_takes_ours_off_and_leaves_every_edit(
+    admission: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch, first: Words
+) -> None:
+    written_and_edited(admission, namespace, monkeypatch, first)
+
+    kubectl(admission, *TAKEN_AWAY, "--namespace", namespace)
+
+    assert differences(*pair(admission, namespace)) == {}
+
+
+def test_edits_meanwhile_are_expanded_too(
+    admission: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_and_edited(admission, namespace, monkeypatch, CLIENT_SIDE)
+
+    edited = engines(stored(admission, namespace, NAME))
+
+    found = [(engine["command"], engine["env"][-1]["name"]) for engine in edited]
+    assert found == [(["ray"], "ADDED"), (["ray"], "ADDED")]
+
+
+def test_taking_it_away_warns_that_groups_restart(admission: Cluster, namespace: str) -> None:
+    put(admission, namespace, ("create",), ANNOTATED)
+
+    said = run_kubectl(admission, *TAKEN_AWAY, "--namespace", namespace).stderr
+
+    assert "Warning: FI521: taken away: what was added comes off, and the groups restart" in said
+
+
+def written_and_edited(
+    cluster: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch, words: Words
+) -> None:
+    """Write the annotated one and its twin, and edit both in the same way."""
+    monkeypatch.setenv("KUBE_EDITOR", EDITOR)
+    for lws in (ANNOTATED, TWIN):
+        put(cluster, namespace, words, lws)
+        kubectl(cluster, "edit", "leaderworkersets", lws["metadata"]["name"], "--namespace", namespace)
+
+
+def pair(cluster: Cluster, namespace: str) -> tuple[object, object]:
+    """Read the twin, then the one that was annotated."""
+    return stored(cluster, namespace, "twin"), stored(cluster, namespace, NAME)

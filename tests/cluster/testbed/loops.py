@@ -1,0 +1,168 @@
+"""The loop under test: killed and back, one of several, behind a bad network; and what it made and said."""
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from intent import Object
+from tests.cluster.testbed.api import ApiError, delete, get, items, path
+from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
+from tests.cluster.testbed.components import http_body
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.ours import ROOT, start_sync
+from tests.cluster.testbed.ports import free_ports
+from tests.cluster.testbed.relay import Relay
+from tests.cluster.testbed.written import EXAMPLES
+
+T = TypeVar("T")
+LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")
+MONOLITHIC, PREFILL, DECODE = (EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
+SERVICE: Final = "deepseek-r1-disagg"
+"""The service of the two files of prefill and decode."""
+Meanwhile = Callable[[Cluster], AbstractContextManager[None]]
+"""What happens to the loop in the meantime."""
+Required = tuple[int, dict[str, tuple[int, int]]]
+"""minMember, and by policy how many groups of which size; 0 and none without PodGroup."""
+CODE: Final = re.compile(r"\((FI\d{3}): ")
+
+
+# --- processes --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def loop_up(_cluster: Cluster) -> Iterator[None]:
+    """Leave the loop as it is for a while."""
+    yield
+
+
+@contextmanager
+def loop_dead(cluster: Cluster) -> Iterator[None]:
+    """Kill the loop for a while; its Lease is taken away, as time would."""
+    kill_process(cluster, "sync")
+    try:
+        yield
+    finally:
+        delete(cluster.api, LEASE)
+        start_sync(cluster)
+
+
+@contextmanager
+def loops(cluster: Cluster, flags: Mapping[str, Mapping[str, object]]) -> Iterator[Mapping[str, int]]:
+    """Run other loops, by name, in place of the usual one; yields their ports of metrics."""
+    ports = free_ports(flags)
+    with loop_dead(cluster):
+        delete(cluster.api, LEASE)
+        try:
+            for name, more in flags.items():
+                start_sync(cluster, name, {"--metrics-port": ports[name], **more})
+            yield ports
+        finally:
+            for name in flags.keys() & cluster.processes.keys():
+                kill_process(cluster, name)
+
+
+def kubeconfig_through(cluster: Cluster, line: Relay) -> Path:
+    """Write a kubeconfig of the loop that leads through a relay."""
+    text = kubeconfig(cluster, "sync").read_text()
+    through = cluster.directory / "relayed.kubeconfig"
+    through.write_text(text.replace(cluster.url, f"https://127.0.0.1:{line.port}"))
+    return through
+
+
+# --- files ------------------------------------------------------------------------------------------
+
+
+def apply(cluster: Cluster, namespace: str, *files: Path | Object) -> None:
+    """Have kubectl apply files as they are, or objects."""
+    for file in files:
+        text = file.read_text() if isinstance(file, Path) else json.dumps(file)
+        kubectl(cluster, "apply", "--namespace", namespace, "--filename=-", stdin=text)
+
+
+def offline(namespace: str, *files: Path) -> Object:
+    """Return what `fusioninfer expand` prints of the PodGroup of files: spec, labels, annotations."""
+    words = [f"--filename={file}" for file in files]
+    command = [sys.executable, "-m", "fusioninfer", "expand", "--output=json", f"--namespace={namespace}"]
+    done = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return next(_part(each) for each in json.loads(done.stdout)["items"] if each["kind"] == "PodGroup")
+
+
+# --- what there is ----------------------------------------------------------------------------------
+
+
+def becomes(read: Callable[[], T], expected: object, seconds: float = 10.0) -> T:
+    """Read until it is as expected or time is up; return what was read last."""
+    deadline = time.monotonic() + seconds
+    while (last := read()) != expected and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return last
+
+
+def pod_group(cluster: Cluster, namespace: str, name: str = SERVICE) -> Object | None:
+    """Read spec, labels and annotations of a PodGroup; None if there is none."""
+    stored = _stored(cluster, namespace, name)
+    return _part(stored) if stored else None
+
+
+def pod_group_and_owners(cluster: Cluster, namespace: str, name: str = SERVICE) -> Object | None:
+    """Read all that the loop puts into a PodGroup; None if there is none."""
+    stored = _stored(cluster, namespace, name)
+    return {**_part(stored), "owners": stored["metadata"].get("ownerReferences")} if stored else None
+
+
+def required(cluster: Cluster, namespace: str, name: str = SERVICE) -> Required:
+    """Read what must start together."""
+    spec = (pod_group(cluster, namespace, name) or {"spec": {}})["spec"]
+    policies = {each["name"]: _least(each) for each in spec.get("subGroupPolicy", ())}
+    policies.pop("unassigned", None)
+    return spec.get("minMember", 0), policies
+
+
+def told(cluster: Cluster, namespace: str) -> list[tuple[str, str]]:
+    """Return which LeaderWorkerSets are told which code, sorted; one entry for each Event and each count."""
+    events = [
+        each
+        for each in items(cluster.api, path("events", namespace))
+        if each.get("source", {}).get("component") == "fusioninfer-sync"
+    ]
+    return sorted(_about(each) for each in events for _ in range(each["count"]))
+
+
+def metric(port: int, name: str, **labels: str) -> float:
+    """Return a metric of a loop, summed over the labels that are not given."""
+    families = text_string_to_metric_families(http_body(port, "/metrics"))
+    samples = [sample for family in families for sample in family.samples if sample.name == name]
+    return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
+
+
+def _stored(cluster: Cluster, namespace: str, name: str) -> Object | None:
+    try:
+        return get(cluster.api, path("podgroups", namespace, name))
+    except ApiError as error:
+        if error.status == http.client.NOT_FOUND:
+            return None
+        raise
+
+
+def _part(obj: Object) -> Object:
+    metadata = obj["metadata"]
+    labels, annotations = metadata.get("labels", {}), metadata.get("annotations", {})
+    return {"spec": obj["spec"], "labels": labels, "annotations": annotations}
+
+
+def _least(policy: Object) -> tuple[int, int]:
+    return policy["minSubGroups"], policy["subGroupSize"]
+
+
+def _about(event: Object) -> tuple[str, str]:
+    found: Any = CODE.search(event["message"])
+    return event["involvedObject"]["name"], found[1]
