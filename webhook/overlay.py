@@ -170,24 +170,31 @@ def merge(live: Object, overlay: Overlay) -> Object:
     """Put an overlay on an object. The object is not changed; what is untouched is shared."""
     merged = dict(live)
     for key, value in overlay.items():
-        if key in _DIRECTIVES:
-            continue
-        if value is None or _is(value, "delete"):
+        if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict):
-            have = live.get(key)
-            merged[key] = (
-                _bare(value)
-                if _is(value, "replace")
-                else merge(have if isinstance(have, dict) else {}, value)
-            )
-        elif is_keyed(key, value):
-            merged[key] = _merged_items(key, live.get(key), value)
-            if not merged[key] and any(_is(item, "prune") for item in value):
-                del merged[key]
-        else:
+            _merge_map(merged, key, value)
+        elif key in LIST_KEYS and isinstance(value, list):
+            _merge_list(merged, key, value)
+        elif key not in _DIRECTIVES:
             merged[key] = value
     return merged
+
+
+def _merge_map(merged: Object, key: str, value: Overlay) -> None:
+    have, directive = merged.get(key), value.get(PATCH)
+    if directive == "delete":
+        merged.pop(key, None)
+    elif directive == "replace":
+        merged[key] = _bare(value)
+    else:
+        merged[key] = merge(have if isinstance(have, dict) else {}, value)
+
+
+def _merge_list(merged: Object, field: str, overlay: list[Any]) -> None:
+    merged[field] = _merged_items(field, merged.get(field), overlay)
+    if not merged[field] and any(_is(item, "prune") for item in overlay):
+        del merged[field]
 
 
 def _merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
@@ -196,8 +203,9 @@ def _merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
     new: list[Any] = []
     gone: set[int] = set()
     for item in overlay:
-        at = None if _is(item, "prune") else places.get(identity(field, item))
-        if _is(item, "delete") or _is(item, "prune"):
+        directive = item.get(PATCH)
+        at = None if directive == "prune" else places.get(identity(field, item))
+        if directive is not None:
             gone.add(-1 if at is None else at)
         elif at is None:
             new.append(merge({}, item))

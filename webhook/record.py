@@ -19,7 +19,7 @@ from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_S
 from intent.errors import FieldError
 from intent.lws import LWT, Accelerators, Engine, Intent, Probe, Template
 from webhook.canonical import digest as digest_of_value
-from webhook.keyed import LIST_KEYS, identity, index, is_keyed, keys_of, same
+from webhook.keyed import LIST_KEYS, identity, index, keys_of, same
 from webhook.overlay import COPY, DIGEST, PATCH, Overlay, merge
 
 VERSION: Final = 1
@@ -171,18 +171,18 @@ def undo(live: Object, record: Record) -> Overlay:
 def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
     taken: Overlay = {}
     for key, value in put_on.items():
-        have = live.get(key)
-        before = was.get(key)
-        if isinstance(value, dict) and isinstance(have, dict):
-            inner = _undo_copy(have, value) if COPY in value else _undo_within(have, value, before)
-            if inner:
-                taken[key] = inner
-        elif is_keyed(key, value) and isinstance(have, list):
-            items = _undo_items(key, have, value, before if isinstance(before, list) else None)
-            if items:
-                taken[key] = items
-        elif key not in (COPY, DIGEST) and not isinstance(value, dict) and same(have, value):
+        have, before = live.get(key), was.get(key)
+        inner: Overlay | list[Any] = {}
+        if isinstance(value, dict):
+            if isinstance(have, dict):
+                inner = _undo_copy(have, value) if COPY in value else _undo_within(have, value, before)
+        elif key in LIST_KEYS and isinstance(value, list):
+            if isinstance(have, list):
+                inner = _undo_items(key, have, value, before if isinstance(before, list) else None)
+        elif same(have, value) and key not in (COPY, DIGEST):
             taken[key] = before
+        if inner:
+            taken[key] = inner
     return taken
 
 
