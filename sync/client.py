@@ -35,6 +35,8 @@ SILENCE: Final = 30.0
 """Seconds that a watch may be silent after its own end."""
 BUFFER: Final = 2**21
 """Bytes of one line of a watch that may be read at once; an object has at most 1.5 MiB."""
+UNDECLARED: Final = "field not declared in schema"
+"""What server-side apply says of a field that the kind does not have (`structured-merge-diff` `typed`)."""
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
 """What is raised if the API server cannot be reached, or breaks off."""
 
@@ -49,6 +51,8 @@ class ApiError(Exception):
         self.retry_after = retry_after
         self.named = bool(status.get("details", {}).get("name"))
         """Whether the answer is about an object; a kind that does not exist has no names."""
+        self.undeclared = UNDECLARED in str(status.get("message", ""))
+        """Whether the kind lacks a field that was applied; the code is 500 then, though it stays so."""
 
 
 @dataclass(slots=True)

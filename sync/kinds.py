@@ -27,7 +27,7 @@ class Kind:
     project: Callable[[Object], Any]
     """What is kept of an object, with its `namespace` and `name`; None if it does not concern us.
 
-    Of what we write also `uid`, `service`, `fingerprint`, `unwanted`, `deleting`: see `projection.PodGroup`.
+    Of what we write also `uid`, `service`, `fingerprint`, `owned`, `deleting`: see `projection.PodGroup`.
     """
     keys: Callable[[Any], tuple[ServiceKey, ...]]
     """By what a row is looked up."""

@@ -13,10 +13,14 @@ from intent import Object
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 
 LWS_API: Final = "leaderworkerset.x-k8s.io/"
-UNWANTED: Final = ("minTaskMember", "minResources")
-"""They strand half replicas, or keep a gang from coming back; taken out when somebody adds them."""
-OWNED: Final = ("minMember", "queue", "priorityClassName", "subGroupPolicy", *UNWANTED)
-"""Fields of the spec that are nobody's but ours."""
+OWNED: Final = (
+    *("minMember", "queue", "priorityClassName", "subGroupPolicy"),
+    *("minTaskMember", "minResources"),
+)
+"""Fields of the spec that are nobody's but ours: what we do not want of them is taken out.
+
+The last two are never wanted: they strand half replicas, or keep a gang from coming back.
+"""
 _EMPTY: Final[Object] = {}
 
 
@@ -35,8 +39,8 @@ class PodGroup:
     """The roles with which its gate opened."""
     resting: frozenset[str] = frozenset()
     """Policies that require no group."""
-    unwanted: tuple[str, ...] = ()
-    """Fields of the spec that must go."""
+    owned: tuple[str, ...] = ()
+    """Fields of the spec that are set and nobody's but ours."""
     fingerprint: bytes = b""
     """Equal for two PodGroups that are equal in all that is ours."""
     made_for: str = ""
@@ -57,7 +61,7 @@ def pod_group(obj: Object) -> PodGroup:
         owners=frozenset(ref["uid"] for ref in _owners(metadata)),
         roles=_roles(metadata),
         resting=frozenset(policy["name"] for policy in _policies(spec) if not policy.get("minSubGroups")),
-        unwanted=tuple(field for field in UNWANTED if spec.get(field)),
+        owned=tuple(field for field in OWNED if spec.get(field)),
         fingerprint=_fingerprint(metadata, spec) if ours else b"",
         made_for=_made_for(metadata),
         deleting=bool(metadata.get("deletionTimestamp")),

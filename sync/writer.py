@@ -117,8 +117,9 @@ class Writer:
     async def _write(self, kind: Kind, wanted: Object, stored: Any) -> Any:
         """Take out what must not be there, then apply; gives the projection of what is stored now."""
         path = _path(kind, wanted)
-        if stored and stored.unwanted:
-            await self.send(kind.kind, patch(path, {"spec": dict.fromkeys(stored.unwanted)}))
+        asked = kind.project(wanted)
+        if surplus := [field for field in stored.owned if field not in asked.owned] if stored else []:
+            await self.send(kind.kind, patch(path, {"spec": dict.fromkeys(surplus)}))
         answer = kind.project(await self.send(kind.kind, apply(path, wanted)))
         self.caches[kind.kind].put(answer)
         return answer
@@ -132,6 +133,8 @@ def _is_settled(trail: Trail, asked: bytes, stored: bytes) -> bool:
 def _refusal(kind: Kind, error: ApiError) -> Refusal | None:
     if error.code == NOT_FOUND and not error.named:
         return Refusal("FI408", f"this cluster has no {kind.kind} of {kind.api_version}")
+    if error.undeclared:
+        return Refusal("FI408", f"this cluster's {kind.kind} lacks fields that a gang needs")
     if error.code in REFUSED:
         return Refusal("FI411", f"{kind.kind} is refused: {error}")
     return None

@@ -249,6 +249,13 @@ async def test_min_resources_are_taken_out(api: Api, eventually: Eventually) -> 
 
 
 @pytest.mark.usefixtures("running")
+async def test_a_priority_that_no_member_has_is_taken_out(api: Api, eventually: Eventually) -> None:
+    api.edit(PG, priorityClassName="high")
+
+    await eventually(lambda: "priorityClassName" not in api.objects[PG]["spec"])
+
+
+@pytest.mark.usefixtures("running")
 async def test_a_deleted_pod_group_is_made_again(api: Api, eventually: Eventually) -> None:
     api.remove(PG)
 
@@ -427,6 +434,21 @@ async def test_a_crd_that_drops_subgroups_gets_no_pod_group(
     await eventually(lambda: len(api.kept("events")) == 2)
 
     assert (pod_group_writes(api), reasons(api)[0]) == ([], ("d", "VolcanoTooOld"))
+
+
+@pytest.mark.usefixtures("service")
+async def test_a_crd_without_subgroups_gets_no_pod_group(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    def refuse(request: web.Request) -> web.Response | None:
+        message = "failed to create typed patch object: .spec.subGroupPolicy: field not declared in schema"
+        return status(500, "", message) if request.method == "PATCH" else None
+
+    api.fault = refuse
+    start()
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")]
 
 
 @pytest.mark.usefixtures("service")

@@ -71,8 +71,8 @@ def test_a_topology_that_somebody_added_makes_none() -> None:
     assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
 
 
-def test_fields_that_must_go_are_named() -> None:
-    assert pod_group(stored(minResources={"cpu": 1})).unwanted == ("minResources",)
+def test_fields_that_are_ours_alone_are_named() -> None:
+    assert pod_group(stored(minResources={"cpu": 1})).owned == (*pod_group(WANTED).owned, "minResources")
 
 
 def test_policies_that_require_nothing_are_named() -> None:

@@ -1,0 +1,49 @@
+"""Of two loops one works; when it dies the other does."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import pytest
+
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.loops import DECODE, PREFILL, apply, becomes, loops, metric, offline, pod_group
+from tests.cluster.testbed.wait import until
+
+TIMING: Final = {"--lease-duration": 3, "--renew-deadline": 2, "--retry-period": 0.5}
+
+
+@pytest.fixture
+def two(fusioninfer: Cluster) -> Iterator[Mapping[str, int]]:
+    with loops(fusioninfer, {"sync-a": TIMING, "sync-b": TIMING}) as ports:
+        until(lambda: leaders(ports), "one of them leads")
+        yield ports
+
+
+def test_one_of_two_loops_works(fusioninfer: Cluster, namespace: str, two: Mapping[str, int]) -> None:
+    apply(fusioninfer, namespace, PREFILL, DECODE)
+    until(lambda: pod_group(fusioninfer, namespace), "the PodGroup")
+
+    wrote = [metric(port, "fusioninfer_sync_writes_total", kind="PodGroup") for port in two.values()]
+
+    assert sorted(wrote) == [0, 1]
+
+
+def test_when_the_one_that_works_is_killed_the_other_goes_on(
+    fusioninfer: Cluster, namespace: str, two: Mapping[str, int]
+) -> None:
+    apply(fusioninfer, namespace, PREFILL)
+    (killed,) = leaders(two)
+    other = {name: port for name, port in two.items() if name != killed}
+
+    kill_process(fusioninfer, killed)
+    apply(fusioninfer, namespace, DECODE)
+
+    now = offline(namespace, PREFILL, DECODE)
+    made = becomes(lambda: pod_group(fusioninfer, namespace), now)
+    assert (now, list(other)) == (made, leaders(other))
+
+
+def leaders(ports: Mapping[str, int]) -> list[str]:
+    """Return the names of the loops that work."""
+    return [name for name, port in ports.items() if metric(port, "fusioninfer_sync_is_leader")]

@@ -1,0 +1,135 @@
+"""Whatever happens between the loop and the API server, the loop is in step again afterwards.
+
+The loop of these tests reaches the API server through a relay; it is never started again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.cluster.testbed.api import delete, items, path
+from tests.cluster.testbed.audit import writes
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.control_plane import kill_process, log_of, restart_component
+from tests.cluster.testbed.etcd import compact
+from tests.cluster.testbed.loops import (
+    DECODE,
+    LEASE,
+    MONOLITHIC,
+    PREFILL,
+    SERVICE,
+    apply,
+    becomes,
+    kubeconfig_through,
+    loops,
+    metric,
+    offline,
+    pod_group,
+    required,
+)
+from tests.cluster.testbed.ours import start_sync
+from tests.cluster.testbed.processes import alive
+from tests.cluster.testbed.relay import Relay, cut, mend, relay
+from tests.cluster.testbed.wait import until
+
+PATIENT = {"--lease-duration": 60, "--renew-deadline": 45, "--retry-period": 4}
+"""It does not give up while the API server is away."""
+NAME = "sync-relayed"
+SECONDS = 30.0
+"""The longest that the loop waits between two tries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relayed:
+    """The loop behind a relay, and its port of metrics."""
+
+    line: Relay
+    port: int
+
+
+@pytest.fixture
+def relayed(fusioninfer: Cluster) -> Iterator[Relayed]:
+    with relay(fusioninfer.ports["kube-apiserver"]) as line:
+        flags = {**PATIENT, "--kubeconfig": kubeconfig_through(fusioninfer, line)}
+        with loops(fusioninfer, {NAME: flags}) as ports:
+            until(lambda: metric(ports[NAME], "fusioninfer_sync_is_leader"), "it leads")
+            yield Relayed(line, ports[NAME])
+
+
+def test_what_changed_while_its_connections_were_cut_is_followed(
+    fusioninfer: Cluster, namespace: str, relayed: Relayed
+) -> None:
+    apply(fusioninfer, namespace, PREFILL)
+    until(lambda: known(relayed)["LeaderWorkerSet"] == 1, "the loop knows the first")
+
+    cut(relayed.line)
+    apply(fusioninfer, namespace, DECODE)
+    mend(relayed.line)
+
+    now = offline(namespace, PREFILL, DECODE)
+    assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SECONDS)
+    assert there(fusioninfer) == becomes(lambda: known(relayed), there(fusioninfer))
+
+
+def test_what_a_killed_api_server_no_longer_knows_is_listed_again(
+    fusioninfer: Cluster, namespace: str, relayed: Relayed
+) -> None:
+    apply(fusioninfer, namespace, PREFILL, DECODE, MONOLITHIC)
+    until(lambda: known(relayed) == {"LeaderWorkerSet": 3, "PodGroup": 2}, "the loop knows all")
+
+    before = listed_again(fusioninfer)
+
+    cut(relayed.line)
+    kubectl(fusioninfer, "delete", "-n", namespace, "leaderworkersets", f"{SERVICE}-decode")
+    compact(fusioninfer)
+    restart_component(fusioninfer, "kube-apiserver")
+    mend(relayed.line)
+
+    left = (2, {f"{SERVICE}-prefill": (1, 2)})
+    assert left == becomes(lambda: required(fusioninfer, namespace), left, SECONDS)
+    assert there(fusioninfer) == becomes(lambda: known(relayed), there(fusioninfer))
+    assert (listed_again(fusioninfer) > before, alive(fusioninfer.processes[NAME])) == (True, True)
+
+
+def test_a_slow_api_server_is_followed_slowly(fusioninfer: Cluster, namespace: str, relayed: Relayed) -> None:
+    relayed.line.delay = 0.5
+
+    apply(fusioninfer, namespace, PREFILL, DECODE)
+
+    now = offline(namespace, PREFILL, DECODE)
+    assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
+
+
+def test_killed_between_the_trial_and_the_write_it_makes_what_the_command_prints(
+    fusioninfer: Cluster, namespace: str, relayed: Relayed
+) -> None:
+    relayed.line.delay = 1.0
+    before = len(writes(fusioninfer))
+    apply(fusioninfer, namespace, PREFILL, DECODE)
+    until(lambda: len(writes(fusioninfer)) > before, "the API server has answered the dry run")
+
+    kill_process(fusioninfer, NAME)
+    meanwhile = pod_group(fusioninfer, namespace)
+    delete(fusioninfer.api, LEASE)
+    start_sync(fusioninfer, NAME, {"--metrics-port": relayed.port})
+
+    now = offline(namespace, PREFILL, DECODE)
+    assert (None, now) == (meanwhile, becomes(lambda: pod_group(fusioninfer, namespace), now))
+
+
+def known(loop: Relayed) -> dict[str, float]:
+    """Return how many objects of each kind the loop knows."""
+    kinds = ("LeaderWorkerSet", "PodGroup")
+    return {kind: metric(loop.port, "fusioninfer_sync_objects", kind=kind) for kind in kinds}
+
+
+def there(cluster: Cluster) -> dict[str, float]:
+    """Return how many the API server has."""
+    kinds = {"LeaderWorkerSet": "leaderworkersets", "PodGroup": "podgroups"}
+    return {kind: len(items(cluster.api, path(resource))) for kind, resource in kinds.items()}
+
+
+def listed_again(cluster: Cluster) -> int:
+    """Return how often the loop was told that a version is gone (410), by its log."""
+    return log_of(cluster, NAME).read_text().count("list again")

@@ -1,0 +1,130 @@
+"""A PodGroup that cannot hold a gang is not made, at any moment: the pods wait, their authors are told."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import pytest
+
+from intent import Object
+from tests.cluster.testbed.api import create, get, items, path, update
+from tests.cluster.testbed.audit import writes
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.loops import (
+    DECODE,
+    PREFILL,
+    SERVICE,
+    apply,
+    becomes,
+    loop_dead,
+    metric,
+    offline,
+    pod_group,
+    told,
+)
+from tests.cluster.testbed.wait import until
+
+DEFINITION: Final = path("customresourcedefinitions", "", "podgroups.scheduling.volcano.sh")
+TRIAL: Final = {
+    "apiVersion": "scheduling.volcano.sh/v1beta1",
+    "kind": "PodGroup",
+    "metadata": {"name": "trial"},
+    "spec": {"minMember": 1, "subGroupPolicy": [{"name": "trial", "subGroupSize": 1}]},
+}
+TOLD: Final = [(f"{SERVICE}-decode", "FI408"), (f"{SERVICE}-prefill", "FI408")]
+
+
+@pytest.fixture
+def old_volcano(fusioninfer: Cluster) -> Iterator[None]:
+    """Take `subGroupPolicy` out of the PodGroup's schema, as before Volcano 1.14."""
+    with old_schema(fusioninfer):
+        yield
+
+
+@pytest.mark.usefixtures("old_volcano")
+def test_no_pod_group_is_made_at_any_moment(fusioninfer: Cluster, namespace: str) -> None:
+    before = len(writes(fusioninfer))
+
+    apply(fusioninfer, namespace, PREFILL, DECODE)
+    until(lambda: told(fusioninfer, namespace) == TOLD, "both members are told")
+
+    written = [each["requestURI"] for each in writes(fusioninfer)[before:]]
+    of_pod_groups = [uri for uri in written if "/podgroups/" in uri]
+    assert of_pod_groups
+    assert all("dryRun=All" in uri for uri in of_pod_groups)
+    assert items(fusioninfer.api, path("podgroups", namespace)) == []
+
+
+@pytest.mark.usefixtures("old_volcano")
+def test_each_member_is_told_once_by_whoever_leads(fusioninfer: Cluster, namespace: str) -> None:
+    apply(fusioninfer, namespace, PREFILL, DECODE)
+    until(lambda: told(fusioninfer, namespace) == TOLD, "both are told")
+    before = len(events(fusioninfer))
+
+    kubectl(fusioninfer, "scale", "-n", namespace, f"leaderworkersets/{SERVICE}-decode", "--replicas=3")
+    with loop_dead(fusioninfer):
+        pass
+    until(lambda: len(events(fusioninfer)) == before + len(TOLD), "the new leader wants to say it too")
+
+    assert told(fusioninfer, namespace) == TOLD
+
+
+@pytest.mark.usefixtures("old_volcano")
+def test_the_finding_is_counted(fusioninfer: Cluster, namespace: str) -> None:
+    port = fusioninfer.ports["sync-metrics"]
+    until(lambda: not counted(port), "earlier tests are forgotten")
+
+    apply(fusioninfer, namespace, PREFILL, DECODE)
+
+    assert becomes(lambda: counted(port), len(TOLD)) == len(TOLD)
+
+
+def test_once_volcano_is_new_enough_the_pod_group_is_made(fusioninfer: Cluster, namespace: str) -> None:
+    port = fusioninfer.ports["sync-metrics"]
+    until(lambda: not counted(port), "earlier tests are forgotten")
+    with old_schema(fusioninfer):
+        apply(fusioninfer, namespace, PREFILL, DECODE)
+        until(lambda: counted(port), "it is refused")
+
+    kubectl(fusioninfer, "scale", "-n", namespace, f"leaderworkersets/{SERVICE}-decode", "--replicas=3")
+
+    now = offline(namespace, PREFILL, DECODE)
+    assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
+    assert becomes(lambda: counted(port), 0.0) == 0.0
+
+
+def counted(port: int) -> float:
+    """Read how many members the loop has refused a PodGroup."""
+    return metric(port, "fusioninfer_sync_findings", code="FI408")
+
+
+@contextmanager
+def old_schema(cluster: Cluster) -> Iterator[None]:
+    """Serve PodGroups without `subGroupPolicy` for a while."""
+    spec = get(cluster.api, DEFINITION)["spec"]
+    old = copy.deepcopy(spec)
+    for version in old["versions"]:
+        del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["subGroupPolicy"]
+    try:
+        serve(cluster, old)
+        yield
+    finally:
+        serve(cluster, spec)
+
+
+def serve(cluster: Cluster, spec: Object) -> None:
+    """Change the definition; wait until the API server works by it."""
+    schema = spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    update(cluster.api, DEFINITION, {**get(cluster.api, DEFINITION), "spec": spec})
+    until(lambda: keeps(cluster) == ("subGroupPolicy" in schema), "the definition is in force")
+
+
+def keeps(cluster: Cluster) -> bool:
+    """Whether the API server would store `subGroupPolicy`."""
+    return "subGroupPolicy" in create(cluster.api, path("podgroups", "default"), TRIAL, dryRun="All")["spec"]
+
+
+def events(cluster: Cluster) -> list[Object]:
+    """Return the requests with which the loop wanted to say something."""
+    return [each for each in writes(cluster) if each["objectRef"]["resource"] == "events"]

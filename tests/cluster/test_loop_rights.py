@@ -1,0 +1,60 @@
+"""The loop runs with the rights of its manifests, and asks for nothing else: by the API server's own log.
+
+The log is that of the whole run so far: what earlier files had the loop do counts too.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from tests.cluster.testbed.audit import refused, requests, words
+from tests.cluster.testbed.cluster import IDENTITIES, Cluster
+from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, pod_group, told
+from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
+from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import named, read
+
+RIGHTS: Final = {
+    *(("list", "leaderworkersets"), ("watch", "leaderworkersets")),
+    *((verb, "podgroups") for verb in ("list", "watch", "patch", "create", "delete")),
+    *((verb, "events") for verb in ("create", "patch")),
+    *((verb, "leases") for verb in ("get", "create", "update")),
+    ("get", "deployments"),
+}
+"""`manifests/base/rbac.yaml`, in short."""
+
+
+@pytest.fixture(scope="module")
+def whole_life(fusioninfer: Cluster) -> Iterator[Cluster]:
+    """A service that waits, has a PodGroup, and has none any more, for it gives up its gang."""
+    namespace = add_namespace(fusioninfer)
+    apply(fusioninfer, namespace, PREFILL)
+    until(lambda: told(fusioninfer, namespace), "it is told that it waits")
+    apply(fusioninfer, namespace, DECODE)
+    until(lambda: pod_group(fusioninfer, namespace), "the PodGroup is made")
+    without = {"scheduler_name": "default-scheduler"}
+    apply(fusioninfer, namespace, named(read(PREFILL), f"{SERVICE}-prefill", **without))
+    apply(fusioninfer, namespace, named(read(DECODE), f"{SERVICE}-decode", **without))
+    until(lambda: not pod_group(fusioninfer, namespace), "the PodGroup is deleted")
+    yield fusioninfer
+    empty_namespace(fusioninfer, namespace)
+
+
+def test_nothing_was_forbidden(whole_life: Cluster) -> None:
+    forbidden = refused(whole_life)
+
+    assert forbidden == []
+
+
+def test_every_request_was_made_as_its_service_account(whole_life: Cluster) -> None:
+    users = {request["user"]["username"] for request in requests(whole_life)}
+
+    assert users == {IDENTITIES["sync"].user}
+
+
+def test_it_asks_for_what_it_was_granted_and_nothing_else(whole_life: Cluster) -> None:
+    asked = {words(request) for request in requests(whole_life)}
+
+    assert asked <= RIGHTS
+    assert {("patch", "podgroups"), ("delete", "podgroups"), ("create", "events")} <= asked

@@ -1,0 +1,88 @@
+"""A relay between somebody and a port of loopback, that can be cut and slowed: a bad network."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+CHUNK: Final = 65536
+
+
+@dataclass(slots=True)
+class Relay:
+    """Connections to `port` go on to `target`; each piece of data is late by `delay` seconds, both ways."""
+
+    target: int
+    listener: socket.socket
+    delay: float = 0.0
+    is_cut: bool = False
+    ends: set[socket.socket] = field(default_factory=set)
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.listener.getsockname()[1])
+
+
+@contextmanager
+def relay(target: int) -> Iterator[Relay]:
+    """Relay connections until left."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        line = Relay(target, listener)
+        acceptor = threading.Thread(target=_accept, args=(line,), daemon=True)
+        acceptor.start()
+        try:
+            yield line
+        finally:
+            cut(line)
+            listener.shutdown(socket.SHUT_RDWR)
+            acceptor.join()
+
+
+def cut(line: Relay) -> None:
+    """Break every connection, and refuse new ones."""
+    line.is_cut = True
+    for end in tuple(line.ends):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
+def mend(line: Relay) -> None:
+    """Take connections again."""
+    line.is_cut = False
+
+
+def _accept(line: Relay) -> None:
+    while True:
+        try:
+            near, _ = line.listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=_serve, args=(line, near), daemon=True).start()
+
+
+def _serve(line: Relay, near: socket.socket) -> None:
+    """Join two sockets until one ends."""
+    with near, suppress(OSError):
+        if line.is_cut:
+            return
+        with socket.create_connection(("127.0.0.1", line.target)) as far:
+            line.ends |= {near, far}
+            answers = threading.Thread(target=_copy, args=(line, far, near), daemon=True)
+            answers.start()
+            _copy(line, near, far)
+            answers.join()
+            line.ends -= {near, far}
+
+
+def _copy(line: Relay, source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while piece := source.recv(CHUNK):
+            time.sleep(line.delay)
+            sink.sendall(piece)
+    for end in (source, sink):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
