@@ -185,10 +185,14 @@ def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Find
     declaring = tuple(one for one in members if one.roles)
     return (
         *_disagreement(
-            members, "FI404", SCHEDULER_NAME, "the scheduler", lambda one: one.scheduler or NO_GANG
+            members, members, "FI404", SCHEDULER_NAME, "the scheduler", lambda one: one.scheduler or NO_GANG
         ),
-        *_disagreement(members, "FI405", QUEUE_NAME, "the queue", lambda one: one.queue or settings.queue),
-        *_disagreement(declaring, "FI406", ROLES, "the roles", lambda one: ",".join(sorted(one.roles))),
+        *_disagreement(
+            members, members, "FI405", QUEUE_NAME, "the queue", lambda one: one.queue or settings.queue
+        ),
+        *_disagreement(
+            members, declaring, "FI406", ROLES, "the roles", lambda one: ",".join(sorted(one.roles))
+        ),
     )
 
 
@@ -258,16 +262,21 @@ def _scheduler_of(one: Member) -> str:
     return one.scheduler or NO_GANG
 
 
-def _disagreement(
-    members: tuple[Member, ...], code: str, key: str, what: str, value: Callable[[Member], str]
+def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above
+    members: tuple[Member, ...],
+    voters: tuple[Member, ...],
+    code: str,
+    key: str,
+    what: str,
+    value: Callable[[Member], str],
 ) -> Iterator[Finding]:
-    """Say on every member what it has and what others have."""
-    if len({value(one) for one in members}) < 2:
+    """Say on every member what it has and what the voters have."""
+    if len({value(one) for one in voters}) < 2:
         return
     for one in members:
-        others = ", ".join(f"{other.name}: {value(other)}" for other in members if value(other) != value(one))
+        others = ", ".join(f"{other.name}: {value(other)}" for other in voters if value(other) != value(one))
         message = f"members disagree on {what} ({others}); nothing changes until they agree"
-        yield _finding(one, key, value(one), message, code)
+        yield _finding(one, key, value(one) or None, message, code)
 
 
 def _finding(one: Member, key: str, value: Any, message: str, code: str) -> Finding:

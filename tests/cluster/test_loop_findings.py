@@ -75,7 +75,7 @@ TOLD: Final = {
     "FI402": ("fi402-decode", "fi402-prefill", "fi402-worker"),
     "FI404": ("fi404-decode", "fi404-more", "fi404-prefill"),
     "FI405": ("fi405-decode", "fi405-more", "fi405-prefill"),
-    "FI406": ("fi406-more", "fi406-prefill"),
+    "FI406": ("fi406-decode", "fi406-more", "fi406-prefill"),
     "FI407": ("fi407-worker",),
     "FI409": ("fi409-prefill",),
     "FI410": ("fi410-prefill",),
