@@ -87,7 +87,7 @@ def test_what_a_killed_api_server_no_longer_knows_is_listed_again(
     mend(relayed.line)
 
     left = (2, {f"{SERVICE}-prefill": (1, 2)})
-    assert left == becomes(lambda: required(fusioninfer, namespace), left, SECONDS)
+    assert left == becomes(lambda: required(fusioninfer, namespace), left, SECONDS), said(fusioninfer)
     assert there(fusioninfer) == becomes(lambda: known(relayed), there(fusioninfer))
     assert (listed_again(fusioninfer) > before, alive(fusioninfer.processes[NAME])) == (True, True)
 
@@ -133,3 +133,8 @@ def there(cluster: Cluster) -> dict[str, float]:
 def listed_again(cluster: Cluster) -> int:
     """Return how often the loop was told that a version is gone (410), by its log."""
     return log_of(cluster, NAME).read_text().count("list again")
+
+
+def said(cluster: Cluster) -> str:
+    """Give the end of the loop's log, for whoever reads a failure."""
+    return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]
