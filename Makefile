@@ -12,14 +12,14 @@ help: ## List what can be made
 demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, two LeaderWorkerSets before and after
 	@$(BIN)/python -m fusioninfer demo
 
-test: check ## Everything: checks, unit, golden, law and cluster tests
+test: check ## Everything: checks, unit, golden, law, Ray and cluster tests
 	$(BIN)/python -m pytest
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
 
-fast: check ## Everything but the real components
-	$(BIN)/python -m pytest -m "not cluster"
+fast: check ## Everything but the real components and the real Ray
+	$(BIN)/python -m pytest -m "not cluster and not ray"
 
 check: $(READY) ## Lint, types, and who may import whom
 	$(BIN)/ruff check .
@@ -32,7 +32,7 @@ format: $(READY) ## Format the source
 	$(BIN)/ruff check --fix .
 
 golden: $(READY) ## Write expected files and generated tables anew; read the difference
-	$(BIN)/python -m pytest tests/golden tests/test_readme.py -q --refresh
+	$(BIN)/python -m pytest tests/golden tests/test_readme.py tests/test_codes.py -q --refresh
 
 bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
 	$(BIN)/python -m tests.bench

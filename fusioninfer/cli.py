@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 import orjson
@@ -90,6 +90,31 @@ def validate(files: tuple[str, ...], namespace: str, config: Path | None, output
 
 
 @main.command()
+@FILES
+@NAMESPACE
+@CONFIG
+@click.option("--field", default="", help="Only this field and what is below it.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: str, output: str) -> None:
+    """Say of every field that admission puts on: what was there, which rule, and because of what.
+
+    Exit code 0: printed; 1: an object would be refused; 2: a file cannot be read.
+    """
+    from fusioninfer import explain as why  # noqa: PLC0415 - this verb alone needs it
+
+    settings, read = _settings(config), _read(files)
+    made = offline.compose(read, settings, namespace=namespace, admission_only=True)
+    _tell(made, sys.stderr)
+    if made.refused:
+        sys.exit(REFUSED)
+    found = why.explain(read, settings, field)
+    if output == "json":
+        click.echo(orjson.dumps([why.as_json(one) for one in found], option=orjson.OPT_INDENT_2).decode())
+        return
+    click.echo(why.as_text(found))
+
+
+@main.command()
 @click.option("--cert-dir", required=True, type=click.Path(path_type=Path), help="Holds tls.crt and tls.key.")
 @click.option("--host", default="0.0.0.0", show_default=True)  # noqa: S104 - a server in a pod
 @click.option("--port", default=10250, show_default=True)
@@ -171,15 +196,37 @@ def codes(output: str) -> None:
         click.echo(f"{code}  {row.severity:8}{row.title}\n{'':15}{row.remedy}")
 
 
+@main.command()
+@CONFIG
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def engines(config: Path | None, output: str) -> None:
+    """List what is known of engines: images, flags and connectors by version, each with its source.
+
+    Rows of the file that the settings name as `engines` come first. Exit code 2: a file cannot be read.
+    """
+    from fusioninfer import engines as facts  # noqa: PLC0415 - this verb alone needs it
+
+    tables = facts.tables(_settings(config).engines)
+    if output == "json":
+        click.echo(orjson.dumps(tables, option=orjson.OPT_INDENT_2).decode())
+        return
+    for title, rows in tables.items():
+        click.secho(title, bold=True)
+        click.echo(facts.columns(rows))
+
+
 def _composed(
     files: tuple[str, ...], namespace: str, config: Path | None, *, admission_only: bool = False
 ) -> Composition:
     settings = _settings(config)
+    return offline.compose(_read(files), settings, namespace=namespace, admission_only=admission_only)
+
+
+def _read(files: tuple[str, ...]) -> list[documents.Document]:
     try:
-        read = documents.read(files)
+        return documents.read(files)
     except Unreadable as error:
         _unreadable(error)
-    return offline.compose(read, settings, namespace=namespace, admission_only=admission_only)
 
 
 def _settings(config: Path | None) -> Any:
@@ -189,7 +236,7 @@ def _settings(config: Path | None) -> Any:
         _unreadable(error)
 
 
-def _unreadable(error: Exception) -> Any:
+def _unreadable(error: Exception) -> NoReturn:
     click.secho(f"error: {error}", fg="red", err=True)
     sys.exit(UNREADABLE)
 

@@ -1,12 +1,15 @@
 """The settings file: YAML in, one frozen `Settings` out; the same for servers and offline command."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fusioninfer import engines
 from fusioninfer.documents import Unreadable, load_yaml
+from intent.engines import ENGINES
+from intent.launch import AUTO, NONE
 from intent.settings import Settings
+from webhook.launchers import LAUNCHERS
 
 _DEFAULTS = Settings()
 
@@ -17,11 +20,13 @@ class SettingsFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     scheduler_name: str = Field(_DEFAULTS.scheduler_name, alias="schedulerName", min_length=1)
-    launcher: str = Field(_DEFAULTS.launcher, pattern="^(ray-symmetric|none)$")
+    launcher: str = Field(_DEFAULTS.launcher, pattern=f"^({'|'.join((*LAUNCHERS, AUTO, NONE))})$")
     queue: str = Field(_DEFAULTS.queue, min_length=1)
     volcano_version: str = Field(
         _DEFAULTS.volcano_version, alias="volcanoVersion", pattern=r"^(\d+\.\d+\.\d+)?$"
     )
+    engines: str = ""
+    """A file with facts about images of your own, beside this one (`fusioninfer.engines`)."""
 
 
 def read(path: Path | None) -> Settings:
@@ -30,12 +35,9 @@ def read(path: Path | None) -> Settings:
         return _DEFAULTS
     found = load_yaml(path.read_text(encoding="utf-8"), str(path)) or [{}]
     try:
-        return Settings(**SettingsFile.model_validate(found[0]).model_dump())
+        values = SettingsFile.model_validate(found[0]).model_dump()
     except ValidationError as error:
         lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
         raise Unreadable(f"{path}: {'; '.join(lines)}") from error
-
-
-def shown(settings: Settings) -> dict[str, str]:
-    """Give the settings as the file would hold them."""
-    return SettingsFile.model_construct(**asdict(settings)).model_dump(by_alias=True)
+    file = values.pop("engines")
+    return Settings(**values, engines=engines.read(path.parent / file) if file else ENGINES)

@@ -21,6 +21,7 @@ LAUNCHER: Final = PREFIX + "launcher"
 ENGINE_CONTAINER: Final = PREFIX + "engine-container"
 INJECT: Final = PREFIX + "inject"
 REFRESH: Final = PREFIX + "refresh"
+SKIP: Final = PREFIX + "skip"
 EXPANSION: Final = PREFIX + "expansion"
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -35,6 +36,8 @@ LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
 LLM_D_ROLE: Final = "llm-d.ai/role"
 
+PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port")
+"""What comes with a launch and may be left out; each is a concern of `webhook.mutate`."""
 COMPONENT_TYPES: Final[tuple[ComponentType, ...]] = ("worker", "prefiller", "decoder")
 DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
     "worker": "worker",
@@ -67,8 +70,13 @@ KEYS: Final = (
         "scheduler of the gang; `default-scheduler`: no gang",
         "`volcano` if a gang is needed",
     ),
-    Key("launcher", "`ray-symmetric` or `none`", "`ray-symmetric` for vLLM"),
+    Key(
+        "launcher",
+        "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
+        "`ray-symmetric` for vLLM, `sglang` for SGLang",
+    ),
     Key("engine-container", "name of the container to wrap", "found by accelerator, engine, or being alone"),
+    Key("skip", "parts not to add, separated by commas: " + ", ".join(f"`{part}`" for part in PARTS), "-"),
     Key("inject", "`disabled`: break glass, leave the object alone", "-"),
     Key("refresh", "any text; a new one runs the current rules again", "-"),
     Key("expansion", "ours: the record of what was put on", "-"),
@@ -87,6 +95,7 @@ class Wishes:
     launcher: str = ""
     engine_container: str = ""
     refresh: str = ""
+    skip: tuple[str, ...] = ()
 
 
 def is_ours(annotations: Any) -> bool:
@@ -123,6 +132,7 @@ def _wishes(good: Object) -> Wishes:
         launcher=good.get("launcher", ""),
         engine_container=good.get("engine-container", ""),
         refresh=good.get("refresh", ""),
+        skip=names(good.get("skip", "")),
     )
 
 
@@ -141,11 +151,22 @@ def _wrong(key: str, value: Any) -> Iterator[FieldError]:
         rule = _RULES[key]
         if rule is not None and not rule.accepts(value):
             yield FieldError(at, value, rule.message, rule.code)
+        elif key == "skip":
+            yield from _unknown_parts(value)
 
 
 def _nearest(key: str) -> str:
     close = get_close_matches(key, _RULES, n=1, cutoff=0.5)
     return f"; did you mean {PREFIX}{close[0]}?" if close else f"; known are {', '.join(_RULES)}"
+
+
+def _unknown_parts(text: str) -> Iterator[FieldError]:
+    """Say which parts are not known, and what was probably meant."""
+    for part in names(text):
+        if part not in PARTS:
+            close = get_close_matches(part, PARTS, n=1, cutoff=0.5)
+            meant = f"did you mean {close[0]}?" if close else f"parts are {', '.join(PARTS)}"
+            yield FieldError(path(SKIP), text, f"{part} is not a part; {meant}", "FI104")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +207,10 @@ _RULES: Final[dict[str, _Rule | None]] = {
         "must be the name of a scheduler, for example volcano or default-scheduler",
         "FI104",
     ),
-    "launcher": _one_of("ray-symmetric", "none"),
+    "launcher": _Rule(_DNS_1123, "must be the name of a launcher, auto or none", "FI104"),
     "engine-container": _Rule(_DNS_1123, "must be the name of a container", "FI104"),
     "inject": _one_of("disabled"),
     "refresh": None,
+    "skip": _Rule(_are_names, "must be names of parts separated by commas, each once", "FI104"),
     "expansion": None,
 }

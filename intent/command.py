@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from intent.flags import DISTRIBUTED, NO_FLAGS, Flags, read_flags
+from intent.flags import DISTRIBUTED, NO_FLAGS, SGLANG, VLLM, Dialect, Flags, read_flags
 from intent.image import Image, read_image
 from intent.shell import Script, read_script
 
@@ -19,26 +19,33 @@ Kind = Literal[
     "serve",  # `vllm serve …`
     "module",  # `python3 -m vllm.entrypoints.openai.api_server …`
     "interpreter",  # the same with an interpreter of its own, or with flags for it
-    "foreign",  # another engine
+    "sglang",  # `python3 -m sglang.launch_server …`, `sglang serve …`
+    "lmdeploy",  # `lmdeploy serve …`
+    "tensorrt-llm",  # `trtllm-serve …`
     "distributed",  # launches several nodes by itself
     "complex",  # a shell script that is not understood
     "unknown",
 ]
-VLLM: Final[frozenset[Kind]] = frozenset({"flags", "subcommand", "serve", "module", "interpreter"})
+ENGINES: Final[dict[Kind, str]] = {
+    **dict.fromkeys(("flags", "subcommand", "serve", "module", "interpreter"), "vllm"),
+    **{name: name for name in ("sglang", "lmdeploy", "tensorrt-llm")},
+}
+"""Which engine a command starts on one node."""
+_DIALECTS: Final[dict[Kind, Dialect]] = {"sglang": SGLANG}
 
 API_SERVER: Final = "vllm.entrypoints.openai.api_server"
 
 _PROGRAMS: Final[dict[tuple[str, ...], Kind]] = {
     ("vllm", "serve"): "serve",
-    ("sglang", "serve"): "foreign",
-    ("lmdeploy", "serve"): "foreign",
-    ("trtllm-serve",): "foreign",
+    ("sglang", "serve"): "sglang",
+    ("lmdeploy", "serve"): "lmdeploy",
+    ("trtllm-serve",): "tensorrt-llm",
 }
 _MODULES: Final[dict[str, Kind]] = {
     API_SERVER: "module",
-    "sglang.launch_server": "foreign",
-    "lmdeploy": "foreign",
-    "tensorrt_llm.commands.serve": "foreign",
+    "sglang.launch_server": "sglang",
+    "lmdeploy": "lmdeploy",
+    "tensorrt_llm.commands.serve": "tensorrt-llm",
 }
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 _BARE_PYTHON: Final = re.compile(r"python[0-9.]*")
@@ -115,9 +122,14 @@ class Command:
     shell: Shell | None = None
 
     @property
+    def engine(self) -> str:
+        """The engine of which it starts one node; empty where it is not understood."""
+        return ENGINES.get(self.kind, "")
+
+    @property
     def is_vllm(self) -> bool:
         """Whether it starts one node of vLLM, and is understood."""
-        return self.kind in VLLM
+        return self.engine == "vllm"
 
 
 def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -> bool:
@@ -166,7 +178,7 @@ def _for_entrypoint(words: tuple[str, ...]) -> Command:
 
 
 def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int) -> Command:
-    flags = read_flags(words, arguments)
+    flags = read_flags(words, arguments, _DIALECTS.get(kind, VLLM))
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
             return Command("distributed", words, program, arguments, flags)
@@ -175,7 +187,7 @@ def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int
 
 def _is_marked(index: int, words: tuple[str, ...], kind: Kind) -> bool:
     """Whether a flag means what vLLM means: `-n` and `-r` of another program may be anything."""
-    return kind in VLLM or words[index].startswith("--")
+    return ENGINES.get(kind) == "vllm" or words[index].startswith("--")
 
 
 def _program(words: tuple[str, ...], head: int) -> tuple[Kind, int]:

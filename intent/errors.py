@@ -198,7 +198,22 @@ CODES: Final[dict[str, Code]] = {
     "FI313": Code(
         "error",
         "the executor of vLLM does not fit the launcher",
-        "remove --distributed-executor-backend, or set fusioninfer.io/launcher: none",
+        "remove --distributed-executor-backend, or name the launcher that fits it",
+    ),
+    "FI314": Code(
+        "error",
+        "the hand-over of the KV cache cannot be read",
+        "write --kv-transfer-config as a JSON object with kv_connector and kv_role",
+    ),
+    "FI315": Code(
+        "error",
+        "the KV role contradicts the component type",
+        "a prefiller produces, a decoder consumes; kv_both fits both",
+    ),
+    "FI316": Code(
+        "error",
+        "the ranks do not spread evenly over the pods",
+        "make the product of the parallel sizes a multiple of the group's size, and fit each pod",
     ),
     "FI401": Code(
         "error",
@@ -268,12 +283,37 @@ CODES: Final[dict[str, Code]] = {
     "FI504": Code(
         "warning",
         "the image is not known to run this launcher",
-        "use an image with Ray 2.54 or later",
+        "use an image that has what the launcher needs, or the launcher that the message names",
     ),
     "FI505": Code(
         "warning",
         "a probe does not fit a multi-node group",
         "probe the API port of the leader, behind a start-up probe",
+    ),
+    "FI506": Code(
+        "warning",
+        "the connector is not in this version of vLLM",
+        "use a connector that it has, or name your own in kv_connector_module_path",
+    ),
+    "FI507": Code(
+        "warning",
+        "the hand-over of the KV cache has settings of another version",
+        "remove or replace what the message names",
+    ),
+    "FI508": Code(
+        "warning",
+        "the connector does not work with these sizes or ports",
+        "change what the message names, on the prefiller and on the decoder",
+    ),
+    "FI509": Code(
+        "warning",
+        "the API is not reachable from other pods",
+        "add --host 0.0.0.0",
+    ),
+    "FI510": Code(
+        "warning",
+        "the pod does not fit a launch over several pods",
+        "change the field that the message names",
     ),
     "FI511": Code(
         "warning",
@@ -284,6 +324,11 @@ CODES: Final[dict[str, Code]] = {
         "warning",
         "a number in the command is not the size of the group",
         "make it equal to spec.leaderWorkerTemplate.size",
+    ),
+    "FI513": Code(
+        "warning",
+        "leader and worker differ where they should not",
+        "give both templates the same image and environment",
     ),
     "FI514": Code(
         "warning",
@@ -312,8 +357,8 @@ CODES: Final[dict[str, Code]] = {
     ),
     "FI519": Code(
         "warning",
-        "this engine is not launched by this release",
-        "left as it is; it runs one node unless its own flags say otherwise",
+        "this launcher does not start this engine",
+        "name another launcher; else it runs one node unless its own flags say otherwise",
     ),
     "FI520": Code(
         "warning",
@@ -344,6 +389,16 @@ CODES: Final[dict[str, Code]] = {
         "warning",
         "the image's own entrypoint ignores a positional model",
         "write it as --model NAME",
+    ),
+    "FI526": Code(
+        "warning",
+        "the launcher cannot write this command",
+        "start the engine as vllm serve, in list items, or name another launcher",
+    ),
+    "FI527": Code(
+        "warning",
+        "the launcher could not be chosen by the image",
+        "name it in fusioninfer.io/launcher, or describe the image in the settings",
     ),
     "FI901": Code(
         "error",

@@ -1,8 +1,8 @@
-"""The flags of vLLM's command line, as its own parser reads them.
+"""The flags of an engine's command line, as its own parser reads them.
 
 vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, `--f=v` is
 `--f v`, an abbreviation is good while it is unambiguous, and the last of several wins. A short flag is
-never fused with its value.
+never fused with its value. SGLang takes Python's own `argparse` (`sglang/srt/server_args.py`).
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,22 @@ PIPELINE: Final = "pipeline-parallel-size"
 DATA: Final = "data-parallel-size"
 CONTEXT: Final = "prefill-context-parallel-size"
 ASYNC_SCHEDULING: Final = "async-scheduling"
+LOCAL_DATA: Final = "data-parallel-size-local"
+DATA_BACKEND: Final = "data-parallel-backend"
+HYBRID: Final = "data-parallel-hybrid-lb"
+SERVERS: Final = "api-server-count"
+HOST: Final = "host"
+TRANSFER: Final = "kv-transfer-config"
+SHARED_DATA: Final = "enable-dp-attention"
 
 SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)
 """Each multiplies the number of accelerators. Expert and decode-context parallelism use those of tensor."""
 CHANGES_SIZES: Final = frozenset(
     {
         CONFIG,
-        "data-parallel-size-local",
+        LOCAL_DATA,
         "data-parallel-rank",
-        "data-parallel-hybrid-lb",
+        HYBRID,
         "data-parallel-external-lb",
     }
 )
@@ -62,20 +69,20 @@ _VALUED: Final = (
     _Row(DATA, "", "-dp"),
     _Row(CONTEXT, "prefil", "-pcp"),
     _Row("decode-context-parallel-size", "dec", "-dcp"),
-    _Row("data-parallel-size-local", "data-parallel-size-", "-dpl"),
+    _Row(LOCAL_DATA, "data-parallel-size-", "-dpl"),
     _Row("data-parallel-rank", "data-parallel-ra", "-dpn"),
     _Row("data-parallel-start-rank", "data-parallel-st", "-dpr"),
     _Row("data-parallel-address", "data-parallel-a", "-dpa"),
     _Row("data-parallel-rpc-port", "data-parallel-rp", "-dpp"),
-    _Row("data-parallel-backend", "data-parallel-b", "-dpb"),
-    _Row("api-server-count", "api-s", "-asc"),
+    _Row(DATA_BACKEND, "data-parallel-b", "-dpb"),
+    _Row(SERVERS, "api-s", "-asc"),
     _Row("nnodes", "nn", "-n"),
     _Row("node-rank", "nod", "-r"),
     _Row("dist-init-addr"),
     _Row("nccl-init-addr"),
     _Row("master-addr"),
     _Row("master-port"),
-    _Row("host", "hos"),
+    _Row(HOST, "hos"),
     _Row("dtype"),
     _Row("seed"),
     _Row("quantization", "", "-q"),
@@ -88,7 +95,7 @@ _VALUED: Final = (
     _Row("max-num-batched-tokens"),
     _Row("block-size"),
     _Row("kv-cache-dtype"),
-    _Row("kv-transfer-config"),
+    _Row(TRANSFER, "kv-t"),
     _Row("gpu-memory-utilization"),
     _Row("chat-template"),
     _Row("reasoning-parser"),
@@ -98,12 +105,36 @@ _VALUED: Final = (
 _SWITCHES: Final = (
     _Row("headless", "hea"),
     _Row(ASYNC_SCHEDULING, "asy"),
-    _Row("data-parallel-hybrid-lb", "data-parallel-h", "-dph"),
+    _Row(HYBRID, "data-parallel-h", "-dph"),
     _Row("data-parallel-external-lb", "data-parallel-e", "-dpe"),
     _Row("trust-remote-code"),
     _Row("enforce-eager"),
     _Row("enable-expert-parallel", "", "-ep"),
 )
+_SGLANG: Final = {
+    "model-path": MODEL,
+    "model": MODEL,
+    "config": CONFIG,
+    "host": HOST,
+    "port": PORT,
+    "tp": TENSOR,
+    "tp-size": TENSOR,
+    "tensor-parallel-size": TENSOR,
+    "pp-size": PIPELINE,
+    "pipeline-parallel-size": PIPELINE,
+    "dp": DATA,
+    "dp-size": DATA,
+    "data-parallel-size": DATA,
+    "nnodes": "nnodes",
+    "node-rank": "node-rank",
+    "dist-init-addr": "dist-init-addr",
+    "nccl-init-addr": "nccl-init-addr",
+    "disaggregation-mode": "disaggregation-mode",
+    SHARED_DATA: SHARED_DATA,
+    "trust-remote-code": "trust-remote-code",
+}
+"""SGLang's flags of use here, and the names by which they are known here."""
+_SGLANG_SWITCHES: Final = frozenset({SHARED_DATA, "trust-remote-code"})
 _SWITCH_PREFIXES: Final = ("--no-", "--enable-", "--disable-")
 
 
@@ -113,8 +144,26 @@ def _spellings(row: _Row) -> dict[str, str]:
     return long | ({row.short: row.name} if row.short else {})
 
 
-_NAMES: Final = {spelled: name for row in _VALUED + _SWITCHES for spelled, name in _spellings(row).items()}
-_TAKES_VALUE: Final = frozenset(row.name for row in _VALUED)
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The flags of one engine: which spelling means which, and which take a value."""
+
+    names: dict[str, str]
+    valued: frozenset[str]
+    underscored: bool
+    """Whether `_` is `-` in a name."""
+
+
+def _named(rows: tuple[_Row, ...]) -> dict[str, str]:
+    return {spelled: name for row in rows for spelled, name in _spellings(row).items()}
+
+
+VLLM: Final = Dialect(_named(_VALUED + _SWITCHES), frozenset(row.name for row in _VALUED), underscored=True)
+SGLANG: Final = Dialect(
+    {f"--{spelled}": name for spelled, name in _SGLANG.items()},
+    frozenset(_SGLANG.values()) - _SGLANG_SWITCHES,
+    underscored=False,
+)
 _SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)
 """Of these argparse takes no fused value; of a single letter (`-n2`) it does."""
 
@@ -144,6 +193,8 @@ class Flags:
     given: tuple[Flag, ...] = ()
     bare: tuple[int, ...] = ()
     """Words that are neither a flag nor the value of one: the first is the model."""
+    valued: frozenset[str] = frozenset()
+    """The flags that take a value."""
 
     def last(self, name: str) -> Flag | None:
         """The flag of that name that counts."""
@@ -156,20 +207,20 @@ class Flags:
 NO_FLAGS: Final = Flags()
 
 
-def read_flags(words: Sequence[str], start: int) -> Flags:
+def read_flags(words: Sequence[str], start: int, dialect: Dialect = VLLM) -> Flags:
     """Read the arguments that begin at a word."""
     given: list[Flag] = []
     bare: list[int] = []
     index, stop = start, len(words)
     while index < stop:
         if is_flag(words[index]):
-            flag = _flag(words, index)
+            flag = _flag(words, index, dialect)
             given.append(flag)
             index += flag.width
         else:
             bare.append(index)
             index += 1
-    return Flags(tuple(given), tuple(bare))
+    return Flags(tuple(given), tuple(bare), dialect.valued)
 
 
 def is_flag(word: str) -> bool:
@@ -177,12 +228,12 @@ def is_flag(word: str) -> bool:
     return word[:1] == "-" and len(word) > 1 and not word[1].isdecimal()
 
 
-def _flag(words: Sequence[str], index: int) -> Flag:
+def _flag(words: Sequence[str], index: int, dialect: Dialect) -> Flag:
     spelled, equals, value = words[index].partition("=")
-    name = _NAMES.get(spelled) or _name(spelled)
+    name = dialect.names.get(spelled) or _name(spelled, dialect)
     if equals:
         return Flag(name, value, index, 1)
-    if name in _TAKES_VALUE:
+    if name in dialect.valued:
         has_value = index + 1 < len(words) and not is_flag(words[index + 1])
         return Flag(name, words[index + 1], index, 2) if has_value else Flag(name, None, index, 1)
     if name[0] == "-" and not name.startswith(_SWITCH_PREFIXES):
@@ -190,10 +241,12 @@ def _flag(words: Sequence[str], index: int) -> Flag:
     return Flag(name, None, index, 1)
 
 
-def _name(spelled: str) -> str:
+def _name(spelled: str, dialect: Dialect) -> str:
+    if not dialect.underscored:
+        return spelled
     head, dot, tail = spelled.partition(".")
     dashed = head.replace("_", "-")
-    return _NAMES.get(dashed + dot + tail, dashed + dot + tail)
+    return dialect.names.get(dashed + dot + tail, dashed + dot + tail)
 
 
 def _width(words: Sequence[str], index: int) -> int:
@@ -204,9 +257,9 @@ def _width(words: Sequence[str], index: int) -> int:
     return stop - index
 
 
-def lacks_value(flag: Flag) -> bool:
+def lacks_value(flags: Flags, flag: Flag) -> bool:
     """Whether a flag that must have a value has none."""
-    return flag.name in _TAKES_VALUE and not flag.value
+    return flag.name in flags.valued and not flag.value
 
 
 def fused_short(flag: Flag) -> str:

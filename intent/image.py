@@ -1,17 +1,31 @@
-"""An image reference taken apart, and what is known of the images `vllm/vllm-openai` by their tag.
-
-Sources: the `Requires-Dist` and `docker/Dockerfile` of vLLM's releases; Ray's releases 2.48 to 2.60.
-"""
+"""An image reference taken apart, and what is known of the image (`intent.engines`)."""
 
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-Version = tuple[int, ...]
-Entrypoint = Literal["api_server", "vllm serve"]
+from intent.engines import (
+    ENGINES,
+    NAMES_EXECUTOR,
+    NATIVE_DATA,
+    NEWEST,
+    NNODES,
+    NO_RAY,
+    SYMMETRIC_RUN,
+    UNKNOWN_RAY,
+    Engines,
+    Entrypoint,
+    Ray,
+    Stock,
+    Version,
+    has,
+    holds,
+)
 
-_REPOSITORY: Final = "vllm-openai"
+_LATEST: Final[Version] = (9998,)
+"""Stands for a version that is not known: what is true of the newer ones is taken for true."""
 _VERSION: Final = re.compile(
     r"v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.?post[0-9]{1,4})?(?:-[\w.-]*)?"
 )
@@ -25,47 +39,60 @@ class Image:
     tag: str = ""
     digest: str = ""
     version: Version = ()
-    """vLLM's version; empty where the tag does not tell it."""
+    """The engine's version; empty where the tag does not tell it."""
+    engine: str = ""
+    """The engine inside; empty where the repository does not tell it."""
 
     @property
     def is_vllm(self) -> bool:
         """Whether its entrypoint is that of `vllm/vllm-openai`, or of a copy under the same name."""
-        return self.repository.rpartition("/")[2].startswith(_REPOSITORY)
+        return self.engine == "vllm"
+
+    def __str__(self) -> str:
+        """Name it briefly, with its version: `vllm-openai v0.11.0`."""
+        version = "v" + ".".join(map(str, self.version)) if self.version else "of unknown version"
+        return f"{self.repository.rpartition('/')[2][-30:]} {version}"
 
 
 class Facts(NamedTuple):
-    """What is known of vLLM's images below one version."""
+    """What is known of one image."""
 
-    below: Version
     entrypoint: Entrypoint
-    """`api_server` ignores a positional model and serves its default (vllm-project/vllm#32292)."""
-    ray: str
-    """The Ray inside, as a person would say it; empty where there is none."""
-    symmetric_run: bool
-    """Whether `ray symmetric-run` works over several nodes (Ray 2.54, ray-project/ray#59795)."""
+    ray: Ray
     names_executor: bool
-    """Whether Ray must be named by `--distributed-executor-backend` (vllm-project/vllm#29447)."""
+    """Whether Ray must be named by `--distributed-executor-backend`."""
+    nnodes: bool = True
+    """Whether vLLM has `--nnodes`."""
+    native_data: bool = True
+    """Whether vLLM has flags for data parallelism over nodes."""
 
+    @property
+    def has_ray(self) -> bool:
+        """Whether there may be a Ray in it."""
+        return self.ray != NO_RAY
 
-_NEWEST: Final = (9999,)
-_BY_VERSION: Final = (
-    Facts((0, 11, 1), "api_server", "Ray 2.49 or older", symmetric_run=False, names_executor=False),
-    Facts((0, 17), "vllm serve", "Ray 2.51 to 2.53", symmetric_run=False, names_executor=True),
-    Facts((0, 18), "vllm serve", "Ray 2.54", symmetric_run=True, names_executor=True),
-    Facts(_NEWEST, "vllm serve", "", symmetric_run=False, names_executor=True),
-)
-_UNKNOWN: Final = Facts(_NEWEST, "vllm serve", "an unknown Ray", symmetric_run=False, names_executor=True)
+    @property
+    def symmetric_run(self) -> bool:
+        """Whether `ray symmetric-run` is known to work over several nodes."""
+        return self.has_ray and self.ray.lowest >= SYMMETRIC_RUN
 
 
 @lru_cache(maxsize=256)
-def read_image(reference: str) -> Image:
-    """Take an image reference apart; of an image that is not vLLM's own the version stays unknown."""
+def read_image(reference: str, engines: Engines = ENGINES) -> Image:
+    """Take an image reference apart; of an image that no row knows the version stays unknown."""
     name, _, digest = reference.partition("@")
     repository, colon, tag = name.rpartition(":")
     if not colon or "/" in tag:
         repository, tag = name, ""
-    image = Image(repository, tag, digest)
-    return Image(repository, tag, digest, _version(tag)) if image.is_vllm else image
+    found = next((row for row in engines.images if _names(row, repository, tag)), None)
+    if found is None:
+        return Image(repository, tag, digest)
+    return Image(repository, tag, digest, found.version or _version(tag), found.engine)
+
+
+def _names(row: Stock, repository: str, tag: str) -> bool:
+    name = repository if "/" in row.repository else repository.rpartition("/")[2]
+    return fnmatchcase(name, row.repository) and fnmatchcase(tag, row.tag)
 
 
 def _version(tag: str) -> Version:
@@ -73,8 +100,21 @@ def _version(tag: str) -> Version:
     return tuple(int(part) for part in found.groups() if part) if found else ()
 
 
-def facts(image: Image) -> Facts:
+@lru_cache(maxsize=256)
+def facts(image: Image, engines: Engines = ENGINES) -> Facts:
     """What is known of the image; of a version that is not known, what is true of the newer ones."""
-    if not image.version:
-        return _UNKNOWN
-    return next((row for row in _BY_VERSION if image.version < row.below), _UNKNOWN)
+    row = next((row for row in engines.images if _describes(row, image)), None)
+    entrypoint: Entrypoint = "vllm serve" if image.is_vllm else ""
+    version = image.version or _LATEST
+    traits = [has(engines, "vllm", name, version) for name in (NAMES_EXECUTOR, NNODES, NATIVE_DATA)]
+    return Facts(
+        row.entrypoint or entrypoint if row else entrypoint, row.ray if row else UNKNOWN_RAY, *traits
+    )
+
+
+def _describes(row: Stock, image: Image) -> bool:
+    """Whether a row is about an image; one for some versions is not about an unknown version."""
+    is_bounded = bool(row.since) or row.below != NEWEST
+    if not _names(row, image.repository, image.tag) or (is_bounded and not image.version):
+        return False
+    return not is_bounded or holds(row.since, row.below, image.version)

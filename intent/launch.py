@@ -9,12 +9,15 @@ from typing import Final, NamedTuple
 
 from intent.accelerators import GPUS
 from intent.command import Command, read_command
-from intent.flags import BACKEND, CHANGES_SIZES, MODEL, SIZES, Flag, resolve
+from intent.engines import Engines
+from intent.flags import CHANGES_SIZES, CONFIG, MODEL, PORT, SIZES, Flag, resolve
 from intent.image import Facts, Image, facts, read_image
 from intent.lws import Engine, Intent, Template
 from intent.settings import Settings
 
 RAY_SYMMETRIC: Final = "ray-symmetric"
+AUTO: Final = "auto"
+NONE: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,11 @@ class Launch:
     facts: Facts
     command: Command
 
+    @property
+    def leads(self) -> bool:
+        """Whether it is the leader's own."""
+        return self.template.field == "leaderTemplate"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -36,6 +44,8 @@ class Plan:
     launches: tuple[Launch, ...] = ()
     rewritten: bool = False
     """All templates are launched by us, or none."""
+    guessed: bool = False
+    """Nothing told which launcher fits, so it is the default."""
 
     @property
     def leader(self) -> Launch:
@@ -62,17 +72,7 @@ class Sizes(NamedTuple):
         return self.tensor * self.pipeline * self.data * self.context
 
 
-def read_plan(intent: Intent, settings: Settings) -> Plan:
-    """Read every template, and decide whether the launch is written for them."""
-    launcher = intent.launcher or settings.launcher
-    if launcher != RAY_SYMMETRIC:
-        return Plan(launcher)
-    launches = tuple(_read_launches(intent))
-    complete = bool(launches) and len(launches) == len(intent.templates)
-    return Plan(launcher, launches, intent.size > 1 and complete and all(map(may_be_launched, launches)))
-
-
-def _read_launches(intent: Intent) -> Iterator[Launch]:
+def read_launches(intent: Intent, settings: Settings) -> Iterator[Launch]:
     """Read each template; most leaders say what their workers say, which is read once."""
     last: Launch | None = None
     for template in intent.templates:
@@ -82,7 +82,7 @@ def _read_launches(intent: Intent) -> Iterator[Launch]:
         if last and (engine.image, engine.command, engine.args) == _words(last):
             last = replace(last, template=template, engine=engine)
         else:
-            last = read_launch(template, engine)
+            last = read_launch(template, engine, settings.engines)
         yield last
 
 
@@ -90,26 +90,22 @@ def _words(launch: Launch) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return launch.engine.image, launch.engine.command, launch.engine.args
 
 
-def read_launch(template: Template, engine: Engine) -> Launch:
+def read_launch(template: Template, engine: Engine, engines: Engines) -> Launch:
     """Read the engine container of one template."""
-    image = read_image(engine.image)
-    return Launch(template, engine, image, facts(image), read_command(engine.command, engine.args, image))
-
-
-def may_be_launched(launch: Launch) -> bool:
-    """Whether one node of vLLM is started in a way that Ray can take over."""
-    return launch.command.is_vllm and not other_backend(launch)
-
-
-def other_backend(launch: Launch) -> Flag | None:
-    """Give the flag that asks for an executor other than Ray."""
-    flag = launch.command.flags.last(BACKEND)
-    return flag if flag and value_of(launch, flag) not in {None, "", "ray"} else None
+    image = read_image(engine.image, engines)
+    command = read_command(engine.command, engine.args, image)
+    return Launch(template, engine, image, facts(image, engines), command)
 
 
 def value_of(launch: Launch, flag: Flag) -> str | None:
     """Give a flag's value with literal variables in it; None if it has none, or if it stays unknown."""
     return None if flag.value is None else resolve(flag.value, launch.engine.variables)
+
+
+def text_of(launch: Launch, name: str) -> str:
+    """Give the value of the flag of a name; empty if it is not given, or stays unknown."""
+    flag = launch.command.flags.last(name)
+    return (value_of(launch, flag) or "") if flag else ""
 
 
 def read_size(launch: Launch, name: str) -> int | None:
@@ -125,12 +121,17 @@ def is_size(value: str) -> bool:
 
 
 def read_sizes(launch: Launch) -> Sizes | None:
-    """Read the parallel sizes; None if one is unknown, or a file or layout may change them."""
+    """Read the parallel sizes; None if one is unknown, or a file or layout may change them.
+
+    SGLang's data-parallel ranks share those of tensor (`--enable-dp-attention`), so they count once.
+    """
     if any(flag.name in CHANGES_SIZES for flag in launch.command.flags.given):
         return None
     sizes = [read_size(launch, name) for name in SIZES]
     known = [size for size in sizes if size is not None]
-    return Sizes(*known) if len(known) == len(SIZES) else None
+    if len(known) < len(SIZES):
+        return None
+    return Sizes(*known)._replace(data=1) if launch.command.engine == "sglang" else Sizes(*known)
 
 
 def model_of(launch: Launch) -> str | None:
@@ -153,8 +154,13 @@ def ignores_positional(launch: Launch) -> bool:
 
 def is_converted(launch: Launch) -> bool:
     """Whether a launcher writes `vllm serve` for it; all others keep their words."""
+    return launch.command.kind in {"flags", "module"} and not in_shell(launch)
+
+
+def in_shell(launch: Launch) -> bool:
+    """Whether a shell must stay, and the launch is written into its script."""
     shell = launch.command.shell
-    return launch.command.kind in {"flags", "module"} and not (shell and shell.kept)
+    return shell is not None and shell.kept
 
 
 def serve_words(launch: Launch) -> tuple[str, ...]:
@@ -179,6 +185,26 @@ def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
     if flags.bare and not ignores_positional(launch):
         return (), dropped
     return (named[-1][1],), dropped.union(flags.bare[:1])
+
+
+_PORTS: Final = {"sglang": 30000, "lmdeploy": 23333}
+
+
+def api_port(launch: Launch) -> int | str | None:
+    """Give the port of the engine's API; of one that is only known in the cluster, the one that is probed."""
+    flags = launch.command.flags
+    flag = flags.last(PORT)
+    if flag is None and flags.last(CONFIG) is None:
+        return _PORTS.get(launch.command.engine, 8000)
+    value = value_of(launch, flag) if flag else None
+    if value and is_size(value):
+        return int(value)
+    return next((probe.port for probe in launch.engine.probes if probe.handler == "httpGet"), None)
+
+
+def has_tls(launch: Launch) -> bool:
+    """Whether the API is served on TLS."""
+    return any(flag.name.lstrip("-") == "ssl-certfile" for flag in launch.command.flags.given)
 
 
 def gpus(engine: Engine) -> int | None:

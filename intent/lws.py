@@ -5,6 +5,7 @@ what has the wrong shape becomes a `FieldError`, and the rest is read all the sa
 """
 
 from dataclasses import dataclass, field
+from dataclasses import field as _field
 from typing import Final, Literal
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
@@ -13,7 +14,7 @@ TemplateField = Literal["leaderTemplate", "workerTemplate"]
 LWT: Final = "spec.leaderWorkerTemplate"
 
 _POSITION: Final = {"digest": False}
-"""Marks a field that says where a thing stands, not what it is: it takes no part in the digest."""
+"""Marks a field that changes nothing that is written, such as a position: the digest leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,17 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Pod:
+    """What a pod template says beside its engine, of which some is not good for a group. Only looked at."""
+
+    host_network: bool = False
+    shared_processes: bool = False
+    """`shareProcessNamespace`, or `hostPID`."""
+    grace: int = 30
+    """`terminationGracePeriodSeconds`; 30 is the API's default."""
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """The container that runs the engine, as its author wrote it."""
 
@@ -49,6 +61,15 @@ class Engine:
     ports: tuple[tuple[int, str], ...] = ()
     mounts: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
+    hooks: tuple[Probe, ...] = ()
+    """Hooks of its lifecycle that call a port: `postStart`, `preStop`."""
+    pull_policy: str = ""
+    security: str = ""
+    """Of its securityContext what a container beside it needs too, as JSON."""
+    values: tuple[tuple[str, str], ...] = field(default=(), metadata=_POSITION)
+    """Literal values of some environment variables (`intent.container.WATCHED`)."""
+    read_only: bool = field(default=False, metadata=_POSITION)
+    """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=_POSITION)
 
 
@@ -63,11 +84,17 @@ class Template:
     task_spec: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     """Labels under fusioninfer.io/ that its author wrote."""
+    host_ipc: bool = False
+    taken: tuple[str, ...] = ()
+    """Volumes that are named as our `/dev/shm` would be, and are something else."""
+    pod: Pod = _field(default=Pod(), metadata=_POSITION)
+    made: bool = _field(default=False, metadata=_POSITION)
+    """Whether it is not there yet, and is made from the workers' (`webhook.launchers.templates.foreseen`)."""
 
     @property
     def path(self) -> str:
-        """Its field path in the LeaderWorkerSet."""
-        return f"{LWT}.{self.field}"
+        """Its field path in the LeaderWorkerSet; of one that is made, that of the workers'."""
+        return f"{LWT}.{'workerTemplate' if self.made else self.field}"
 
     @property
     def engine_path(self) -> str:
@@ -87,6 +114,8 @@ class Intent:
     launcher: str = ""
     engine_container: str = ""
     refresh: str = ""
+    skip: tuple[str, ...] = ()
+    """Parts that come with a launch and are not wanted (`probes`, `shm` …)."""
     size: int = 1
     startup_policy: str = "LeaderCreated"
     """The API's default, so that a file and what is stored of it are one input."""
@@ -97,3 +126,6 @@ class Intent:
     templates: tuple[Template, ...] = ()
     name: str = field(default="", metadata=_POSITION)
     replicas: int = field(default=1, metadata=_POSITION)
+    restart_policy: str = field(default="", metadata=_POSITION)
+    """Of the group: what LWS does when one of its pods restarts."""
+    subgroup_size: int = field(default=0, metadata=_POSITION)

@@ -1,6 +1,5 @@
 """A LeaderWorkerSet in, an `Intent` and field errors out. Nothing here raises, whatever the object holds."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,14 +16,14 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.command import looks_like_engine
+from intent.container import read_container
 from intent.errors import FieldError
-from intent.lws import LWT, Engine, Intent, Probe, Template, TemplateField
+from intent.lws import LWT, Engine, Intent, Pod, Template, TemplateField
+from intent.shapes import checked, listed, mapping, number, strings, text
 
-PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
-HANDLERS: Final = ("httpGet", "tcpSocket", "grpc", "exec")
+SHM: Final = "dshm"
+"""How the volume at `/dev/shm` is named, or how its name begins."""
 DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
-_EMPTY: Final[Object] = {}
-_VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +53,23 @@ class _Context:
 
 def read(lws: Object) -> Reading:
     """Read a LeaderWorkerSet as its author wrote it."""
-    annotations = _map(_map(lws.get("metadata")).get("annotations"))
+    annotations = mapping(mapping(lws.get("metadata")).get("annotations"))
     if not any(key.startswith(PREFIX) for key in annotations):
         return NOTHING
     wishes, errors = read_annotations(annotations)
     if not wishes.service:
         return Reading(None, tuple(errors))
-    spec = _checked(lws.get("spec"), "spec", errors)
-    group = _checked(spec.get("leaderWorkerTemplate"), LWT, errors)
+    spec = checked(lws.get("spec"), "spec", errors)
+    group = checked(spec.get("leaderWorkerTemplate"), LWT, errors)
     size = _size(group.get("size"), errors)
     templates = tuple(_templates(group, _Context(wishes, size, errors)))
     return Reading(_intent(lws, wishes, spec, size, templates), tuple(errors))
 
 
 def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tuple[Template, ...]) -> Intent:
-    metadata = _map(lws.get("metadata"))
-    annotations = _map(metadata.get("annotations"))
+    metadata = mapping(lws.get("metadata"))
+    annotations = mapping(metadata.get("annotations"))
+    group = mapping(spec.get("leaderWorkerTemplate"))
     return Intent(
         service=wishes.service,
         component_type=wishes.component_type,
@@ -79,14 +79,17 @@ def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tup
         launcher=wishes.launcher,
         engine_container=wishes.engine_container,
         refresh=wishes.refresh,
+        skip=wishes.skip,
         size=size,
-        startup_policy=_text(spec.get("startupPolicy")) or "LeaderCreated",
-        exclusive_topology=_text(annotations.get(EXCLUSIVE_TOPOLOGY)),
+        startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
+        exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),
         own_scheduling=bool(spec.get("scheduling")),
-        kueue_queue=_text(_map(metadata.get("labels")).get(KUEUE_QUEUE) or annotations.get(KUEUE_QUEUE)),
+        kueue_queue=text(mapping(metadata.get("labels")).get(KUEUE_QUEUE) or annotations.get(KUEUE_QUEUE)),
         labels=_our_labels(metadata),
         templates=templates,
-        name=_text(metadata.get("name")),
+        restart_policy=text(group.get("restartPolicy")),
+        subgroup_size=number(mapping(group.get("subGroupPolicy")).get("subGroupSize")),
+        name=text(metadata.get("name")),
         replicas=spec["replicas"] if type(spec.get("replicas")) is int else 1,
     )
 
@@ -111,27 +114,45 @@ def _templates(group: Object, context: _Context) -> Iterator[Template]:
 
 def _template(field: TemplateField, value: Any, context: _Context) -> Template:
     path, errors = f"{LWT}.{field}", context.errors
-    template = _checked(value, path, errors)
-    metadata = _checked(template.get("metadata"), f"{path}.metadata", errors, required=False)
-    annotations = _checked(
-        metadata.get("annotations"), f"{path}.metadata.annotations", errors, required=False
-    )
-    spec = _checked(template.get("spec"), f"{path}.spec", errors)
+    template = checked(value, path, errors)
+    metadata = checked(template.get("metadata"), f"{path}.metadata", errors, required=False)
+    annotations = checked(metadata.get("annotations"), f"{path}.metadata.annotations", errors, required=False)
+    spec = checked(template.get("spec"), f"{path}.spec", errors)
     return Template(
         field=field,
         engine=_engine(spec.get("containers"), annotations, f"{path}.spec.containers", context),
-        scheduler_name=_text(spec.get("schedulerName")),
-        group_name=_text(annotations.get(GROUP_NAME)),
-        task_spec=_text(annotations.get(TASK_SPEC)),
+        scheduler_name=text(spec.get("schedulerName")),
+        group_name=text(annotations.get(GROUP_NAME)),
+        task_spec=text(annotations.get(TASK_SPEC)),
         labels=_our_labels(metadata),
+        host_ipc=spec.get("hostIPC") is True,
+        taken=tuple(_taken(spec.get("volumes"))),
+        pod=_pod(spec),
     )
+
+
+def _pod(spec: Object) -> Pod:
+    grace = spec.get("terminationGracePeriodSeconds")
+    return Pod(
+        host_network=spec.get("hostNetwork") is True,
+        shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
+        grace=grace if type(grace) is int else 30,
+    )
+
+
+def _taken(volumes: Any) -> Iterator[str]:
+    """Name the volumes that begin with `dshm` and are not memory."""
+    for item in listed(volumes):
+        name = text(mapping(item).get("name"))
+        if name.startswith(SHM) and mapping(mapping(item).get("emptyDir")).get("medium") != "Memory":
+            yield name
 
 
 def _our_labels(metadata: Object) -> tuple[tuple[str, str], ...]:
     labels = metadata.get("labels")
     if not isinstance(labels, dict):
         return ()
-    return tuple(sorted((key, _text(value)) for key, value in labels.items() if key.startswith(PREFIX)))
+    return tuple(sorted((key, text(value)) for key, value in labels.items() if key.startswith(PREFIX)))
 
 
 # --- the engine container ---------------------------------------------------------------------------
@@ -149,7 +170,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))
         return None
-    return _container(containers[index], index, f"{path}[{index}]", context.errors)
+    return read_container(containers[index], index, f"{path}[{index}]", context.errors)
 
 
 def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[FieldError]:
@@ -173,7 +194,7 @@ def _chosen(containers: list[Any], annotations: Object, asked: str) -> int | Non
         return None
     if accelerated:
         return accelerated[0]
-    known = _only(at for at, item in valid if looks_like_engine(*_words(item), _text(item.get("image"))))
+    known = _only(at for at, item in valid if looks_like_engine(*_words(item), text(item.get("image"))))
     if known is not None:
         return known
     default = annotations.get(DEFAULT_CONTAINER)
@@ -191,93 +212,4 @@ def _only(found: Iterator[int]) -> int | None:
 
 
 def _words(container: Object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return _strings(container.get("command")), _strings(container.get("args"))
-
-
-def _container(container: Object, index: int, path: str, errors: list[FieldError]) -> Engine:
-    command = _tokens(container, "command", path, errors)
-    args = _tokens(container, "args", path, errors)
-    env = [item for item in _list(container.get("env")) if isinstance(item, dict)]
-    return Engine(
-        container=container["name"],
-        image=_text(container.get("image")),
-        command=command,
-        args=args,
-        accelerators=accelerators.read(container.get("resources"), f"{path}.resources", errors),
-        variables=_variables(command + args, env),
-        env=_names(env, "name"),
-        ports=tuple(_ports(container)),
-        mounts=_names(container.get("volumeMounts"), "mountPath"),
-        probes=tuple(_probe(field, container[field]) for field in PROBES if container.get(field)),
-        index=index,
-    )
-
-
-def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) -> tuple[str, ...]:
-    value = container.get(field)
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        errors.append(FieldError(f"{path}.{field}", value, "must be a list of strings", "FI108"))
-        return ()
-    for at, item in enumerate(value):
-        if not isinstance(item, str):
-            errors.append(FieldError(f"{path}.{field}[{at}]", item, "must be a string; quote it", "FI108"))
-    return _strings(value)
-
-
-def _variables(tokens: tuple[str, ...], env: list[Object]) -> tuple[tuple[str, str | None], ...]:
-    """Give the variables that a command names as `$(X)`, with the value where it is literal."""
-    named = {name for token in tokens if "$(" in token for name in _VARIABLE.findall(token)}
-    if not named:
-        return ()
-    literal = {item.get("name"): item.get("value", "") for item in env if "valueFrom" not in item}
-    return tuple(sorted((name, literal.get(name)) for name in named))
-
-
-def _names(items: Any, key: str) -> tuple[str, ...]:
-    found = [item.get(key) for item in _list(items) if isinstance(item, dict)]
-    return tuple([name for name in found if isinstance(name, str)])
-
-
-def _ports(container: Object) -> Iterator[tuple[int, str]]:
-    for item in _list(container.get("ports")):
-        port = _map(item).get("containerPort")
-        if type(port) is int:
-            yield port, _text(item.get("protocol")) or "TCP"
-
-
-def _probe(field: str, value: Any) -> Probe:
-    probe = _map(value)
-    handler = next((name for name in HANDLERS if name in probe), "")
-    port = _map(probe.get(handler)).get("port", 0)
-    return Probe(field, handler, port if isinstance(port, int | str) else 0)
-
-
-# --- shapes -----------------------------------------------------------------------------------------
-
-
-def _checked(value: Any, path: str, errors: list[FieldError], *, required: bool = True) -> Object:
-    if isinstance(value, dict):
-        return value
-    if value is not None:
-        errors.append(FieldError(path, value, "must be an object", "FI108"))
-    elif required:
-        errors.append(FieldError(path, None, "is required", "FI108"))
-    return _EMPTY
-
-
-def _map(value: Any) -> Object:
-    return value if isinstance(value, dict) else _EMPTY
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _strings(value: Any) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+    return strings(container.get("command")), strings(container.get("args"))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from intent.engines import ENGINES, Engines
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -15,3 +17,5 @@ class Settings:
     """Volcano's queue where nobody names one."""
     volcano_version: str = ""
     """The version of the scheduler that runs, e.g. `1.14.1`; empty: found out, or trusted."""
+    engines: Engines = ENGINES
+    """What is known of engines: the rows of this release, behind those of the operator's file."""

@@ -7,12 +7,17 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
+from fusioninfer import engines
 from fusioninfer.cli import main
 from intent.annotations import KEYS
+from intent.engines import ENGINES
+from webhook.launchers import LAUNCHERS
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"
 TABLE: Final = re.compile(r"(<!-- annotations[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
+LAUNCHERS_PAGE: Final = ROOT / "docs" / "launchers.md"
+ANY_TABLE: Final = re.compile(r"(<!-- ([a-z]+): made from[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def annotations() -> str:
@@ -28,6 +33,36 @@ def test_the_table_of_annotations_is_that_of_the_code(request: pytest.FixtureReq
         README.write_text(written, encoding="utf-8")
 
     assert README.read_text(encoding="utf-8") == written
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Write rows as a table of Markdown."""
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def launchers() -> list[dict[str, str]]:
+    """Give the table of launchers."""
+    return [
+        {
+            "launcher": f"`{name}`",
+            "engine": ", ".join((*row.engines, *(f"{engine} (if asked)" for engine in row.on_request))),
+            "what runs": row.summary,
+            "needs": row.needs,
+            "port": str(row.port),
+        }
+        for name, row in LAUNCHERS.items()
+    ]
+
+
+def test_the_tables_of_the_launchers_page_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
+    tables = engines.tables(ENGINES) | {"launchers": launchers()}
+    text = LAUNCHERS_PAGE.read_text(encoding="utf-8")
+    written = ANY_TABLE.sub(lambda found: found[1] + table(tables[found[2]]) + found[4], text)
+    if request.config.getoption("--refresh"):
+        LAUNCHERS_PAGE.write_text(written, encoding="utf-8")
+
+    assert LAUNCHERS_PAGE.read_text(encoding="utf-8") == written
 
 
 @pytest.mark.parametrize(

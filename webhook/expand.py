@@ -14,6 +14,7 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 from webhook import record as records
+from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS, Mutator
 from webhook.overlay import COPY, Operation, Overlay, combine, compose, filled, merge, patch, put
 from webhook.study import Study, annotations, concerns, left_alone, study
@@ -77,7 +78,7 @@ def wish(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTAT
     """Take the recorded overlay while the pin holds; else ask the mutators."""
     if found.pinned or found.reading.intent is None:
         return found.record.put_on
-    intent = found.reading.intent
+    intent = foreseen(found.reading.intent, settings)
     return combine(mutator(intent, settings) for mutator in mutators)
 
 

@@ -20,8 +20,10 @@ LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
 
 KEY_DEFAULTS: Final = {"protocol": "TCP"}
 FIRST: Final = frozenset({"env"})
-ENTERED: Final = frozenset({"containers", "initContainers"})
+ENTERED: Final = frozenset({"containers"})
 """Lists whose items we add to; an item of any other list is put on whole, or left to its author."""
+WHOLE: Final = frozenset({"initContainers", "volumes", "volumeMounts", "startupProbe"})
+"""Fields and lists whose items are of no use in parts: edited since, they are the author's as they are."""
 
 
 def identity(field: str, item: Any) -> Identity | None:

@@ -25,7 +25,7 @@ Overlay = dict[str, Any]
 Operation = dict[str, Any]
 
 REPLACEABLE: Final = frozenset(
-    {"command", "args", "readinessProbe", "livenessProbe", "startupProbe", "lifecycle"}
+    {"command", "args", "readinessProbe", "livenessProbe", "startupProbe", "postStart", "preStop"}
 )
 
 PATCH: Final = "$patch"
@@ -109,7 +109,7 @@ def put(original: Object, wish: Overlay) -> tuple[Overlay, Overlay]:
 def _put_map(original: Object, key: str, value: Overlay, put_on: Overlay, was: Overlay) -> None:
     have = original.get(key)
     if have is None and COPY in value:
-        put_on[key], was[key] = _copied(original, value), None
+        put_on[key], was[key] = _copied(original, value)
     elif have is None or isinstance(have, dict):
         inner, reverse = put(have or {}, value)
         if inner:
@@ -137,16 +137,20 @@ def _put_items(field: str, have: Any, wish: list[Any], put_on: Overlay, was: Ove
         put_on[field], was[field] = chosen, None if have is None else before
 
 
-def _copied(original: Object, value: Overlay) -> Overlay:
-    whole = _copy_of(original, value)
-    return value | {DIGEST: digest(whole)}
+def _copied(original: Object, value: Overlay) -> tuple[Overlay, Overlay]:
+    """Reduce what goes on a copy, as anywhere else; its digest tells whether it is still the copy."""
+    reduced, reverse = put(_source(original, value), _bare(value))
+    copied = reduced | {COPY: value[COPY]}
+    return copied | {DIGEST: digest(_copy_of(original, copied))}, reverse
 
 
 def _copy_of(original: Object, value: Overlay) -> Object:
+    return merge(_source(original, value), _bare(value))
+
+
+def _source(original: Object, value: Overlay) -> Object:
     source = original.get(value[COPY])
-    return merge(
-        source if isinstance(source, dict) else {}, {k: v for k, v in value.items() if k not in _DIRECTIVES}
-    )
+    return source if isinstance(source, dict) else {}
 
 
 def filled(original: Object, put_on: Overlay) -> Overlay:

@@ -19,12 +19,12 @@ from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_S
 from intent.errors import FieldError
 from intent.lws import LWT, Accelerators, Engine, Intent, Probe, Template
 from webhook.canonical import digest as digest_of_value
-from webhook.keyed import LIST_KEYS, identity, index, keys_of, same
+from webhook.keyed import LIST_KEYS, WHOLE, identity, index, keys_of, same
 from webhook.overlay import COPY, DIGEST, PATCH, Overlay, merge
 
 VERSION: Final = 1
-LAUNCHER_WORDS: Final = frozenset({"symmetric-run"})
-"""First words of args that only a launcher writes."""
+LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
+"""What stands in command and args only if a launcher wrote it: an author who writes it launches by hand."""
 
 _LEAF: Final = None
 _LABELS: Final = {
@@ -42,12 +42,22 @@ _CONTAINER: Final = {
     "lifecycle": _LEAF,
     "name": _LEAF,
     "ports": dict.fromkeys(("containerPort", "protocol", "name")),
+    "env": dict.fromkeys(("name", "value", "valueFrom")),
+    "volumeMounts": dict.fromkeys(("name", "mountPath")),
 }
+_INIT_CONTAINER: Final = dict.fromkeys(
+    ("name", "image", "command", "imagePullPolicy", "resources", "securityContext")
+)
 _TEMPLATE: Final = {
     COPY: _LEAF,
     DIGEST: _LEAF,
     "metadata": {"labels": _LABELS, "annotations": {GROUP_NAME: _LEAF, TASK_SPEC: _LEAF}},
-    "spec": {"schedulerName": _LEAF, "containers": _CONTAINER},
+    "spec": {
+        "schedulerName": _LEAF,
+        "containers": _CONTAINER,
+        "initContainers": _INIT_CONTAINER,
+        "volumes": dict.fromkeys(("name", "emptyDir")),
+    },
 }
 WRITABLE: Final[Object] = {
     "metadata": {"labels": _LABELS},
@@ -174,8 +184,8 @@ def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
         have, before = live.get(key), was.get(key)
         inner: Overlay | list[Any] = {}
         if isinstance(value, dict):
-            if isinstance(have, dict):
-                inner = _undo_copy(have, value) if COPY in value else _undo_within(have, value, before)
+            if isinstance(have, dict) and not (key in WHOLE and _is_edited(have, value)):
+                inner = _undo_within(have, value, before)
         elif key in LIST_KEYS and isinstance(value, list):
             if isinstance(have, list):
                 inner = _undo_items(key, have, value, before if isinstance(before, list) else None)
@@ -186,11 +196,14 @@ def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
     return taken
 
 
-def _undo_copy(live: Object, value: Overlay) -> Overlay:
-    return {PATCH: "delete"} if digest_of_value(live) == value.get(DIGEST) else {}
+def _is_edited(live: Object, value: Overlay) -> bool:
+    return digest_of_value(live) != digest_of_value(value)
 
 
 def _undo_within(live: Object, value: Overlay, before: Overlay | None) -> Overlay:
+    """Take off a map: a copy as it was made goes whole, from one that was edited our part comes off."""
+    if COPY in value and digest_of_value(live) == value.get(DIGEST):
+        return {PATCH: "delete"}
     inner = _undo_map(live, value, before if isinstance(before, dict) else {})
     if before is None and _nothing_left(live, inner, ()):
         inner[PATCH] = "delete"
@@ -210,7 +223,7 @@ def _undo_items(field: str, live: list[Any], put_on: list[Any], was: list[Any] |
     taken = []
     for item in put_on:
         at = places.get(identity(field, item))
-        if at is not None:
+        if at is not None and not (field in WHOLE and _is_edited(live[at], item)):
             inner = _undo_item(field, live[at], item, before.get(identity(field, item)))
             if inner:
                 taken.append(keys_of(field, live[at]) | inner)
@@ -242,15 +255,18 @@ def _undo_launch(live: Object, unit: Overlay, before: Overlay) -> Overlay:
 
 
 def is_edited_launch(live: Object, unit: Overlay) -> bool:
-    """Whether somebody edited the args of a launcher by hand: then command and args are theirs."""
-    args = live.get("args")
-    return (
-        "args" in unit
-        and isinstance(args, list)
-        and bool(args)
-        and args[0] in LAUNCHER_WORDS
-        and not same(args, unit["args"])
+    """Whether somebody edited the words of a launcher by hand: then command and args are theirs."""
+    return any(
+        key in unit and not same(live.get(key), unit[key]) and _is_launch(live.get(key))
+        for key in ("command", "args")
     )
+
+
+def _is_launch(words: Any) -> bool:
+    """Whether words, or a script among them, are a launcher's."""
+    if not isinstance(words, list):
+        return False
+    return any(mark in word for word in words if isinstance(word, str) for mark in LAUNCHER_WORDS)
 
 
 def launches(live: Object, record: Record) -> Iterator[tuple[str, Object, Overlay]]:

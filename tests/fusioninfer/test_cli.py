@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 from intent.errors import CODES
+from webhook.launchers import LAUNCHERS
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -150,3 +151,108 @@ def test_the_demo_shows_both_examples_and_the_pod_group() -> None:
     assert result.exit_code == 0
     for text in ("what you write", "+           - symmetric-run", "kind: PodGroup", "minMember: 6"):
         assert text in result.stdout
+
+
+# --- what is known of engines -----------------------------------------------------------------------
+
+OWN = "images: [{repository: corp/llm, version: 0.17.1, ray: 2.54.0, source: ours}]\n"
+
+
+def settings_with(tmp_path: Path, engines: str) -> str:
+    """Write a settings file that names a file of facts beside it."""
+    (tmp_path / "engines.yaml").write_text(engines)
+    (tmp_path / "settings.yaml").write_text("engines: engines.yaml\nlauncher: auto\n")
+    return str(tmp_path / "settings.yaml")
+
+
+def test_engines_lists_every_table_with_its_sources() -> None:
+    result = run("engines", "-o", "json")
+
+    tables = json.loads(result.stdout)
+    assert list(tables) == ["images", "traits", "connectors"]
+    assert all(row["source"] for rows in tables.values() for row in rows)
+
+
+def test_engines_prints_columns() -> None:
+    lines = run("engines").stdout.splitlines()
+
+    assert lines[0] == "images"
+    assert lines[1].split()[:4] == ["repository", "tag", "engine", "versions"]
+
+
+def test_the_rows_of_the_operator_come_first(tmp_path: Path) -> None:
+    result = run("engines", "-o", "json", "--config", settings_with(tmp_path, OWN))
+
+    assert json.loads(result.stdout)["images"][0] == {
+        "repository": "corp/llm",
+        "tag": "*",
+        "engine": "vllm",
+        "versions": "0.17.1",
+        "entrypoint": "",
+        "ray": "Ray 2.54.0",
+        "source": "ours",
+    }
+
+
+def test_the_rows_of_the_operator_choose_the_launcher(tmp_path: Path) -> None:
+    plain = "args:\n          - --model"
+    served = "command: [vllm, serve]\n          args:"
+    text = example("monolithic.yaml", **{"vllm/vllm-openai:v0.11.0": "corp/llm:1", plain: served})
+
+    known = run("expand", "-f", "-", "--config", settings_with(tmp_path, OWN), text=text)
+    unknown = run("expand", "-f", "-", "--config", settings_with(tmp_path, "images: []\n"), text=text)
+
+    assert ("--nnodes" in known.stdout, "--nnodes" in unknown.stdout) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("engines", "said"),
+    [
+        ("images: [{repository: x}]", "images.0.source: Field required"),
+        ("images: [{repository: x, source: y, ray: 2.5}]", "must be a version"),
+        ("images: [{repository: x, source: y, since: new}]", "must be a version"),
+        ("images: [{repository: x, source: y, engine: vlm}]", "images.0.engine"),
+        ("flags: []", "flags: Extra inputs are not permitted"),
+    ],
+)
+def test_a_file_of_facts_that_is_wrong_is_named_with_its_field(
+    tmp_path: Path, engines: str, said: str
+) -> None:
+    result = run("engines", "--config", settings_with(tmp_path, engines))
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_file_of_facts_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("engines: none.yaml\n")
+
+    result = run("engines", "--config", str(tmp_path / "settings.yaml"))
+
+    assert (result.exit_code, "none.yaml: No such file" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "ray"), [("none", "no Ray"), ("2.51 - 2.53", "Ray 2.51 to 2.53"), ("'2.54'", "Ray 2.54")]
+)
+def test_the_ray_of_an_image_is_a_version_a_range_or_none(tmp_path: Path, text: str, ray: str) -> None:
+    config = settings_with(tmp_path, f"images: [{{repository: x, source: y, ray: {text}}}]")
+
+    assert json.loads(run("engines", "-o", "json", "--config", config).stdout)["images"][0]["ray"] == ray
+
+
+@pytest.mark.parametrize("launcher", [*LAUNCHERS, "auto", "none"])
+def test_every_launcher_may_stand_in_the_settings(tmp_path: Path, launcher: str) -> None:
+    (tmp_path / "settings.yaml").write_text(f"launcher: {launcher}\n")
+
+    result = run("engines", "--config", str(tmp_path / "settings.yaml"))
+
+    assert result.exit_code == 0
+
+
+def test_a_launcher_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("launcher: ray\n")
+
+    result = run("engines", "--config", str(tmp_path / "settings.yaml"))
+
+    assert (result.exit_code, "launcher: " in result.stderr) == (2, True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from intent.flags import BACKEND, MODEL, TENSOR, Flag, fused_short, may_be_model, read_flags, resolve
+from intent.flags import BACKEND, MODEL, SGLANG, TENSOR, Flag, fused_short, may_be_model, read_flags, resolve
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,12 @@ def test_a_short_flag_fused_with_its_value_is_seen(word: str, short: str) -> Non
 )
 def test_a_variable_is_resolved_where_its_value_is_literal(value: str, resolved: str | None) -> None:
     assert resolve(value, (("TP", "8"), ("MAP", None))) == resolved
+
+
+@pytest.mark.parametrize(
+    ("spelled", "size"), [("--tp 8", "8"), ("--tp-size=8", "8"), ("--tp_size 8", None), ("-tp 8", None)]
+)
+def test_sglang_has_spellings_of_its_own(spelled: str, size: str | None) -> None:
+    flag = read_flags(spelled.split(), 0, SGLANG).last(TENSOR)
+
+    assert (flag.value if flag else None) == size

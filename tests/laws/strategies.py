@@ -6,7 +6,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from intent import Object
-from intent.annotations import EXPANSION, SERVICE
+from intent.annotations import EXPANSION, PARTS, SERVICE
 from webhook.keyed import LIST_KEYS, identity, is_keyed
 
 NOISE: Final = st.recursive(
@@ -32,9 +32,35 @@ COMMANDS: Final[tuple[Object, ...]] = (
     {"command": ["vllm", "serve", "org/M", "--kv-transfer-config", '{"kv_role": "kv_both"}']},
     {"command": ["sh", "-c", "vllm serve $MODEL -tp 16 > log"]},
     {"command": ["python3", "-m", "vllm.entrypoints.openai.api_server"], "args": ["--model=org/M"]},
+    {"command": ["python3", "-m", "sglang.launch_server"], "args": ["--model-path", "org/M", "--tp", "16"]},
+    {"args": ["org/M", "--kv-transfer-config", '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}']},
     {"command": ["sleep"], "args": ["1"]},
 )
+IMAGES: Final = (
+    "vllm/vllm-openai:v0.17.1",
+    "vllm/vllm-openai:v0.10.2",
+    "vllm/vllm-openai:v0.20.2",
+    "corp/llm",
+)
 PROBE: Final = {"httpGet": {"path": "/health", "port": 8000}}
+PROBES: Final = ("readinessProbe", "livenessProbe", "startupProbe")
+VARIABLES: Final[tuple[Object, ...]] = (
+    {"name": "MODEL", "value": "org/M"},
+    {"name": "VLLM_HOST_IP", "value": "10.0.0.1"},
+    {"name": "RAY_py_gcs_connect_timeout_s", "value": "60"},
+    {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "token", "key": "token"}}},
+)
+HOOKS: Final[tuple[Object, ...]] = (
+    {"preStop": {"exec": {"command": ["sleep", "5"]}}},
+    {"preStop": {"httpGet": {"path": "/drain", "port": 8000}}},
+    {"preStop": {"tcpSocket": {"port": 8000}}, "postStart": {"exec": {"command": ["true"]}}},
+)
+VOLUMES: Final[tuple[Object, ...]] = (
+    {"name": "models", "emptyDir": {}},
+    {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "15Gi"}},
+    {"name": "dshm", "hostPath": {"path": "/models"}},
+)
+LAUNCHERS: Final = ("ray-symmetric", "ray-start", "vllm-native", "sglang", "auto", "none")
 
 
 @st.composite
@@ -42,7 +68,7 @@ def containers(draw: st.DrawFn, *, engine: bool) -> Object:
     """Draw a container: the engine, or one beside it."""
     item: Object = {
         "name": "vllm" if engine else "proxy",
-        "image": "vllm/vllm-openai:v0.17.1" if engine else "envoy",
+        "image": draw(st.sampled_from(IMAGES)) if engine else "envoy",
     }
     if engine:
         item |= copy.deepcopy(draw(st.sampled_from(COMMANDS)))
@@ -52,12 +78,23 @@ def containers(draw: st.DrawFn, *, engine: bool) -> Object:
     if draw(st.booleans()):
         item["ports"] = [{"containerPort": 8000, "name": "http"}]
     if draw(st.booleans()):
-        item["env"] = [{"name": "MODEL", "value": "org/M"}]
+        item["env"] = draw(some(VARIABLES))
     if engine and draw(st.booleans()):
-        item["readinessProbe"] = dict(PROBE)
+        item |= {probe: copy.deepcopy(PROBE) for probe in draw(st.sets(st.sampled_from(PROBES)))}
+    if engine and draw(st.integers(0, 3)) == 0:
+        item["lifecycle"] = copy.deepcopy(draw(st.sampled_from(HOOKS)))
+    if engine and draw(st.integers(0, 3)) == 0:
+        path = draw(st.sampled_from(["/dev/shm", "/cache"]))  # noqa: S108 - a path in a container
+        item["volumeMounts"] = [{"name": "dshm", "mountPath": path}]
     if draw(st.booleans()):
         item["x-unknown"] = draw(NOISE)
     return item
+
+
+def some(items: tuple[Object, ...]) -> st.SearchStrategy[list[Object]]:
+    """Draw some items of a list, each once by name."""
+    chosen = st.lists(st.sampled_from(items), min_size=1, unique_by=lambda item: item["name"])
+    return chosen.map(copy.deepcopy)
 
 
 @st.composite
@@ -70,6 +107,13 @@ def templates(draw: st.DrawFn) -> Object:
         template["metadata"] = draw(metadata())
     if draw(st.integers(0, 5)) == 0:
         template["spec"]["schedulerName"] = draw(st.sampled_from(["volcano", "mine"]))
+    if draw(st.integers(0, 2)) == 0:
+        template["spec"]["volumes"] = draw(some(VOLUMES))
+    if draw(st.integers(0, 3)) == 0:
+        name = draw(st.sampled_from(["download", "wait-for-leader"]))
+        template["spec"]["initContainers"] = [{"name": name, "image": "busybox"}]
+    if draw(st.integers(0, 5)) == 0:
+        template["spec"]["hostIPC"] = True
     template["spec"]["x-unknown"] = draw(NOISE)
     return template
 
@@ -92,6 +136,10 @@ def leaderworkersets(draw: st.DrawFn) -> Object:
         annotations["fusioninfer.io/component-type"] = draw(
             st.sampled_from(["worker", "prefiller", "decoder"])
         )
+    if draw(st.booleans()):
+        annotations["fusioninfer.io/launcher"] = draw(st.sampled_from(LAUNCHERS))
+    if draw(st.integers(0, 3)) == 0:
+        annotations["fusioninfer.io/skip"] = ",".join(draw(st.sets(st.sampled_from(PARTS), min_size=1)))
     if draw(st.booleans()):
         annotations["note/~"] = "kept"
     lws: Object = {
@@ -147,16 +195,20 @@ def replaced(_live: Object, file: Object) -> Object:
     return file
 
 
+STORED: Final = {("nvidia.com/gpu", 8): "8", ("memory", "1024Mi"): "1Gi"}
+"""Quantities, as LWS writes them."""
+
+
 def defaulted(live: Object, _file: Object) -> Object:
     """Store it as the API server and LWS do: `protocol: TCP`, `resources: {}`, quantities in their form."""
     stored = copy.deepcopy(live)
     for template in stored["spec"]["leaderWorkerTemplate"].values():
-        for item in template["spec"]["containers"] if isinstance(template, dict) else ():
+        spec = template["spec"] if isinstance(template, dict) else {}
+        for item in (*spec.get("containers", ()), *spec.get("initContainers", ())):
             for port in item.get("ports", ()):
                 port.setdefault("protocol", "TCP")
-            item.setdefault("resources", {})
-            if "limits" in item["resources"]:
-                item["resources"]["limits"] = {"nvidia.com/gpu": "8", "memory": "1Gi"}
+            limits = item.setdefault("resources", {}).get("limits", {})
+            limits |= {name: STORED.get((name, value), value) for name, value in limits.items()}
     return stored
 
 
@@ -164,13 +216,13 @@ TOOLS: Final = {"client-side": client_side, "server-side": server_side, "replace
 
 
 @st.composite
-def mixtures(draw: st.DrawFn, live: Any, file: Any) -> Any:
+def mixtures(draw: st.DrawFn, live: Any, file: Any, field: str = "") -> Any:
     """Draw a state between two: each leaf as the one or the other has it."""
     if live == file:
         return live
     if isinstance(live, dict) and isinstance(file, dict):
         mixed = {
-            key: value if value == file.get(key) else draw(mixtures(value, file.get(key)))
+            key: value if value == file.get(key) else draw(mixtures(value, file.get(key), key))
             for key, value in live.items()
         }
         kept = {key: value for key, value in mixed.items() if value is not None or file.get(key, "") is None}
@@ -178,9 +230,9 @@ def mixtures(draw: st.DrawFn, live: Any, file: Any) -> Any:
             # whoever sends their command sends the probe that we removed
             kept |= {key: value for key, value in file.items() if key not in live}
         return kept | ({EXPANSION: live[EXPANSION]} if EXPANSION in live else {})
-    if isinstance(live, list) and isinstance(file, list) and any(isinstance(item, dict) for item in live):
-        names = {identity("containers", item): item for item in file} if "name" in live[0] else {}
-        return [draw(mixtures(item, names.get(identity("containers", item), item))) for item in live]
+    if is_keyed(field, live) and is_keyed(field, file):
+        items = {identity(field, item): item for item in file}
+        return [draw(mixtures(item, items.get(identity(field, item), item))) for item in live]
     return live if draw(st.booleans()) else file
 
 

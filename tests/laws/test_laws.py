@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from intent import Object
 from tests.laws import laws
-from tests.laws.laws import Engine
+from tests.laws.laws import TEST_MUTATORS, Engine, Mutator
 from tests.laws.strategies import JSON, leaderworkersets
 from webhook import review
 from webhook.expand import expand
+from webhook.mutate import MUTATORS
 from webhook.overlay import Operation, Overlay, patch
-from webhook.record import LAUNCHER_WORDS
 
 Law = Callable[..., bool]
 SHARE: Final = 0.6
@@ -51,9 +51,10 @@ def hold(law: Law, engine: Engine, examples: int = 120) -> Counter[bool]:
     return seen
 
 
+@pytest.mark.parametrize("mutators", [TEST_MUTATORS, MUTATORS], ids=["for any mutators", "for ours"])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_the_law_holds_and_says_something(law: Law) -> None:
-    seen = hold(law, Engine())
+def test_the_law_holds_and_says_something(law: Law, mutators: tuple[Mutator, ...]) -> None:
+    seen = hold(law, Engine(mutators=mutators))
 
     assert seen[True] >= SHARE * seen.total()
 
@@ -121,7 +122,3 @@ BROKEN: Final[dict[Law, Engine]] = {
 def test_the_law_catches_the_engine_that_breaks_it(law: Law) -> None:
     with pytest.raises((AssertionError, KeyError)):
         hold(law, BROKEN[law])
-
-
-def test_launcher_words_are_those_that_launchers_write() -> None:
-    assert {"symmetric-run"} == LAUNCHER_WORDS

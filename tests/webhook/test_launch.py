@@ -190,7 +190,7 @@ def test_what_is_written_is_left_alone_when_it_comes_back() -> None:
         ("", "--model M", "corp/llm:1"),
         ("/start.sh", "", OLD),
         ("trtllm-serve M", "", "corp/llm:1"),
-        ("python3 -m sglang.launch_server", "--tp 16", "corp/llm:1"),
+        ("lmdeploy serve api_server M", "", "corp/llm:1"),
         ("ray start --head", "", OLD),
         ("vllm serve M --nnodes 2", "", OLD),
         ("vllm serve M --distributed-executor-backend mp", "", OLD),

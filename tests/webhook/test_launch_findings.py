@@ -33,8 +33,6 @@ def test_a_launch_that_fits_is_accepted_without_a_word(args: str) -> None:
         ("FI307", "M -dp 17", "args[2]"),
         ("FI310", "M -tp8", "args[1]"),
         ("FI311", "M --port 6379", "args[2]"),
-        ("FI313", "M --distributed-executor-backend=mp", "args[1]"),
-        ("FI313", "M --dist $(UNI)", "args[2]"),
         ("FI501", "M -tp 8", "args[2]"),
         ("FI502", "M -tp 16", "args[2]"),
         ("FI511", "--config c.yaml", "args[0]"),
@@ -145,28 +143,6 @@ def test_a_positional_model_that_was_ignored_is_a_warning(image: str, found: lis
 @pytest.mark.parametrize(("command", "size"), [("", 1), (MODULE, 1), (f"/bin/{MODULE}", 2)])
 def test_a_positional_model_that_stays_ignored_is_denied(command: str, size: int) -> None:
     assert "FI306" in codes(group(engine("M", command, OLD), size=size))
-
-
-@pytest.mark.parametrize(
-    ("probe", "leader", "worker"),
-    [
-        (Probe("readinessProbe", "httpGet", 8000), [], ["FI505"]),
-        (Probe("readinessProbe", "exec"), [], []),
-        (Probe("readinessProbe", "tcpSocket", 6379), ["FI505"], ["FI505"]),
-        (Probe("livenessProbe", "httpGet", "http"), ["FI505"], ["FI505"]),
-        (Probe("startupProbe", "httpGet", 8000), [], ["FI505"]),
-    ],
-)
-def test_a_probe_that_does_not_fit_is_a_warning(probe: Probe, leader: list[str], worker: list[str]) -> None:
-    probed, plain = engine(FINE, probes=(probe,)), engine(FINE)
-
-    assert (codes(group(plain, leader=probed)), codes(group(probed, leader=plain))) == (leader, worker)
-
-
-def test_a_liveness_probe_behind_a_startup_probe_fits_the_leader() -> None:
-    probes = (Probe("startupProbe", "httpGet", 8000), Probe("livenessProbe", "httpGet", 8000))
-
-    assert codes(group(engine(FINE), leader=engine(FINE, probes=probes))) == []
 
 
 @pytest.mark.parametrize(

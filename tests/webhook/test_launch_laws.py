@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.webhook.launches import EXECUTOR, SYMMETRIC_RUN, engine, group, written
+from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, engine, group, written
+from webhook.launchers.plan import read_plan
+from webhook.launchers.templates import foreseen
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 VALUE = st.sampled_from(['{"kv_role": "kv_both"}', "a b", "$HOME", "$(NAME)", "", "'", "--", "x\ny"]) | TEXT
@@ -57,6 +59,40 @@ def test_every_word_of_vllm_serve_stays_in_its_place(
     container = written(group(engine(words[at:], words[:at])))
 
     assert container["args"] == [*SYMMETRIC_RUN, *words, *EXECUTOR]
+
+
+IMAGE = st.sampled_from(["v0.10.2", "v0.17.1", "v0.20.2", "latest"])
+
+
+@given(
+    launcher=st.sampled_from(["ray-symmetric", "ray-start", "vllm-native", "auto"]),
+    image=IMAGE,
+    pieces=st.lists(KEPT | st.sampled_from([["-dp", "2"], ["-asc", "2"]]), max_size=6),
+    is_served=st.booleans(),
+    leads=st.booleans(),
+)
+def test_an_authors_words_stand_in_their_order_whatever_the_launcher(
+    launcher: str, image: str, pieces: list[list[str]], *, is_served: bool, leads: bool
+) -> None:
+    words = [word for piece in pieces for word in piece]
+    one = engine(["org/M", *words], ["vllm", "serve"] if is_served else [], f"vllm/vllm-openai:{image}")
+    intent = foreseen(group(one, launcher=launcher), SETTINGS)
+    is_native = read_plan(intent, SETTINGS).launcher == "vllm-native"
+
+    container = written(intent, "leaderTemplate" if leads and len(intent.templates) > 1 else "workerTemplate")
+
+    out = [*container.get("command", one.command), *(container.get("args", one.args) or [])]
+    if len(intent.templates) > 1 and not leads:
+        if not is_native:
+            return  # a worker of ray-start runs Ray alone
+        words = [word for piece in pieces if piece[0] != "-asc" for word in piece]  # it serves no API
+    assert is_subsequence(["vllm", "serve", "org/M", *words], out)
+
+
+def is_subsequence(words: list[str], out: list[str]) -> bool:
+    """Whether all words are there, in their order."""
+    rest = iter(out)
+    return all(word in rest for word in words)
 
 
 @pytest.fixture
@@ -112,3 +148,45 @@ def test_a_real_shell_hands_on_the_items_behind_the_script(programs: dict[str, s
     changed = [*container["command"], *container["args"]]
     before = said([*command, *args], programs)
     assert said(changed, programs)[9:] == [*before, *EXECUTOR]
+
+
+def as_kubelet(words: list[str], env: dict[str, str]) -> list[str]:
+    """Expand `$(X)` in words as the kubelet does."""
+    for name, value in env.items():
+        words = [word.replace(f"$({name})", value) for word in words]
+    return words
+
+
+@pytest.mark.parametrize("args", [["-tp", "8", "--x", "a  b", "", "$HOME", "'"], ['--y={"a": 1}']])
+def test_a_shell_multiplies_and_hands_on_every_word(args: list[str], programs: dict[str, str]) -> None:
+    one = engine(["M", "-dp", "4", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
+    container = written(foreseen(group(one, launcher="vllm-native"), SETTINGS))
+
+    env = {"LWS_WORKER_INDEX": "1", "LWS_LEADER_ADDRESS": "leader"}
+    out = said(as_kubelet([*container["command"], *container["args"]], env), programs | env)
+
+    assert out[: 5 + len(args)] == ["vllm", "serve", "M", "-dp", "4", *args]
+    assert out[-3:] == ["--headless", "--data-parallel-start-rank", "2"]
+
+
+def test_a_leader_of_ray_start_hands_on_every_word(programs: dict[str, str]) -> None:
+    args = ["-tp", "8", "--x", "a  b", "", "$HOME", "'"]
+    one = engine(["M", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
+    container = written(foreseen(group(one, launcher="ray-start"), SETTINGS), "leaderTemplate")
+
+    out = said([*container["command"], *container["args"]], programs | {"VLLM_HOST_IP": "10.0.0.1"})
+
+    start = ["ray", "start", "--head", "--port=6379", "--node-ip-address=10.0.0.1", "--num-gpus=8"]
+    assert out[:7] == [*start, "--disable-usage-stats"]
+    assert out[-len(args) - 3 :] == ["vllm", "serve", "M", *args]
+
+
+@pytest.mark.parametrize("script", ["cd /; exec vllm serve $MODEL $FLAGS", 'A=1 vllm serve M "a b"'])
+def test_ray_start_is_written_into_a_script_that_must_stay(script: str, programs: dict[str, str]) -> None:
+    one = engine(command=["sh", "-c", script], image="vllm/vllm-openai:v0.10.2")
+    before = said(["sh", "-c", script], programs)
+    container = written(foreseen(group(one, launcher="ray-start"), SETTINGS), "leaderTemplate")
+
+    out = said(container["command"], programs)
+
+    assert out[-len(before) :] == before

@@ -1,15 +1,62 @@
 """The launchers: each says what a container runs, so that the pods of a group run one engine.
 
-A launcher is a function of what one template starts and of the group's size. To add one: a module, a row.
+A launcher is a row: a function of what one template starts and of the group's size, and what that needs of
+the pods (`webhook.launchers.launcher`). To add one: a module, a row.
 """
 
-from collections.abc import Callable
 from typing import Final
 
-from intent.launch import RAY_SYMMETRIC, Launch
-from webhook.launchers.container import Container
-from webhook.launchers.ray_symmetric import ray_symmetric
+from webhook.launchers.launcher import Launcher, any_launch, host_ip
+from webhook.launchers.ray_start import has_ray, ray_start
+from webhook.launchers.ray_symmetric import PORT as RAY_PORT
+from webhook.launchers.ray_symmetric import has_symmetric_run, needs_env, ray_symmetric
+from webhook.launchers.sglang import PORT as SGLANG_PORT
+from webhook.launchers.sglang import sglang
+from webhook.launchers.vllm_native import has_native, native_env, serves_everywhere, takes, vllm_native
 
-Launcher = Callable[[Launch, int], Container]
-
-LAUNCHERS: Final[dict[str, Launcher]] = {RAY_SYMMETRIC: ray_symmetric}
+LAUNCHERS: Final[dict[str, Launcher]] = {
+    "ray-symmetric": Launcher(
+        ray_symmetric,
+        summary="`ray symmetric-run` on every pod, the engine on the leader",
+        on_request=("lmdeploy",),
+        executors=("ray",),
+        needs="Ray 2.54 or later",
+        runs=has_symmetric_run,
+        port=RAY_PORT,
+        env=needs_env,
+    ),
+    "ray-start": Launcher(
+        ray_start,
+        summary="`ray start` on every pod, then the engine on the leader",
+        on_request=("lmdeploy",),
+        executors=("ray",),
+        needs="Ray",
+        runs=has_ray,
+        port=RAY_PORT,
+        splits=True,
+        resolves=False,
+        env=host_ip,
+    ),
+    "vllm-native": Launcher(
+        vllm_native,
+        summary="vLLM's own `--nnodes`, or its data-parallel flags before 0.11.1; workers serve no API",
+        executors=("mp", "uni", "external_launcher"),
+        needs="vLLM 0.11.1 or later",
+        runs=has_native,
+        takes=takes,
+        spreads=True,
+        port=29501,
+        splits=True,
+        workers_serve=serves_everywhere,
+        env=native_env,
+    ),
+    "sglang": Launcher(
+        sglang,
+        summary="SGLang's own `--nnodes` on every pod",
+        engines=("sglang",),
+        needs="SGLang 0.4.3 or later",
+        spreads=True,
+        port=SGLANG_PORT,
+        workers_serve=any_launch,
+    ),
+}

@@ -4,25 +4,37 @@ Source: Ray `python/ray/scripts/symmetric_run.py`. The pod whose address is `--a
 it waits until exactly `--min-nodes` nodes are there, then runs what stands behind the first `--`.
 """
 
+from dataclasses import replace
 from typing import Final
 
+from intent import Object
 from intent.flags import BACKEND
-from intent.launch import Launch, gpus, serve_words
-from intent.shell import Script, insert
-from webhook.launchers.container import Container
+from intent.launch import Launch, gpus, in_shell, serve_words
+from webhook.launchers.container import Container, in_script
+from webhook.launchers.launcher import HOST_IP
 
 PORT: Final = 6379
 """Ray's GCS, on the leader."""
 _ADDRESS: Final = f"$(LWS_LEADER_ADDRESS):{PORT}"
 _EXECUTOR: Final = (f"--{BACKEND}", "ray")
+_WAIT: Final = "1800"
+"""Seconds that all pods of a group may take to be there; Ray's own 30 do not cover the pull of an image."""
+
+
+def needs_env(_launch: Launch) -> tuple[Object, ...]:
+    """Let head and workers wait for each other, and give vLLM the address that Ray knows the pod by."""
+    return (
+        {"name": "RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT", "value": _WAIT},
+        {"name": "RAY_py_gcs_connect_timeout_s", "value": _WAIT},
+        HOST_IP,
+    )
 
 
 def ray_symmetric(launch: Launch, size: int) -> Container:
-    """Wrap one node of vLLM; a shell that must stay keeps its script, and Ray is written into it."""
-    shell = launch.command.shell
-    start, behind = _symmetric_run(launch, size), _executor(launch)
-    if shell is not None and shell.script is not None and shell.kept:
-        return _in_script(launch, shell.script, shell.index, " ".join(("ray", *start, "")), behind)
+    """Wrap one node of the engine; a shell that must stay keeps its script, and Ray is written into it."""
+    start, behind = _symmetric_run(launch, size), executor(launch)
+    if in_shell(launch):
+        return replace(in_script(launch, ("ray", *start), behind), ports=(PORT,))
     return Container(("ray",), (*start, *serve_words(launch), *behind), (PORT,))
 
 
@@ -32,23 +44,12 @@ def _symmetric_run(launch: Launch, size: int) -> tuple[str, ...]:
     return ("symmetric-run", "--address", _ADDRESS, "--min-nodes", str(size), *num_gpus, "--")
 
 
-def _executor(launch: Launch) -> tuple[str, ...]:
+def executor(launch: Launch) -> tuple[str, ...]:
     """Name Ray as the executor where vLLM would not find out, and its author has not."""
     is_named = launch.command.flags.last(BACKEND) is not None
-    return _EXECUTOR if launch.facts.names_executor and not is_named else ()
+    return _EXECUTOR if launch.command.is_vllm and launch.facts.names_executor and not is_named else ()
 
 
-def _in_script(launch: Launch, script: Script, index: int, before: str, behind: tuple[str, ...]) -> Container:
-    """Write into the script; flags go behind its last word, or behind the items that `"$@"` stands for."""
-    engine = launch.engine
-    items = [*engine.command, *engine.args]
-    follows = script.rest and index + 1 < len(items)
-    items[index] = insert(script, before, "" if follows else "".join(f" {word}" for word in behind))
-    if follows:
-        items += behind
-    command, args = tuple(items[: len(engine.command)]), tuple(items[len(engine.command) :])
-    return Container(_changed(command, engine.command), _changed(args, engine.args), (PORT,))
-
-
-def _changed(new: tuple[str, ...], old: tuple[str, ...]) -> tuple[str, ...] | None:
-    return new if new != old else None
+def has_symmetric_run(launch: Launch) -> bool:
+    """Whether the image's Ray is known to have it, over several nodes."""
+    return launch.facts.symmetric_run

@@ -9,11 +9,16 @@ from typing import Final
 
 from intent.lws import Intent
 from intent.settings import Settings
+from webhook.mutate.dns import dns
+from webhook.mutate.env import env
 from webhook.mutate.gang import gang
 from webhook.mutate.labels import labels
 from webhook.mutate.launch import launch
+from webhook.mutate.probes import probes
+from webhook.mutate.shm import shm
+from webhook.mutate.split import split
 from webhook.overlay import Overlay
 
 Mutator = Callable[[Intent, Settings], Overlay]
 
-MUTATORS: Final[tuple[Mutator, ...]] = (labels, gang, launch)
+MUTATORS: Final[tuple[Mutator, ...]] = (labels, gang, split, launch, env, shm, probes, dns)

@@ -1,10 +1,12 @@
 """The launch of the engine over the pods of a group. The only writer of command and args."""
 
-from intent.launch import Launch, read_plan
+from intent.launch import Launch
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
+from webhook.launchers.plan import read_plan
+from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay import Overlay
 
 
@@ -13,16 +15,19 @@ def launch(intent: Intent, settings: Settings) -> Overlay:
     plan = read_plan(intent, settings)
     if not plan.rewritten:
         return {}
-    launcher = LAUNCHERS[plan.launcher]
-    templates = {one.template.field: _template(one, launcher(one, intent.size)) for one in plan.launches}
-    return {"spec": {"leaderWorkerTemplate": templates}}
+    write, opens = LAUNCHERS[plan.launcher].write, "port" not in intent.skip
+
+    def template(launch: Launch) -> Overlay:
+        return in_engine(launch, _written(write(launch, intent.size), opens=opens))
+
+    return for_launches(plan.launches, template)
 
 
-def _template(launch: Launch, container: Container) -> Overlay:
-    written: Overlay = {"name": launch.engine.container}
-    if container.command is not None:
-        written["command"] = list(container.command)
-    if container.args is not None:
-        written["args"] = list(container.args)
-    written["ports"] = [{"containerPort": port} for port in container.ports]
-    return {"spec": {"containers": [written]}}
+def _written(container: Container, *, opens: bool) -> Overlay:
+    written: Overlay = {}
+    for field, words in (("command", container.command), ("args", container.args)):
+        if words is not None:
+            written[field] = list(words) or None
+    if container.ports and opens:
+        written["ports"] = [{"containerPort": port} for port in container.ports]
+    return written

@@ -1,5 +1,8 @@
 """Say one thing to every pod template that there will be."""
 
+from collections.abc import Callable, Iterable
+
+from intent.launch import Launch
 from intent.lws import Intent
 from webhook.overlay import Overlay
 
@@ -7,3 +10,14 @@ from webhook.overlay import Overlay
 def for_templates(intent: Intent, overlay: Overlay) -> Overlay:
     """Put an overlay of a pod template on the leader's and the workers'."""
     return {"leaderWorkerTemplate": {template.field: overlay for template in intent.templates}}
+
+
+def for_launches(launches: Iterable[Launch], template: Callable[[Launch], Overlay]) -> Overlay:
+    """Put on every pod template that is launched what it needs, which may be nothing."""
+    needed = {one.template.field: overlay for one in launches if (overlay := template(one))}
+    return {"spec": {"leaderWorkerTemplate": needed}} if needed else {}
+
+
+def in_engine(launch: Launch, container: Overlay) -> Overlay:
+    """Put an overlay of a container on the engine; nothing if it is empty."""
+    return {"spec": {"containers": [{"name": launch.engine.container, **container}]}} if container else {}

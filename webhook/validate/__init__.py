@@ -9,7 +9,8 @@ from intent.settings import Settings
 from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
+from webhook.validate.probes import probes
 
 Validator = Callable[[Intent, Settings], Iterator[FieldError]]
 
-VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch)
+VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch, probes)

@@ -1,18 +1,22 @@
-"""The arguments of one vLLM: what it would refuse, ignore, or read otherwise than its author meant."""
+"""The arguments of one engine: what it would refuse, ignore, or read otherwise than its author meant."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from intent.errors import FieldError
-from intent.flags import CONFIG, MODEL, SIZES, Flag, fused_short, lacks_value, may_be_model
+from intent.flags import CONFIG, HOST, MODEL, SIZES, Flag, fused_short, lacks_value, may_be_model
 from intent.launch import (
     Launch,
     ignores_positional,
     is_converted,
     is_size,
     model_of,
+    text_of,
     value_of,
     word_path,
 )
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
@@ -22,6 +26,7 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     for flag in launch.command.flags.given:
         yield from _flag(launch, flag)
     yield from _sizes(launch)
+    yield from _host(launch)
     if not fused:
         yield from _model(launch, converted=rewritten and is_converted(launch))
     yield from _program_in_args(launch)
@@ -41,7 +46,7 @@ def _fused(launch: Launch) -> Iterator[FieldError]:
 
 def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
     where = word_path(launch, flag.at)
-    if lacks_value(flag):
+    if lacks_value(launch.command.flags, flag):
         message = f"must have a value: --{flag.name} takes the next list item, or what stands after '='"
         yield FieldError(where, launch.command.words[flag.at], message, "FI305")
     elif short := fused_short(flag):
@@ -58,6 +63,20 @@ def _sizes(launch: Launch) -> Iterator[FieldError]:
             yield FieldError(word_path(launch, flag.value_at), value, message, "FI304")
 
 
+def _host(launch: Launch) -> Iterator[FieldError]:
+    """Find an API that listens on the pod's own loopback: SGLang's default, and a slip with vLLM."""
+    flag = launch.command.flags.last(HOST)
+    host = text_of(launch, HOST)
+    if host in _LOOPBACK or (flag is None and launch.command.engine == "sglang" and not _has_file(launch)):
+        where = word_path(launch, flag.value_at) if flag else launch.template.engine_path
+        message = f"the API listens on {host or _LOOPBACK[0]}: no other pod reaches it; add --host 0.0.0.0"
+        yield FieldError(where, None, message, "FI509")
+
+
+def _has_file(launch: Launch) -> bool:
+    return launch.command.flags.last(CONFIG) is not None
+
+
 def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
     flags, words = launch.command.flags, launch.command.words
     named = [flag for flag in flags.given if flag.name == MODEL]
@@ -68,7 +87,8 @@ def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
     if flags.bare and ignores_positional(launch):
         yield _ignored(launch, flags.bare[0], converted=converted)
     elif model_of(launch) is None and not may_be_model(flags, words):
-        message = "must name a model: add --model NAME, or --config with a file that names it"
+        flag = "--model-path" if launch.command.engine == "sglang" else "--model"
+        message = f"must name a model: add {flag} NAME, or --config with a file that names it"
         part = "args" if launch.engine.args or not launch.engine.command else "command"
         yield FieldError(f"{launch.template.engine_path}.{part}", None, message, "FI306")
 

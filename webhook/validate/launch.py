@@ -8,26 +8,33 @@ from intent.annotations import LAUNCHER, path
 from intent.command import Kind
 from intent.errors import FieldError
 from intent.flags import DISTRIBUTED
-from intent.launch import RAY_SYMMETRIC, Launch, Plan, item_path, other_backend, read_plan, word_path
+from intent.launch import AUTO, NONE, Launch, Plan, item_path, word_path
 from intent.lws import Intent
 from intent.settings import Settings
+from webhook.launchers import LAUNCHERS
+from webhook.launchers.launcher import Launcher
+from webhook.launchers.plan import other_backend, read_plan, serves
 from webhook.validate.arguments import arguments
 from webhook.validate.group import group
-from webhook.validate.sizes import fits_pod
+from webhook.validate.pods import pods
+from webhook.validate.sizes import CHECKED, fits_pod
+from webhook.validate.transfer import transfer
 
 _LEFT_ALONE: Final[dict[Kind, tuple[str, str]]] = {
     "distributed": (
         "FI518",
         "left as it is: it starts a distributed engine already; nothing is added to the launch",
     ),
-    "foreign": (
-        "FI519",
-        "left as it is: only vLLM is launched over several pods; each pod runs this by itself",
-    ),
     "complex": (
         "FI514",
         "left as it is: the script is too complex; write [vllm, serve, MODEL, ...] as list items",
     ),
+}
+_ENGINES: Final = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "lmdeploy": "LMDeploy",
+    "tensorrt-llm": "TensorRT-LLM",
 }
 _UNKNOWN_COMMAND: Final = (
     "left as it is: not known to start vLLM; write the command, for example [vllm, serve]"
@@ -48,51 +55,88 @@ _COUNT: Final = re.compile(
 def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
     """Check the command of every template, then the group as a whole."""
     plan = read_plan(intent, settings)
-    if plan.launcher != RAY_SYMMETRIC:
+    if plan.launcher == NONE:
         return
-    if intent.size < 2:
-        yield from _alone(intent, plan)
+    launcher = LAUNCHERS.get(plan.launcher)
+    if launcher is None:
+        message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}"
+        yield FieldError(path(LAUNCHER), plan.launcher, message, "FI104")
         return
     for one in plan.launches:
-        yield from _one(one, plan, intent.size)
+        yield from transfer(one, intent, settings)
+    if intent.size < 2:
+        yield from _alone(intent, plan, launcher)
+        return
+    for one in plan.launches:
+        yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
     if plan.rewritten:
-        yield from group(plan, intent.size)
+        yield from group(plan, launcher, intent)
+        yield from pods(plan, launcher, intent)
 
 
-def _alone(intent: Intent, plan: Plan) -> Iterator[FieldError]:
+def _alone(intent: Intent, plan: Plan, launcher: Launcher) -> Iterator[FieldError]:
     """Check a group of one: its command runs as it is."""
-    if intent.launcher:
+    if intent.launcher == plan.launcher and launcher.uses_ray:
         message = "must be absent: a group of one needs no launcher; or raise spec.leaderWorkerTemplate.size"
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
-    if plan.launches and plan.leader.command.is_vllm and plan.leader.command.words:
+    if plan.launches and plan.leader.command.engine in CHECKED and plan.leader.command.words:
         yield from arguments(plan.leader, rewritten=False)
         yield from fits_pod(plan.leader)
 
 
-def _one(launch: Launch, plan: Plan, size: int) -> Iterator[FieldError]:
+def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check one template of several pods."""
-    if not launch.command.is_vllm:
-        yield from _left_alone(launch, size)
+    if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
+        yield from _left_alone(launch, plan, intent.size)
         return
-    yield from arguments(launch, rewritten=plan.rewritten)
-    if flag := other_backend(launch):
-        message = f"must be ray, or absent: {plan.launcher} starts one Ray over the {size} pods"
-        yield FieldError(word_path(launch, flag.value_at), flag.value, message, "FI313")
+    if launch.command.engine in CHECKED:
+        yield from arguments(launch, rewritten=plan.rewritten)
+    if flag := other_backend(launch, launcher):
+        yield FieldError(
+            word_path(launch, flag.value_at), flag.value, _executor(plan, launcher, intent.size), "FI313"
+        )
+    elif not launcher.takes(launch):
+        message = f"left as it is: {plan.launcher} needs vllm serve as list items, and no Ray beside it"
+        yield FieldError(_where(launch), None, message, "FI526")
+    if plan.guessed:
+        message = f"its version is not known, so {plan.launcher} is taken by default; name one in {LAUNCHER}"
+        yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI527")
 
 
-def _left_alone(launch: Launch, size: int) -> Iterator[FieldError]:
-    engine, command = launch.engine, launch.command
-    code, message = _LEFT_ALONE.get(command.kind) or (
-        "FI517",
-        _UNKNOWN_COMMAND if engine.command else _UNKNOWN_IMAGE,
-    )
-    where = (
-        f"{launch.template.engine_path}.{'command' if engine.command else 'args' if engine.args else 'image'}"
-    )
-    yield FieldError(item_path(launch, command.shell.index) if command.shell else where, None, message, code)
+def _executor(plan: Plan, launcher: Launcher, size: int) -> str:
+    wanted = " or ".join(launcher.executors)
+    how = f"starts one Ray over the {size} pods" if launcher.uses_ray else "starts vLLM without Ray"
+    return f"must be {wanted}, or absent: {plan.launcher} {how}"
+
+
+def _left_alone(launch: Launch, plan: Plan, size: int) -> Iterator[FieldError]:
+    command = launch.command
+    code, message = _LEFT_ALONE.get(command.kind) or _unknown(launch, plan)
+    where = item_path(launch, command.shell.index) if command.shell else _where(launch)
+    yield FieldError(where, None, message, code)
     if command.kind == "distributed":
         yield from _counts(launch, size)
+
+
+def _unknown(launch: Launch, plan: Plan) -> tuple[str, str]:
+    """Say what is not started: another engine, with the launcher that starts it, or nothing that is known."""
+    engine = launch.command.engine
+    if not engine:
+        return "FI517", _UNKNOWN_COMMAND if launch.engine.command else _UNKNOWN_IMAGE
+    able = " or ".join(name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request)
+    advice = f"name launcher {able}" if able else "each pod runs it by itself"
+    start = "" if plan.launcher in able else f" by {plan.launcher}"
+    return (
+        "FI519",
+        f"left as it is: {_ENGINES[engine]} is not started over pods{start or ' unasked'}; {advice}",
+    )
+
+
+def _where(launch: Launch) -> str:
+    engine = launch.engine
+    field = "command" if engine.command else "args" if engine.args else "image"
+    return f"{launch.template.engine_path}.{field}"
 
 
 def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
@@ -108,7 +152,7 @@ def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
 
 
 def _mixed(plan: Plan) -> Iterator[FieldError]:
-    plain = [one for one in plan.launches if one.command.is_vllm]
+    plain = [one for one in plan.launches if one.command.engine]
     if len(plain) < len(plan.launches):
         for one in plain:
             yield FieldError(one.template.engine_path, None, _MIXED, "FI524")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from intent.errors import FieldError
-from intent.flags import CHANGES_SIZES, SIZES, TENSOR
+from intent.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
 from intent.launch import (
     Launch,
     Plan,
@@ -17,6 +17,10 @@ from intent.launch import (
     value_of,
     word_path,
 )
+from webhook.launchers.launcher import Launcher
+
+CHECKED: Final = ("vllm", "sglang")
+"""Engines whose flags are known."""
 
 
 class _Blocks(NamedTuple):
@@ -45,20 +49,51 @@ def fits_pod(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(_where(launch), needed.accelerators, message, "FI308")
 
 
-def sizes(plan: Plan, size: int) -> Iterator[FieldError]:
+def sizes(plan: Plan, launcher: Launcher, size: int) -> Iterator[FieldError]:
     """Check that a group has what its engine needs, and uses what it has."""
     leader = plan.leader
+    if leader.command.engine not in CHECKED:
+        return
     yield from _model(leader)
     yield from _unchecked(leader)
+    yield from _shared_data(leader)
     needed, there = read_sizes(leader), in_group(plan, size)
-    if needed is None or there is None:
+    if needed is None:
         return
-    if needed.accelerators > there:
+    if launcher.spreads and (uneven := _uneven(plan, needed, size)):
+        yield FieldError(_where(leader), needed.accelerators, uneven, "FI316")
+    elif there is not None and needed.accelerators > there:
         message = f"must fit the group: {_shown(needed)}, the {size} pods have {there}"
         yield FieldError(_where(leader), needed.accelerators, message, "FI307")
+    elif there is not None:
+        yield from _idle(plan, needed, there, size)
+        yield from _crossing(plan, launcher, needed, size)
+
+
+def _uneven(plan: Plan, needed: Sizes, size: int) -> str:
+    """Say why ranks do not spread: every pod runs as many, each on an accelerator of its own."""
+    ranks, rest = divmod(needed.accelerators, size)
+    if rest:
+        return f"must be a multiple of the {size} pods: {_shown(needed)}"
+    pods = [count for one in plan.launches if (count := countable(one.engine))]
+    if pods and ranks > min(pods):
+        return f"must fit each pod: {_shown(needed)}, {ranks} for each of {size} pods; one has {min(pods)}"
+    return ""
+
+
+def _shared_data(launch: Launch) -> Iterator[FieldError]:
+    """Check SGLang's data parallelism: over several pods it shares the ranks of tensor parallelism."""
+    flags = launch.command.flags
+    flag, data = flags.last(DATA), read_size(launch, DATA) or 1
+    if launch.command.engine != "sglang" or flag is None or data == 1:
         return
-    yield from _idle(plan, needed, there, size)
-    yield from _crossing(plan, needed, size)
+    tensor = read_size(launch, TENSOR)
+    if not flags.last(SHARED_DATA):
+        message = "must stand beside --enable-dp-attention over several pods, or be absent"
+        yield FieldError(word_path(launch, flag.value_at), data, message, "FI316")
+    elif tensor and tensor % data:
+        message = f"must divide the tensor parallel size {tensor}: its ranks are shared"
+        yield FieldError(word_path(launch, flag.value_at), data, message, "FI316")
 
 
 def _shown(needed: Sizes) -> str:
@@ -87,9 +122,10 @@ def _idle(plan: Plan, needed: Sizes, there: int, size: int) -> Iterator[FieldErr
         yield FieldError(_where(plan.leader), None, message, "FI501")
 
 
-def _crossing(plan: Plan, needed: Sizes, size: int) -> Iterator[FieldError]:
+def _crossing(plan: Plan, launcher: Launcher, needed: Sizes, size: int) -> Iterator[FieldError]:
+    """Say that tensor parallelism crosses pods: vLLM warns of it, SGLang is meant to be used so."""
     pod = countable(plan.leader.engine)
-    if pod and needed.tensor > pod:
+    if pod and needed.tensor > pod and "vllm" in launcher.engines:
         message = f"tensor parallel size {needed.tensor} crosses pods of {pod}{_better(plan, needed, size)}"
         yield FieldError(_where(plan.leader), None, message, "FI502")
 

@@ -20,5 +20,5 @@ def altered(launch: Launch, size: int) -> Container:
 
 
 if __name__ == "__main__":
-    LAUNCHERS[RAY_SYMMETRIC] = altered
+    LAUNCHERS[RAY_SYMMETRIC] = replace(LAUNCHERS[RAY_SYMMETRIC], write=altered)
     main()

@@ -1,0 +1,153 @@
+"""The facts about engines: read from an operator's file, and shown. The file's rows stand before ours.
+
+images:
+- repository: registry.corp/llm/vllm   # `*` and `?` are patterns; without a `/` the last part alone
+  tag: "1.*"                           # default: any
+  engine: vllm
+  version: 0.17.1                      # of the engine; default: read from the tag
+  ray: 2.54.0                          # or `2.51 - 2.53`, or `none`; default: not known
+  entrypoint: vllm serve               # or `api_server`; default: none
+  source: our Dockerfile
+connectors:
+- {name: CorpConnector, since: 0.11.0, source: our fork}
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from fusioninfer.documents import Unreadable, load_yaml
+from intent.engines import (
+    ENGINES,
+    NEWEST,
+    NO_RAY,
+    UNKNOWN_RAY,
+    Connector,
+    Engines,
+    Entrypoint,
+    Ray,
+    Stock,
+    Version,
+    described,
+)
+
+_VERSION: Final = re.compile(r"v?[0-9]{1,4}(\.[0-9]{1,4}){0,3}")
+
+
+def _version(text: Any) -> Version:
+    if not isinstance(text, str) or not _VERSION.fullmatch(text):
+        raise ValueError(f"must be a version in quotes, for example '0.17.1', not {text!r}")
+    return tuple(int(part) for part in text.removeprefix("v").split("."))
+
+
+def _ray(text: Any) -> Ray:
+    if text == "none":
+        return NO_RAY
+    lowest, _, highest = text.partition(" - ") if isinstance(text, str) else (text, "", "")
+    return Ray(_version(lowest), _version(highest or lowest))
+
+
+_Version = Annotated[Version, BeforeValidator(_version)]
+_Ray = Annotated[Ray, BeforeValidator(_ray)]
+
+
+class _ImageRow(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    repository: str = Field(min_length=1)
+    engine: str = Field("vllm", pattern="^(vllm|sglang|lmdeploy|tensorrt-llm)$")
+    tag: str = "*"
+    since: _Version = ()
+    below: _Version = NEWEST
+    version: _Version = ()
+    entrypoint: Entrypoint = ""
+    ray: _Ray = UNKNOWN_RAY
+    source: str = Field(min_length=1)
+
+
+class _ConnectorRow(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1)
+    since: _Version = ()
+    below: _Version = NEWEST
+    source: str = Field(min_length=1)
+
+
+class EnginesFile(BaseModel):
+    """What the file may hold."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    images: tuple[_ImageRow, ...] = ()
+    connectors: tuple[_ConnectorRow, ...] = ()
+
+
+def read(path: Path) -> Engines:
+    """Read an operator's file and put its rows in front. Raises `Unreadable`, naming the field."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        found = EnginesFile.model_validate((load_yaml(text, str(path)) or [{}])[0])
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from error
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
+        raise Unreadable(f"{path}: {'; '.join(lines)}") from error
+    images = tuple(Stock(**dict(row)) for row in found.images)
+    connectors = tuple(Connector(**dict(row)) for row in found.connectors)
+    return Engines(images + ENGINES.images, ENGINES.traits, connectors + ENGINES.connectors)
+
+
+def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
+    """Give the facts as tables of text: images, flags and connectors."""
+    return {
+        "images": [_image(row) for row in engines.images],
+        "traits": [
+            {
+                "engine": row.engine,
+                "trait": row.name,
+                "versions": span(row.since, row.below),
+                "source": row.source,
+            }
+            for row in engines.traits
+        ],
+        "connectors": [
+            {"connector": row.name, "versions": span(row.since, row.below), "source": row.source}
+            for row in engines.connectors
+        ],
+    }
+
+
+def _image(row: Stock) -> dict[str, str]:
+    return {
+        "repository": row.repository,
+        "tag": row.tag,
+        "engine": row.engine,
+        "versions": _dotted(row.version) if row.version else span(row.since, row.below),
+        "entrypoint": row.entrypoint,
+        "ray": described(row.ray),
+        "source": row.source,
+    }
+
+
+def columns(rows: list[dict[str, str]]) -> str:
+    """Write rows as columns of text, with a heading."""
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n"
+        for line in lines
+    )
+
+
+def span(since: Version, below: Version) -> str:
+    """Write a range of versions: `0.9 - < 0.24`."""
+    if below == NEWEST:
+        return f">= {_dotted(since)}" if since else "all"
+    return f"{_dotted(since)} - < {_dotted(below)}" if since else f"< {_dotted(below)}"
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))

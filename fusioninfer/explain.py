@@ -1,0 +1,200 @@
+"""What is put on an object, field by field: by which concern, by which rule, because of what. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import click
+import orjson
+
+from fusioninfer.documents import Document
+from fusioninfer.offline import is_lws
+from intent import Object
+from intent.lws import LWT, Intent
+from intent.settings import Settings
+from webhook.expand import wish
+from webhook.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed
+from webhook.mutate.rules import ENGINE, TEMPLATE, Input, Rule, rule_for
+from webhook.overlay import COPY, DIGEST, Overlay, put
+from webhook.study import Study, concerns, study
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that is put on: its path, what stood there, what stands there now (None: nothing)."""
+
+    path: str
+    was: Any
+    now: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one field of one document is put on."""
+
+    document: Document
+    field: Field
+    rule: Rule
+    cause: str
+    """The path of the input that caused it."""
+    value: Any
+    """What its author wrote there."""
+
+
+def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
+    """Explain every field that is put on the LeaderWorkerSets among documents, or those below one field."""
+    return [
+        one
+        for document in documents
+        if is_lws(document.object) and concerns(document.object)
+        for one in _explained(document, study(document.object), settings)
+        if is_below(one.field.path, field)
+    ]
+
+
+def is_below(path: str, field: str) -> bool:
+    """Whether a path is a field or below it. `[0]` stands for any item, since paths name items."""
+    named = re.sub(r"\\\[\d+\\\]", r"\\[[^\\]]*\\]", re.escape(field))
+    return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
+
+
+def _explained(document: Document, found: Study, settings: Settings) -> Iterator[Explanation]:
+    if found.reading.intent is None or found.unreadable or found.reading.errors:
+        return
+    for field in fields(*_recorded(found, settings)):
+        rule = rule_for(field.path)
+        if rule is not None:
+            cause, value = _cause(rule, field.path, found.original, found.reading.intent)
+            yield Explanation(document, field, rule, cause, value)
+
+
+def _recorded(found: Study, settings: Settings) -> tuple[Overlay, Overlay]:
+    """Give what is put on and what it takes the place of: as the object says, or as the rules would."""
+    if found.has_record and found.digest == found.record.digest:
+        return found.record.put_on, found.record.was
+    return put(found.original, wish(found, settings))
+
+
+# --- fields -----------------------------------------------------------------------------------------
+
+
+def fields(put_on: Overlay, was: Overlay | None, above: str = "") -> Iterator[Field]:
+    """List the fields of what is put on, in its order; what is of no use in parts is one field."""
+    before = was or {}
+    if COPY in put_on:
+        yield Field(above, None, f"a copy of {put_on[COPY]}")
+    for key, value in put_on.items():
+        path = _joined(above, key)
+        if key in (COPY, DIGEST):
+            continue
+        if isinstance(value, dict) and key not in WHOLE:
+            yield from fields(value, before.get(key), path)
+        elif is_keyed(key, value):
+            yield from _items(key, value, before.get(key), path)
+        else:
+            yield Field(path, before.get(key), value)
+
+
+def _items(key: str, items: list[Any], was: list[Any] | None, path: str) -> Iterator[Field]:
+    before = {identity(key, item): item for item in was or ()}
+    for item in items:
+        named = f"{path}[{'/'.join(map(str, identity(key, item) or ()))}]"
+        if key in ENTERED:
+            rest = {name: value for name, value in item.items() if name not in LIST_KEYS[key]}
+            yield from fields(rest, before.get(identity(key, item)), named)
+        else:
+            yield Field(named, None, item)
+
+
+def _joined(above: str, key: str) -> str:
+    if "." in key or "/" in key:
+        return f"{above}[{key}]"
+    return f"{above}.{key}" if above else key
+
+
+# --- what people see --------------------------------------------------------------------------------
+
+
+def as_json(one: Explanation) -> Object:
+    """Give an explanation as a JSON object."""
+    return {
+        "file": one.document.file,
+        "document": one.document.number,
+        "field": one.field.path,
+        "was": one.field.was,
+        "now": one.field.now,
+        "concern": one.rule.concern,
+        "rule": one.rule.code,
+        "reason": one.rule.reason,
+        "input": one.cause,
+        "inputValue": one.value,
+    }
+
+
+def as_text(found: Iterable[Explanation]) -> str:
+    """Write explanations as differences, each with its reason below, in the colours of a terminal."""
+    parts = [
+        "\n\n".join((click.style(where, bold=True), *map(_difference, ones)))
+        for where, ones in groupby(found, lambda one: str(one.document))
+    ]
+    return "\n\n".join(parts) or "nothing is put on"
+
+
+def _difference(one: Explanation) -> str:
+    was, now = one.field.was, one.field.now
+    lines = [
+        one.field.path,
+        *([click.style(f"- {_json(was)}", fg="red")] if was is not None else []),
+        *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
+        f"  {one.rule.concern} ({one.rule.code}): {one.rule.reason}",
+        f"  because of {one.cause}: {_json(one.value)}",
+    ]
+    return "\n".join(lines)
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+# --- causes -----------------------------------------------------------------------------------------
+
+
+def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
+    """Find the first input of a rule that its author wrote; the opt-in, if there is none."""
+    for given in (*rule.inputs, ("metadata", "annotations", "fusioninfer.io/service")):
+        steps = tuple(_steps(given, path, intent))
+        value = _at(original, steps)
+        if value is not None and not (steps[-1] == "size" and value == 1):
+            return _shown(steps), value
+    return "", None
+
+
+def _steps(given: Input, path: str, intent: Intent) -> Iterator[str]:
+    """Put the field's own template and engine into the path of an input."""
+    field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
+    template = next((one for one in intent.templates if one.field == field), intent.templates[-1])
+    for step in given:
+        if step == TEMPLATE:
+            yield from template.path.split(".")
+        else:
+            yield template.engine.container if step == ENGINE and template.engine else step
+
+
+def _at(value: Any, steps: tuple[str, ...]) -> Any:
+    for step in steps:
+        if isinstance(value, list):
+            value = next(
+                (item for item in value if isinstance(item, dict) and item.get("name") == step), None
+            )
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _shown(steps: tuple[str, ...]) -> str:
+    path = ""
+    for above, step in zip(("", *steps), steps, strict=False):
+        path = f"{path}[{step}]" if above in LIST_KEYS else _joined(path, step)
+    return path

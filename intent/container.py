@@ -1,0 +1,105 @@
+"""The engine container, as its author wrote it, read into an `Engine`."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from intent import Object, accelerators
+from intent.errors import FieldError
+from intent.lws import Engine, Probe
+from intent.shapes import listed, mapping, strings, text
+
+PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
+HOOKS: Final = ("postStart", "preStop")
+HANDLERS: Final = ("httpGet", "tcpSocket", "grpc", "exec")
+CALLS: Final = frozenset({"httpGet", "tcpSocket"})
+"""Handlers that call a port."""
+SECURITY: Final = ("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
+"""What PodSecurity asks of every container, and only its author can know."""
+WATCHED: Final = frozenset({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "VLLM_NIXL_SIDE_CHANNEL_HOST"})
+"""Variables whose values are looked at."""
+_VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
+
+
+def read_container(container: Object, index: int, path: str, errors: list[FieldError]) -> Engine:
+    """Read a container as the engine; what has the wrong shape is an error."""
+    command = _tokens(container, "command", path, errors)
+    args = _tokens(container, "args", path, errors)
+    env = [item for item in listed(container.get("env")) if isinstance(item, dict)]
+    return Engine(
+        container=container["name"],
+        image=text(container.get("image")),
+        command=command,
+        args=args,
+        accelerators=accelerators.read(container.get("resources"), f"{path}.resources", errors),
+        variables=_variables(command + args, env),
+        env=_names(env, "name"),
+        ports=tuple(_ports(container)),
+        mounts=_names(container.get("volumeMounts"), "mountPath"),
+        probes=tuple(_probe(field, container[field]) for field in PROBES if container.get(field)),
+        hooks=tuple(_hooks(container.get("lifecycle"))),
+        pull_policy=text(container.get("imagePullPolicy")),
+        security=_security(container.get("securityContext")),
+        values=tuple(_watched(env)),
+        read_only=mapping(container.get("securityContext")).get("readOnlyRootFilesystem") is True,
+        index=index,
+    )
+
+
+def _watched(env: list[Object]) -> Iterator[tuple[str, str]]:
+    for item in env:
+        if item.get("name") in WATCHED and "valueFrom" not in item:
+            yield item["name"], text(item.get("value"))
+
+
+def _hooks(lifecycle: Any) -> Iterator[Probe]:
+    """Read the hooks that call a port; one that runs a command does so on any pod."""
+    hooks = (_probe(field, value) for field in HOOKS if (value := mapping(lifecycle).get(field)))
+    return (hook for hook in hooks if hook.handler in CALLS)
+
+
+def _security(context: Any) -> str:
+    kept = {key: mapping(context)[key] for key in SECURITY if key in mapping(context)}
+    return json.dumps(kept, sort_keys=True) if kept else ""
+
+
+def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) -> tuple[str, ...]:
+    value = container.get(field)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        errors.append(FieldError(f"{path}.{field}", value, "must be a list of strings", "FI108"))
+        return ()
+    for at, item in enumerate(value):
+        if not isinstance(item, str):
+            errors.append(FieldError(f"{path}.{field}[{at}]", item, "must be a string; quote it", "FI108"))
+    return strings(value)
+
+
+def _variables(tokens: tuple[str, ...], env: list[Object]) -> tuple[tuple[str, str | None], ...]:
+    """Give the variables that a command names as `$(X)`, with the value where it is literal."""
+    named = {name for token in tokens if "$(" in token for name in _VARIABLE.findall(token)}
+    if not named:
+        return ()
+    literal = {item.get("name"): item.get("value", "") for item in env if "valueFrom" not in item}
+    return tuple(sorted((name, literal.get(name)) for name in named))
+
+
+def _names(values: Any, key: str) -> tuple[str, ...]:
+    found = [item.get(key) for item in listed(values) if isinstance(item, dict)]
+    return tuple([name for name in found if isinstance(name, str)])
+
+
+def _ports(container: Object) -> Iterator[tuple[int, str]]:
+    for item in listed(container.get("ports")):
+        port = mapping(item).get("containerPort")
+        if type(port) is int:
+            yield port, text(item.get("protocol")) or "TCP"
+
+
+def _probe(field: str, value: Any) -> Probe:
+    probe = mapping(value)
+    handler = next((name for name in HANDLERS if name in probe), "")
+    port = mapping(probe.get(handler)).get("port", 0)
+    return Probe(field, handler, port if isinstance(port, int | str) else 0)

@@ -1,0 +1,192 @@
+"""What is known of engines by image and version. Data with its sources; the rules that read it are elsewhere.
+
+A version is of the engine (vLLM, SGLang), as the tag of a stock image says it. A range holds `since` and ends
+before `below`. Rows are looked through from the top, so rows that somebody adds stand in front.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+Version = tuple[int, ...]
+Entrypoint = Literal["", "api_server", "vllm serve"]
+"""`api_server` ignores a positional model and serves its default (vllm-project/vllm#32292)."""
+
+NEWEST: Final[Version] = (9999,)
+
+
+class Ray(NamedTuple):
+    """The releases of Ray of which one is in an image."""
+
+    lowest: Version = ()
+    highest: Version = NEWEST
+
+
+UNKNOWN_RAY: Final = Ray()
+NO_RAY: Final = Ray(NEWEST, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What images hold: those of a repository, of some tags, with some versions of the engine."""
+
+    repository: str
+    """A pattern (`*`, `?`) for the repository; without a `/` for its last part alone."""
+    engine: str
+    tag: str = "*"
+    """A pattern for the tag."""
+    since: Version = ()
+    below: Version = NEWEST
+    version: Version = ()
+    """The engine's version where the tag does not tell it."""
+    entrypoint: Entrypoint = ""
+    ray: Ray = UNKNOWN_RAY
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """A flag or a habit of an engine, and the versions that have it."""
+
+    name: str
+    engine: str = "vllm"
+    since: Version = ()
+    below: Version = NEWEST
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A connector of vLLM's `--kv-transfer-config`, and versions that have it. A name may have several."""
+
+    name: str
+    since: Version = ()
+    below: Version = NEWEST
+    source: str = "vLLM `vllm/distributed/kv_transfer/kv_connector/factory.py`"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Engines:
+    """All that is known. Two of them are the same if they are one, so looking it up costs no comparison."""
+
+    images: tuple[Stock, ...] = ()
+    traits: tuple[Trait, ...] = ()
+    connectors: tuple[Connector, ...] = ()
+
+
+SYMMETRIC_RUN: Final[Version] = (2, 54)
+"""The first Ray whose `ray symmetric-run` works over nodes (ray-project/ray#59795, fixed by #59794)."""
+
+NNODES: Final = "--nnodes"
+NAMES_EXECUTOR: Final = "names-executor"
+NATIVE_DATA: Final = "--data-parallel-address"
+STALE_FIELDS: Final = "kv-transfer-config without kv_rank, kv_parallel_size, kv_ip, kv_buffer_size"
+LABELS_BOTH: Final = "kv_both for NixlConnector"
+SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
+
+_VLLM_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
+
+_IMAGES: Final = (
+    Stock(
+        "vllm-openai*",
+        "vllm",
+        below=(0, 11, 1),
+        entrypoint="api_server",
+        ray=Ray((), (2, 49)),
+        source=f"{_VLLM_METADATA}: built before Ray 2.50.0",
+    ),
+    Stock(
+        "vllm-openai*",
+        "vllm",
+        since=(0, 11, 1),
+        below=(0, 17),
+        entrypoint="vllm serve",
+        ray=Ray((2, 51), (2, 53)),
+        source=f"{_VLLM_METADATA}, by date of build",
+    ),
+    Stock(
+        "vllm-openai*",
+        "vllm",
+        since=(0, 17),
+        below=(0, 18),
+        entrypoint="vllm serve",
+        ray=Ray((2, 54), (2, 54)),
+        source=f"{_VLLM_METADATA}; vllm-project/production-stack#1056",
+    ),
+    Stock(
+        "vllm-openai*",
+        "vllm",
+        since=(0, 18),
+        entrypoint="vllm serve",
+        ray=NO_RAY,
+        source="no `Requires-Dist: ray` from vLLM 0.18.0; gpustack/gpustack#5430, ai-dynamo/dynamo#8515",
+    ),
+    Stock("lmsysorg/sglang", "sglang", ray=NO_RAY, source="SGLang `docker/Dockerfile`"),
+    Stock("openmmlab/lmdeploy", "lmdeploy", source="LMDeploy `docker/Dockerfile`"),
+    Stock("*/nvidia/tensorrt-llm/*", "tensorrt-llm", source="TensorRT-LLM `docker/Dockerfile.multi`"),
+)
+
+_TRAITS: Final = (
+    Trait(NNODES, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),
+    Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
+    Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
+    Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
+    Trait(STALE_FIELDS, since=(0, 33), source="vLLM `vllm/config/kv_transfer.py`, `extra=forbid`"),
+    Trait(SHARED_SIDE_CHANNEL, below=(0, 11, 1), source="ai-dynamo/dynamo#2706"),
+    Trait(NNODES, engine="sglang", source="SGLang `server_args.py`, 0.4.3 to 0.5.23"),
+)
+
+_CONNECTORS: Final = (
+    Connector("PyNcclConnector", below=(0, 10, 1)),
+    Connector("LMCacheConnector", below=(0, 10, 1)),
+    Connector("MooncakeConnector", below=(0, 10, 1)),
+    Connector("MooncakeConnector", since=(0, 13)),
+    Connector("MooncakeStoreConnector", below=(0, 10, 1)),
+    Connector("MooncakeStoreConnector", since=(0, 21)),
+    Connector("SharedStorageConnector", below=(0, 13)),
+    Connector("ExampleConnector", since=(0, 13)),
+    Connector("P2pNcclConnector", since=(0, 9), below=(0, 24)),
+    Connector("NixlConnector", since=(0, 9)),
+    Connector("NixlPullConnector", since=(0, 24)),
+    Connector("NixlPushConnector", since=(0, 24)),
+    Connector("MultiConnector", since=(0, 9)),
+    Connector("LMCacheConnectorV1", since=(0, 8, 5)),
+    Connector("LMCacheMPConnector", since=(0, 11, 1)),
+    Connector("DecodeBenchConnector", since=(0, 11, 1)),
+    Connector("OffloadingConnector", since=(0, 11)),
+    Connector("MoRIIOConnector", since=(0, 14)),
+    Connector("FlexKVConnectorV1", since=(0, 18)),
+    Connector("SimpleCPUOffloadConnector", since=(0, 18)),
+    Connector("HF3FSKVConnector", since=(0, 23)),
+    Connector("HiSparseConnector", since=(0, 33)),
+)
+
+ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS)
+"""What this release knows."""
+
+
+def holds(since: Version, below: Version, version: Version) -> bool:
+    """Whether a version is in a range."""
+    return since <= version < below
+
+
+def has(engines: Engines, engine: str, name: str, version: Version) -> bool:
+    """Whether a version of an engine has a trait."""
+    return any(
+        row.name == name and row.engine == engine and holds(row.since, row.below, version)
+        for row in engines.traits
+    )
+
+
+def ships(engines: Engines, connector: str, version: Version) -> bool:
+    """Whether a version of vLLM has a connector."""
+    return any(row.name == connector and holds(row.since, row.below, version) for row in engines.connectors)
+
+
+def described(ray: Ray) -> str:
+    """Say which Ray is in an image."""
+    lowest, highest = (".".join(map(str, version)) for version in ray)
+    if ray in (NO_RAY, UNKNOWN_RAY):
+        return "no Ray" if ray == NO_RAY else "an unknown Ray"
+    if not ray.lowest or ray.highest == NEWEST:
+        return f"Ray {highest} or older" if not ray.lowest else f"Ray {lowest} or newer"
+    return f"Ray {lowest}" if lowest == highest else f"Ray {lowest} to {highest}"

@@ -1,0 +1,82 @@
+"""vLLM's `--kv-transfer-config`, as one JSON value, as dotted flags, or both; and what connectors it names.
+
+Source: vLLM `vllm/config/kv_transfer.py` and `FlexibleArgumentParser`, which merges the dotted ones.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from intent.flags import TRANSFER, Flag
+from intent.launch import Launch, value_of
+
+ROLES: Final = ("kv_producer", "kv_consumer", "kv_both")
+_DOTTED: Final = f"--{TRANSFER}."
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What is configured, and at which word; `config` is None where it is not a JSON object."""
+
+    at: int
+    config: Object | None = field(default_factory=dict)
+
+    @property
+    def connectors(self) -> tuple[str, ...]:
+        """The connector, and those inside a `MultiConnector`."""
+        return tuple(_connectors(self.config or {}))
+
+
+def read_transfer(launch: Launch) -> Transfer | None:
+    """Read the configuration; None if there is none, or if it is only known in the cluster."""
+    flags = launch.command.flags
+    whole = flags.last(TRANSFER)
+    dotted = [flag for flag in flags.given if flag.name.startswith(_DOTTED)]
+    if whole is None and not dotted:
+        return None
+    text = value_of(launch, whole) if whole else "{}"
+    if text is None:
+        return None
+    at = whole.value_at if whole else dotted[0].at
+    config = _object(text)
+    if config is not None:
+        for flag in dotted:
+            _set(config, flag.name.removeprefix(_DOTTED).split("."), _value(launch, flag))
+    return Transfer(at, config)
+
+
+def _object(text: str) -> Object | None:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _value(launch: Launch, flag: Flag) -> Any:
+    """Read the value of a dotted flag: JSON if it is that, else text, as vLLM does."""
+    text = flag.value
+    if text is None:
+        text = launch.command.words[flag.at + 1] if flag.width > 1 else ""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _set(config: Object, keys: list[str], value: Any) -> None:
+    for key in keys[:-1]:
+        if not isinstance(config.get(key), dict):
+            config[key] = {}
+        config = config[key]
+    config[keys[-1]] = value
+
+
+def _connectors(config: Object) -> list[str]:
+    name = config.get("kv_connector")
+    extra = config.get("kv_connector_extra_config")
+    inner = extra.get("connectors") if isinstance(extra, dict) else None
+    inside = [_connectors(one) for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+    return [*([name] if isinstance(name, str) else []), *(name for names in inside for name in names)]

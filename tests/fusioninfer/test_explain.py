@@ -1,0 +1,162 @@
+"""Explanations are complete, and name the mutator that puts a field on and an input that is there."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from click.testing import CliRunner
+
+from fusioninfer import documents, explain, offline
+from fusioninfer.cli import REFUSED, main
+from intent.settings import Settings
+from tests.golden.test_golden import CASES
+from tests.laws.laws import leaves
+from webhook import record
+from webhook.keyed import LIST_KEYS
+from webhook.launchers.templates import foreseen
+from webhook.mutate import MUTATORS
+from webhook.mutate.rules import RULES, rule_for
+from webhook.overlay import COPY, DIGEST
+from webhook.study import study
+
+SETTINGS: Final = Settings()
+PROBED: Final = next(case for case in CASES if case.name == "engine-53-probes") / "input.yaml"
+ARGS: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].args"
+
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+
+
+def documents_of(case: Path) -> list[documents.Document]:
+    """Give the LeaderWorkerSets of a case that are admitted and have a record."""
+    read = [one for one in documents.read([str(case / "input.yaml")]) if offline.is_lws(one.object)]
+    return [one for one in read if not offline.compose([one], SETTINGS, admission_only=True).refused]
+
+
+def spelled(path: tuple[Any, ...]) -> str:
+    """Spell a path of the record as explanations do."""
+    text = ""
+    for step in path:
+        if isinstance(step, tuple):
+            text += f"[{'/'.join(map(str, step))}]"
+        else:
+            text += f"[{step}]" if "." in step or "/" in step else f".{step}"
+    return text[1:]
+
+
+def recorded(document: documents.Document) -> list[str]:
+    """List the leaves of the record that the document gets; keys of list items are no leaves."""
+    made = offline.compose([document], SETTINGS, admission_only=True).objects
+    text = record.find(document.object, *made)
+    put_on = json.loads(text)["set"] if text else {}
+    return [
+        spelled(path)
+        for path, _ in leaves(put_on)
+        if path[-1] not in (COPY, DIGEST) and not (len(path) > 1 and _is_key(path))
+    ]
+
+
+def _is_key(path: tuple[Any, ...]) -> bool:
+    return isinstance(path[-2], tuple) and path[-1] in LIST_KEYS[path[-3]]
+
+
+@each_case
+def test_each_leaf_of_the_record_is_explained(case: Path) -> None:
+    for document in documents_of(case):
+        explained = explain.explain([document], SETTINGS)
+        paths = [one.field.path for one in explained if one.rule.concern != "split"]
+
+        left = [
+            leaf for leaf in recorded(document) if not any(explain.is_below(leaf, path) for path in paths)
+        ]
+
+        assert left == []
+
+
+def test_a_copied_template_is_explained_as_one() -> None:
+    found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
+
+    (one,) = [one.field for one in found if one.rule.concern == "split"]
+    assert (one.path, one.now) == ("spec.leaderWorkerTemplate.leaderTemplate", "a copy of workerTemplate")
+
+
+@each_case
+def test_the_concern_is_the_mutator_that_writes_the_field(case: Path) -> None:
+    for document in documents_of(case):
+        intent = study(document.object).reading.intent
+        for one in explain.explain([document], SETTINGS):
+            assert intent is not None
+
+            overlays = {
+                mutator.__name__: mutator(foreseen(intent, SETTINGS), SETTINGS) for mutator in MUTATORS
+            }
+
+            writers = [
+                name
+                for name, overlay in overlays.items()
+                if one.field.path in {field.path for field in explain.fields(overlay, None)}
+            ]
+            assert writers == [one.rule.concern]
+
+
+@each_case
+def test_a_cause_is_what_the_author_wrote(case: Path) -> None:
+    causes = {one.cause: one.value for one in explain.explain(documents_of(case), SETTINGS)}
+
+    assert all(value is not None for value in causes.values())
+
+
+def test_every_mutator_has_a_rule_and_every_rule_a_mutator() -> None:
+    assert {rule.concern for rule in RULES} == {mutator.__name__ for mutator in MUTATORS}
+
+
+def test_no_two_rules_share_a_code() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+
+
+def test_a_field_that_nobody_puts_on_has_no_rule() -> None:
+    assert rule_for("spec.leaderWorkerTemplate.workerTemplate.spec.hostNetwork") is None
+
+
+def test_what_has_been_expanded_is_explained_by_its_record() -> None:
+    before = documents.read([str(PROBED)])
+    stored = offline.compose(before, SETTINGS, admission_only=True).objects
+
+    after = explain.explain([documents.Document("-", 1, one) for one in stored], SETTINGS)
+
+    assert {one.field.path for one in after} == {one.field.path for one in explain.explain(before, SETTINGS)}
+
+
+def test_a_field_is_found_by_the_index_that_findings_name() -> None:
+    found = explain.explain(documents.read([str(PROBED)]), SETTINGS, ARGS)
+
+    assert [one.rule.code for one in found] == ["FI621"]
+
+
+def test_the_command_says_what_was_and_what_is() -> None:
+    answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "--field", ARGS])
+
+    lines = answer.stdout.splitlines()
+    assert [line[:6] for line in lines if line.startswith(("-", "+"))] == ['- ["--', '+ ["sy']
+    assert "  because of spec.leaderWorkerTemplate.size: 2" in lines
+
+
+def test_the_command_writes_json() -> None:
+    answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "--field", ARGS, "-o", "json"])
+
+    (one,) = json.loads(answer.stdout)
+    assert (one["concern"], one["rule"], one["was"]) == ("launch", "FI621", ["--model", "org/M", "-tp", "16"])
+
+
+def test_the_command_reads_standard_input() -> None:
+    answer = CliRunner().invoke(main, ["explain", "-f", "-", "-o", "json"], input=PROBED.read_text())
+
+    assert len(json.loads(answer.stdout)) > 10
+
+
+def test_what_is_refused_is_not_explained() -> None:
+    refused = PROBED.parents[1] / "parts-skip-unknown" / "input.yaml"
+
+    answer = CliRunner().invoke(main, ["explain", "-f", str(refused)])
+
+    assert (answer.exit_code, answer.stdout) == (REFUSED, "")

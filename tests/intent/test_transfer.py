@@ -1,0 +1,81 @@
+"""The hand-over of the KV cache, in every spelling."""
+
+from typing import Any
+
+import pytest
+
+from intent.engines import ENGINES
+from intent.launch import read_launch
+from intent.lws import Engine, Template
+from intent.transfer import Transfer, read_transfer
+
+JSON = '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'
+MULTI = (
+    '{"kv_connector":"MultiConnector","kv_connector_extra_config":'
+    '{"connectors":[{"kv_connector":"NixlConnector"},{"kv_connector":7},3]}}'
+)
+
+
+def read(*args: str, variables: tuple[tuple[str, str | None], ...] = ()) -> Transfer | None:
+    """Read the configuration of one vLLM."""
+    engine = Engine("vllm", command=("vllm", "serve"), args=("M", *args), variables=variables)
+    return read_transfer(read_launch(Template("workerTemplate", engine), engine, ENGINES))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--kv-transfer-config", JSON],
+        [f"--kv_transfer_config={JSON}"],
+        ["--kv-transfer-config.kv_connector", "NixlConnector", "--kv-transfer-config.kv_role=kv_both"],
+        [
+            "--kv-transfer-config",
+            '{"kv_connector":"NixlConnector"}',
+            "--kv-transfer-config.kv_role",
+            "kv_both",
+        ],
+    ],
+)
+def test_every_spelling_says_the_same(args: list[str]) -> None:
+    found = read(*args)
+
+    assert found is not None
+    assert found.config == {"kv_connector": "NixlConnector", "kv_role": "kv_both"}
+
+
+def test_a_dotted_flag_goes_as_deep_as_its_dots() -> None:
+    found = read("--kv-transfer-config.kv_connector_extra_config.http_port", "8000")
+
+    assert found is not None
+    assert found.config == {"kv_connector_extra_config": {"http_port": 8000}}
+
+
+@pytest.mark.parametrize("text", ["{'a': 1}", "[1]", "7", "{", ""])
+def test_what_is_no_json_object_is_told_from_what_is_not_there(text: str) -> None:
+    found = read(f"--kv-transfer-config={text}")
+
+    assert found is not None
+    assert found.config is None
+
+
+@pytest.mark.parametrize("args", [[], ["--kv-transfer-config", "$(KV)"]])
+def test_what_is_not_there_or_not_known_is_nothing(args: list[str]) -> None:
+    assert read(*args) is None
+
+
+def test_a_variable_with_a_literal_value_is_read() -> None:
+    found = read("--kv-transfer-config", "$(KV)", variables=(("KV", JSON),))
+
+    assert found is not None
+    assert found.connectors == ("NixlConnector",)
+
+
+@pytest.mark.parametrize(
+    ("text", "connectors"),
+    [(JSON, ("NixlConnector",)), (MULTI, ("MultiConnector", "NixlConnector")), ('{"kv_connector":{}}', ())],
+)
+def test_connectors_inside_a_connector_are_named_too(text: str, connectors: Any) -> None:
+    found = read("--kv-transfer-config", text)
+
+    assert found is not None
+    assert found.connectors == connectors

@@ -1,0 +1,73 @@
+"""docs/codes.md has one entry a code: what is found, and each rule by which something is put on."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from intent.errors import CODES
+from webhook.mutate.rules import RULES, WAYS_OUT
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "codes.md"
+CHAPTERS: Final = {
+    "1": "Annotations and shape",
+    "2": "The gang",
+    "3": "The launch",
+    "4": "The service as a whole",
+    "5": "Warnings",
+    "6": "What is put on",
+    "9": "The webhook itself",
+}
+START: Final = """\
+# Codes
+
+<!-- made from intent/errors.py and webhook/mutate/rules.py by `make golden` -->
+
+Every finding ends with a code, in an answer of the API server, in an Event and on files. A code never changes
+its meaning. Errors deny an object; on an update whose author changed nothing they only warn.
+`fusioninfer codes` lists them, `fusioninfer explain` names the rule of every field that is put on.
+"""
+
+
+def entries() -> dict[str, str]:
+    """Write an entry for each code."""
+    found = {
+        code: f"### {code}\n\n{_sentence(row.title)} ({row.severity}).\n\n**What to do:** {row.remedy}.\n"
+        for code, row in CODES.items()
+    }
+    rules = {
+        rule.code: f"### {rule.code}\n\n`{rule.concern}`: {rule.reason}.\n\n"
+        f"**To do without:** {WAYS_OUT[rule.concern]}.\n"
+        for rule in RULES
+    }
+    return found | rules
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def page() -> str:
+    """Write the page, chapter by chapter."""
+    text = entries()
+    chapters = (
+        f"\n## {title}\n\n" + "\n".join(text[code] for code in sorted(text) if code[2] == digit)
+        for digit, title in CHAPTERS.items()
+    )
+    return START + "".join(chapters)
+
+
+def test_the_page_is_that_of_the_tables(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--refresh"):
+        PAGE.write_text(page(), encoding="utf-8")
+
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_no_code_is_a_finding_and_a_rule() -> None:
+    assert CODES.keys() & {rule.code for rule in RULES} == set()
+
+
+@pytest.mark.parametrize("code", [*CODES, *(rule.code for rule in RULES)])
+def test_every_code_has_a_chapter(code: str) -> None:
+    assert code[2] in CHAPTERS

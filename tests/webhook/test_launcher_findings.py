@@ -1,0 +1,317 @@
+"""What is found about the other launchers, about the hand-over of the cache, and about the pods."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from intent.lws import Engine, Intent, Pod, Template
+from intent.settings import Settings
+from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
+from webhook.validate.launch import launch
+
+OLD = "vllm/vllm-openai:v0.11.0"
+NEW = "vllm/vllm-openai:v0.20.2"
+SGLANG = "python3 -m sglang.launch_server --model-path M --host 0.0.0.0"
+FINE = "vllm serve M -tp 8 -pp 2"
+
+
+def said(intent: Intent) -> list[str]:
+    """Give the messages of all that is found."""
+    return [found.message for found in launch(intent, SETTINGS)]
+
+
+@pytest.mark.parametrize(
+    ("args", "size", "found"),
+    [
+        ("-tp 8 -pp 4", 4, []),
+        ("-tp 8 -dp 4", 4, []),
+        ("-tp 6", 4, ["FI316"]),
+        ("-tp 16 -pp 4", 4, ["FI316"]),
+        ("-tp 8", 4, ["FI501"]),
+        ("-tp 32", 4, ["FI502"]),
+        ("-tp 7 --config c", 4, ["FI511"]),
+    ],
+)
+def test_native_ranks_spread_evenly_over_the_pods(args: str, size: int, found: list[str]) -> None:
+    intent = group(engine(args, "vllm serve M", NEW), launcher="vllm-native", size=size)
+
+    assert codes(intent) == found
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ("--tp 16", []),
+        ("--tp-size=8 --pp-size 2", []),
+        ("--tensor-parallel-size 16 --dp 4 --enable-dp-attention", []),
+        ("--tp 16 --dp 4", ["FI316"]),
+        ("--tp 16 --dp-size 3 --enable-dp-attention", ["FI316"]),
+        ("--tp 7", ["FI316"]),
+        ("--tp 32", ["FI316"]),
+        ("--tp 4", ["FI501"]),
+        ("--tp 16 --port 20000", ["FI311"]),
+        ("--tp", ["FI305", "FI511"]),
+        ("--tp zero", ["FI304"]),
+    ],
+)
+def test_sglangs_sizes_are_read_in_its_own_words(args: str, found: list[str]) -> None:
+    assert [code for code in codes(group(engine(args, SGLANG))) if code != "FI511"] == [
+        code for code in found if code != "FI511"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (SGLANG + " --tp 16", []),
+        ("python3 -m sglang.launch_server --model-path M --tp 16", ["FI509"]),
+        ("python3 -m sglang.launch_server --model-path M --tp 16 --host localhost", ["FI509"]),
+        (f"{FINE} --host 127.0.0.1", ["FI509"]),
+        (f"{FINE} --host ::", []),
+        (FINE, []),
+    ],
+)
+def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list[str]) -> None:
+    assert codes(group(engine("", command))) == found
+
+
+@pytest.mark.parametrize(
+    ("launcher", "image", "needed"),
+    [
+        ("ray-symmetric", OLD, "Ray 2.54 or later; launcher ray-start works"),
+        ("ray-symmetric", NEW, "Ray 2.54 or later; launcher vllm-native works"),
+        ("ray-start", NEW, "needs Ray; launcher vllm-native works"),
+        ("vllm-native", OLD, "vLLM 0.11.1 or later; launcher ray-start works"),
+        ("vllm-native", "vllm/vllm-openai:latest", "vLLM 0.11.1 or later"),
+        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "launcher ray-start works"),
+    ],
+)
+def test_an_image_that_cannot_run_the_launcher_is_told_what_would(
+    launcher: str, image: str, needed: str
+) -> None:
+    (message,) = said(group(engine("-tp 8 -pp 2", "vllm serve M", image), launcher=launcher))
+
+    assert message.endswith(needed)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command", "found"),
+    [
+        ("ray-symmetric", f"{FINE} --dist mp", ["FI313"]),
+        ("ray-start", f"{FINE} --distributed-executor-backend=uni", ["FI313"]),
+        ("vllm-native", f"{FINE} --dist ray", ["FI313"]),
+        ("vllm-native", f"{FINE} -dpb ray", ["FI526"]),
+        ("vllm-native", "python3 -u -m vllm.entrypoints.openai.api_server --model M", ["FI526"]),
+        ("sglang", FINE, ["FI519"]),
+        ("ray-start", SGLANG, ["FI519"]),
+        ("auto", "lmdeploy serve api_server M", ["FI519"]),
+        ("ray-start", "lmdeploy serve api_server M", []),
+        ("auto", "trtllm-serve M", ["FI519"]),
+        ("ray-symetric", FINE, ["FI104"]),
+    ],
+)
+def test_a_launcher_that_does_not_fit_the_command_is_found(
+    launcher: str, command: str, found: list[str]
+) -> None:
+    assert codes(group(engine("", command, "corp/llm:1"), launcher=launcher)) == found
+
+
+def test_a_guess_is_said() -> None:
+    intent = group(engine("", FINE, "corp/llm:1"), launcher="auto")
+
+    assert (codes(intent), path_of("FI527", intent)) == (["FI527"], "image")
+
+
+@pytest.mark.parametrize(("launcher", "found"), [("ray-start", ["FI312"]), ("vllm-native", []), ("auto", [])])
+def test_only_ray_is_denied_for_a_group_of_one(launcher: str, found: list[str]) -> None:
+    assert codes(group(engine("--model M"), size=1, launcher=launcher)) == found
+
+
+def test_a_group_of_one_sglang_is_checked_too() -> None:
+    assert codes(group(engine("--tp 16", SGLANG), size=1)) == ["FI308"]
+
+
+# --- the hand-over of the KV cache ------------------------------------------------------------------
+
+
+def handing(
+    config: str, component: Any = "prefiller", image: str = NEW, more: str = "", size: int = 1
+) -> Intent:
+    """Write a group that hands over its cache."""
+    one = engine(["M", "--kv-transfer-config", config, *more.split()], "vllm serve", image)
+    return replace(group(one, size=size), component_type=component)
+
+
+def side(connector: str, role: str = "kv_producer", more: str = "") -> str:
+    """Write the configuration of one side."""
+    return f'{{"kv_connector":"{connector}","kv_role":"{role}"{more}}}'
+
+
+@pytest.mark.parametrize(
+    ("config", "component", "found"),
+    [
+        (side("NixlConnector"), "prefiller", []),
+        (side("NixlConnector", "kv_consumer"), "decoder", []),
+        (side("NixlConnector", "kv_both"), "worker", []),
+        (side("NixlConnector", "kv_consumer"), "prefiller", ["FI315"]),
+        (side("NixlConnector", "kv_producer"), "decoder", ["FI315"]),
+        (side("NixlConnector", "kv_producer"), "worker", ["FI315"]),
+        (side("NixlConnector", "producer"), "prefiller", ["FI314"]),
+        ('{"kv_connector":"NixlConnector"}', "prefiller", ["FI314"]),
+        ('{"kv_connector":7,"kv_role":"kv_both"}', "prefiller", ["FI314"]),
+        ("{}", "prefiller", []),
+        ("{'kv_connector': 1}", "prefiller", ["FI314"]),
+    ],
+)
+def test_the_side_is_that_of_the_component(config: str, component: str, found: list[str]) -> None:
+    assert codes(handing(config, component)) == found
+
+
+@pytest.mark.parametrize(
+    ("connector", "image", "found"),
+    [
+        ("PyNcclConnector", "vllm/vllm-openai:v0.10.0", []),
+        ("PyNcclConnector", OLD, ["FI506"]),
+        ("CorpConnector", NEW, ["FI506"]),
+        ("CorpConnector", "vllm/vllm-openai:latest", []),
+        ("MooncakeConnector", "vllm/vllm-openai:v0.12.0", ["FI506"]),
+    ],
+)
+def test_a_connector_that_this_version_lacks_is_a_warning(
+    connector: str, image: str, found: list[str]
+) -> None:
+    assert codes(handing(side(connector), image=image, more="-tp 8")) == found
+
+
+def test_a_connector_that_its_author_brings_along_is_not_looked_up() -> None:
+    config = side("CorpConnector", more=',"kv_connector_module_path":"corp.kv"')
+
+    assert codes(handing(config)) == []
+
+
+def test_the_warning_names_a_connector_that_is_there() -> None:
+    assert "NixlConnector is" in said(handing(side("PyNcclConnector"), image=OLD))[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "image", "more", "found"),
+    [
+        (side("P2pNcclConnector", more=',"kv_connector_extra_config":{"http_port":8000}'), NEW, "", []),
+        (
+            side("P2pNcclConnector", more=',"kv_connector_extra_config":{"http_port":"90"}'),
+            NEW,
+            "--port 90",
+            [],
+        ),
+        (side("P2pNcclConnector"), NEW, "", ["FI508"]),
+        (side("P2pNcclConnector"), NEW, "-pp 2", ["FI508", "FI508"]),
+        (side("NixlConnector", more=',"kv_rank":0'), "vllm/vllm-openai:v0.33.0", "", ["FI507"]),
+        (side("NixlConnector", more=',"kv_rank":0'), NEW, "", []),
+        (side("NixlConnector", "kv_both"), "vllm/vllm-openai:v0.23.0", "", ["FI507"]),
+        (side("NixlConnector", "kv_both"), NEW, "", []),
+    ],
+)
+def test_settings_that_the_connector_refuses_are_warnings(
+    config: str, image: str, more: str, found: list[str]
+) -> None:
+    assert codes(handing(config, image=image, more=more)) == found
+
+
+def test_a_decoder_in_a_pipeline_gets_nothing_from_nixl() -> None:
+    intent = handing(side("NixlConnector", "kv_consumer"), "decoder", more="-tp 8 -pp 2", size=2)
+
+    assert "FI508" in codes(intent)
+
+
+@pytest.mark.parametrize(("image", "found"), [(OLD, True), ("vllm/vllm-openai:v0.17.1", False)])
+def test_nixl_over_several_pods_needs_a_newer_vllm(image: str, *, found: bool) -> None:
+    assert ("FI508" in codes(handing(side("NixlConnector"), image=image, more="-tp 16", size=2))) is found
+
+
+# --- the pods ---------------------------------------------------------------------------------------
+
+PLAIN = engine("", FINE)
+
+
+def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noqa: B008 - it is frozen
+    """Write a group whose pods say more than their engine."""
+    return replace(group(one), templates=(Template("workerTemplate", one, pod=pod),), **fields)
+
+
+@pytest.mark.parametrize(
+    ("intent", "found"),
+    [
+        (pods(), []),
+        (pods(Pod(host_network=True)), ["FI510"]),
+        (pods(Pod(shared_processes=True)), ["FI510"]),
+        (pods(Pod(grace=10)), ["FI510"]),
+        (pods(restart_policy="None"), ["FI510"]),
+        (pods(restart_policy="RecreateGroupOnPodRestart"), []),
+        (pods(one=replace(PLAIN, read_only=True)), ["FI510"]),
+        (pods(one=replace(PLAIN, read_only=True, mounts=("/tmp",))), []),  # noqa: S108 - in the container
+        (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1"),))), ["FI510"]),
+        (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"),))), []),
+        (pods(one=replace(PLAIN, values=(("NVIDIA_VISIBLE_DEVICES", "all"),))), []),
+    ],
+)
+def test_what_a_group_on_ray_cannot_live_with_is_a_warning(intent: Intent, found: list[str]) -> None:
+    assert codes(intent) == found
+
+
+@pytest.mark.parametrize(("subgroup", "found"), [(0, []), (2, []), (4, []), (3, ["FI510"])])
+def test_subgroups_hold_whole_stages_or_parts_of_one(subgroup: int, found: list[str]) -> None:
+    one = engine("", "vllm serve M -tp 16 -pp 3")
+
+    assert [code for code in codes(pods(one=one, size=6, subgroup_size=subgroup)) if code != "FI502"] == found
+
+
+@pytest.mark.parametrize(
+    ("leader", "found"),
+    [
+        (PLAIN, []),
+        (replace(PLAIN, image="vllm/vllm-openai:v0.17.0"), ["FI513"]),
+        (replace(PLAIN, env=("TOKEN",)), ["FI513"]),
+    ],
+)
+def test_a_leader_that_differs_is_a_warning(leader: Engine, found: list[str]) -> None:
+    assert codes(group(PLAIN, leader=leader)) == found
+
+
+@pytest.mark.parametrize(("host", "found"), [("0.0.0.0", True), ("10.0.0.1", False)])  # noqa: S104 - a value
+def test_a_side_channel_that_nobody_reaches_is_a_warning(host: str, *, found: bool) -> None:
+    one = engine(["M", "-tp", "16", "--kv-transfer-config", side("NixlConnector")], "vllm serve")
+    one = replace(one, values=(("VLLM_NIXL_SIDE_CHANNEL_HOST", host),))
+
+    assert ("FI508" in codes(replace(group(one), component_type="prefiller"))) is found
+
+
+LOUD = (
+    group(engine("", f"{FINE} -dpb ray", NEW), launcher="vllm-native"),
+    group(engine("", "lmdeploy serve api_server M", "corp/llm:1"), launcher="vllm-native"),
+    group(engine("", SGLANG), launcher="vllm-native"),
+    group(engine("", "trtllm-serve M"), launcher="ray-symmetric"),
+    group(engine("", FINE, "corp/llm:1"), launcher="auto"),
+    group(engine("", FINE, "vllm/vllm-openai:v9999.9999.9999.9999"), launcher="ray-symmetric"),
+    group(engine("", FINE, "x/" + "vllm-openai" + "y" * 99 + ":v0.9.2"), launcher="vllm-native"),
+    handing(side("P2pNcclConnector"), more="-pp 999999999 --port 123456789123"),
+    handing(side("C" * 99), image="vllm/vllm-openai:v9999.9998.9999.9999"),
+    handing(
+        side("NixlConnector", "kv_both", ',"kv_rank":0,"kv_parallel_size":1,"kv_ip":"","kv_buffer_size":1'),
+        image="vllm/vllm-openai:v0.33.0",
+    ),
+    handing(side("NixlConnector", "kv_consumer"), "decoder", OLD, "-pp 999999999", 2),
+    pods(
+        Pod(host_network=True, shared_processes=True, grace=0), restart_policy="None", subgroup_size=7, size=3
+    ),
+    pods(one=replace(PLAIN, read_only=True, values=(("NVIDIA_VISIBLE_DEVICES", "0," * 500),))),
+    group(PLAIN, leader=replace(PLAIN, image="x", env=("TOKEN" * 99,))),
+)
+
+
+@pytest.mark.parametrize("intent", LOUD)
+def test_a_warning_is_short_and_plain(intent: Intent) -> None:
+    warnings = [found.message for found in launch(intent, Settings()) if found.severity == "warning"]
+
+    assert warnings
+    assert [message for message in warnings if len(message) > 120 or not message.isascii()] == []

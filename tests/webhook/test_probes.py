@@ -1,0 +1,240 @@
+"""Probes and the split of a shared template: what the leader keeps, what workers lose, what is warned of."""
+
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from intent.lws import Intent, Probe
+from tests.lws import changed, container, lws, put, template
+from tests.webhook.launches import SETTINGS, engine, group
+from webhook.launchers.templates import foreseen
+from webhook.mutate.probes import probes as mutate
+from webhook.validate.probes import probes as validate
+
+HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
+READY: Final = Probe("readinessProbe", "httpGet", 8000)
+FINE: Final = "M -tp 8 -pp 2"
+GROUP: Final = "spec.leaderWorkerTemplate"
+SGLANG: Final = "python3 -m sglang.launch_server --model-path M --tp 16"
+
+
+def containers(expanded: Object) -> tuple[Object, Object]:
+    """Give the engine containers of leader and workers."""
+    found = expanded["spec"]["leaderWorkerTemplate"]
+    leader, worker = (found[field]["spec"]["containers"][0] for field in ("leaderTemplate", "workerTemplate"))
+    return leader, worker
+
+
+def probed(**fields: Any) -> Object:
+    """Expand a group of one template with probes."""
+    return put(lws(worker=template(container(**fields))))
+
+
+def test_a_template_without_probes_stays_shared() -> None:
+    assert "leaderTemplate" not in put(lws())["spec"]["leaderWorkerTemplate"]
+
+
+def test_the_leader_keeps_the_probes_that_the_workers_lose() -> None:
+    leader, worker = containers(probed(readinessProbe=HEALTH, livenessProbe=HEALTH))
+
+    assert (leader["readinessProbe"], leader["livenessProbe"]) == (HEALTH, HEALTH)
+    assert worker.keys() & {"readinessProbe", "livenessProbe", "startupProbe"} == set()
+
+
+def test_both_templates_are_launched_and_marked_alike() -> None:
+    expanded = probed(readinessProbe=HEALTH)["spec"]["leaderWorkerTemplate"]
+
+    (leader, worker) = (expanded[field] for field in ("leaderTemplate", "workerTemplate"))
+    assert leader["metadata"] == worker["metadata"]
+    assert leader["spec"]["containers"][0]["args"] == worker["spec"]["containers"][0]["args"]
+    assert leader["spec"]["schedulerName"] == "volcano"
+
+
+def test_what_stands_beside_the_engine_is_copied() -> None:
+    worker = template(container(readinessProbe=HEALTH), container("proxy", args=["a"], resources=None))
+
+    leader = put(lws(worker=worker))["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+
+    assert leader["spec"]["containers"][1] == worker["spec"]["containers"][1]
+
+
+def test_the_author_s_variable_stands_in_the_copy_too() -> None:
+    own = {"name": "VLLM_HOST_IP", "value": "10.0.0.1"}
+
+    leader, _ = containers(probed(readinessProbe=HEALTH, env=[own]))
+
+    assert [item for item in leader["env"] if item["name"] == "VLLM_HOST_IP"] == [own]
+
+
+def test_only_hooks_that_call_a_port_go() -> None:
+    sleep = {"exec": {"command": ["sleep", "5"]}}
+
+    leader, worker = containers(probed(lifecycle={"preStop": HEALTH, "postStart": sleep}))
+
+    assert leader["lifecycle"] == {"preStop": HEALTH, "postStart": sleep}
+    assert worker["lifecycle"] == {"postStart": sleep}
+
+
+def test_a_hook_that_runs_a_command_splits_nothing() -> None:
+    expanded = probed(lifecycle={"preStop": {"exec": {"command": ["sleep", "5"]}}})
+
+    assert "leaderTemplate" not in expanded["spec"]["leaderWorkerTemplate"]
+
+
+@pytest.mark.parametrize(
+    ("args", "port"),
+    [
+        ("M", 8000),
+        ("M --port 8080", 8080),
+        ("M --port=$(PORT)", "http"),
+        ("M --config c.yaml", "http"),
+        ("M --config c.yaml --port 9", 9),
+    ],
+)
+def test_the_start_up_probe_asks_the_port_of_the_api(args: str, port: int | str) -> None:
+    one = engine(args, probes=(Probe("livenessProbe", "httpGet", "http"),))
+
+    overlay = written(group(one))
+
+    assert overlay["startupProbe"]["httpGet"] == {"path": "/health", "port": port}
+
+
+def written(intent: Intent) -> Object:
+    """Give what is written into the engine container of the leader; nothing if there is none."""
+    templates = mutate(foreseen(intent, SETTINGS), SETTINGS).get("spec", {}).get("leaderWorkerTemplate", {})
+    spec = templates.get("leaderTemplate", {}).get("spec", {"containers": [{}]})
+    found: Object = spec["containers"][0]
+    return found
+
+
+def test_the_start_up_probe_asks_on_tls_where_the_api_is() -> None:
+    overlay = written(group(engine("M --ssl-certfile /tls.crt", probes=(READY,))))
+
+    assert overlay["startupProbe"]["httpGet"]["scheme"] == "HTTPS"
+
+
+@pytest.mark.parametrize(
+    "probes",
+    [(), (READY, Probe("startupProbe", "httpGet", 8000))],
+    ids=["nothing is probed", "there is one"],
+)
+def test_no_start_up_probe_is_put_on_without_need(probes: tuple[Probe, ...]) -> None:
+    assert "startupProbe" not in written(group(engine("M", probes=probes)))
+
+
+def test_nobody_guesses_a_port() -> None:
+    assert written(group(engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),)))) == {}
+
+
+def test_a_template_of_the_leader_s_own_gets_a_start_up_probe() -> None:
+    overlay = written(group(engine("M"), leader=engine("M", probes=(READY,))))
+
+    assert overlay["startupProbe"]["failureThreshold"] * overlay["startupProbe"]["periodSeconds"] == 3600
+
+
+def test_a_template_of_the_workers_own_keeps_its_probes() -> None:
+    _, worker = containers(put(lws(worker=template(container(readinessProbe=HEALTH)), leader=template())))
+
+    assert worker["readinessProbe"] == HEALTH
+
+
+def test_a_template_of_the_workers_own_loses_the_leader_s_probe() -> None:
+    own, same = (template(container(readinessProbe=HEALTH)) for _ in range(2))
+
+    leader, worker = containers(put(lws(worker=own, leader=same)))
+
+    assert (leader["readinessProbe"], worker.get("readinessProbe")) == (HEALTH, None)
+
+
+def test_workers_that_answer_keep_the_probes() -> None:
+    intent = group(engine(command=SGLANG, image="lmsysorg/sglang:v0.5.5", probes=(READY,)))
+
+    assert foreseen(intent, SETTINGS) is intent
+
+
+def test_skipped_probes_stay_on_all_pods() -> None:
+    live = lws(worker=template(container(readinessProbe=HEALTH)), skip="probes")
+
+    expanded = put(live)["spec"]["leaderWorkerTemplate"]
+
+    assert "leaderTemplate" not in expanded
+    assert expanded["workerTemplate"]["spec"]["containers"][0]["readinessProbe"] == HEALTH
+
+
+def test_a_leader_that_is_edited_is_its_editor_s_and_launched_still() -> None:
+    once = probed(readinessProbe=HEALTH)
+    edited = changed(once, f"{GROUP}.leaderTemplate.spec.containers.0.image", "vllm/vllm-openai:v0.17.2")
+
+    again = put(edited, once)
+
+    leader, worker = containers(again)
+    assert leader == containers(edited)[0]
+    assert worker == containers(edited)[1]
+    assert put(again, again) == again
+
+
+def test_without_the_opt_in_the_edited_leader_stays_without_our_part() -> None:
+    own = lws(worker=template(container(readinessProbe=HEALTH)))
+    once = put(own)
+    edited = changed(once, f"{GROUP}.leaderTemplate.spec.hostname", "x")
+    left = changed(edited, "metadata.annotations.fusioninfer.io/service".replace(".io/", "~io/"), None)
+
+    after = put(left, once)["spec"]["leaderWorkerTemplate"]
+
+    expected = own["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    assert after["workerTemplate"] == expected
+    assert after["leaderTemplate"]["spec"] == expected["spec"] | {"hostname": "x"}
+
+
+# --- what is warned of ------------------------------------------------------------------------------
+
+
+def messages(intent: Intent) -> list[str]:
+    """Give what is said about the probes of a group."""
+    return [found.message for found in validate(intent, SETTINGS)]
+
+
+@pytest.mark.parametrize(
+    ("probe", "leader", "worker"),
+    [
+        (Probe("readinessProbe", "httpGet", 8000), 0, 1),
+        (Probe("readinessProbe", "exec"), 0, 0),
+        (Probe("readinessProbe", "tcpSocket", 6379), 1, 1),
+        (Probe("livenessProbe", "httpGet", "http"), 0, 1),
+        (Probe("startupProbe", "httpGet", 8000), 0, 1),
+    ],
+)
+def test_a_probe_that_does_not_fit_is_a_warning(probe: Probe, leader: int, worker: int) -> None:
+    one, plain = engine(FINE, probes=(probe,)), engine(FINE)
+
+    found = len(messages(group(plain, leader=one))), len(messages(group(one, leader=plain)))
+
+    assert found == (leader, worker)
+
+
+def test_probes_that_the_workers_lose_are_no_warning() -> None:
+    assert messages(group(engine(FINE, probes=(READY,)))) == []
+
+
+def test_a_liveness_probe_that_runs_while_the_model_loads_is_a_warning() -> None:
+    one = engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),))
+
+    (message,) = messages(group(one))
+
+    assert "startupProbe" in message
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        group(engine(FINE, probes=(Probe("readinessProbe", "tcpSocket", 6379),))),
+        group(engine(FINE, probes=(READY,)), leader=engine(FINE)),
+        group(engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),))),
+    ],
+)
+def test_a_warning_is_short_and_plain(intent: Intent) -> None:
+    found = messages(intent)
+
+    assert found
+    assert [message for message in found if len(message) > 120 or not message.isascii()] == []

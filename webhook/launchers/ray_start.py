@@ -1,0 +1,54 @@
+"""`ray start` on every pod, then the engine on the leader: for images whose Ray has no `symmetric-run`.
+
+Source: vLLM `examples/online_serving/multi-node-serving.sh`. The author's words stay list items: a small
+script starts Ray and becomes the engine (`exec "$@"`), which so is process 1 and gets the signals.
+"""
+
+import shlex
+from dataclasses import replace
+from typing import Final
+
+from intent.launch import Launch, gpus, in_shell, serve_words
+from webhook.launchers.container import Container, in_script
+from webhook.launchers.ray_symmetric import PORT, executor
+
+_SHELL: Final = ("/bin/sh", "-c")
+_NODE: Final = '${VLLM_HOST_IP:+--node-ip-address="$VLLM_HOST_IP"}'
+"""Ray must know the pod by the address that vLLM gives as its own."""
+_COUNT: Final = (
+    'import ray; ray.init(address="auto", logging_level="ERROR"); '
+    'exit(sum(node["Alive"] for node in ray.nodes()) < {size})'
+)
+_LEADER: Final = """\
+set -e
+ray start --head --port={port} {node}{num_gpus} --disable-usage-stats
+until python3 -c '{count}'; do sleep 2; done
+exec "$@"
+"""
+_WORKER: Final = """\
+until ray health-check --address "$LWS_LEADER_ADDRESS:{port}" >/dev/null 2>&1; do sleep 2; done
+exec ray start --address="$LWS_LEADER_ADDRESS:{port}" {node}{num_gpus} --block --disable-usage-stats
+"""
+
+
+def ray_start(launch: Launch, size: int) -> Container:
+    """Start Ray's head and the engine on the leader, and a node of Ray on each worker."""
+    script = _script(launch, size)
+    if in_shell(launch):
+        before = (*_SHELL, shlex.quote(script), "sh")
+        return replace(in_script(launch, before, executor(launch)), ports=(PORT,))
+    if not launch.leads:
+        return Container((*_SHELL, script), (), (PORT,))
+    return Container((*_SHELL, script, "sh"), (*serve_words(launch), *executor(launch)), (PORT,))
+
+
+def _script(launch: Launch, size: int) -> str:
+    count = gpus(launch.engine)
+    num_gpus = "" if count is None else f" --num-gpus={count}"
+    text = _LEADER if launch.leads else _WORKER
+    return text.format(port=PORT, node=_NODE, num_gpus=num_gpus, count=_COUNT.format(size=size))
+
+
+def has_ray(launch: Launch) -> bool:
+    """Whether there may be a Ray in the image."""
+    return launch.facts.has_ray

@@ -1,0 +1,20 @@
+"""SGLang's own launch over several nodes: the same command on every pod, each with its rank.
+
+Source: SGLang `docs/references/multi_node.md` and `sglang/srt/server_args.py` (the same from 0.4.3 to
+0.5.23); the port is that of LWS's own example.
+"""
+
+from typing import Final
+
+from intent.launch import Launch
+from webhook.launchers.container import Container, appended
+
+PORT: Final = 20000
+"""Where the ranks meet, on the leader."""
+
+
+def sglang(launch: Launch, size: int) -> Container:
+    """Tell every pod where the leader is, how many pods there are, and which one it is."""
+    address = f"$(LWS_LEADER_ADDRESS):{PORT}"
+    behind = ("--dist-init-addr", address, "--nnodes", str(size), "--node-rank", "$(LWS_WORKER_INDEX)")
+    return appended(launch, behind)

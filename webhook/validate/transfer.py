@@ -1,0 +1,102 @@
+"""The hand-over of the KV cache: `--kv-transfer-config` against the component type and vLLM's version."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from intent.engines import LABELS_BOTH, SHARED_SIDE_CHANNEL, STALE_FIELDS, Engines, Version, has, ships
+from intent.errors import FieldError
+from intent.flags import PIPELINE, PORT
+from intent.launch import Launch, read_size, text_of, word_path
+from intent.lws import Intent
+from intent.settings import Settings
+from intent.transfer import ROLES, Transfer, read_transfer
+
+_ALLOWED: Final = {
+    "prefiller": ("kv_producer", "kv_both"),
+    "decoder": ("kv_consumer", "kv_both"),
+    "worker": ("kv_both",),
+}
+_STALE: Final = ("kv_rank", "kv_parallel_size", "kv_ip", "kv_buffer_size")
+_ADVICE: Final = "NixlConnector"
+
+
+def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[FieldError]:
+    """Check one vLLM's side of the hand-over."""
+    found = read_transfer(launch) if launch.command.is_vllm else None
+    if found is None:
+        return
+    where = word_path(launch, found.at)
+    if found.config is None:
+        message = 'must be a JSON object, for example {"kv_connector": "NixlConnector", ...}'
+        yield FieldError(where, launch.command.words[found.at], message, "FI314")
+        return
+    for code, value, message in (
+        *_role(found, intent),
+        *_by_version(found, launch.image.version, settings.engines),
+        *_peers(found, launch, intent, settings.engines),
+    ):
+        yield FieldError(where, value, message, code)
+
+
+Found = tuple[str, Any, str]
+"""A code, the value of an error, and the message."""
+
+
+def _role(found: Transfer, intent: Intent) -> Iterator[Found]:
+    config, kind = found.config or {}, intent.component_type
+    role, connector = config.get("kv_role"), config.get("kv_connector")
+    if connector is None:
+        return
+    if not isinstance(connector, str) or role not in ROLES:
+        yield "FI314", role, f"must have a kv_role beside kv_connector: one of {', '.join(ROLES)}"
+    elif role not in _ALLOWED[kind]:
+        yield "FI315", role, f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
+
+
+def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator[Found]:
+    """Compare with what this version of vLLM has; what a person brings along themselves is not looked up."""
+    config = found.config or {}
+    if not version:
+        return
+    named = "vLLM " + ".".join(map(str, version))
+    for connector in found.connectors if "kv_connector_module_path" not in config else ():
+        if not ships(engines, connector, version):
+            yield "FI506", None, f"{connector[:30]} is not in {named}{_instead(version, engines)}"
+    stale = [name for name in _STALE if name in config]
+    if stale and has(engines, "vllm", STALE_FIELDS, version):
+        yield "FI507", None, f"{named} refuses {', '.join(stale)}: remove them"
+    is_both = config.get("kv_role") == "kv_both" and _ADVICE in found.connectors
+    if is_both and not has(engines, "vllm", LABELS_BOTH, version):
+        yield "FI507", None, f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
+
+
+def _instead(version: Version, engines: Engines) -> str:
+    return f"; {_ADVICE} is" if ships(engines, _ADVICE, version) else ""
+
+
+def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[Found]:
+    """Check what two connectors ask of the pods on both sides."""
+    pipeline = read_size(launch, PIPELINE) or 1
+    if "P2pNcclConnector" in found.connectors:
+        yield from _p2p(found, launch, pipeline)
+    if _ADVICE not in found.connectors:
+        return
+    if intent.component_type == "decoder" and pipeline > 1:
+        yield (
+            "FI508",
+            None,
+            f"{_ADVICE} hands nothing over to a decoder with pipeline parallel size {pipeline}",
+        )
+    is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or (9998,))
+    if intent.size > 1 and is_shared:
+        yield "FI508", None, f"{_ADVICE} over pods needs vLLM 0.11.1 or later: ranks share one address"
+
+
+def _p2p(found: Transfer, launch: Launch, pipeline: int) -> Iterator[Found]:
+    extra = (found.config or {}).get("kv_connector_extra_config")
+    port = extra.get("http_port") if isinstance(extra, dict) else None
+    served = text_of(launch, PORT) or "8000"
+    if pipeline > 1:
+        yield "FI508", None, f"P2pNcclConnector has no pipeline parallelism: use {_ADVICE}, or size 1"
+    if str(port) != served:
+        yield "FI508", None, f"P2pNcclConnector needs its http_port to be {served[:9]}, the port of the API"
