@@ -11,7 +11,7 @@ import yaml
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from tests.cluster.testbed.api import get, path
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
 from tests.cluster.testbed.ours import ROOT
 
 EXAMPLES: Final = ROOT / "docs" / "examples"
@@ -48,11 +48,15 @@ def unannotated(lws: Object) -> Object:
 
 
 def put(cluster: Cluster, namespace: str, words: Words, lws: Object) -> Any:
-    """Have kubectl write it; return it as kubectl then shows it."""
-    text = json.dumps(lws)
-    return json.loads(
-        kubectl(cluster, *words, "--namespace", namespace, "--output=json", "--filename=-", stdin=text)
-    )
+    """Have kubectl write it, again where LWS wrote the status in between; return it as kubectl shows it."""
+    command = (*words, "--namespace", namespace, "--output=json", "--filename=-")
+    for _ in range(4):
+        try:
+            return json.loads(kubectl(cluster, *command, stdin=json.dumps(lws)))
+        except KubectlError as error:
+            if "the object has been modified" not in str(error):
+                raise
+    return json.loads(kubectl(cluster, *command, stdin=json.dumps(lws)))
 
 
 def engines(lws: Object) -> list[Object]:
