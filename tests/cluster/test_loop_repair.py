@@ -1,4 +1,4 @@
-"""What somebody does to a PodGroup by hand is undone within two seconds; five on a busy machine."""
+"""What somebody does to a PodGroup by hand is undone within two seconds."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, becomes
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.wait import until
 
-SECONDS: Final = 5.0
+SECONDS: Final = 2.0
 PATIENCE: Final = 60.0
 """Until a loop whose API server was just taken away hears news again."""
 STRANGER: Final = {
