@@ -12,7 +12,7 @@ from fusioninfer import __version__, documents, offline
 from fusioninfer import settings as settings_file
 from fusioninfer.documents import Unreadable
 from fusioninfer.offline import Composition, Found
-from intent.errors import CODES
+from intent.codes import CODES
 
 OK: Final = 0
 REFUSED: Final = 1

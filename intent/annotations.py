@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from intent import Object
 from intent.errors import FieldError
+from intent.routing import DISAGGREGATION, STRATEGIES
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -22,6 +23,10 @@ ENGINE_CONTAINER: Final = PREFIX + "engine-container"
 INJECT: Final = PREFIX + "inject"
 REFRESH: Final = PREFIX + "refresh"
 SKIP: Final = PREFIX + "skip"
+STRATEGY: Final = PREFIX + "strategy"
+GATEWAY: Final = PREFIX + "gateway"
+HOSTNAMES: Final = PREFIX + "hostnames"
+ENDPOINT_PICKER_CONFIG: Final = PREFIX + "endpoint-picker-config"
 EXPANSION: Final = PREFIX + "expansion"
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -77,6 +82,21 @@ KEYS: Final = (
     ),
     Key("engine-container", "name of the container to wrap", "found by accelerator, engine, or being alone"),
     Key("skip", "parts not to add, separated by commas: " + ", ".join(f"`{part}`" for part in PARTS), "-"),
+    Key(
+        "strategy",
+        f"how requests are routed: {', '.join(f'`{one}`' for one in STRATEGIES)}. "
+        f"`{DISAGGREGATION}` must stand on every decoder",
+        "no routes",
+    ),
+    Key(
+        "gateway", "`name` or `namespace/name` of the Gateway that the HTTPRoute attaches to", "no HTTPRoute"
+    ),
+    Key("hostnames", "hostnames of the HTTPRoute, separated by commas", "all of the Gateway's"),
+    Key(
+        "endpoint-picker-config",
+        "an EndpointPickerConfig of your own, as YAML, in place of the strategy's",
+        "-",
+    ),
     Key("inject", "`disabled`: break glass, leave the object alone", "-"),
     Key("refresh", "any text; a new one runs the current rules again", "-"),
     Key("expansion", "ours: the record of what was put on", "-"),
@@ -96,6 +116,10 @@ class Wishes:
     engine_container: str = ""
     refresh: str = ""
     skip: tuple[str, ...] = ()
+    strategy: str = ""
+    gateway: str = ""
+    hostnames: tuple[str, ...] = ()
+    endpoint_picker_config: str = ""
 
 
 def is_ours(annotations: Any) -> bool:
@@ -133,6 +157,10 @@ def _wishes(good: Object) -> Wishes:
         engine_container=good.get("engine-container", ""),
         refresh=good.get("refresh", ""),
         skip=names(good.get("skip", "")),
+        strategy=good.get("strategy", ""),
+        gateway=good.get("gateway", ""),
+        hostnames=names(good.get("hostnames", "")),
+        endpoint_picker_config=good.get("endpoint-picker-config", ""),
     )
 
 
@@ -180,13 +208,24 @@ def _one_of(*values: str) -> _Rule:
     return _Rule(values.__contains__, f"must be one of {', '.join(values)}", "FI104")
 
 
+_LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_HOSTNAME: Final = re.compile(rf"(\*\.)?{_SUBDOMAIN}").fullmatch
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
-_DNS_1123: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
+_DNS_1123: Final = re.compile(_LABEL).fullmatch
+
+
+def _each_once(text: str, accepts: Callable[[str], object]) -> bool:
+    found = [name.strip() for name in text.split(",")]
+    return len(set(found)) == len(found) and all(accepts(name) for name in found)
 
 
 def _are_names(text: str) -> bool:
-    found = [name.strip() for name in text.split(",")]
-    return len(set(found)) == len(found) and all(_DNS_1123(name) for name in found)
+    return _each_once(text, _DNS_1123)
+
+
+def _are_hostnames(text: str) -> bool:
+    return _each_once(text, _HOSTNAME)
 
 
 _RULES: Final[dict[str, _Rule | None]] = {
@@ -212,5 +251,13 @@ _RULES: Final[dict[str, _Rule | None]] = {
     "inject": _one_of("disabled"),
     "refresh": None,
     "skip": _Rule(_are_names, "must be names of parts separated by commas, each once", "FI104"),
+    "strategy": _one_of(*STRATEGIES),
+    "gateway": _Rule(
+        re.compile(rf"({_LABEL}/)?{_SUBDOMAIN}").fullmatch,
+        "must be the name of a Gateway, or namespace/name",
+        "FI104",
+    ),
+    "hostnames": _Rule(_are_hostnames, "must be hostnames separated by commas, each once", "FI104"),
+    "endpoint-picker-config": None,
     "expansion": None,
 }

@@ -17,5 +17,11 @@ class Settings:
     """Volcano's queue where nobody names one."""
     volcano_version: str = ""
     """The version of the scheduler that runs, e.g. `1.14.1`; empty: found out, or trusted."""
+    picker: str = "gie-1.5"
+    """The endpoint picker, a row of `intent.pickers`, of services that do not disaggregate."""
+    disaggregated_picker: str = "llm-d-0.4"
+    """The one of services with prefillers and decoders."""
+    secure_serving: bool = True
+    """Whether gateways call the picker on TLS; it makes its own certificate."""
     engines: Engines = ENGINES
     """What is known of engines: the rows of this release, behind those of the operator's file."""

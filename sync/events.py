@@ -13,7 +13,7 @@ from typing import Final
 from prometheus_client import Gauge
 
 from intent import Object
-from intent.errors import CODES
+from intent.codes import CODES
 from intent.service import Finding, ServiceKey
 from sync.client import ApiError
 from sync.kinds import LWS

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from intent.errors import CODES
+from intent.codes import CODES
 from webhook.mutate.rules import RULES, WAYS_OUT
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "codes.md"
@@ -21,7 +21,7 @@ CHAPTERS: Final = {
 START: Final = """\
 # Codes
 
-<!-- made from intent/errors.py and webhook/mutate/rules.py by `make golden` -->
+<!-- made from intent/codes.py and webhook/mutate/rules.py by `make golden` -->
 
 Every finding ends with a code, in an answer of the API server, in an Event and on files. A code never changes
 its meaning. Errors deny an object; on an update whose author changed nothing they only warn.

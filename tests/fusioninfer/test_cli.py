@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
-from intent.errors import CODES
+from intent.codes import CODES
 from webhook.launchers import LAUNCHERS
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

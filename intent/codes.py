@@ -1,0 +1,391 @@
+"""The table of codes: what each finding means, what causes it, what to do. A code never changes its meaning.
+
+The first digit says what it is about: 1 annotations and shape, 2 gang, 3 launch, 4 the service as a whole,
+5 warnings, 7 the InferenceService, 8 routes, 9 the webhook itself; 6 are the rules of `webhook.mutate.rules`.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One row."""
+
+    severity: Severity
+    title: str
+    """What it means."""
+    remedy: str
+    cause: str = ""
+    """How it comes about, in a sentence."""
+
+
+CODES: Final[dict[str, Code]] = {
+    "FI101": Code(
+        "error",
+        "the name of the service is not a DNS-1035 label",
+        "use lower-case letters, digits and '-', starting with a letter, at most 63 characters",
+    ),
+    "FI102": Code(
+        "error",
+        "unknown annotation under fusioninfer.io/",
+        "use one of the documented keys; the message names the nearest",
+    ),
+    "FI103": Code(
+        "error",
+        "annotations of ours without a service",
+        "add fusioninfer.io/service, or remove the other keys",
+    ),
+    "FI104": Code(
+        "error",
+        "an annotation has a value outside its set",
+        "use one of the values that the message lists",
+    ),
+    "FI105": Code(
+        "error",
+        "a role name is not a DNS-1123 label",
+        "use lower-case letters, digits and '-', at most 63 characters",
+    ),
+    "FI106": Code(
+        "error",
+        "the list of roles cannot be read",
+        "write role names separated by commas, each once",
+    ),
+    "FI107": Code(
+        "error",
+        "a reserved label has another value than ours",
+        "remove the label, or change the annotation it is made from",
+    ),
+    "FI108": Code(
+        "error",
+        "a field has the wrong shape",
+        "write what the LeaderWorkerSet API defines there",
+    ),
+    "FI109": Code(
+        "error",
+        "a name is too long for what is made from it",
+        "shorten the name to the limit in the message",
+    ),
+    "FI201": Code(
+        "error",
+        "startupPolicy LeaderReady deadlocks a gang",
+        "use LeaderCreated: the workers must exist before the leader can be ready",
+    ),
+    "FI202": Code(
+        "error",
+        "exclusive-topology deadlocks a gang",
+        "remove the annotation: LWS makes workers once the leader is scheduled, the gang waits for all",
+    ),
+    "FI203": Code(
+        "error",
+        "spec.scheduling makes a gang of its own",
+        "remove spec.scheduling, or take the object out with fusioninfer.io/inject: disabled",
+    ),
+    "FI204": Code(
+        "error",
+        "Kueue manages this object",
+        "remove kueue.x-k8s.io/queue-name, or set fusioninfer.io/scheduler-name: default-scheduler",
+    ),
+    "FI205": Code(
+        "error",
+        "schedulerName is not the gang's scheduler",
+        "remove schedulerName, or name that scheduler in fusioninfer.io/scheduler-name",
+    ),
+    "FI206": Code(
+        "error",
+        "the pod group is not the service's",
+        "remove the annotation scheduling.k8s.io/group-name from the template",
+    ),
+    "FI207": Code(
+        "error",
+        "the task name is not the role's",
+        "remove the annotation volcano.sh/task-spec from the template",
+    ),
+    "FI208": Code(
+        "error",
+        "a worker stands alone, it cannot wait for other roles",
+        "remove fusioninfer.io/roles",
+    ),
+    "FI301": Code(
+        "error",
+        "more than one container may be the engine",
+        "name it in fusioninfer.io/engine-container",
+    ),
+    "FI302": Code(
+        "error",
+        "the named engine container does not exist",
+        "use the name of a container in the template",
+    ),
+    "FI303": Code(
+        "error",
+        "the engine of a multi-node group asks for no accelerator",
+        "request one in resources.limits, or set fusioninfer.io/launcher: none",
+    ),
+    "FI304": Code(
+        "error",
+        "a parallel size is not a positive integer",
+        "write a whole number of at least 1",
+    ),
+    "FI305": Code(
+        "error",
+        "a flag has no value",
+        "write the value as the next list item, or after '='",
+    ),
+    "FI306": Code(
+        "error",
+        "there is no model to serve",
+        "add --model NAME, or a --config file that names it",
+    ),
+    "FI307": Code(
+        "error",
+        "the engine needs more accelerators than the group has",
+        "lower the parallel sizes, or raise spec.leaderWorkerTemplate.size",
+    ),
+    "FI308": Code(
+        "error",
+        "the engine needs more accelerators than the pod has",
+        "lower the parallel sizes, or request more accelerators",
+    ),
+    "FI309": Code(
+        "error",
+        "one list item holds a flag and its value",
+        "split it into two list items",
+    ),
+    "FI310": Code(
+        "error",
+        "a short flag is fused with its value",
+        "write the value as the next list item",
+    ),
+    "FI311": Code(
+        "error",
+        "the API port collides with a port of the launcher",
+        "choose another --port",
+    ),
+    "FI312": Code(
+        "error",
+        "a multi-node launcher was asked for a group of one",
+        "remove fusioninfer.io/launcher, or raise size to 2 or more",
+    ),
+    "FI313": Code(
+        "error",
+        "the executor of vLLM does not fit the launcher",
+        "remove --distributed-executor-backend, or name the launcher that fits it",
+    ),
+    "FI314": Code(
+        "error",
+        "the hand-over of the KV cache cannot be read",
+        "write --kv-transfer-config as a JSON object with kv_connector and kv_role",
+    ),
+    "FI315": Code(
+        "error",
+        "the KV role contradicts the component type",
+        "a prefiller produces, a decoder consumes; kv_both fits both",
+    ),
+    "FI316": Code(
+        "error",
+        "the ranks do not spread evenly over the pods",
+        "make the product of the parallel sizes a multiple of the group's size, and fit each pod",
+    ),
+    "FI401": Code(
+        "error",
+        "two members have the same role name",
+        "give each LeaderWorkerSet of the service its own fusioninfer.io/role-name",
+    ),
+    "FI402": Code(
+        "error",
+        "a worker does not stand alone",
+        "a service is one worker, or prefillers and decoders",
+    ),
+    "FI404": Code(
+        "error",
+        "members disagree on the scheduler",
+        "give all members the same fusioninfer.io/scheduler-name",
+    ),
+    "FI405": Code(
+        "error",
+        "members disagree on the queue",
+        "give all members the same scheduling.volcano.sh/queue-name",
+    ),
+    "FI406": Code(
+        "error",
+        "members disagree on the roles",
+        "write the same fusioninfer.io/roles on every member that has it",
+    ),
+    "FI407": Code(
+        "error",
+        "a PodGroup of that name belongs to somebody else",
+        "delete that PodGroup, or rename the service",
+    ),
+    "FI408": Code(
+        "error",
+        "Volcano is too old for this gang",
+        "install Volcano 1.14.1 or later, with its CRDs",
+    ),
+    "FI409": Code(
+        "error",
+        "LeaderWorkerSet's own gang scheduling is on",
+        "remove gangSchedulingManagement from the configuration of LWS",
+    ),
+    "FI410": Code(
+        "warning",
+        "the service waits for a role",
+        "apply the LeaderWorkerSet of the role that is missing",
+    ),
+    "FI411": Code(
+        "error",
+        "the API server refuses the PodGroup",
+        "the message says why; often the queue does not exist or is closed",
+    ),
+    "FI501": Code(
+        "warning",
+        "accelerators of the group stay idle",
+        "raise the parallel sizes, for example pipeline by nodes and tensor by accelerators of a node",
+    ),
+    "FI502": Code(
+        "warning",
+        "tensor parallelism crosses nodes",
+        "use tensor parallelism inside a node and pipeline parallelism between nodes",
+    ),
+    "FI503": Code(
+        "warning",
+        "the model is known not to load with these sizes",
+        "use the sizes that the message names",
+    ),
+    "FI504": Code(
+        "warning",
+        "the image is not known to run this launcher",
+        "use an image that has what the launcher needs, or the launcher that the message names",
+    ),
+    "FI505": Code(
+        "warning",
+        "a probe does not fit a multi-node group",
+        "probe the API port of the leader, behind a start-up probe",
+    ),
+    "FI506": Code(
+        "warning",
+        "the connector is not in this version of vLLM",
+        "use a connector that it has, or name your own in kv_connector_module_path",
+    ),
+    "FI507": Code(
+        "warning",
+        "the hand-over of the KV cache has settings of another version",
+        "remove or replace what the message names",
+    ),
+    "FI508": Code(
+        "warning",
+        "the connector does not work with these sizes or ports",
+        "change what the message names, on the prefiller and on the decoder",
+    ),
+    "FI509": Code(
+        "warning",
+        "the API is not reachable from other pods",
+        "add --host 0.0.0.0",
+    ),
+    "FI510": Code(
+        "warning",
+        "the pod does not fit a launch over several pods",
+        "change the field that the message names",
+    ),
+    "FI511": Code(
+        "warning",
+        "not every flag can be checked",
+        "check the sizes yourself: some flags come from elsewhere",
+    ),
+    "FI512": Code(
+        "warning",
+        "a number in the command is not the size of the group",
+        "make it equal to spec.leaderWorkerTemplate.size",
+    ),
+    "FI513": Code(
+        "warning",
+        "leader and worker differ where they should not",
+        "give both templates the same image and environment",
+    ),
+    "FI514": Code(
+        "warning",
+        "the shell command is too complex to rewrite",
+        "write the engine's command as list items, or launch the nodes yourself",
+    ),
+    "FI515": Code(
+        "warning",
+        "the model is given twice",
+        "keep one; the last one wins",
+    ),
+    "FI516": Code(
+        "warning",
+        "args start with the program itself",
+        "move it to command: the image's entrypoint takes args only",
+    ),
+    "FI517": Code(
+        "warning",
+        "the entrypoint of the image is not known",
+        "write the command, for example [vllm, serve]",
+    ),
+    "FI518": Code(
+        "warning",
+        "the command already starts a distributed engine",
+        "left as it is; remove the launch to have it made for you",
+    ),
+    "FI519": Code(
+        "warning",
+        "this launcher does not start this engine",
+        "name another launcher; else it runs one node unless its own flags say otherwise",
+    ),
+    "FI520": Code(
+        "warning",
+        "the groups of this LeaderWorkerSet restart",
+        "expected: its pod template changes",
+    ),
+    "FI521": Code(
+        "warning",
+        "what was added is taken off, the groups restart",
+        "expected: its pod template changes back",
+    ),
+    "FI522": Code(
+        "warning",
+        "annotated before the webhook was there",
+        "set fusioninfer.io/refresh to have it expanded",
+    ),
+    "FI523": Code(
+        "warning",
+        "the launch was edited by hand and is left alone",
+        "remove command and args and apply your own again to have it made for you",
+    ),
+    "FI524": Code(
+        "warning",
+        "leader and worker are not launched the same way",
+        "let both be written for you, or neither",
+    ),
+    "FI525": Code(
+        "warning",
+        "the image's own entrypoint ignores a positional model",
+        "write it as --model NAME",
+    ),
+    "FI526": Code(
+        "warning",
+        "the launcher cannot write this command",
+        "start the engine as vllm serve, in list items, or name another launcher",
+    ),
+    "FI527": Code(
+        "warning",
+        "the launcher could not be chosen by the image",
+        "name it in fusioninfer.io/launcher, or describe the image in the settings",
+    ),
+    "FI901": Code(
+        "error",
+        "the record of what was added cannot be read",
+        "remove the annotation fusioninfer.io/expansion and apply again",
+    ),
+    "FI902": Code(
+        "error",
+        "the mutating webhook did not run",
+        "check MutatingWebhookConfiguration mutate.fusioninfer.io, then apply again",
+    ),
+    "FI903": Code(
+        "error",
+        "the annotations have no room for the record",
+        "remove other annotations; all together may hold 256 KiB",
+    ),
+}
