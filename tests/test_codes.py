@@ -16,6 +16,7 @@ CHAPTERS: Final = {
     "4": "The service as a whole",
     "5": "Warnings",
     "6": "What is put on",
+    "7": "The InferenceService",
     "9": "The webhook itself",
 }
 START: Final = """\
