@@ -10,7 +10,7 @@ import click
 import orjson
 
 from fusioninfer.documents import Document
-from fusioninfer.offline import is_lws
+from fusioninfer.offline import is_lws, rendered
 from intent import Object
 from intent.lws import LWT, Intent
 from intent.settings import Settings
@@ -47,7 +47,7 @@ def explain(documents: Iterable[Document], settings: Settings, field: str = "") 
     """Explain every field that is put on the LeaderWorkerSets among documents, or those below one field."""
     return [
         one
-        for document in documents
+        for document in rendered(documents)
         if is_lws(document.object) and concerns(document.object)
         for one in _explained(document, study(document.object), settings)
         if is_below(one.field.path, field)

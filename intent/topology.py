@@ -110,7 +110,7 @@ def _strategy(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(path, role.strategy, NO_DISAGGREGATION, "FI707")
         elif role.strategy != DISAGGREGATION and split and not role.endpoint_picker_config:
             message = f"no prompt goes to a prefiller first; {DISAGGREGATION} does that"
-            yield FieldError(path, role.strategy, message, "FI751")
+            yield FieldError(path, None, message, "FI751")
 
 
 def _aliases(service: InferenceService) -> Iterator[FieldError]:

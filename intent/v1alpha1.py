@@ -3,9 +3,9 @@
 The CRD and `docs/inferenceservice.md` are made from these models; their docstrings are what users read there.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from intent import Object
@@ -49,6 +49,16 @@ class _Model(BaseModel):
         alias_generator=to_camel,
         use_attribute_docstrings=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: Any) -> Any:
+        """Leave nulls out, as the API server does (`structural-schema` `PruneNonNullableNulls...`)."""
+        return (
+            {key: item for key, item in value.items() if item is not None}
+            if isinstance(value, dict)
+            else value
+        )
 
 
 class Multinode(_Model):

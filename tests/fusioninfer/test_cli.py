@@ -153,6 +153,58 @@ def test_the_demo_shows_both_examples_and_the_pod_group() -> None:
         assert text in result.stdout
 
 
+# --- InferenceServices ------------------------------------------------------------------------------
+
+STORY_4 = Path(__file__).parents[1] / "golden" / "isvc-story-4" / "input.yaml"
+
+
+def test_an_inference_service_is_expanded_in_its_place() -> None:
+    around = "kind: A\n---\n" + STORY_4.read_text() + "---\nkind: B\n"
+
+    result = run("expand", "-o", "json", "-f", "-", text=around)
+
+    found = [item["kind"] for item in json.loads(result.stdout)["items"]]
+    assert found == ["A", "LeaderWorkerSet", "LeaderWorkerSet", "B", "PodGroup"]
+
+
+def test_the_members_of_an_inference_service_are_put_into_the_namespace() -> None:
+    result = run("expand", "-n", "llm", "-o", "json", "-f", str(STORY_4))
+
+    assert {item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]} == {"llm"}
+
+
+def test_an_inference_service_that_would_be_refused_is_named_with_its_field() -> None:
+    result = run("expand", "-f", "-", text=STORY_4.read_text().replace("nodeCount: 2", "nodes: 2"))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "- (document 1): error: spec.roles[0].multinode.nodeCount: is required (FI701)" in result.stderr
+
+
+def test_an_inference_service_of_somebody_else_passes_through() -> None:
+    other = "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nspec: {}\n"
+
+    assert run("expand", "-f", "-", text=other).stdout == other
+
+
+def test_a_member_of_an_inference_service_that_meets_another_is_named() -> None:
+    other = example("decode.yaml", **{"name: deepseek-r1-disagg-decode": "name: late"})
+
+    result = run("validate", "-f", str(STORY_4), "-f", "-", text=other)
+
+    assert (result.exit_code, "FI401" in result.stdout) == (1, True)
+    assert "(document 1, LeaderWorkerSet deepseek-r1-disagg-decode): error" in result.stdout
+
+
+def test_explain_goes_through_the_members_of_an_inference_service() -> None:
+    result = run("explain", "-f", str(STORY_4), "--field", "metadata.labels")
+
+    headings = [line for line in result.stdout.splitlines() if "document 1" in line]
+    assert [line.partition("LeaderWorkerSet ")[2] for line in headings] == [
+        "deepseek-r1-disagg-prefill)",
+        "deepseek-r1-disagg-decode)",
+    ]
+
+
 # --- what is known of engines -----------------------------------------------------------------------
 
 OWN = "images: [{repository: corp/llm, version: 0.17.1, ray: 2.54.0, source: ours}]\n"
