@@ -62,7 +62,7 @@ class _Model(BaseModel):
 
 
 class Multinode(_Model):
-    """Several nodes for one replica."""
+    """Several nodes for one replica. Absent: one pod a replica."""
 
     node_count: Positive
     """On how many nodes one replica runs: the pods of one group, a leader and its workers."""
@@ -78,7 +78,6 @@ class Role(_Model):
     replicas: Count = 1
     """How many independent instances, each of `multinode.nodeCount` pods. Absent: left alone, starts as 1."""
     multinode: Multinode = Multinode.model_construct(node_count=1)
-    """Several nodes for one replica. Absent: one pod."""
     template: Object = {}
     """The pods of an engine (PodTemplateSpec), with the plain single-node command."""
     strategy: Strategy = "prefix-cache"
@@ -127,7 +126,6 @@ class InferenceServiceSpec(_Model):
     roles: Annotated[list[Role], Field(min_length=1, max_length=32, json_schema_extra=_keyed_by("name"))]
     """One worker alone, or prefillers and decoders; and at most one router."""
     scheduling_strategy: SchedulingStrategy = SchedulingStrategy()
-    """How the pods of all roles are scheduled."""
 
 
 class Condition(_Model):
@@ -186,6 +184,4 @@ class InferenceService(_Model):
     kind: Literal["InferenceService"]
     metadata: Object
     spec: InferenceServiceSpec
-    """What its author wants."""
     status: InferenceServiceStatus = InferenceServiceStatus()
-    """What was observed."""
