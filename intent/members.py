@@ -59,7 +59,7 @@ def _annotations(service: InferenceService, role: Role) -> Iterator[tuple[str, s
     if service.router and service.router.strategy:
         yield STRATEGY, service.router.strategy
     carried = {**dict(service.annotations), **_of_template(role)}
-    yield from ((key, carried[key]) for key in CARRIED if key in carried)
+    yield from ((key, carried[key]) for key in CARRIED if isinstance(carried.get(key), str))
 
 
 def _of_template(role: Role) -> Object:

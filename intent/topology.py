@@ -165,10 +165,11 @@ def _checked(path: str, metadata: Object) -> Iterator[FieldError]:
     written = mapping(metadata.get("annotations"))
     for key in (key for key in written if key in ELSEWHERE):
         message = f"must be absent: {ELSEWHERE[key].format(role='', router='')} has it"
-        yield FieldError(f"{path}.annotations[{key}]", written[key], message, "FI709")
+        yield FieldError(f"{path}.annotations[{key}]", None, message, "FI709")
     rest = {key: value for key, value in written.items() if key not in ELSEWHERE}
     for error in annotations.read({SERVICE: "any"} | rest)[1]:
-        yield replace(error, path=path + error.path.removeprefix("metadata"))
+        value = error.value if isinstance(error.value, str) else None
+        yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)
 
 
 RULES: Final[tuple[Rule, ...]] = (

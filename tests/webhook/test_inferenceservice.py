@@ -15,7 +15,12 @@ from webhook.inferenceservice import check
 
 ARGS = "spec.roles.0.template.spec.containers.0.args"
 NO_SIZE = ["org/M", "--tensor-parallel-size", "0"]
-BROKEN = changed(isvc(), ARGS, NO_SIZE)
+BROKEN = changed(changed(isvc(), ARGS, NO_SIZE), "metadata.generation", 1)
+
+
+def rewritten(old: Object, path: str, value: Any) -> Object:
+    """Change the spec, as the API server counts it."""
+    return changed(changed(old, path, value), "metadata.generation", 2)
 
 
 def errors(found: list[FieldError]) -> list[tuple[str, str]]:
@@ -91,21 +96,21 @@ def test_an_error_denies_when_an_annotation_of_ours_changes() -> None:
 
 
 def test_an_error_denies_when_its_role_changes() -> None:
-    other = changed(BROKEN, f"{ARGS.removesuffix('args')}image", "vllm/vllm-openai:v0.18.0")
+    other = rewritten(BROKEN, f"{ARGS.removesuffix('args')}image", "vllm/vllm-openai:v0.18.0")
 
     assert errors(check(other, BROKEN)) != []
 
 
 def test_a_role_with_an_error_can_still_be_scaled() -> None:
-    found = check(changed(BROKEN, "spec.roles.0.replicas", 5), BROKEN)
+    found = check(rewritten(BROKEN, "spec.roles.0.replicas", 5), BROKEN)
 
     assert ([one.code for one in found], errors(found)) == (["FI304"], [])
 
 
 def test_an_error_of_the_topology_denies_when_the_spec_changes() -> None:
-    old = isvc(prefiller())
+    old = changed(isvc(prefiller()), "metadata.generation", 1)
 
-    assert errors(check(changed(old, "spec.roles.0.replicas", 5), old)) == [("spec.roles", "FI703")]
+    assert errors(check(rewritten(old, "spec.roles.0.replicas", 5), old)) == [("spec.roles", "FI703")]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +122,20 @@ def test_an_error_of_the_topology_denies_when_the_spec_changes() -> None:
 )
 def test_nothing_is_said_of_one_that_is_left_alone(path: str, value: Any) -> None:
     assert check(changed(BROKEN, path, value)) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["template.spec.x", "gateway", "replicas", "template.metadata.annotations.fusioninfer.io/skip"],
+)
+def test_a_spec_of_any_depth_is_answered(path: str) -> None:
+    deep: Object = {}
+    for _ in range(950):
+        deep = {"a": deep}
+    live = changed(BROKEN, f"spec.roles.0.{path}", deep)
+
+    assert [str(one) for one in check(live, live)] != []
+    assert errors(check(live)) != []
 
 
 def test_arguments_are_as_they_were() -> None:
