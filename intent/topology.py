@@ -42,7 +42,7 @@ ELSEWHERE: Final = {
     annotations.ROLES: "spec.roles",
     SCHEDULER_NAME: "spec.schedulingStrategy.schedulerName",
     STRATEGY: "spec.roles[{router}].strategy",
-    GATEWAY: "spec.roles[{router}].gateway",
+    GATEWAY: "spec.roles[{router}].httproute",
     HOSTNAMES: "spec.roles[{router}].httproute",
     ENDPOINT_PICKER_CONFIG: "spec.roles[{router}].endpointPickerConfig",
     EXPANSION: "each LeaderWorkerSet",

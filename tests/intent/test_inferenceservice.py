@@ -141,6 +141,14 @@ def test_a_field_like_no_other_names_all_of_them() -> None:
     assert error.message == "unknown field; known are roles, schedulingStrategy"
 
 
+@pytest.mark.parametrize("field", ["replicas", "multinode", "strategy", "gateway", "roleReplicas"])
+def test_a_null_is_an_absent_field(field: str) -> None:
+    plain = isvc(worker(multinode=None))
+    null = isvc(plain["spec"]["roles"][0] | {field: None})
+
+    assert read(null) == read(plain)
+
+
 def test_beside_an_unknown_field_all_else_is_checked() -> None:
     broken = changed(isvc(worker(strategy="queue-size")), "spec.roles.0.replica", 1)
 

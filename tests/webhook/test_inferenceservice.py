@@ -89,6 +89,12 @@ def test_an_error_warns_while_the_spec_does_not_change(path: str, value: Any) ->
     assert ([one.code for one in found], errors(found)) == (["FI304"], [])
 
 
+def test_an_error_denies_where_nobody_counts_changes() -> None:
+    uncounted = isvc(prefiller())
+
+    assert errors(check(uncounted, uncounted)) == [("spec.roles", "FI703")]
+
+
 def test_an_error_denies_when_an_annotation_of_ours_changes() -> None:
     asked = changed(BROKEN, "metadata.annotations.fusioninfer.io/launcher", "auto")
 
