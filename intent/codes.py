@@ -238,6 +238,24 @@ CODES: Final[dict[str, Code]] = {
         "the API server refuses the PodGroup",
         "the message says why; often the queue does not exist or is closed",
     ),
+    "FI412": Code(
+        "error",
+        "a container of the service keeps failing",
+        "read how it ended: kubectl logs POD --all-containers --previous",
+        "The engine ends by itself: a wrong flag, too little memory, a model that it cannot load.",
+    ),
+    "FI413": Code(
+        "error",
+        "an image of the service cannot be pulled",
+        "correct the name of the image, or give the pods a pull secret",
+        "The image does not exist, or the node may not read it.",
+    ),
+    "FI414": Code(
+        "error",
+        "a container of the service cannot be made",
+        "create what the message names: kubectl describe pod POD",
+        "A Secret, ConfigMap or key that the container refers to does not exist.",
+    ),
     "FI501": Code(
         "warning",
         "accelerators of the group stay idle",
