@@ -9,8 +9,7 @@ from typing import Any, Final
 import orjson
 import yaml as pyyaml
 
-from fusioninfer import yaml
-from intent import Object
+from intent import Object, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"

@@ -55,7 +55,7 @@ def compose(
     if not admission_only:
         made, about = _loop(parts, objects, settings)
         objects.extend(made)
-        found.extend(about)
+        found.extend(one for one in about if one not in found)
     return Composition(tuple(objects), tuple(sorted(found, key=lambda one: one.error.severity != "error")))
 
 

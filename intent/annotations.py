@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from intent import Object
 from intent.errors import FieldError
-from intent.routing import DISAGGREGATION, STRATEGIES
+from intent.routing import DISAGGREGATION, NO_ROUTING, STRATEGIES, Routing
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -120,6 +120,13 @@ class Wishes:
     gateway: str = ""
     hostnames: tuple[str, ...] = ()
     endpoint_picker_config: str = ""
+
+    @property
+    def routing(self) -> Routing:
+        """What they say about routes."""
+        if not (self.strategy or self.endpoint_picker_config or self.gateway or self.hostnames):
+            return NO_ROUTING
+        return Routing(self.strategy, self.endpoint_picker_config, self.gateway, self.hostnames)
 
 
 def is_ours(annotations: Any) -> bool:

@@ -187,7 +187,8 @@ def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
     return (named[-1][1],), dropped.union(flags.bare[:1])
 
 
-_PORTS: Final = {"sglang": 30000, "lmdeploy": 23333}
+PORTS: Final = {"sglang": 30000, "lmdeploy": 23333}
+"""Ports of engines that do not take 8000."""
 
 
 def api_port(launch: Launch) -> int | str | None:
@@ -195,7 +196,7 @@ def api_port(launch: Launch) -> int | str | None:
     flags = launch.command.flags
     flag = flags.last(PORT)
     if flag is None and flags.last(CONFIG) is None:
-        return _PORTS.get(launch.command.engine, 8000)
+        return PORTS.get(launch.command.engine, 8000)
     value = value_of(launch, flag) if flag else None
     if value and is_size(value):
         return int(value)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from dataclasses import field as _field
 from typing import Final, Literal
 
+from intent.routing import NO_ROUTING, Routing
+
 ComponentType = Literal["worker", "prefiller", "decoder"]
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
@@ -110,6 +112,7 @@ class Intent:
     component_type: ComponentType = "worker"
     role_name: str = ""
     roles: tuple[str, ...] = field(default=(), metadata=_POSITION)
+    routing: Routing = field(default=NO_ROUTING, metadata=_POSITION)
     scheduler_name: str = ""
     launcher: str = ""
     engine_container: str = ""

@@ -75,6 +75,7 @@ def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tup
         component_type=wishes.component_type,
         role_name=wishes.role_name,
         roles=wishes.roles,
+        routing=wishes.routing,
         scheduler_name=wishes.scheduler_name,
         launcher=wishes.launcher,
         engine_container=wishes.engine_container,
@@ -166,7 +167,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
         if not _is_container(item):
             message = "must be a container with a name"
             context.errors.append(FieldError(f"{path}[{at}]", item, message, "FI108"))
-    index = _chosen(containers, annotations, context.wishes.engine_container)
+    index = engine_index(containers, annotations, context.wishes.engine_container)
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))
         return None
@@ -184,7 +185,7 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
         )
 
 
-def _chosen(containers: list[Any], annotations: Object, asked: str) -> int | None:
+def engine_index(containers: list[Any], annotations: Object, asked: str) -> int | None:
     """Choose the engine: asked for, or the only one with accelerators, known, the default, or alone."""
     valid = [(at, item) for at, item in enumerate(containers) if _is_container(item)]
     if asked:

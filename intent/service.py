@@ -22,9 +22,12 @@ from intent.annotations import (
     SCHEDULER_NAME,
     SERVICE,
 )
+from intent.annotations import read as read_annotations
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED, NO_GANG
 from intent.lws import ComponentType
+from intent.routing import NO_ROUTING, Routing
+from intent.serving import DEFAULT, serving_port
 from intent.settings import Settings
 
 ServiceKey = tuple[str, str]
@@ -54,6 +57,9 @@ class Member:
     created: str = ""
     """`creationTimestamp`, RFC 3339; empty offline."""
     deleting: bool = False
+    routing: Routing = NO_ROUTING
+    port: int = DEFAULT
+    """Where its leaders serve."""
 
     @property
     def key(self) -> ServiceKey:
@@ -89,7 +95,7 @@ def member(lws: Object) -> Member | None:
         return None
     spec = _map(lws.get("spec"))
     group = _map(spec.get("leaderWorkerTemplate"))
-    templates = _templates(group)
+    templates, wishes = _templates(group), read_annotations(annotations)[0]
     component_type = _component_type(labels)
     return Member(
         namespace=_text(metadata.get("namespace")),
@@ -106,6 +112,8 @@ def member(lws: Object) -> Member | None:
         uid=_text(metadata.get("uid")),
         created=_text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
+        routing=wishes.routing,
+        port=serving_port(templates[0] if templates else _EMPTY, annotations, wishes.engine_container),
     )
 
 

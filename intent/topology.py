@@ -100,7 +100,7 @@ def _fields(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _strategy(service: InferenceService) -> Iterator[FieldError]:
-    """FI707, FI751: the strategy fits the engines."""
+    """FI707, FI802: the strategy fits the engines."""
     split = disaggregates(service.spec)
     for at, role in enumerate(service.spec.roles):
         if role.component_type != "router" or "strategy" not in role.given:
@@ -110,7 +110,7 @@ def _strategy(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(path, role.strategy, NO_DISAGGREGATION, "FI707")
         elif role.strategy != DISAGGREGATION and split and not role.endpoint_picker_config:
             message = f"no prompt goes to a prefiller first; {DISAGGREGATION} does that"
-            yield FieldError(path, None, message, "FI751")
+            yield FieldError(path, None, message, "FI802")
 
 
 def _aliases(service: InferenceService) -> Iterator[FieldError]:

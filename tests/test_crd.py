@@ -6,8 +6,7 @@ from typing import Any, Final, get_args
 
 import pytest
 
-from fusioninfer import yaml
-from intent import Object
+from intent import Object, yaml
 from intent.crd import crd
 from intent.routing import STRATEGIES
 from intent.v1alpha1 import ENGINE_FIELDS, ROUTER_FIELDS, Role, Strategy

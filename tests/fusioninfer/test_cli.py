@@ -123,6 +123,35 @@ def test_a_setting_that_is_not_known_is_named(tmp_path: Path) -> None:
     assert (result.exit_code, "schedulrName: Extra inputs" in result.stderr) == (2, True)
 
 
+def with_settings(tmp_path: Path, setting: str) -> Result:
+    (tmp_path / "settings.yaml").write_text(setting)
+    case = Path(__file__).parents[1] / "golden" / "routes-queue-size" / "input.yaml"
+    return run("expand", "-f", str(case), "--config", str(tmp_path / "settings.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "printed"),
+    [
+        ("picker: gie-1.2", "epp:v1.2.1"),
+        ("picker: llm-d-0.7", "llm-d-inference-scheduler:v0.7.1"),
+        ("secureServing: false", "--secure-serving=false"),
+    ],
+)
+def test_the_picker_is_the_operators_choice(tmp_path: Path, setting: str, printed: str) -> None:
+    assert printed in with_settings(tmp_path, setting).stdout
+
+
+@pytest.mark.parametrize("setting", ["picker: gie-9", "disaggregatedPicker: gie-1.5"])
+def test_a_picker_that_cannot_be_is_refused(tmp_path: Path, setting: str) -> None:
+    assert with_settings(tmp_path, setting).exit_code == 2
+
+
+def test_what_admission_says_of_routes_is_said_once() -> None:
+    case = Path(__file__).parents[1] / "golden" / "routes-worker-asks-for-disaggregation" / "input.yaml"
+
+    assert run("validate", "-f", str(case)).output.count("FI801") == 1
+
+
 def test_settings_apply_offline(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("schedulerName: my-volcano\n")

@@ -219,7 +219,7 @@ def test_a_worker_cannot_be_disaggregated() -> None:
 
 
 def test_a_strategy_that_leaves_prefillers_idle_is_a_warning() -> None:
-    assert found(isvc(router(), prefiller(), decoder())) == [(f"{ROLE}.strategy", "FI751")]
+    assert found(isvc(router(), prefiller(), decoder())) == [(f"{ROLE}.strategy", "FI802")]
 
 
 def test_all_findings_come_at_once() -> None:

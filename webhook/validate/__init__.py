@@ -10,7 +10,8 @@ from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
 from webhook.validate.probes import probes
+from webhook.validate.routing import routing
 
 Validator = Callable[[Intent, Settings], Iterator[FieldError]]
 
-VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch, probes)
+VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch, probes, routing)
