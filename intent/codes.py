@@ -571,6 +571,30 @@ CODES: Final[dict[str, Code]] = {
         "use one of those that the message names, or none",
         "feature gates come and go between generations",
     ),
+    "FI850": Code(
+        "error",
+        "a container has the name of the routing sidecar",
+        "remove it; or keep your own, with sidecar in fusioninfer.io/skip",
+        "the author brings a routing-proxy, or edited the one that was put on",
+    ),
+    "FI851": Code(
+        "warning",
+        "a decoder gets no routing sidecar",
+        "change what the message names; or bring your own, with sidecar in fusioninfer.io/skip",
+        "the port of the engine's API cannot be moved, or the sidecar could not call it there",
+    ),
+    "FI852": Code(
+        "error",
+        "the API port is one of those to which the engine moves behind its sidecar",
+        "write the port that others call, for example --port 8000; the engine is moved by itself",
+        "args were edited after they were written for the sidecar, or somebody chose 8200 to 8299",
+    ),
+    "FI853": Code(
+        "warning",
+        "a probe runs a command beside a routing sidecar",
+        "let the command call the engine's new port, or probe by httpGet, which is moved",
+        "the sidecar answers /health on the port of the API before the engine does",
+    ),
     "FI901": Code(
         "error",
         "the record of what was added cannot be read",

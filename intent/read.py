@@ -18,7 +18,8 @@ from intent.annotations import read as read_annotations
 from intent.command import looks_like_engine
 from intent.container import read_container
 from intent.errors import FieldError
-from intent.lws import LWT, Engine, Intent, Pod, Template, TemplateField
+from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField
+from intent.ports import read_ports
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
@@ -81,6 +82,7 @@ def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tup
         engine_container=wishes.engine_container,
         refresh=wishes.refresh,
         skip=wishes.skip,
+        sidecar=wishes.wants_sidecar,
         size=size,
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),
@@ -119,17 +121,23 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
     metadata = checked(template.get("metadata"), f"{path}.metadata", errors, required=False)
     annotations = checked(metadata.get("annotations"), f"{path}.metadata.annotations", errors, required=False)
     spec = checked(template.get("spec"), f"{path}.spec", errors)
+    engine = _engine(spec.get("containers"), annotations, f"{path}.spec.containers", context)
     return Template(
         field=field,
-        engine=_engine(spec.get("containers"), annotations, f"{path}.spec.containers", context),
+        engine=engine,
         scheduler_name=text(spec.get("schedulerName")),
         group_name=text(annotations.get(GROUP_NAME)),
         task_spec=text(annotations.get(TASK_SPEC)),
         labels=_our_labels(metadata),
         host_ipc=spec.get("hostIPC") is True,
         taken=tuple(_taken(spec.get("volumes"))),
+        ports=_ports(spec, f"{path}.spec", engine) if context.wishes.wants_sidecar else Ports(),
         pod=_pod(spec),
     )
+
+
+def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
+    return read_ports(spec, path, engine.container if engine else "")
 
 
 def _pod(spec: Object) -> Pod:

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from intent import Object
 from intent.launch import PORTS, is_size
+from intent.ports import ROUTING_PROXY
 from intent.read import engine_index
 from intent.shapes import listed, mapping, number, strings, text
 
-SIDECAR: Final = "routing-proxy"
-"""The init container that stands before a decoder, and has prompts prefilled elsewhere."""
 DEFAULT: Final = 8000
 _PROGRAM: Final = re.compile(
     r"(?<!\S)(?:\S*/)?(?:(?P<vllm>vllm)\s+serve|(?P<sglang>sglang)\s+serve|(?P<lmdeploy>lmdeploy)\s+serve"
@@ -27,7 +26,7 @@ def serving_port(pod_template: Object, annotations: Object, asked: str = "") -> 
     """Give the port of the sidecar if there is one, else that of the engine."""
     spec = mapping(pod_template.get("spec"))
     for container in listed(spec.get("initContainers")):
-        if mapping(container).get("name") == SIDECAR:
+        if mapping(container).get("name") == ROUTING_PROXY:
             return _given(_words(container), {}) or DEFAULT
     containers = listed(spec.get("containers"))
     at = engine_index(containers, annotations, asked)
