@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from intent.annotations import ENGINE_CONTAINER, SKIP, STRATEGY, path
+from intent.annotations import ENGINE_CONTAINER, SKIP
 from intent.errors import FieldError
 from intent.flags import HOST, PORT
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, read_launch, text_of
@@ -34,8 +34,12 @@ def sidecar_of(settings: Settings) -> Sidecar | None:
 
 
 def makes_room(intent: Intent, settings: Settings) -> Moved | FieldError | None:
-    """Say where the leader's API goes, or what stands in the way; None where no sidecar is asked for."""
-    return _room(intent.templates[0], settings) if intent.sidecar and intent.templates else None
+    """Say where the leader's API goes, or what stands in the way; None where no sidecar is asked for.
+
+    A picker that has none is an error of its own (FI805).
+    """
+    wanted = intent.sidecar and intent.templates and sidecar_of(settings)
+    return _room(intent.templates[0], settings) if wanted else None
 
 
 def with_room(intent: Intent, settings: Settings) -> Intent:
@@ -51,7 +55,7 @@ def with_room(intent: Intent, settings: Settings) -> Intent:
 @lru_cache(maxsize=16)
 def _room(template: Template, settings: Settings) -> Moved | FieldError:
     launch = read_launch(template, template.engine, settings.engines) if template.engine else None
-    obstacle = next(_obstacles(template, launch, settings), None)
+    obstacle = next(_obstacles(template, launch), None)
     if obstacle is not None:
         return obstacle
     port = known_port(launch) if launch else None
@@ -65,12 +69,10 @@ def _room(template: Template, settings: Settings) -> Moved | FieldError:
 # --- what stands in the way -------------------------------------------------------------------------
 
 
-def _obstacles(template: Template, launch: Launch | None, settings: Settings) -> Iterator[FieldError]:
+def _obstacles(template: Template, launch: Launch | None) -> Iterator[FieldError]:
     if template.ports.proxy:
         message = f"must be absent: it is put on for you; or bring your own, with {SKIP}: sidecar"
         yield FieldError(template.ports.proxy, ROUTING_PROXY, message, "FI850")
-    if sidecar_of(settings) is None:
-        yield _left_out(path(STRATEGY), f"picker {settings.disaggregated_picker[:40]} has none")
     if launch is None:
         message = f"which is the engine? name it in {ENGINE_CONTAINER}"
         yield _left_out(f"{template.path}.spec.containers", message)
