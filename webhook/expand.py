@@ -17,7 +17,7 @@ from webhook import record as records
 from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS, Mutator
 from webhook.overlay import COPY, Operation, Overlay, combine, compose, filled, merge, patch, put
-from webhook.study import Study, annotations, concerns, left_alone, study
+from webhook.study import Study, annotations, concerns, left_alone, settled, study
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
@@ -32,7 +32,7 @@ def expand(
     mutators: tuple[Mutator, ...] = MUTATORS,
 ) -> list[Operation]:
     """Give the operations that make the object what its author asked for; none if there is nothing to do."""
-    if not concerns(live, old):
+    if not concerns(live, old) or settled(live, old):
         return []
     overlay = change(study(live, old), settings, mutators)
     return patch(live, overlay) if overlay else []

@@ -38,8 +38,20 @@ def identity(field: str, item: Any) -> Identity | None:
 
 def index(field: str, items: Any) -> dict[Identity | None, int]:
     """Find items by identity; the first wins, as it does for the API server."""
+    if not isinstance(items, list):
+        return {}
+    if len(keys := LIST_KEYS[field]) > 1:
+        return _index(field, items)
+    try:
+        return {(items[at][keys[0]],): at for at in range(len(items) - 1, -1, -1)}
+    except (TypeError, KeyError):  # an item that is no map, or has no key, or a strange one
+        return _index(field, items)
+
+
+def _index(field: str, items: list[Any]) -> dict[Identity | None, int]:
+    """Find items one by one, whatever they are."""
     found: dict[Identity | None, int] = {}
-    for at, item in enumerate(items if isinstance(items, list) else ()):
+    for at, item in enumerate(items):
         key = identity(field, item)
         try:
             found.setdefault(key, at)

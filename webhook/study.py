@@ -47,6 +47,25 @@ def concerns(live: Object, old: Object | None = None) -> bool:
     return any(key.startswith(PREFIX) for key in (*keys, *annotations(old)))
 
 
+def settled(live: Object, old: Object | None = None) -> bool:
+    """Whether an update changes nothing that we look at, of an object that carries our record: most do.
+
+    What was stored went through us then, so there is nothing to take off, to read or to put on.
+    """
+    if old is None or not has_record(old):
+        return False
+    one, other = metadata(live), metadata(old)
+    if any(one.get(field) != other.get(field) for field in ("annotations", "labels", "name")):
+        return False
+    return _spec(live) == _spec(old)
+
+
+def _spec(lws: Object) -> Object | None:
+    """Take the spec but for `replicas`, which no rule looks at; None if it has another shape."""
+    spec = lws.get("spec")
+    return {key: spec[key] for key in spec if key != "replicas"} if isinstance(spec, dict) else None
+
+
 def study(live: Object, old: Object | None = None) -> Study:
     """Withdraw what we put on, and read what is left."""
     text = records.find(live, old)

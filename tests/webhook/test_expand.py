@@ -172,3 +172,24 @@ def test_the_corpus_is_the_same_bytes_whatever_the_hash_seed() -> None:
 
     assert len(outputs) == 1
     assert len(orjson.loads(next(iter(outputs)).splitlines()[-1])) > 0
+
+
+def test_an_update_of_nothing_that_we_look_at_is_not_even_read() -> None:
+    stored = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", "mine")
+
+    assert expand(changed(stored, "spec.replicas", 3), stored) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        ("metadata.annotations.note", "x"),
+        ("metadata.labels.note", "x"),
+        ("spec.leaderWorkerTemplate.workerTemplate.metadata.labels.note", "x"),
+        ("spec.startupPolicy", "LeaderCreated"),
+    ],
+)
+def test_an_update_of_anything_else_is_read(path: str, to: str) -> None:
+    stored = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
+
+    assert expand(changed(stored, path, to), stored) != []
