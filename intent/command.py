@@ -7,6 +7,7 @@ command. Words that only prepare a process (`exec`, `env K=V`, `tini --`) are se
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 from intent.flags import DISTRIBUTED, NO_FLAGS, SGLANG, VLLM, Dialect, Flags, read_flags
@@ -91,6 +92,8 @@ _SCRIPT_ENGINES: Final = re.compile(
 )
 
 
+_REST: Final = frozenset({"$@", "${@}"})
+"""In quotes: the items behind the script."""
 _MOST_WORDS: Final = 10_000
 """A longer command line is not read: a review has a deadline, and no engine takes as many."""
 
@@ -120,6 +123,8 @@ class Command:
     """The word where the engine's own arguments begin."""
     flags: Flags = NO_FLAGS
     shell: Shell | None = None
+    within: str = ""
+    """The engine that a launch of its author's starts, where it stands in plain words."""
 
     @property
     def engine(self) -> str:
@@ -146,7 +151,7 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
     if len(words) > _MOST_WORDS:
         return Command("unknown", words)
     if _launches(words):
-        return Command("distributed", words)
+        return _launched(words)
     head = _behind_prefixes(words)
     if (at := _script_index(words, head)) is not None:
         return _in_shell(words, head, at)
@@ -162,6 +167,15 @@ def _launches(words: tuple[str, ...]) -> bool:
         if mark in text:
             return True
     return False
+
+
+def _launched(words: tuple[str, ...]) -> Command:
+    """Read what launches its nodes itself, and the flags of the engine behind it."""
+    for at in range(len(words)):
+        kind, arguments = _program(words, at)
+        if kind != "unknown":
+            return replace(_with_flags(kind, words, at, arguments), kind="distributed", within=ENGINES[kind])
+    return Command("distributed", words)
 
 
 def _direct(words: tuple[str, ...], head: int) -> Command:
@@ -181,7 +195,7 @@ def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int
     flags = read_flags(words, arguments, _DIALECTS.get(kind, VLLM))
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
-            return Command("distributed", words, program, arguments, flags)
+            return Command("distributed", words, program, arguments, flags, within=ENGINES.get(kind, ""))
     return Command(kind, words, program, arguments, flags)
 
 
@@ -252,11 +266,13 @@ def _script_index(words: tuple[str, ...], head: int) -> int | None:
 
 def _in_shell(words: tuple[str, ...], head: int, at: int) -> Command:
     """Read the script, and what stands behind it as `$0` and `"$@"`."""
-    found = None if _SCRIPT_LAUNCHES.search(words[at]) else read_script(words[at], _engine_word)
+    behind = words[at + 2 :]
+    found = (
+        None if _SCRIPT_LAUNCHES.search(words[at]) else read_script(words[at], partial(_engine_word, behind))
+    )
     if found is None:
         kind: Kind = "distributed" if _SCRIPT_LAUNCHES.search(words[at]) else "complex"
         return Command(kind, words, shell=Shell(at))
-    behind = words[at + 2 :]
     if behind and not found.rest:
         return Command("complex", words, shell=Shell(at))
     is_login = any(map(_LOGIN.fullmatch, words[head + 1 : at]))
@@ -273,10 +289,15 @@ def _unwrapped(prefix: tuple[str, ...], script: Script, at: int) -> Command:
     return replace(_direct(words, _behind_prefixes(words)), shell=Shell(at, script, kept=False))
 
 
-def _engine_word(words: tuple[str, ...]) -> int | None:
-    """Say where the engine stands in a simple command of a script, behind assignments and prefixes."""
+def _engine_word(behind: tuple[str, ...], words: tuple[str, ...]) -> int | None:
+    """Say where the engine stands in a simple command of a script, behind assignments and prefixes.
+
+    It may be what `"$@"` stands for: the list items behind the script.
+    """
     at = 0
     while at < len(words) and _ASSIGNMENT.match(words[at]):
         at += 1
     at += _behind_prefixes(words[at:])
+    if len(words) == at + 1 and words[at] in _REST:
+        words = (*words[:at], *behind)
     return None if _program(words, at)[0] == "unknown" else at

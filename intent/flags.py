@@ -1,12 +1,13 @@
 """The flags of an engine's command line, as its own parser reads them.
 
 vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, `--f=v` is
-`--f v`, an abbreviation is good while it is unambiguous, and the last of several wins. A short flag is
-never fused with its value. SGLang takes Python's own `argparse` (`sglang/srt/server_args.py`).
+`--f v`, an abbreviation is good while it is unambiguous, and the last of several wins. A short flag of one
+letter may be fused with its value (`-n2`), a longer one never. Behind a `--` nothing is a flag. SGLang takes
+Python's own `argparse` (`sglang/srt/server_args.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 MODEL: Final = "model"
@@ -26,6 +27,7 @@ HOST: Final = "host"
 TRANSFER: Final = "kv-transfer-config"
 SHARED_DATA: Final = "enable-dp-attention"
 
+END: Final = "--"
 SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)
 """Each multiplies the number of accelerators. Expert and decode-context parallelism use those of tensor."""
 CHANGES_SIZES: Final = frozenset(
@@ -152,13 +154,20 @@ class Dialect:
     valued: frozenset[str]
     underscored: bool
     """Whether `_` is `-` in a name."""
+    letters: dict[str, str] = field(default_factory=dict)
+    """Short flags of one letter that take a value: `-n2` is `-n 2`."""
 
 
 def _named(rows: tuple[_Row, ...]) -> dict[str, str]:
     return {spelled: name for row in rows for spelled, name in _spellings(row).items()}
 
 
-VLLM: Final = Dialect(_named(_VALUED + _SWITCHES), frozenset(row.name for row in _VALUED), underscored=True)
+VLLM: Final = Dialect(
+    _named(_VALUED + _SWITCHES),
+    frozenset(row.name for row in _VALUED),
+    underscored=True,
+    letters={row.short: row.name for row in _VALUED if len(row.short) == 2},
+)
 SGLANG: Final = Dialect(
     {f"--{spelled}": name for spelled, name in _SGLANG.items()},
     frozenset(_SGLANG.values()) - _SGLANG_SWITCHES,
@@ -211,7 +220,7 @@ def read_flags(words: Sequence[str], start: int, dialect: Dialect = VLLM) -> Fla
     """Read the arguments that begin at a word."""
     given: list[Flag] = []
     bare: list[int] = []
-    index, stop = start, len(words)
+    index, stop = start, end_of_flags(words, start)
     while index < stop:
         if is_flag(words[index]):
             flag = _flag(words, index, dialect)
@@ -220,7 +229,12 @@ def read_flags(words: Sequence[str], start: int, dialect: Dialect = VLLM) -> Fla
         else:
             bare.append(index)
             index += 1
-    return Flags(tuple(given), tuple(bare), dialect.valued)
+    return Flags(tuple(given), (*bare, *range(stop + 1, len(words))), dialect.valued)
+
+
+def end_of_flags(words: Sequence[str], start: int) -> int:
+    """Find the first `--` of an engine's arguments, behind which nothing is a flag; else where they end."""
+    return words.index(END, start) if END in words[start:] else len(words)
 
 
 def is_flag(word: str) -> bool:
@@ -233,6 +247,8 @@ def _flag(words: Sequence[str], index: int, dialect: Dialect) -> Flag:
     name = dialect.names.get(spelled) or _name(spelled, dialect)
     if equals:
         return Flag(name, value, index, 1)
+    if spelled[:2] in dialect.letters and len(spelled) > 2:
+        return Flag(dialect.letters[spelled[:2]], spelled[2:], index, 1)
     if name in dialect.valued:
         has_value = index + 1 < len(words) and not is_flag(words[index + 1])
         return Flag(name, words[index + 1], index, 2) if has_value else Flag(name, None, index, 1)

@@ -47,6 +47,24 @@ def test_a_flag_that_takes_a_value_does_not_take_a_flag() -> None:
     assert flags.given == (Flag(MODEL, None, 0, 1), Flag("port", "80", 1, 2))
 
 
+@pytest.mark.parametrize("spelled", ["-n2", "-n 2", "-n=2", "--nnodes=2"])
+def test_a_short_flag_of_one_letter_may_be_fused_with_its_value(spelled: str) -> None:
+    flag = read_flags(spelled.split(), 0).last("nnodes")
+
+    assert flag is not None
+    assert flag.value == "2"
+
+
+def test_sglang_has_no_short_flags_to_fuse() -> None:
+    assert read_flags(["-n2"], 0, SGLANG).last("nnodes") is None
+
+
+def test_nothing_behind_two_dashes_is_a_flag() -> None:
+    flags = read_flags(["-tp", "8", "--", "M", "-tp", "16", "--"], 0)
+
+    assert (flags.given, flags.bare) == ((Flag(TENSOR, "8", 0, 2),), (3, 4, 5, 6))
+
+
 def test_a_negative_number_is_a_value() -> None:
     assert read_flags(["-tp", "-1"], 0).given == (Flag(TENSOR, "-1", 0, 2),)
 

@@ -48,12 +48,13 @@ ARGUMENTS: Final = (
     ),
     *("--chat-template", "it's {{ x }} `id` $(id) ${PATH} $1 \\ \n * ~ # é"),
     *("--served-model-name", ""),
-    *("--", "--after", "--"),
 )
+REST: Final = ("--", "--after", "--")
+"""Behind two dashes nothing is a flag, so nothing is added there."""
 
 
 def group(run: Run, *env: Object) -> Object:
-    engine = container(image=run.image, args=list(ARGUMENTS), env=list(env) or None)
+    engine = container(image=run.image, args=[*ARGUMENTS, *REST], env=list(env) or None)
     return lws(size=SIZE, worker=template(engine), launcher=run.launcher)
 
 
@@ -80,7 +81,7 @@ def record(run: Run, start: Start) -> dict[str, Any]:
 
 
 def test_the_words_arrive_byte_for_byte(run: Run, record: dict[str, Any]) -> None:
-    assert record["argv"] == ["vllm", "serve", *ARGUMENTS, *run.behind]
+    assert record["argv"] == ["vllm", "serve", *ARGUMENTS, *run.behind, *REST]
 
 
 def test_all_nodes_join_with_their_accelerators(record: dict[str, Any]) -> None:

@@ -169,6 +169,8 @@ def test_what_is_left_alone_is_said(command: str, args: str, image: str, code: s
         ("ray symmetric-run --min-nodes=3 -- vllm serve M", "command[2]"),
         ("vllm serve M --nnodes 3", "command[3]"),
         ("vllm serve M -n 3", "command[3]"),
+        ("vllm serve M -n3", "command[3]"),
+        ("vllm serve M -n 3 -r $(LWS_WORKER_INDEX)", "command[3]"),
     ],
 )
 def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: str, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from intent.flags import end_of_flags
 from intent.launch import Launch, in_shell, is_converted, serve_words
 from intent.shell import insert
 
@@ -17,18 +18,27 @@ class Container:
     ports: tuple[int, ...] = ()
 
 
+def flagged(launch: Launch, behind: Words) -> Words:
+    """Put flags behind the words that start one node, or before their `--`: behind it nothing is a flag."""
+    words = serve_words(launch)
+    at = end_of_flags(words, _arguments(launch))
+    return (*words[:at], *behind, *words[at:])
+
+
 def appended(launch: Launch, behind: Words, *, without: frozenset[int] = frozenset()) -> Container:
-    """Keep the author's command and args, with words behind, and without some; or write `vllm serve`."""
+    """Keep the author's command and args, with flags behind, and without some; or write `vllm serve`."""
     if in_shell(launch):
         return in_script(launch, (), behind)
     engine, words = launch.engine, serve_words(launch)
-    if words == (*engine.command, *engine.args) and engine.command:
-        start = len(engine.command)
-    else:
-        start = _arguments(launch)
-    kept = tuple(word for at, word in enumerate(words) if at not in without)
-    start -= sum(at < start for at in without)
-    return Container(kept[:start], (*kept[start:], *behind))
+    is_kept = words == (*engine.command, *engine.args) and engine.command
+    start = len(engine.command) if is_kept else _arguments(launch)
+    ends = end_of_flags(words, _arguments(launch))
+    kept = [(word, at < start) for at, word in enumerate(words[:ends]) if at not in without]
+    added = [(word, ends < start) for word in behind]
+    rest = [(word, ends + at < start) for at, word in enumerate(words[ends:])]
+    placed = (*kept, *added, *rest)
+    command = tuple(word for word, is_command in placed if is_command)
+    return Container(command, tuple(word for word, is_command in placed if not is_command))
 
 
 def _arguments(launch: Launch) -> int:
@@ -40,17 +50,18 @@ def _arguments(launch: Launch) -> int:
 
 
 def in_script(launch: Launch, before: Words, behind: Words, *, text_only: bool = False) -> Container:
-    """Write into a script: words before the engine, and behind its last one or the items of its `"$@"`."""
+    """Write into a script: words before the engine, and behind its last flag or the items of its `"$@"`."""
     shell = launch.command.shell
     if shell is None or shell.script is None:
         return Container()
     engine = launch.engine
     items = [*engine.command, *engine.args]
-    follows = shell.script.rest and shell.index + 1 < len(items) and not text_only
+    is_item = shell.script.rest and not shell.script.ended and shell.index + 1 < len(items) and not text_only
     text = "".join(f" {word}" for word in behind)
-    items[shell.index] = insert(shell.script, " ".join((*before, "")), "" if follows else text)
-    if follows:
-        items += behind
+    items[shell.index] = insert(shell.script, " ".join((*before, "")), "" if is_item else text)
+    if is_item:
+        at = end_of_flags(items, shell.index + 2)
+        items[at:at] = behind
     command, args = tuple(items[: len(engine.command)]), tuple(items[len(engine.command) :])
     return Container(_changed(command, engine.command), _changed(args, engine.args))
 

@@ -8,7 +8,7 @@ that only data parallelism has flags for it: each pod says with which rank it st
 from typing import Final
 
 from intent import Object
-from intent.flags import DATA, DATA_BACKEND, HYBRID, LOCAL_DATA, SERVERS
+from intent.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
 from intent.launch import Launch, in_shell, read_size, serve_words, text_of
 from webhook.launchers.container import Container, Words, appended, in_script
 from webhook.launchers.launcher import HOST_IP
@@ -87,8 +87,13 @@ def has_native(launch: Launch) -> bool:
 
 
 def takes(launch: Launch) -> bool:
-    """Whether a worker can go without an API: the old module cannot (vllm-project/vllm#36875)."""
+    """Whether a worker can go without an API: the old module cannot (vllm-project/vllm#36875).
+
+    And whether a shell may write the first rank behind all words: not where a `--` ends the flags.
+    """
     kind = launch.command.kind
+    if is_data_only(launch) and END in launch.command.words[launch.command.arguments :]:
+        return False
     if kind == "interpreter" or (kind in {"module", "flags"} and in_shell(launch)):
         return False
     return text_of(launch, DATA_BACKEND) != "ray"

@@ -48,7 +48,7 @@ _MIXED: Final = (
 
 _COUNT_FLAGS: Final = frozenset({"--min-nodes", "--ray_cluster_size", "--nnodes", "-n"})
 _COUNT: Final = re.compile(
-    r"(?:^|(?<=\s))(--min-nodes|--ray_cluster_size|--nnodes|-n)[=\s]+['\"]?([0-9]{1,9})(?![^\s;&|'\"])"
+    r"(?:^|(?<=\s))(--min-nodes|--ray_cluster_size|--nnodes|-n)(?:[=\s]+|(?<=-n))['\"]?([0-9]{1,9})(?![^\s;&|'\"])"
 )
 
 
@@ -97,7 +97,7 @@ def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iter
             word_path(launch, flag.value_at), flag.value, _executor(plan, launcher, intent.size), "FI313"
         )
     elif not launcher.takes(launch):
-        message = f"left as it is: {plan.launcher} needs vllm serve as list items, and no Ray beside it"
+        message = f"left as it is: {plan.launcher} needs vllm serve as list items, no Ray and no -- beside it"
         yield FieldError(_where(launch), None, message, "FI526")
     if plan.guessed:
         message = f"its version is not known, so {plan.launcher} is taken by default; name one in {LAUNCHER}"
