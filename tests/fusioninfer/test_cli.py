@@ -145,6 +145,12 @@ def test_codes_lists_every_code() -> None:
     assert [row["code"] for row in listed] == sorted(CODES)
 
 
+def test_codes_tells_of_each_what_causes_it() -> None:
+    (listed,) = (row for row in json.loads(run("codes", "-o", "json").stdout) if row["code"] == "FI410")
+
+    assert (listed["cause"], CODES["FI410"].cause in run("codes").stdout) == (CODES["FI410"].cause, True)
+
+
 def test_the_demo_shows_both_examples_and_the_pod_group() -> None:
     result = run("demo", "--plain")
 

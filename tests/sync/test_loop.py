@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from intent.codes import CODES
 from intent.settings import Settings
 from sync.cache import Cache
 from sync.client import Client
@@ -339,14 +340,17 @@ async def test_what_still_holds_much_later_is_said_again(
     await eventually(lambda: [event["count"] for event in api.kept("events")] == [3])
 
 
-async def test_an_event_carries_its_code(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_an_event_carries_its_code_the_remedy_and_the_cause(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.put(PREFILL, lws("p"))
 
     start()
     await eventually(lambda: bool(api.kept("events")))
 
-    message = api.kept("events")[0]["message"]
-    assert message.startswith("service r1 waits for a decoder (FI410: ")
+    row = CODES["FI410"]
+    told = f"service r1 waits for a decoder (FI410: {row.remedy}. Often: {row.cause})"
+    assert api.kept("events")[0]["message"] == told
 
 
 async def test_it_says_a_thing_again_if_it_comes_back(
