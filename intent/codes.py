@@ -221,6 +221,12 @@ CODES: Final[dict[str, Code]] = {
         "make the product of the parallel sizes a multiple of the group's size, and fit each pod",
         "these engines run as many ranks on every pod, which these sizes do not allow",
     ),
+    "FI317": Code(
+        "error",
+        "the KV connector needs vLLM's V1 core",
+        "remove VLLM_USE_V1, or use a connector of V0 that this version has",
+        "VLLM_USE_V1=0 was copied from an older example, and the connector from a newer one",
+    ),
     "FI401": Code(
         "error",
         "two members have the same role name",
@@ -280,6 +286,12 @@ CODES: Final[dict[str, Code]] = {
         "the API server refuses the PodGroup",
         "the message says why; often the queue does not exist or is closed",
         "the queue is missing or closed, a policy or a webhook refuses it, or the loop may not write it",
+    ),
+    "FI412": Code(
+        "warning",
+        "prefillers and decoders split the model in a way that their connector cannot bridge",
+        "give both the tensor parallel size that the message names, or use a newer vLLM",
+        "the roles were sized each for its own work, and one has more parts than the other",
     ),
     "FI501": Code(
         "warning",
@@ -442,6 +454,18 @@ CODES: Final[dict[str, Code]] = {
         "the launcher could not be chosen by the image",
         "name it in fusioninfer.io/launcher, or describe the image in the settings",
         "the image is not a stock one, or its tag tells no version: latest, or a digest alone",
+    ),
+    "FI528": Code(
+        "warning",
+        "the engine asks for no CPU or no memory",
+        "request both in resources.requests, or set limits",
+        "only the accelerators were thought of; schedulers then place the pods where either may be short",
+    ),
+    "FI529": Code(
+        "warning",
+        "the API port is one that the launch may take itself",
+        "choose another --port; 8000 is free",
+        "Ray and torch take ports of their own on every pod, some of them at random in a range",
     ),
     "FI901": Code(
         "error",

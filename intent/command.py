@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
-from intent.flags import DISTRIBUTED, NO_FLAGS, SGLANG, VLLM, Dialect, Flags, read_flags
+from intent.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
+from intent.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
 from intent.image import Image, read_image
 from intent.shell import Script, read_script
 
@@ -32,14 +33,20 @@ ENGINES: Final[dict[Kind, str]] = {
     **{name: name for name in ("sglang", "lmdeploy", "tensorrt-llm")},
 }
 """Which engine a command starts on one node."""
-_DIALECTS: Final[dict[Kind, Dialect]] = {"sglang": SGLANG}
+_DIALECTS: Final[dict[Kind, Dialect]] = {
+    "sglang": SGLANG,
+    "lmdeploy": LMDEPLOY,
+    "tensorrt-llm": TENSORRT,
+}
 
 API_SERVER: Final = "vllm.entrypoints.openai.api_server"
 
 _PROGRAMS: Final[dict[tuple[str, ...], Kind]] = {
     ("vllm", "serve"): "serve",
     ("sglang", "serve"): "sglang",
+    ("lmdeploy", "serve", "api_server"): "lmdeploy",
     ("lmdeploy", "serve"): "lmdeploy",
+    ("trtllm-serve", "serve"): "tensorrt-llm",
     ("trtllm-serve",): "tensorrt-llm",
 }
 _MODULES: Final[dict[str, Kind]] = {
@@ -209,7 +216,7 @@ def _program(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
     if head >= len(words):
         return "unknown", head
     name = words[head].rpartition("/")[2]
-    for width in (2, 1):
+    for width in (3, 2, 1):
         kind = _PROGRAMS.get((name, *words[head + 1 : head + width]))
         if kind is not None:
             return kind, head + width

@@ -14,10 +14,10 @@ from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, read_plan, serves
-from webhook.validate.arguments import arguments
+from webhook.validate.arguments import arguments, parallel_sizes
 from webhook.validate.group import group
 from webhook.validate.pods import pods
-from webhook.validate.sizes import CHECKED, fits_pod
+from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
 
 _LEFT_ALONE: Final[dict[Kind, tuple[str, str]]] = {
@@ -65,28 +65,33 @@ def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
     for one in plan.launches:
         yield from transfer(one, intent, settings)
     if intent.size < 2:
-        yield from _alone(intent, plan, launcher)
+        yield from _alone(intent, plan, launcher, settings)
         return
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
     if plan.rewritten:
-        yield from group(plan, launcher, intent)
+        yield from group(plan, launcher, intent, settings)
         yield from pods(plan, launcher, intent)
+    elif plan.launches:
+        yield from fits_group(plan, intent.size)
 
 
-def _alone(intent: Intent, plan: Plan, launcher: Launcher) -> Iterator[FieldError]:
+def _alone(intent: Intent, plan: Plan, launcher: Launcher, settings: Settings) -> Iterator[FieldError]:
     """Check a group of one: its command runs as it is."""
     if intent.launcher == plan.launcher and launcher.uses_ray:
         message = "must be absent: a group of one needs no launcher; or raise spec.leaderWorkerTemplate.size"
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
-    if plan.launches and plan.leader.command.engine in CHECKED and plan.leader.command.words:
-        yield from arguments(plan.leader, rewritten=False)
-        yield from fits_pod(plan.leader)
+    if plan.launches and plan.leader.command.words:
+        if plan.leader.command.engine in CHECKED:
+            yield from arguments(plan.leader, rewritten=False)
+        yield from fits_pod(plan.leader, settings.engines)
 
 
 def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check one template of several pods."""
+    if launch.command.engine in SIZED and launch.command.engine not in CHECKED:
+        yield from parallel_sizes(launch)
     if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
         yield from _left_alone(launch, plan, intent.size)
         return
