@@ -7,6 +7,7 @@ The eldest member comes first, by age, then by name: it keeps the role, who came
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 from intent import Object
@@ -24,6 +25,7 @@ from intent.annotations import (
 )
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED, NO_GANG
+from intent.handover import Handover, mismatch, read_handover
 from intent.lws import ComponentType
 from intent.settings import Settings
 
@@ -54,6 +56,8 @@ class Member:
     created: str = ""
     """`creationTimestamp`, RFC 3339; empty offline."""
     deleting: bool = False
+    handover: Handover | None = None
+    """How a prefiller or a decoder hands over its KV cache, as far as its command tells."""
 
     @property
     def key(self) -> ServiceKey:
@@ -106,6 +110,7 @@ def member(lws: Object) -> Member | None:
         uid=_text(metadata.get("uid")),
         created=_text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
+        handover=read_handover(lws) if component_type in DISAGGREGATED else None,
     )
 
 
@@ -176,8 +181,13 @@ def present(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Say what members do that cannot stand together (FI401, FI402, FI404, FI405, FI406)."""
-    return (*_shared_roles(members), *_worker_in_company(members), *disagreements(members, settings))
+    """Say what members do that cannot stand together (FI401, FI402, FI404, FI405, FI406, FI412)."""
+    return (
+        *_shared_roles(members),
+        *_worker_in_company(members),
+        *disagreements(members, settings),
+        *_handovers(members, settings),
+    )
 
 
 def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
@@ -258,8 +268,12 @@ def _worker_in_company(members: tuple[Member, ...]) -> Iterator[Finding]:
         yield _finding(one, COMPONENT, one.component_type, message, "FI402")
 
 
-def _scheduler_of(one: Member) -> str:
-    return one.scheduler or NO_GANG
+def _handovers(members: tuple[Member, ...], settings: Settings) -> Iterator[Finding]:
+    """FI412: a prefiller and a decoder between which the connector cannot hand over."""
+    for one, other in product(members, members):
+        sides = {side.component_type: side.handover for side in (one, other) if side.handover}
+        if message := mismatch(sides, settings.engines):
+            yield Finding(one, FieldError("spec", None, f"{message} ({other.name})", "FI412"))
 
 
 def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above

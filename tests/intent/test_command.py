@@ -2,8 +2,9 @@
 
 import pytest
 
-from intent.command import Kind, looks_like_engine, read_command
+from intent.command import looks_like_engine, read_command
 from intent.image import read_image
+from intent.programs import Kind
 
 STOCK = "vllm/vllm-openai:v0.17.1"
 OTHER = "corp/llm:1"

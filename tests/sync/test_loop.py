@@ -12,7 +12,7 @@ from intent.codes import CODES
 from intent.settings import Settings
 from sync.cache import Cache
 from sync.client import Client
-from sync.events import Voice
+from sync.events import REASONS, Voice
 from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.lease import LeadershipLostError
 from sync.loop import Loop
@@ -351,6 +351,12 @@ async def test_an_event_carries_its_code_the_remedy_and_the_cause(
     row = CODES["FI410"]
     told = f"service r1 waits for a decoder (FI410: {row.remedy}. Often: {row.cause})"
     assert api.kept("events")[0]["message"] == told
+
+
+def test_every_finding_about_a_service_has_a_reason() -> None:
+    about_services = {code for code in CODES if code.startswith("FI4")}
+
+    assert about_services - REASONS.keys() == set()
 
 
 async def test_it_says_a_thing_again_if_it_comes_back(
