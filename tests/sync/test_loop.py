@@ -274,7 +274,7 @@ async def test_an_open_gate_outlasts_its_pod_group(api: Api, eventually: Eventua
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_fight_is_not_fought(api: Api, background: Background) -> None:
+async def test_a_fight_is_not_fought(api: Api, background: Background, eventually: Eventually) -> None:
     async def undo() -> None:
         while True:
             await asyncio.sleep(0.02)
@@ -282,16 +282,20 @@ async def test_a_fight_is_not_fought(api: Api, background: Background) -> None:
                 api.edit(PG, minMember=1)
 
     background(undo())
-    await asyncio.sleep(1)
+    await eventually(lambda: len(pod_group_writes(api)) > FIGHT)
+    await asyncio.sleep(QUIET)
 
     assert len(pod_group_writes(api)) == 1 + FIGHT
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_field_that_admission_changes_on_every_write_is_left_so(api: Api, start: Start) -> None:
+async def test_a_field_that_admission_changes_on_every_write_is_left_so(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.prune = lambda obj: obj["spec"].update(queue="team")
 
     start()
+    await eventually(lambda: PG in api.objects)
     await asyncio.sleep(QUIET)
     api.writes.clear()
     api.edit(PREFILL, replicas=2)
