@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
@@ -12,27 +12,13 @@ from tests.cluster.testbed.processes import tail
 from tests.lws import container, lws, template
 from tests.ray.conftest import Start
 from tests.ray.running import Group, ended, publish, recorded
+from tests.ray.runs import EXECUTOR, START, SYMMETRIC, Run
 from webhook.check import check
 from webhook.expand import expanded
 
-
-class Run(NamedTuple):
-    """A launcher, an image that it is for, a release of Ray as the image has it, and words that it adds."""
-
-    launcher: str
-    image: str
-    ray: str
-    behind: tuple[str, ...] = ()
-
-
-EXECUTOR: Final = ("--distributed-executor-backend", "ray")
-SYMMETRIC: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.17.1", "2.54.0", EXECUTOR)
-"""The first release whose `ray symmetric-run` works over several nodes."""
 NEWEST: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.17.1", "2.60.0", EXECUTOR)
 BROKEN: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.15.0", "2.53.0", EXECUTOR)
 """The last release whose workers never find the head (ray-project/ray#59795)."""
-START: Final = Run("ray-start", "vllm/vllm-openai:v0.11.0", "2.49.2")
-"""The last release without `ray symmetric-run`."""
 INSTEAD: Final = Run("ray-start", BROKEN.image, BROKEN.ray, EXECUTOR)
 """What the warning says would work."""
 
