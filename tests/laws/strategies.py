@@ -34,6 +34,9 @@ COMMANDS: Final[tuple[Object, ...]] = (
     {"command": ["python3", "-m", "vllm.entrypoints.openai.api_server"], "args": ["--model=org/M"]},
     {"command": ["python3", "-m", "sglang.launch_server"], "args": ["--model-path", "org/M", "--tp", "16"]},
     {"args": ["org/M", "--kv-transfer-config", '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}']},
+    {"command": ["sh", "-c", 'cd /; exec "$@"', "sh"], "args": ["vllm", "serve", "org/M", "-tp", "16"]},
+    {"command": ["vllm", "serve", "-tp", "16", "--", "org/M"]},
+    {"command": ["lmdeploy", "serve", "api_server"], "args": ["org/M", "--tp", "16"]},
     {"command": ["sleep"], "args": ["1"]},
 )
 IMAGES: Final = (

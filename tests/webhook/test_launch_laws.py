@@ -127,6 +127,23 @@ def test_an_authors_words_stand_in_their_order_whatever_the_launcher(
     assert is_subsequence(["vllm", "serve", "org/M", *words], out)
 
 
+@given(
+    launcher=st.sampled_from(["ray-symmetric", "ray-start"]),
+    pieces=st.lists(KEPT | st.just(["--"]), max_size=6),
+    boundary=st.integers(0, 12),
+)
+def test_lmdeploys_words_stand_in_their_order_too(
+    launcher: str, pieces: list[list[str]], boundary: int
+) -> None:
+    words = ["lmdeploy", "serve", "api_server", *(word for piece in pieces for word in piece)]
+    one = engine(words[boundary:], words[:boundary], "corp/llm:1")
+    field = leader_field(one, launcher)
+
+    container = written(foreseen(group(one, launcher=launcher), SETTINGS), field)
+
+    assert container["args"][-len(words) :] == words
+
+
 def is_subsequence(words: list[str], out: list[str]) -> bool:
     """Whether all words are there, in their order."""
     rest = iter(out)
