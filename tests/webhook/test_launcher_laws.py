@@ -31,7 +31,7 @@ ROWS: Final = (
     Row("ray-start", OLD, VLLM),
     Row("ray-start", "openmmlab/lmdeploy:v0.10.0", LMDEPLOY),
     Row("vllm-native", NEW, VLLM),
-    Row("vllm-native", OLD, ("vllm", "serve", "org/M", "-tp", "8", "-dp", "2", "-asc", "2")),
+    Row("vllm-native", OLD, ("vllm", "serve", "org/M", "-tp", "8", "-dp", "2")),
     Row("sglang", "lmsysorg/sglang:v0.5.9", SGLANG),
     Row("auto", NEW, VLLM),
     Row("auto", OLD, VLLM),

@@ -75,6 +75,34 @@ def test_api_servers_are_dropped_from_the_command_too() -> None:
     assert (command, args[:3]) == (["vllm", "serve"], ["M", "-tp", "16"])
 
 
+@pytest.mark.parametrize(
+    "command", [["sh", "-c", 'cd /x; exec "$@"', "sh"], ["sh", "-c", 'vllm serve "$@"', "sh"]]
+)
+@pytest.mark.parametrize("image", [NEW, OLD])
+def test_api_servers_are_dropped_from_the_items_of_a_script_too(command: list[str], image: str) -> None:
+    program = ["vllm", "serve"] if "exec" in command[2] else []
+
+    _, leader, _, worker = both(
+        engine([*program, "M", "-asc", "4", "-dp", "2"], command, image), "vllm-native"
+    )
+
+    assert ("-asc" in leader, "-asc" in worker, "4" in worker) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    ("script", "left"),
+    [
+        ("cd /x; vllm serve M -asc 2", True),
+        ("cd /x; vllm serve M -asc 2 -dph", False),
+        ("cd /x; vllm serve M", False),
+    ],
+)
+def test_api_servers_in_the_text_of_a_script_cannot_be_dropped(script: str, *, left: bool) -> None:
+    intent = group(engine("", ["sh", "-c", script], NEW), launcher="vllm-native")
+
+    assert (launch(intent, SETTINGS) == {}) is left
+
+
 @pytest.mark.parametrize("flag", ["--data-parallel-hybrid-lb", "-dpe"])
 def test_workers_that_serve_are_not_headless(flag: str) -> None:
     intent = group(engine(f"M {flag}", "vllm serve", NEW), launcher="vllm-native")

@@ -28,7 +28,7 @@ def flagged(launch: Launch, behind: Words) -> Words:
 def appended(launch: Launch, behind: Words, *, without: frozenset[int] = frozenset()) -> Container:
     """Keep the author's command and args, with flags behind, and without some; or write `vllm serve`."""
     if in_shell(launch):
-        return in_script(launch, (), behind)
+        return in_script(launch, (), behind, without=without)
     engine, words = launch.engine, serve_words(launch)
     is_kept = words == (*engine.command, *engine.args) and engine.command
     start = len(engine.command) if is_kept else _arguments(launch)
@@ -49,21 +49,41 @@ def _arguments(launch: Launch) -> int:
     return command.program + 2 if is_converted(launch) else command.arguments
 
 
-def in_script(launch: Launch, before: Words, behind: Words, *, text_only: bool = False) -> Container:
-    """Write into a script: words before the engine, and behind its last flag or the items of its `"$@"`."""
+def in_script(
+    launch: Launch,
+    before: Words,
+    behind: Words,
+    *,
+    without: frozenset[int] = frozenset(),
+    text_only: bool = False,
+) -> Container:
+    """Write into a script: words before the engine, and behind its last flag or the items of its `"$@"`.
+
+    Words of the engine that are to go are items; those that stand in the script stay (`scripted`).
+    """
     shell = launch.command.shell
     if shell is None or shell.script is None:
         return Container()
-    engine = launch.engine
-    items = [*engine.command, *engine.args]
-    is_item = shell.script.rest and not shell.script.ended and shell.index + 1 < len(items) and not text_only
+    engine, script = launch.engine, shell.script
+    gone = {shell.index + 2 + at - len(script.words) for at in without if at >= len(script.words)}
+    items = [word for at, word in enumerate((*engine.command, *engine.args)) if at not in gone]
+    is_item = script.rest and not script.ended and shell.index + 1 < len(items) and not text_only
     text = "".join(f" {word}" for word in behind)
-    items[shell.index] = insert(shell.script, " ".join((*before, "")), "" if is_item else text)
+    items[shell.index] = insert(script, " ".join((*before, "")), "" if is_item else text)
     if is_item:
         at = end_of_flags(items, shell.index + 2)
         items[at:at] = behind
-    command, args = tuple(items[: len(engine.command)]), tuple(items[len(engine.command) :])
+    ends = len(engine.command) - sum(at < len(engine.command) for at in gone)
+    command, args = tuple(items[:ends]), tuple(items[ends:])
     return Container(_changed(command, engine.command), _changed(args, engine.args))
+
+
+def scripted(launch: Launch, at: int) -> bool:
+    """Whether a word of the engine stands in the text of a script."""
+    shell = launch.command.shell
+    return (
+        in_shell(launch) and shell is not None and shell.script is not None and at < len(shell.script.words)
+    )
 
 
 def _changed(new: Words, old: Words) -> Words | None:
