@@ -32,7 +32,7 @@ format: $(READY) ## Format the source
 	$(BIN)/ruff check --fix .
 
 golden: $(READY) ## Write expected files and generated tables anew; read the difference
-	$(BIN)/python -m pytest tests/golden tests/test_readme.py tests/test_codes.py -q --refresh
+	$(BIN)/python -m pytest tests/golden tests/test_*.py -q --refresh
 
 bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
 	$(BIN)/python -m tests.bench

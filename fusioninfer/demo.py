@@ -28,9 +28,9 @@ from rich.table import Table
 from rich.text import Text
 
 from certs import issue
-from fusioninfer import documents, offline, yaml
+from fusioninfer import documents, offline
 from fusioninfer.documents import Document
-from intent import Object
+from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 import orjson
 import yaml as pyyaml
 
-from fusioninfer import yaml
-from intent import Object
+from intent import Object, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
@@ -27,10 +26,13 @@ class Document:
     file: str
     number: int
     object: Object
+    part: str = ""
+    """Which object it is, of those that the document becomes."""
 
     def __str__(self) -> str:
         """Say where it stands, as messages say it."""
-        return f"{self.file} (document {self.number})"
+        part = f", {self.part}" if self.part else ""
+        return f"{self.file} (document {self.number}{part})"
 
 
 def read(paths: Iterable[str]) -> list[Document]:

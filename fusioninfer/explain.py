@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import click
 import orjson
 
 from fusioninfer.documents import Document
-from fusioninfer.offline import is_lws
+from fusioninfer.offline import is_lws, rendered
 from intent import Object
+from intent.annotations import LAUNCHER
+from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
 from webhook.expand import wish
@@ -47,7 +49,7 @@ def explain(documents: Iterable[Document], settings: Settings, field: str = "") 
     """Explain every field that is put on the LeaderWorkerSets among documents, or those below one field."""
     return [
         one
-        for document in documents
+        for document in rendered(documents)
         if is_lws(document.object) and concerns(document.object)
         for one in _explained(document, study(document.object), settings)
         if is_below(one.field.path, field)
@@ -89,7 +91,7 @@ def fields(put_on: Overlay, was: Overlay | None, above: str = "") -> Iterator[Fi
         path = _joined(above, key)
         if key in (COPY, DIGEST):
             continue
-        if isinstance(value, dict) and key not in WHOLE:
+        if isinstance(value, dict) and (key not in WHOLE or isinstance(before.get(key), dict)):
             yield from fields(value, before.get(key), path)
         elif is_keyed(key, value):
             yield from _items(key, value, before.get(key), path)
@@ -160,13 +162,15 @@ def _json(value: Any) -> str:
 
 # --- causes -----------------------------------------------------------------------------------------
 
+_CAUSES_NOTHING: Final = (("size", 1), (LAUNCHER, NONE))
+
 
 def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
     """Find the first input of a rule that its author wrote; the opt-in, if there is none."""
     for given in (*rule.inputs, ("metadata", "annotations", "fusioninfer.io/service")):
         steps = tuple(_steps(given, path, intent))
         value = _at(original, steps)
-        if value is not None and not (steps[-1] == "size" and value == 1):
+        if value is not None and (steps[-1], value) not in _CAUSES_NOTHING:
             return _shown(steps), value
     return "", None
 

@@ -1,14 +1,18 @@
 """The webhook and the loop on files: the same functions, the same words, no cluster. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fusioninfer.documents import Document
 from intent import Object
 from intent.errors import FieldError
+from intent.inferenceservice import KIND, read
+from intent.members import leader_worker_sets
 from intent.service import Member, member
 from intent.settings import Settings
+from intent.v1alpha1 import GROUP
 from sync.preview import preview
+from webhook import inferenceservice
 from webhook.check import check
 from webhook.expand import expanded
 
@@ -46,12 +50,24 @@ def compose(
     """Expand every document as admission does; then add what the loop would create."""
     documents = [_placed(document, namespace) for document in documents]
     found = [Found(document, error) for document in documents for error in _check(document, settings)]
-    objects = [_expand(document, settings) for document in documents]
+    parts = list(rendered(documents))
+    objects = [_expand(part, settings) for part in parts]
     if not admission_only:
-        made, about = _loop(documents, objects, settings)
+        made, about = _loop(parts, objects, settings)
         objects.extend(made)
-        found.extend(about)
+        found.extend(one for one in about if one not in found)
     return Composition(tuple(objects), tuple(sorted(found, key=lambda one: one.error.severity != "error")))
+
+
+def rendered(documents: Iterable[Document]) -> Iterator[Document]:
+    """Put the LeaderWorkerSets of a good InferenceService into its place; leave all else."""
+    for document in documents:
+        service, errors = read(document.object) if is_inferenceservice(document.object) else (None, ())
+        if service is None or any(error.severity == "error" for error in errors):
+            yield document
+        else:
+            for lws in leader_worker_sets(service):
+                yield replace(document, object=lws, part=f"LeaderWorkerSet {lws['metadata']['name']}")
 
 
 def is_lws(value: Object) -> bool:
@@ -59,7 +75,14 @@ def is_lws(value: Object) -> bool:
     return value.get("kind") == "LeaderWorkerSet" and str(value.get("apiVersion", "")).startswith(LWS_GROUP)
 
 
+def is_inferenceservice(value: Object) -> bool:
+    """Whether a document is an InferenceService of ours, of any version; KServe has another one."""
+    return value.get("kind") == KIND and str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
+
+
 def _check(document: Document, settings: Settings) -> list[FieldError]:
+    if is_inferenceservice(document.object):
+        return inferenceservice.check(document.object, None, settings)
     return check(document.object, None, settings, mutated=False) if is_lws(document.object) else []
 
 
@@ -74,20 +97,20 @@ def _placed(document: Document, namespace: str) -> Document:
         not namespace
         or not isinstance(metadata, dict)
         or "namespace" in metadata
-        or not is_lws(document.object)
+        or not (is_lws(document.object) or is_inferenceservice(document.object))
     ):
         return document
     return replace(document, object=document.object | {"metadata": metadata | {"namespace": namespace}})
 
 
 def _loop(
-    documents: list[Document], objects: list[Object], settings: Settings
+    parts: list[Document], objects: list[Object], settings: Settings
 ) -> tuple[list[Object], list[Found]]:
     """Give what the loop makes of the expanded objects, and what it says about them."""
     places: dict[Member, Document] = {}
-    for document, value in zip(documents, objects, strict=True):
+    for part, value in zip(parts, objects, strict=True):
         one = member(value) if is_lws(value) else None
         if one is not None:
-            places[one] = document
+            places[one] = part
     ahead = preview(places, settings)
     return list(ahead.objects), [Found(places[one.member], one.error) for one in ahead.findings]

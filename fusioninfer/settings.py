@@ -8,10 +8,12 @@ from fusioninfer import engines
 from fusioninfer.documents import Unreadable, load_yaml
 from intent.engines import ENGINES
 from intent.launch import AUTO, NONE
+from intent.pickers import PICKERS
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 
 _DEFAULTS = Settings()
+_SPLITTING = [row.name for row in PICKERS.values() if row.disaggregation]
 
 
 class SettingsFile(BaseModel):
@@ -25,6 +27,11 @@ class SettingsFile(BaseModel):
     volcano_version: str = Field(
         _DEFAULTS.volcano_version, alias="volcanoVersion", pattern=r"^(\d+\.\d+\.\d+)?$"
     )
+    picker: str = Field(_DEFAULTS.picker, pattern=f"^({'|'.join(PICKERS)})$")
+    disaggregated_picker: str = Field(
+        _DEFAULTS.disaggregated_picker, alias="disaggregatedPicker", pattern=f"^({'|'.join(_SPLITTING)})$"
+    )
+    secure_serving: bool = Field(_DEFAULTS.secure_serving, alias="secureServing")
     engines: str = ""
     """A file with facts about images of your own, beside this one (`fusioninfer.engines`)."""
 

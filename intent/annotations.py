@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from intent import Object
 from intent.errors import FieldError
-from intent.routing import DISAGGREGATION, STRATEGIES
+from intent.routing import DISAGGREGATION, NO_ROUTING, STRATEGIES, Routing
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -41,7 +41,7 @@ LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
 LLM_D_ROLE: Final = "llm-d.ai/role"
 
-PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port")
+PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
 """What comes with a launch and may be left out; each is a concern of `webhook.mutate`."""
 COMPONENT_TYPES: Final[tuple[ComponentType, ...]] = ("worker", "prefiller", "decoder")
 DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
@@ -120,6 +120,19 @@ class Wishes:
     gateway: str = ""
     hostnames: tuple[str, ...] = ()
     endpoint_picker_config: str = ""
+
+    @property
+    def routing(self) -> Routing:
+        """What they say about routes."""
+        if not (self.strategy or self.endpoint_picker_config or self.gateway or self.hostnames):
+            return NO_ROUTING
+        return Routing(self.strategy, self.endpoint_picker_config, self.gateway, self.hostnames)
+
+    @property
+    def wants_sidecar(self) -> bool:
+        """Whether its prompts are prefilled elsewhere, and a sidecar of ours is to see to that."""
+        is_decoder = self.component_type == "decoder"
+        return is_decoder and self.strategy == DISAGGREGATION and "sidecar" not in self.skip
 
 
 def is_ours(annotations: Any) -> bool:

@@ -1,17 +1,26 @@
 """The `fusioninfer.io/v1alpha1` InferenceService: roles of one service, each rendered into an annotated LWS.
 
-Shapes: `docs/inferenceservice.md`. Reading never raises; what is wrong becomes a `FieldError`.
+Shapes: `intent.v1alpha1`, `docs/inferenceservice.md`. Reading never raises, whatever the object holds.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final
 
-from intent import Object
-from intent.annotations import ComponentType
+from pydantic import ValidationError
 
-API_VERSION: Final = "fusioninfer.io/v1alpha1"
-KIND: Final = "InferenceService"
-RoleType = Literal["router", "worker", "prefiller", "decoder"]
+from intent import Object, v1alpha1
+from intent.annotations import QUEUE_NAME, ComponentType
+from intent.errors import FieldError
+from intent.routing import DISAGGREGATION
+from intent.shapes import mapping, number, text
+from intent.topology import PASSED, disaggregates, findings
+from intent.violations import violations
+
+API_VERSION: Final = v1alpha1.API_VERSION
+KIND: Final = v1alpha1.KIND
+CARRIED: Final = (*PASSED, QUEUE_NAME)
+"""Annotations that the LeaderWorkerSets get from their InferenceService, or from the template of the role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +67,68 @@ class InferenceService:
     generation: int = 0
     created: str = ""
     deleting: bool = False
+
+
+Reading = tuple[InferenceService | None, tuple[FieldError, ...]]
+
+
+def read(obj: Any) -> Reading:
+    """Read an InferenceService, and say everything that is wrong with it by itself.
+
+    It is None where its shape is not right. Where it is not, it is only good if no finding is an error.
+    """
+    found, errors = _validated({key: value for key, value in mapping(obj).items() if key != "status"})
+    if found is None:
+        return None, errors
+    return _service(found), (*errors, *findings(found))
+
+
+def _validated(obj: Object) -> tuple[v1alpha1.InferenceService | None, tuple[FieldError, ...]]:
+    """Check the shape. An unknown field is an error, and the rest is read all the same."""
+    try:
+        return v1alpha1.InferenceService.model_validate(obj), ()
+    except ValidationError as strict:
+        errors = tuple(violations(strict))
+    try:
+        return v1alpha1.InferenceService.model_validate(obj, extra="ignore"), errors
+    except ValidationError:
+        return None, errors
+
+
+def _service(found: v1alpha1.InferenceService) -> InferenceService:
+    metadata = found.metadata
+    written = mapping(metadata.get("annotations"))
+    return InferenceService(
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
+        roles=tuple(_roles(found.spec)),
+        router=next(_routers(found.spec), None),
+        scheduler=found.spec.scheduling_strategy.scheduler_name,
+        annotations=tuple((key, text(written[key])) for key in CARRIED if key in written),
+        uid=text(metadata.get("uid")),
+        generation=number(metadata.get("generation")),
+        created=text(metadata.get("creationTimestamp")),
+        deleting=bool(metadata.get("deletionTimestamp")),
+    )
+
+
+def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Role]:
+    for at, role in enumerate(spec.roles):
+        if role.component_type != "router":
+            yield Role(role.name, role.component_type, role.template, role.asked, role.nodes, at)
+
+
+def _routers(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Router]:
+    for at, role in enumerate(spec.roles):
+        if role.component_type == "router":
+            config = role.endpoint_picker_config
+            yield Router(role.name, _strategy(role, spec), role.httproute, role.gateway, config, at)
+
+
+def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
+    """Give the strategy that its author named, or the one that fits; none beside a whole configuration."""
+    if "strategy" in role.given:
+        return role.strategy
+    if role.endpoint_picker_config:
+        return ""
+    return DISAGGREGATION if disaggregates(spec) else role.strategy

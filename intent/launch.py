@@ -190,19 +190,24 @@ def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
     return (named[-1][1],), dropped.union(flags.bare[:1])
 
 
-_PORTS: Final = {"sglang": 30000, "lmdeploy": 23333}
+PORTS: Final = {"sglang": 30000, "lmdeploy": 23333}
+"""Ports of engines that do not take 8000."""
+
+
+def known_port(launch: Launch) -> int | None:
+    """Give the port of the engine's API; None if it is only known in the cluster."""
+    flags = launch.command.flags
+    flag = flags.last(PORT)
+    if flag is None and flags.last(CONFIG) is None:
+        return PORTS.get(launch.command.engine, 8000)
+    value = value_of(launch, flag) if flag else None
+    return int(value) if value and is_size(value) else None
 
 
 def api_port(launch: Launch) -> int | str | None:
     """Give the port of the engine's API; of one that is only known in the cluster, the one that is probed."""
-    flags = launch.command.flags
-    flag = flags.last(PORT)
-    if flag is None and flags.last(CONFIG) is None:
-        return _PORTS.get(launch.command.engine, 8000)
-    value = value_of(launch, flag) if flag else None
-    if value and is_size(value):
-        return int(value)
-    return next((probe.port for probe in launch.engine.probes if probe.handler == "httpGet"), None)
+    probed = (probe.port for probe in launch.engine.probes if probe.handler == "httpGet")
+    return known_port(launch) or next(probed, None)
 
 
 def has_tls(launch: Launch) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from dataclasses import field as _field
 from typing import Final, Literal
 
+from intent.routing import NO_ROUTING, Routing
+
 ComponentType = Literal["worker", "prefiller", "decoder"]
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
@@ -76,6 +78,26 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
+class Ports:
+    """What a sidecar must know of the ports in a pod. Read only where there will be one."""
+
+    taken: tuple[int, ...] = ()
+    """Container ports, of all containers."""
+    named: tuple[tuple[str, int], ...] = ()
+    """Those of the engine that have a name, which probes may use."""
+    proxy: str = ""
+    """The field path of a container that has the sidecar's name already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Where the engine's API goes to make room, and where it was: a sidecar answers there now."""
+
+    port: int
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
     """A pod template that there is, or that there will be."""
 
@@ -89,9 +111,12 @@ class Template:
     host_ipc: bool = False
     taken: tuple[str, ...] = ()
     """Volumes that are named as our `/dev/shm` would be, and are something else."""
+    ports: Ports = Ports()
     pod: Pod = _field(default=Pod(), metadata=_POSITION)
     made: bool = _field(default=False, metadata=_POSITION)
     """Whether it is not there yet, and is made from the workers' (`webhook.launchers.templates.foreseen`)."""
+    moved: Moved | None = _field(default=None, metadata=_POSITION)
+    """Set where the engine's words are not its author's any more (`webhook.launchers.sidecar`)."""
 
     @property
     def path(self) -> str:
@@ -112,12 +137,15 @@ class Intent:
     component_type: ComponentType = "worker"
     role_name: str = ""
     roles: tuple[str, ...] = field(default=(), metadata=_POSITION)
+    routing: Routing = field(default=NO_ROUTING, metadata=_POSITION)
     scheduler_name: str = ""
     launcher: str = ""
     engine_container: str = ""
     refresh: str = ""
     skip: tuple[str, ...] = ()
     """Parts that come with a launch and are not wanted (`probes`, `shm` …)."""
+    sidecar: bool = False
+    """Whether a sidecar is to stand before the leader's engine."""
     size: int = 1
     startup_policy: str = "LeaderCreated"
     """The API's default, so that a file and what is stored of it are one input."""

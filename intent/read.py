@@ -18,7 +18,8 @@ from intent.annotations import read as read_annotations
 from intent.command import looks_like_engine
 from intent.container import read_container
 from intent.errors import FieldError
-from intent.lws import LWT, Engine, Intent, Pod, Template, TemplateField
+from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField
+from intent.ports import read_ports
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
@@ -75,11 +76,13 @@ def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tup
         component_type=wishes.component_type,
         role_name=wishes.role_name,
         roles=wishes.roles,
+        routing=wishes.routing,
         scheduler_name=wishes.scheduler_name,
         launcher=wishes.launcher,
         engine_container=wishes.engine_container,
         refresh=wishes.refresh,
         skip=wishes.skip,
+        sidecar=wishes.wants_sidecar,
         size=size,
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),
@@ -118,17 +121,23 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
     metadata = checked(template.get("metadata"), f"{path}.metadata", errors, required=False)
     annotations = checked(metadata.get("annotations"), f"{path}.metadata.annotations", errors, required=False)
     spec = checked(template.get("spec"), f"{path}.spec", errors)
+    engine = _engine(spec.get("containers"), annotations, f"{path}.spec.containers", context)
     return Template(
         field=field,
-        engine=_engine(spec.get("containers"), annotations, f"{path}.spec.containers", context),
+        engine=engine,
         scheduler_name=text(spec.get("schedulerName")),
         group_name=text(annotations.get(GROUP_NAME)),
         task_spec=text(annotations.get(TASK_SPEC)),
         labels=_our_labels(metadata),
         host_ipc=spec.get("hostIPC") is True,
         taken=tuple(_taken(spec.get("volumes"))),
+        ports=_ports(spec, f"{path}.spec", engine) if context.wishes.wants_sidecar else Ports(),
         pod=_pod(spec),
     )
+
+
+def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
+    return read_ports(spec, path, engine.container if engine else "")
 
 
 def _pod(spec: Object) -> Pod:
@@ -166,7 +175,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
         if not _is_container(item):
             message = "must be a container with a name"
             context.errors.append(FieldError(f"{path}[{at}]", item, message, "FI108"))
-    index = _chosen(containers, annotations, context.wishes.engine_container)
+    index = engine_index(containers, annotations, context.wishes.engine_container)
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))
         return None
@@ -184,7 +193,7 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
         )
 
 
-def _chosen(containers: list[Any], annotations: Object, asked: str) -> int | None:
+def engine_index(containers: list[Any], annotations: Object, asked: str) -> int | None:
     """Choose the engine: asked for, or the only one with accelerators, known, the default, or alone."""
     valid = [(at, item) for at, item in enumerate(containers) if _is_container(item)]
     if asked:

@@ -22,5 +22,13 @@ class Routing:
     gateway: str = ""
     """`name` or `namespace/name` of a Gateway; empty: no HTTPRoute, unless `http_route` has parents."""
     hostnames: tuple[str, ...] = ()
-    http_route: Object = field(default_factory=dict)
+    http_route: Object = field(default_factory=dict, hash=False)
     """The spec of an HTTPRoute, as the author wrote it."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a picker is asked for; the rest only says how its service is reached."""
+        return bool(self.strategy or self.config)
+
+
+NO_ROUTING: Final = Routing()

@@ -30,7 +30,7 @@ REASONS: Final = {
     "FI409": "LeaderWorkerSetGangScheduling",
     "FI410": "WaitingForRole",
     "FI411": "PodGroupRefused",
-    "FI412": "HandoverDoesNotFit",
+    "FI420": "HandoverDoesNotFit",
 }
 PATIENCE: Final = 2.0
 """Seconds that something must hold before it is said: files are applied one after the other."""

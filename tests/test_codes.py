@@ -16,6 +16,8 @@ CHAPTERS: Final = {
     "4": "The service as a whole",
     "5": "Warnings",
     "6": "What is put on",
+    "7": "The InferenceService",
+    "8": "Routes",
     "9": "The webhook itself",
 }
 START: Final = """\

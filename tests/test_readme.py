@@ -11,12 +11,15 @@ from fusioninfer import engines
 from fusioninfer.cli import main
 from intent.annotations import KEYS
 from intent.engines import ENGINES
+from intent.pickers import PICKERS
+from intent.strategies import MEANING, WEIGHTS, presets
 from webhook.launchers import LAUNCHERS
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"
 TABLE: Final = re.compile(r"(<!-- annotations[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
 LAUNCHERS_PAGE: Final = ROOT / "docs" / "launchers.md"
+ROUTING_PAGE: Final = ROOT / "docs" / "routing.md"
 ANY_TABLE: Final = re.compile(r"(<!-- ([a-z]+): made from[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -63,6 +66,48 @@ def test_the_tables_of_the_launchers_page_are_those_of_the_code(request: pytest.
         LAUNCHERS_PAGE.write_text(written, encoding="utf-8")
 
     assert LAUNCHERS_PAGE.read_text(encoding="utf-8") == written
+
+
+def strategies() -> list[dict[str, str]]:
+    """Give the table of strategies."""
+    return [
+        {
+            "strategy": f"`{name}`",
+            "a request goes to": MEANING[name],
+            "weights": ", ".join(f"{scorer.removesuffix('-scorer')} {weight}" for scorer, weight in weights),
+            "pickers": _able(name),
+        }
+        for name, weights in WEIGHTS.items()
+    ]
+
+
+def _able(strategy: str) -> str:
+    able = [row.name for row in PICKERS.values() if strategy in presets(row)]
+    return "all" if len(able) == len(PICKERS) else ", ".join(able)
+
+
+def pickers() -> list[dict[str, str]]:
+    """Give the table of pickers."""
+    return [
+        {
+            "picker": f"`{row.name}`",
+            "image": f"`{row.image.rpartition('/')[2]}`",
+            "prefill and decode": "yes" if row.disaggregation else "no",
+            "reads": ", ".join(resource for _, resource in row.rights),
+            "exits without": ", ".join(row.needs) or "-",
+        }
+        for row in PICKERS.values()
+    ]
+
+
+def test_the_tables_of_the_routing_page_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
+    tables = {"strategies": strategies(), "pickers": pickers()}
+    text = ROUTING_PAGE.read_text(encoding="utf-8")
+    written = ANY_TABLE.sub(lambda found: found[1] + table(tables[found[2]]) + found[4], text)
+    if request.config.getoption("--refresh"):
+        ROUTING_PAGE.write_text(written, encoding="utf-8")
+
+    assert ROUTING_PAGE.read_text(encoding="utf-8") == written
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ An overlay is data, in the shape of the object it is for:
   unless that has digest D already;
 - `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the field beside it.
 
-Two kinds of leaf: command, args and what a launch removes (`REPLACEABLE`) take the place of what the author
-wrote; all else is put on only where the author wrote nothing. So no mutator can overwrite by mistake.
+Two kinds of leaf: command, args, what a launch removes, and the port that a probe or hook asks
+(`REPLACEABLE`) take the place of what the author wrote; all else is put on only where the author wrote
+nothing. So no mutator can overwrite by mistake.
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,7 @@ Overlay = dict[str, Any]
 Operation = dict[str, Any]
 
 REPLACEABLE: Final = frozenset(
-    {"command", "args", "readinessProbe", "livenessProbe", "startupProbe", "postStart", "preStop"}
+    {"command", "args", "readinessProbe", "livenessProbe", "startupProbe", "postStart", "preStop", "port"}
 )
 
 PATCH: Final = "$patch"

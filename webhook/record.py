@@ -17,7 +17,7 @@ import orjson
 from intent import Object
 from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_SPEC
 from intent.errors import FieldError
-from intent.lws import LWT, Accelerators, Engine, Intent, Probe, Template
+from intent.lws import LWT, Accelerators, Engine, Intent, Ports, Probe, Template
 from webhook.canonical import digest as digest_of_value
 from webhook.keyed import LIST_KEYS, WHOLE, identity, index, keys_of, same
 from webhook.overlay import COPY, DIGEST, PATCH, Overlay, merge
@@ -46,7 +46,19 @@ _CONTAINER: Final = {
     "volumeMounts": dict.fromkeys(("name", "mountPath")),
 }
 _INIT_CONTAINER: Final = dict.fromkeys(
-    ("name", "image", "command", "imagePullPolicy", "resources", "securityContext")
+    (
+        "name",
+        "image",
+        "command",
+        "args",
+        "imagePullPolicy",
+        "restartPolicy",
+        "env",
+        "ports",
+        "readinessProbe",
+        "resources",
+        "securityContext",
+    )
 )
 _TEMPLATE: Final = {
     COPY: _LEAF,
@@ -154,7 +166,7 @@ def digest(intent: Intent) -> str:
 
 _COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
     kind: tuple((item.name, item.default) for item in fields(kind) if item.metadata.get("digest", True))
-    for kind in (Intent, Template, Engine, Accelerators, Probe)
+    for kind in (Intent, Template, Engine, Accelerators, Probe, Ports)
 }
 """Of every part of an Intent: the fields that count, with their defaults."""
 
@@ -184,7 +196,7 @@ def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
         have, before = live.get(key), was.get(key)
         inner: Overlay | list[Any] = {}
         if isinstance(value, dict):
-            if isinstance(have, dict) and not (key in WHOLE and _is_edited(have, value)):
+            if isinstance(have, dict) and not (before is None and key in WHOLE and _is_edited(have, value)):
                 inner = _undo_within(have, value, before)
         elif key in LIST_KEYS and isinstance(value, list):
             if isinstance(have, list):

@@ -12,7 +12,9 @@ import orjson
 
 from intent import Object
 from intent.errors import FieldError
+from intent.inferenceservice import KIND
 from intent.settings import Settings
+from webhook import inferenceservice
 from webhook.check import check
 from webhook.expand import DEFAULTS, expand
 
@@ -61,7 +63,7 @@ def mutate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
 def validate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
     """Answer /validate: every error, or none, and the warnings."""
     request = read(body)
-    findings = [] if request.live is None else check(request.live, request.old, settings)
+    findings = [] if request.live is None else _check(request.live, request.old, settings)
     errors = [one for one in findings if one.severity == "error"]
     response: Object = {"allowed": not errors}
     if errors:
@@ -69,6 +71,12 @@ def validate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
     if len(findings) > len(errors):
         response["warnings"] = list(warnings(findings))
     return Answer(_answer(request.uid, response), "denied" if errors else "allowed")
+
+
+def _check(live: Object, old: Object | None, settings: Settings) -> list[FieldError]:
+    if live.get("kind") == KIND:
+        return inferenceservice.check(live, old, settings)
+    return check(live, old, settings)
 
 
 def read(body: bytes) -> Request:
@@ -95,6 +103,7 @@ def status(errors: list[FieldError], live: Object) -> Object:
     """Make the Status of a denial, as the API server makes its own (reason Invalid, code 422)."""
     metadata = live.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
+    kind = KIND if live.get("kind") == KIND else "LeaderWorkerSet"
     causes = [
         {"reason": "FieldValueInvalid", "field": one.path, "message": cut(f"{one.message} ({one.code})", 512)}
         for one in errors
@@ -104,7 +113,7 @@ def status(errors: list[FieldError], live: Object) -> Object:
         "reason": "Invalid",
         "status": "Failure",
         "message": cut("; ".join(map(str, errors)), MESSAGE_LIMIT),
-        "details": {"kind": "LeaderWorkerSet", "name": name or "", "causes": list(_bounded(causes))},
+        "details": {"kind": kind, "name": name or "", "causes": list(_bounded(causes))},
     }
 
 

@@ -7,6 +7,7 @@ from intent.annotations import EXPANSION, INJECT, PREFIX
 from intent.errors import FieldError
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
+from intent.routing import NO_ROUTING, Routing
 from webhook import record as records
 from webhook.overlay import Overlay, merge
 from webhook.record import NO_RECORD, Record, undo
@@ -67,7 +68,7 @@ def unchanged(found: Study) -> bool:
     if before.reading == found.reading:
         return before.reading != NOTHING
     known = found.digest in (before.digest, before.record.digest)
-    return bool(found.digest) and known and _roles(before) == _roles(found)
+    return bool(found.digest) and known and _beside(before) == _beside(found)
 
 
 def left_alone(found: Study) -> bool:
@@ -75,8 +76,10 @@ def left_alone(found: Study) -> bool:
     return found.record is NO_RECORD and unchanged(found)
 
 
-def _roles(found: Study) -> tuple[str, ...]:
-    return found.reading.intent.roles if found.reading.intent else ()
+def _beside(found: Study) -> tuple[tuple[str, ...], Routing]:
+    """Take what an author says to the loop, so that the digest leaves it out."""
+    intent = found.reading.intent
+    return (intent.roles, intent.routing) if intent else ((), NO_ROUTING)
 
 
 def has_record(lws: Object | None) -> bool:

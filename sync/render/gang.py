@@ -9,6 +9,7 @@ from typing import Final
 from intent import Object
 from intent.annotations import ROLES, SERVICE
 from sync.plan import Gang, Policy
+from sync.render.owners import member_reference
 
 API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 KIND: Final = "PodGroup"
@@ -26,14 +27,9 @@ def _metadata(gang: Gang) -> Object:
         "labels": {SERVICE: gang.name},
         "annotations": {ROLES: ",".join(gang.roles)},
     }
-    if owners := [_owner_reference(name, uid) for name, uid in gang.owners if uid]:
+    if owners := [member_reference(name, uid) for name, uid in gang.owners if uid]:
         metadata["ownerReferences"] = owners
     return metadata
-
-
-def _owner_reference(name: str, uid: str) -> Object:
-    """Let the garbage collector take the PodGroup with its last member; nobody's deletion waits for it."""
-    return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": name, "uid": uid}
 
 
 def _spec(gang: Gang) -> Object:

@@ -123,6 +123,35 @@ def test_a_setting_that_is_not_known_is_named(tmp_path: Path) -> None:
     assert (result.exit_code, "schedulrName: Extra inputs" in result.stderr) == (2, True)
 
 
+def with_settings(tmp_path: Path, setting: str) -> Result:
+    (tmp_path / "settings.yaml").write_text(setting)
+    case = Path(__file__).parents[1] / "golden" / "routes-queue-size" / "input.yaml"
+    return run("expand", "-f", str(case), "--config", str(tmp_path / "settings.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "printed"),
+    [
+        ("picker: gie-1.2", "epp:v1.2.1"),
+        ("picker: llm-d-0.7", "llm-d-inference-scheduler:v0.7.1"),
+        ("secureServing: false", "--secure-serving=false"),
+    ],
+)
+def test_the_picker_is_the_operators_choice(tmp_path: Path, setting: str, printed: str) -> None:
+    assert printed in with_settings(tmp_path, setting).stdout
+
+
+@pytest.mark.parametrize("setting", ["picker: gie-9", "disaggregatedPicker: gie-1.5"])
+def test_a_picker_that_cannot_be_is_refused(tmp_path: Path, setting: str) -> None:
+    assert with_settings(tmp_path, setting).exit_code == 2
+
+
+def test_what_admission_says_of_routes_is_said_once() -> None:
+    case = Path(__file__).parents[1] / "golden" / "routes-worker-asks-for-disaggregation" / "input.yaml"
+
+    assert run("validate", "-f", str(case)).output.count("FI801") == 1
+
+
 def test_settings_apply_offline(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("schedulerName: my-volcano\n")
@@ -157,6 +186,58 @@ def test_the_demo_shows_both_examples_and_the_pod_group() -> None:
     assert result.exit_code == 0
     for text in ("what you write", "+           - symmetric-run", "kind: PodGroup", "minMember: 6"):
         assert text in result.stdout
+
+
+# --- InferenceServices ------------------------------------------------------------------------------
+
+STORY_4 = Path(__file__).parents[1] / "golden" / "isvc-story-4" / "input.yaml"
+
+
+def test_an_inference_service_is_expanded_in_its_place() -> None:
+    around = "kind: A\n---\n" + STORY_4.read_text() + "---\nkind: B\n"
+
+    result = run("expand", "-o", "json", "-f", "-", text=around)
+
+    found = [item["kind"] for item in json.loads(result.stdout)["items"]]
+    assert found == ["A", "LeaderWorkerSet", "LeaderWorkerSet", "B", "PodGroup"]
+
+
+def test_the_members_of_an_inference_service_are_put_into_the_namespace() -> None:
+    result = run("expand", "-n", "llm", "-o", "json", "-f", str(STORY_4))
+
+    assert {item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]} == {"llm"}
+
+
+def test_an_inference_service_that_would_be_refused_is_named_with_its_field() -> None:
+    result = run("expand", "-f", "-", text=STORY_4.read_text().replace("nodeCount: 2", "nodes: 2"))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "- (document 1): error: spec.roles[0].multinode.nodeCount: is required (FI701)" in result.stderr
+
+
+def test_an_inference_service_of_somebody_else_passes_through() -> None:
+    other = "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nspec: {}\n"
+
+    assert run("expand", "-f", "-", text=other).stdout == other
+
+
+def test_a_member_of_an_inference_service_that_meets_another_is_named() -> None:
+    other = example("decode.yaml", **{"name: deepseek-r1-disagg-decode": "name: late"})
+
+    result = run("validate", "-f", str(STORY_4), "-f", "-", text=other)
+
+    assert (result.exit_code, "FI401" in result.stdout) == (1, True)
+    assert "(document 1, LeaderWorkerSet deepseek-r1-disagg-decode): error" in result.stdout
+
+
+def test_explain_goes_through_the_members_of_an_inference_service() -> None:
+    result = run("explain", "-f", str(STORY_4), "--field", "metadata.labels")
+
+    headings = [line for line in result.stdout.splitlines() if "document 1" in line]
+    assert [line.partition("LeaderWorkerSet ")[2] for line in headings] == [
+        "deepseek-r1-disagg-prefill)",
+        "deepseek-r1-disagg-decode)",
+    ]
 
 
 # --- what is known of engines -----------------------------------------------------------------------

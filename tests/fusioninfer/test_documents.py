@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fusioninfer import documents, yaml
+from fusioninfer import documents
 from fusioninfer.documents import Document, Unreadable
+from intent import yaml
 
 
 def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from webhook.keyed import LIST_KEYS
 from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS
 from webhook.mutate.rules import RULES, rule_for
-from webhook.overlay import COPY, DIGEST
+from webhook.mutate.split import split
+from webhook.overlay import COPY, DIGEST, combine, put
 from webhook.study import study
 
 SETTINGS: Final = Settings()
@@ -83,20 +84,28 @@ def test_a_copied_template_is_explained_as_one() -> None:
 @each_case
 def test_the_concern_is_the_mutator_that_writes_the_field(case: Path) -> None:
     for document in documents_of(case):
-        intent = study(document.object).reading.intent
+        fields = written(document)
         for one in explain.explain([document], SETTINGS):
-            assert intent is not None
+            writers = [name for name, paths in fields.items() if one.field.path in paths]
 
-            overlays = {
-                mutator.__name__: mutator(foreseen(intent, SETTINGS), SETTINGS) for mutator in MUTATORS
-            }
-
-            writers = [
-                name
-                for name, overlay in overlays.items()
-                if one.field.path in {field.path for field in explain.fields(overlay, None)}
-            ]
             assert writers == [one.rule.concern]
+
+
+def written(document: documents.Document) -> dict[str, set[str]]:
+    """List the fields that each mutator writes by itself; on a template that is copied, on the copy."""
+    found = study(document.object)
+    intent = found.reading.intent
+    if intent is None:
+        return {}
+    overlays = {mutator: mutator(foreseen(intent, SETTINGS), SETTINGS) for mutator in MUTATORS}
+    copied = overlays[split]
+    fields = {
+        mutator.__name__: {
+            field.path for field in explain.fields(*put(found.original, combine([copied, overlay])))
+        }
+        for mutator, overlay in overlays.items()
+    }
+    return {name: paths - fields["split"] if name != "split" else paths for name, paths in fields.items()}
 
 
 @each_case
@@ -131,6 +140,16 @@ def test_a_field_is_found_by_the_index_that_findings_name() -> None:
     found = explain.explain(documents.read([str(PROBED)]), SETTINGS, ARGS)
 
     assert [one.rule.code for one in found] == ["FI621"]
+
+
+def test_size_1_and_no_launcher_cause_nothing() -> None:
+    plain = PROBED.parents[1] / "sidecar-01-args-only" / "input.yaml"
+    (document,) = documents.read([str(plain)])
+    document.object["metadata"]["annotations"]["fusioninfer.io/launcher"] = "none"
+
+    (found,) = explain.explain([document], SETTINGS, ARGS)
+
+    assert found.cause == "metadata.annotations[fusioninfer.io/strategy]"
 
 
 def test_the_command_says_what_was_and_what_is() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from fusioninfer import documents, offline
 from fusioninfer.demo import Webhook, post
+from fusioninfer.documents import Document
 from intent import Object
 from intent.settings import Settings
 from webhook.expand import expand
@@ -33,10 +34,16 @@ def composed(case: Path) -> offline.Composition:
     return offline.compose(documents.read([str(case / "input.yaml")]), Settings())
 
 
-def leaderworkersets(case: Path) -> list[Object]:
-    """Give the LeaderWorkerSets of a case, as people wrote them."""
+def leaderworkersets(case: Path) -> list[Document]:
+    """Give the LeaderWorkerSets of a case, as people wrote them, or as an InferenceService is rendered."""
     read = documents.read([str(case / "input.yaml")])
-    return [document.object for document in read if offline.is_lws(document.object)]
+    return [document for document in offline.rendered(read) if offline.is_lws(document.object)]
+
+
+def inferenceservices(case: Path) -> list[Document]:
+    """Give the InferenceServices of a case."""
+    read = documents.read([str(case / "input.yaml")])
+    return [document for document in read if offline.is_inferenceservice(document.object)]
 
 
 def said(made: offline.Composition, case: Path) -> str:
@@ -71,7 +78,7 @@ def refresh(case: Path, written: str, messages: str) -> None:
 def test_the_webhook_gives_the_same(case: Path, webhook: Webhook) -> None:
     expected = [made for made in composed(case).objects if offline.is_lws(made)]
 
-    admitted = [mutated(webhook, live) for live in leaderworkersets(case)]
+    admitted = [mutated(webhook, one.object) for one in leaderworkersets(case)]
 
     assert admitted == expected
 
@@ -86,16 +93,21 @@ def mutated(webhook: Webhook, live: Object) -> Object:
 
 @each_case
 def test_the_webhook_says_the_same(case: Path, webhook: Webhook) -> None:
-    alone = [offline.compose([document], Settings(), admission_only=True) for document in _documents(case)]
+    alone = [
+        offline.compose([one], Settings(), admission_only=True)
+        for one in (*leaderworkersets(case), *inferenceservices(case))
+    ]
     told = [(codes(made, "error"), warnings(made)) for made in alone]
 
-    heard = [answered(post(webhook, "/validate", mutated(webhook, one.object))) for one in _documents(case)]
+    heard = [
+        *(
+            answered(post(webhook, "/validate", mutated(webhook, one.object)))
+            for one in leaderworkersets(case)
+        ),
+        *(answered(post(webhook, "/validate", one.object)) for one in inferenceservices(case)),
+    ]
 
     assert heard == told
-
-
-def _documents(case: Path) -> list[documents.Document]:
-    return [one for one in documents.read([str(case / "input.yaml")]) if offline.is_lws(one.object)]
 
 
 def codes(made: offline.Composition, severity: str) -> list[tuple[str, str]]:

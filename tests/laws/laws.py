@@ -20,6 +20,7 @@ from webhook.keyed import FIRST, identity, index, is_keyed
 from webhook.mutate.gang import gang
 from webhook.mutate.labels import labels
 from webhook.mutate.probes import probes
+from webhook.mutate.sidecar import sidecar
 from webhook.mutate.split import split
 from webhook.overlay import PATCH, REPLACEABLE, Operation, Overlay, patch
 from webhook.study import study
@@ -51,7 +52,7 @@ def _launched(template: Template) -> Overlay:
     }
 
 
-TEST_MUTATORS: Final = (labels, gang, split, rewrite, probes)
+TEST_MUTATORS: Final = (labels, gang, split, rewrite, probes, sidecar)
 """The laws hold for any mutators; these launch every container, also where the real ones would not."""
 
 
@@ -109,6 +110,17 @@ def withdraws(engine: Engine, lws: Object) -> bool:
 
     assert engine.put(opted_out, once) == file
     assert engine.put(TOOLS["client-side"](opted_out, file), once) == file
+    return once != lws
+
+
+def resizes(engine: Engine, lws: Object, size: int) -> bool:
+    """Another size on the live object gives what it gives in the file."""
+    once = engine.put(lws)
+    grown, file = (copy.deepcopy(one) for one in (once, lws))
+    for one in (grown, file):
+        one["spec"]["leaderWorkerTemplate"]["size"] = size
+
+    assert _without_order(engine.put(grown, once)) == _without_order(engine.put(file))
     return once != lws
 
 

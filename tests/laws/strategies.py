@@ -37,6 +37,9 @@ COMMANDS: Final[tuple[Object, ...]] = (
     {"command": ["sh", "-c", 'cd /; exec "$@"', "sh"], "args": ["vllm", "serve", "org/M", "-tp", "16"]},
     {"command": ["vllm", "serve", "-tp", "16", "--", "org/M"]},
     {"command": ["lmdeploy", "serve", "api_server"], "args": ["org/M", "--tp", "16"]},
+    {"command": ["vllm", "serve", "org/M", "--port", "9000"]},
+    {"args": ["org/M", "--port=8000"]},
+    {"command": ["sh", "-c", "exec vllm serve org/M -tp 16"]},
     {"command": ["sleep"], "args": ["1"]},
 )
 IMAGES: Final = (
@@ -45,7 +48,12 @@ IMAGES: Final = (
     "vllm/vllm-openai:v0.20.2",
     "corp/llm",
 )
-PROBE: Final = {"httpGet": {"path": "/health", "port": 8000}}
+PROBED: Final[tuple[Object, ...]] = (
+    {"httpGet": {"path": "/health", "port": 8000}},
+    {"httpGet": {"path": "/health", "port": "http"}},
+    {"tcpSocket": {"port": 9000}},
+    {"exec": {"command": ["true"]}},
+)
 PROBES: Final = ("readinessProbe", "livenessProbe", "startupProbe")
 VARIABLES: Final[tuple[Object, ...]] = (
     {"name": "MODEL", "value": "org/M"},
@@ -63,6 +71,10 @@ VOLUMES: Final[tuple[Object, ...]] = (
     {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "15Gi"}},
     {"name": "dshm", "hostPath": {"path": "/models"}},
 )
+DISAGGREGATES: Final = {
+    "fusioninfer.io/component-type": "decoder",
+    "fusioninfer.io/strategy": "pd-disaggregation",
+}
 LAUNCHERS: Final = ("ray-symmetric", "ray-start", "vllm-native", "sglang", "auto", "none")
 
 
@@ -83,7 +95,8 @@ def containers(draw: st.DrawFn, *, engine: bool) -> Object:
     if draw(st.booleans()):
         item["env"] = draw(some(VARIABLES))
     if engine and draw(st.booleans()):
-        item |= {probe: copy.deepcopy(PROBE) for probe in draw(st.sets(st.sampled_from(PROBES)))}
+        probe = draw(st.sampled_from(PROBED))
+        item |= {field: copy.deepcopy(probe) for field in draw(st.sets(st.sampled_from(PROBES)))}
     if engine and draw(st.integers(0, 3)) == 0:
         item["lifecycle"] = copy.deepcopy(draw(st.sampled_from(HOOKS)))
     if engine and draw(st.integers(0, 3)) == 0:
@@ -113,7 +126,7 @@ def templates(draw: st.DrawFn) -> Object:
     if draw(st.integers(0, 2)) == 0:
         template["spec"]["volumes"] = draw(some(VOLUMES))
     if draw(st.integers(0, 3)) == 0:
-        name = draw(st.sampled_from(["download", "wait-for-leader"]))
+        name = draw(st.sampled_from(["download", "wait-for-leader", "routing-proxy"]))
         template["spec"]["initContainers"] = [{"name": name, "image": "busybox"}]
     if draw(st.integers(0, 5)) == 0:
         template["spec"]["hostIPC"] = True
@@ -139,6 +152,8 @@ def leaderworkersets(draw: st.DrawFn) -> Object:
         annotations["fusioninfer.io/component-type"] = draw(
             st.sampled_from(["worker", "prefiller", "decoder"])
         )
+    if draw(st.booleans()):
+        annotations |= DISAGGREGATES
     if draw(st.booleans()):
         annotations["fusioninfer.io/launcher"] = draw(st.sampled_from(LAUNCHERS))
     if draw(st.integers(0, 3)) == 0:

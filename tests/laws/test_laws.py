@@ -24,11 +24,16 @@ SHARE: Final = 0.6
 """How many of the examples must carry a patch, for a law to have said anything."""
 
 ANY_JSON: Final = JSON.filter(lambda value: isinstance(value, dict)) | leaderworkersets()
-WITH_DATA: Final = frozenset({laws.converges})
+MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {
+    laws.converges: lambda data: data,
+    laws.resizes: lambda data: data.draw(st.integers(1, 4)),
+}
+"""What a law takes beside the engine and an example."""
 LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
     laws.idempotent: leaderworkersets(),
     laws.converges: leaderworkersets(),
     laws.withdraws: leaderworkersets(),
+    laws.resizes: leaderworkersets(),
     laws.patches_as_merged: leaderworkersets(),
     laws.spares: leaderworkersets(),
     laws.answers: ANY_JSON,
@@ -44,7 +49,7 @@ def hold(law: Law, engine: Engine, examples: int = 120) -> Counter[bool]:
     @given(st.data())
     def run(data: st.DataObject) -> None:
         example = data.draw(LAWS[law])
-        extra = (data,) if law in WITH_DATA else ()
+        extra = (MORE[law](data),) if law in MORE else ()
         seen[law(engine, example, *extra)] += 1
 
     run()
@@ -70,6 +75,11 @@ def keeps_when_withdrawn(live: Object, old: Object | None, *rest: Any) -> list[O
     """Leave our part on when the opt-in is gone."""
     opted_in = "fusioninfer.io/service" in live["metadata"]["annotations"]
     return expand(live, old, *rest) if opted_in else []
+
+
+def keeps_what_it_put_on(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
+    """Expand new objects only."""
+    return expand(live, old, *rest) if old is None else []
 
 
 def wraps_again(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
@@ -111,6 +121,7 @@ BROKEN: Final[dict[Law, Engine]] = {
     laws.idempotent: Engine(expand=wraps_again),
     laws.converges: Engine(expand=always_as_new),
     laws.withdraws: Engine(expand=keeps_when_withdrawn),
+    laws.resizes: Engine(expand=keeps_what_it_put_on),
     laws.patches_as_merged: Engine(patch=adds_in_front),
     laws.spares: Engine(expand=drops_a_label),
     laws.answers: Engine(mutate=takes_for_granted),

@@ -213,7 +213,7 @@ def test_every_part_may_be_skipped(part: str) -> None:
     ("text", "message"),
     [
         ("prob", "prob is not a part; did you mean probes?"),
-        ("shm,xyz", "xyz is not a part; parts are env, shm, probes, startup-probe, dns, port"),
+        ("shm,xyz", "xyz is not a part; parts are env, shm, probes, startup-probe, dns, port, sidecar"),
         ("shm,shm", "must be names of parts separated by commas, each once"),
     ],
 )

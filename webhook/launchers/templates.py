@@ -4,24 +4,30 @@ from dataclasses import replace
 
 from intent.container import CALLS
 from intent.launch import Launch, Plan, api_port
-from intent.lws import Intent, Probe
+from intent.lws import Intent, Moved, Probe
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
+from webhook.launchers.sidecar import makes_room, with_room
 
 
 def foreseen(intent: Intent, settings: Settings) -> Intent:
     """Give the Intent with every template that there will be. Mutators see this one, so each marks both."""
-    if not splits(intent, settings):
-        return intent
-    shared = intent.templates[-1]
-    return replace(intent, templates=(replace(shared, field="leaderTemplate", made=True), shared))
+    if splits(intent, settings):
+        shared = intent.templates[-1]
+        leader = replace(shared, field="leaderTemplate", made=True)
+        intent = replace(intent, templates=(leader, shared))
+    return with_room(intent, settings) if intent.sidecar else intent
 
 
 def splits(intent: Intent, settings: Settings) -> bool:
-    """Whether a template that both share becomes two: we launch it, and leader and workers must differ."""
+    """Whether a template that both share becomes two: leader and workers must differ."""
+    if intent.size == 1 or len(intent.templates) > 1:
+        return False
+    if isinstance(makes_room(intent, settings), Moved):
+        return True
     plan = read_plan(intent, settings)
-    if not plan.rewritten or len(intent.templates) > 1:
+    if not plan.rewritten:
         return False
     engine = plan.leader.engine
     is_probed = bool(engine.probes or engine.hooks) and not serve_all(plan) and "probes" not in intent.skip

@@ -16,9 +16,10 @@ from webhook.mutate.labels import labels
 from webhook.mutate.launch import launch
 from webhook.mutate.probes import probes
 from webhook.mutate.shm import shm
+from webhook.mutate.sidecar import sidecar
 from webhook.mutate.split import split
 from webhook.overlay import Overlay
 
 Mutator = Callable[[Intent, Settings], Overlay]
 
-MUTATORS: Final[tuple[Mutator, ...]] = (labels, gang, split, launch, env, shm, probes, dns)
+MUTATORS: Final[tuple[Mutator, ...]] = (labels, gang, split, launch, env, shm, probes, dns, sidecar)

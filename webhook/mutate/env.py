@@ -26,7 +26,7 @@ def env(intent: Intent, settings: Settings) -> Overlay:
 
     def container(launch: Launch) -> Overlay:
         needed = list(_needed(launch, plan))
-        return in_engine(launch, {"env": needed} if needed else {})
+        return in_engine(launch.engine, {"env": needed} if needed else {})
 
     return for_launches(plan.launches, container)
 

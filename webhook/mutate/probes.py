@@ -21,7 +21,7 @@ def probes(intent: Intent, settings: Settings) -> Overlay:
     plan = read_plan(intent, settings)
 
     def container(launch: Launch) -> Overlay:
-        return in_engine(launch, _startup(launch, plan, intent) | _removed(launch, plan, intent))
+        return in_engine(launch.engine, _startup(launch, plan, intent) | _removed(launch, plan, intent))
 
     return for_launches(plan.launches, container) if plan.rewritten else {}
 

@@ -22,6 +22,7 @@ COMPONENT_TYPE: Final[Input] = ("metadata", "annotations", keys.COMPONENT_TYPE)
 ROLE_NAME: Final[Input] = ("metadata", "annotations", keys.ROLE_NAME)
 SCHEDULER_NAME: Final[Input] = ("metadata", "annotations", keys.SCHEDULER_NAME)
 LAUNCHER: Final[Input] = ("metadata", "annotations", keys.LAUNCHER)
+STRATEGY: Final[Input] = ("metadata", "annotations", keys.STRATEGY)
 SIZE: Final[Input] = ("spec", "leaderWorkerTemplate", "size")
 """A size of 1 is the cause of nothing."""
 
@@ -105,8 +106,29 @@ RULES: Final = (
         "FI621",
         "launch",
         r"\.command|\.args",
-        "starts one engine over all pods of the group",
-        (LAUNCHER, SIZE),
+        "starts one engine over all pods of the group, and leaves its port to a sidecar if there is one",
+        (LAUNCHER, SIZE, STRATEGY),
+    ),
+    Rule(
+        "FI671",
+        "sidecar",
+        r"\.initContainers\[routing-proxy\]",
+        "has each prompt prefilled elsewhere, on the port that others call",
+        (STRATEGY,),
+    ),
+    Rule(
+        "FI672",
+        "sidecar",
+        r"\.ports\[82[0-9]{2}/TCP\]",
+        "the engine listens there, behind its sidecar",
+        (STRATEGY,),
+    ),
+    Rule(
+        "FI673",
+        "sidecar",
+        r"\.(?:httpGet|tcpSocket|grpc)\.port",
+        "asks the engine on its new port: the sidecar answers before the engine does",
+        (STRATEGY,),
     ),
     Rule(
         "FI622",
@@ -190,6 +212,7 @@ WAYS_OUT: Final = {
     "shm": "mount a volume at /dev/shm yourself, or set `fusioninfer.io/skip: shm`",
     "probes": "write both templates, or set `fusioninfer.io/skip: probes,startup-probe`",
     "dns": "set `fusioninfer.io/skip: dns`",
+    "sidecar": "bring your own, and set `fusioninfer.io/skip: sidecar`",
 }
 """How an author does without, by concern."""
 

@@ -25,7 +25,7 @@ def _memory(launch: Launch) -> Overlay:
     name = _name(launch.template)
     volume = {"name": name, "emptyDir": {"medium": "Memory"}}
     mount = {"name": name, "mountPath": PATH}
-    return combine([{"spec": {"volumes": [volume]}}, in_engine(launch, {"volumeMounts": [mount]})])
+    return combine([{"spec": {"volumes": [volume]}}, in_engine(launch.engine, {"volumeMounts": [mount]})])
 
 
 def _name(template: Template) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from intent.launch import Launch
-from intent.lws import Intent
+from intent.lws import Engine, Intent
 from webhook.overlay import Overlay
 
 
@@ -18,6 +18,6 @@ def for_launches(launches: Iterable[Launch], template: Callable[[Launch], Overla
     return {"spec": {"leaderWorkerTemplate": needed}} if needed else {}
 
 
-def in_engine(launch: Launch, container: Overlay) -> Overlay:
+def in_engine(engine: Engine, container: Overlay) -> Overlay:
     """Put an overlay of a container on the engine; nothing if it is empty."""
-    return {"spec": {"containers": [{"name": launch.engine.container, **container}]}} if container else {}
+    return {"spec": {"containers": [{"name": engine.container, **container}]}} if container else {}

@@ -10,7 +10,9 @@ from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
 from webhook.validate.probes import probes
+from webhook.validate.routing import routing
+from webhook.validate.sidecar import sidecar
 
 Validator = Callable[[Intent, Settings], Iterator[FieldError]]
 
-VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch, probes)
+VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch, probes, routing, sidecar)

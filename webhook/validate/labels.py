@@ -1,32 +1,21 @@
 """Labels that are ours, and names that end up in labels."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from intent.annotations import COMPONENT_TYPE, ROLE_NAME, SERVICE
 from intent.errors import FieldError
 from intent.lws import Intent
+from intent.names import longest_name
 from intent.settings import Settings
-
-LABEL: Final = 63
-HASH: Final = len("-") + 10
-"""Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
-(`k8s.io/kubernetes` `pkg/controller/history`)."""
 
 
 def labels(intent: Intent, _settings: Settings) -> Iterator[FieldError]:
     """Refuse a reserved label with another value than the stamped one, and a name that is too long."""
-    limit = longest_name(intent)
+    limit = longest_name(intent.size, intent.replicas)
     if len(intent.name) > limit:
         message = f"must be at most {limit} characters: pods carry it in a label with group and revision"
         yield FieldError("metadata.name", intent.name, message, "FI109")
     yield from _reserved(intent)
-
-
-def longest_name(intent: Intent) -> int:
-    """Give the longest name with which LWS can create every pod: workers' StatefulSets add their group."""
-    group = len(f"-{max(intent.replicas - 1, 0)}") if intent.size > 1 else 0
-    return LABEL - HASH - group
 
 
 def _reserved(intent: Intent) -> Iterator[FieldError]:

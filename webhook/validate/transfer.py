@@ -17,9 +17,10 @@ from intent.engines import (
 from intent.errors import FieldError
 from intent.flags import PIPELINE, PORT
 from intent.launch import Launch, read_size, text_of, word_path
-from intent.lws import Intent
+from intent.lws import Intent, Moved
 from intent.settings import Settings
 from intent.transfer import ROLES, Transfer, read_transfer
+from webhook.launchers.sidecar import makes_room
 
 _ALLOWED: Final = {
     "prefiller": ("kv_producer", "kv_both"),
@@ -31,7 +32,7 @@ _ADVICE: Final = "NixlConnector"
 
 
 def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[FieldError]:
-    """Check one vLLM's side of the hand-over."""
+    """Check one vLLM's side of the hand-over; behind a sidecar the leader's API is on another port."""
     found = read_transfer(launch) if launch.command.is_vllm else None
     if found is None:
         return
@@ -45,6 +46,7 @@ def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[Fie
         *_by_version(found, launch.image.version, settings.engines),
         *_core(found, launch, settings.engines),
         *_peers(found, launch, intent, settings.engines),
+        *_p2p(found, launch, _served(launch, intent, settings)),
     ):
         yield FieldError(where, value, message, code)
 
@@ -98,8 +100,6 @@ def _instead(version: Version, engines: Engines) -> str:
 def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[Found]:
     """Check what two connectors ask of the pods on both sides."""
     pipeline = read_size(launch, PIPELINE) or 1
-    if "P2pNcclConnector" in found.connectors:
-        yield from _p2p(found, launch, pipeline)
     if _ADVICE not in found.connectors:
         return
     if intent.component_type == "decoder" and pipeline > 1:
@@ -113,11 +113,20 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
         yield "FI508", None, f"{_ADVICE} over pods needs vLLM 0.11.1 or later: ranks share one address"
 
 
-def _p2p(found: Transfer, launch: Launch, pipeline: int) -> Iterator[Found]:
+def _served(launch: Launch, intent: Intent, settings: Settings) -> str:
+    moved = makes_room(intent, settings)
+    if isinstance(moved, Moved) and launch.template == intent.templates[0]:
+        return str(moved.to)
+    return text_of(launch, PORT) or "8000"
+
+
+def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[Found]:
+    """Check what P2pNcclConnector asks: its proxy calls the engine on the port that it is told."""
+    if "P2pNcclConnector" not in found.connectors:
+        return
     extra = (found.config or {}).get("kv_connector_extra_config")
     port = extra.get("http_port") if isinstance(extra, dict) else None
-    served = text_of(launch, PORT) or "8000"
-    if pipeline > 1:
+    if (read_size(launch, PIPELINE) or 1) > 1:
         yield "FI508", None, f"P2pNcclConnector has no pipeline parallelism: use {_ADVICE}, or size 1"
     if str(port) != served:
         yield "FI508", None, f"P2pNcclConnector needs its http_port to be {served[:9]}, the port of the API"

@@ -11,6 +11,10 @@ _INT: Final = re.compile(r"[-+]?(0b[01]+|0x[0-9a-fA-F]+|0o?[0-7]*|[1-9][0-9]*)$"
 _TYPES: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
+UNREADABLE: Final = (yaml.YAMLError, ValueError, RecursionError)
+"""What reading a text may raise."""
+
+
 class Loader(yaml.SafeLoader):
     """Read a document, and refuse a key that stands twice."""
 
@@ -29,12 +33,28 @@ class Loader(yaml.SafeLoader):
         return super().construct_yaml_int(yaml.ScalarNode(node.tag, node.value.replace("0o", "0", 1)))
 
 
+class Plain(Loader):
+    """Read a document of somebody else: without merged maps; a few lines of them make millions of keys."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Refuse what would be merged."""
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise yaml.MarkedYAMLError(problem="maps are not merged here", problem_mark=key.start_mark)
+
+
 class Dumper(yaml.SafeDumper):
     """Write a document; strings that any reader would take for numbers are quoted."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
         """Write every value out; Kubernetes' users read no anchors."""
         return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    """Write a text of several lines as lines."""
+    style = "|" if "\n" in value.strip() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 def _spelled(key: Any) -> str:
@@ -52,12 +72,20 @@ for _class in (Loader, Dumper):
     }
     _class.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
     _class.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+Dumper.add_representer(str, _text)
 Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
 
 
-def load(text: str) -> Iterator[Any]:
+def load(text: str, loader: type[Loader] = Loader) -> Iterator[Any]:
     """Read every document of a text. Raises `yaml.YAMLError` with line and column."""
-    return yaml.load_all(text, Loader=Loader)
+    return yaml.load_all(text, Loader=loader)
+
+
+def problem(error: Exception) -> str:
+    """Say in one line what is wrong with a text, with line and column where they are known."""
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    return f"{where}{getattr(error, 'problem', None) or str(error).partition(chr(10))[0]}"
 
 
 def dump(value: Any) -> str:

@@ -1,0 +1,111 @@
+"""The CustomResourceDefinition of the InferenceService: the schema, what CEL checks of it, and its columns.
+
+CEL says what the API server can refuse by itself, in the words of `intent.topology`. What it may cost is
+bounded by `maxItems` in the schema (`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
+"""
+
+from copy import deepcopy
+from typing import Final
+
+from intent import Object
+from intent.routing import DISAGGREGATION
+from intent.schema import schema
+from intent.topology import (
+    A_ROUTERS,
+    NEEDS_TEMPLATE,
+    NO_DISAGGREGATION,
+    NOT_A_ROUTERS,
+    ONE_ROUTER,
+    ROLES,
+)
+from intent.v1alpha1 import ENGINE_FIELDS, GROUP, KIND, PLURAL, ROUTER_FIELDS, VERSION
+
+COLUMNS: Final = (
+    ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', 0),
+    ("Reason", "string", '.status.conditions[?(@.type=="Ready")].reason', 0),
+    ("URL", "string", ".status.url", 0),
+    ("Scheduler", "string", ".spec.schedulingStrategy.schedulerName", 1),
+    ("Age", "date", ".metadata.creationTimestamp", 0),
+)
+"""Name, type, path and priority (1: only with `-o wide`)."""
+
+
+def crd() -> Object:
+    """Give the definition as it is installed."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": PLURAL,
+                "singular": KIND.lower(),
+                "shortNames": ["isvc"],
+            },
+            "scope": "Namespaced",
+            "versions": [_version()],
+        },
+    }
+
+
+def _version() -> Object:
+    return {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            {"name": name, "type": kind, "jsonPath": path, "priority": priority}
+            for name, kind, path, priority in COLUMNS
+        ],
+        "schema": {"openAPIV3Schema": _ruled()},
+    }
+
+
+def _ruled() -> Object:
+    """Put the rules into the schema."""
+    whole = deepcopy(schema())
+    spec = whole["properties"]["spec"]
+    spec["x-kubernetes-validations"] = _of_the_spec()
+    spec["properties"]["roles"]["items"]["x-kubernetes-validations"] = _of_a_role()
+    return whole
+
+
+def _of_the_spec() -> list[Object]:
+    split = f"{_some('prefiller')} && {_some('decoder')}"
+    alone = f"{_count('worker')} == 1 && !{_some('prefiller')} && !{_some('decoder')}"
+    asks = f"self.roles.exists(r, has(r.strategy) && r.strategy == '{DISAGGREGATION}')"
+    return [
+        _rule(f"({alone}) || (!{_some('worker')} && {split})", ROLES, "FI703", ".roles"),
+        _rule(f"{_count('router')} <= 1", ONE_ROUTER, "FI704", ".roles"),
+        _rule(f"!{asks} || ({split})", NO_DISAGGREGATION, "FI707", ".roles"),
+    ]
+
+
+def _of_a_role() -> list[Object]:
+    router = "self.componentType == 'router'"
+    return [
+        _rule(f"{router} || has(self.template)", NEEDS_TEMPLATE, "FI701", ".template"),
+        *(
+            _rule(f"!({router} && has(self.{name}))", NOT_A_ROUTERS, "FI706", f".{name}")
+            for name in ENGINE_FIELDS
+        ),
+        *(_rule(f"{router} || !has(self.{name})", A_ROUTERS, "FI706", f".{name}") for name in ROUTER_FIELDS),
+    ]
+
+
+def _some(kind: str) -> str:
+    return f"self.roles.exists(r, r.componentType == '{kind}')"
+
+
+def _count(kind: str) -> str:
+    return f"self.roles.filter(r, r.componentType == '{kind}').size()"
+
+
+def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
+    """Write a rule; `fieldPath` needs Kubernetes 1.28."""
+    where = {"fieldPath": field} if field else {}
+    return {"rule": rule, "message": f"{message} ({code})", **where}

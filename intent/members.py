@@ -1,0 +1,113 @@
+"""The LeaderWorkerSets of an InferenceService: one a role, as a person could have written them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from intent import Object
+from intent.annotations import (
+    COMPONENT_TYPE,
+    ROLE_NAME,
+    ROLES,
+    SCHEDULER_NAME,
+    SERVICE,
+    STRATEGY,
+    path,
+)
+from intent.errors import FieldError
+from intent.inferenceservice import CARRIED, InferenceService, Role
+from intent.lws import LWT
+from intent.shapes import mapping
+from intent.topology import ELSEWHERE
+
+
+def leader_worker_sets(service: InferenceService) -> tuple[Object, ...]:
+    """Render every role that runs an engine, in the order of `spec.roles`."""
+    return tuple(leader_worker_set(service, role) for role in service.roles)
+
+
+def leader_worker_set(service: InferenceService, role: Role) -> Object:
+    """Render one role."""
+    replicas = {} if role.replicas is None else {"replicas": role.replicas}
+    group = {"size": role.nodes, "workerTemplate": _copy(role.template)}
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {
+            "name": member_name(service, role),
+            **({"namespace": service.namespace} if service.namespace else {}),
+            "annotations": dict(_annotations(service, role)),
+        },
+        "spec": {**replicas, "leaderWorkerTemplate": group},
+    }
+
+
+def member_name(service: InferenceService, role: Role) -> str:
+    """Name the LeaderWorkerSet of a role."""
+    return f"{service.name}-{role.name}"
+
+
+def _annotations(service: InferenceService, role: Role) -> Iterator[tuple[str, str]]:
+    """Write what opts in, then what the author carried over, which is nearest on the role itself."""
+    yield SERVICE, service.name
+    yield COMPONENT_TYPE, role.component_type
+    yield ROLE_NAME, role.name
+    if role.component_type != "worker":
+        yield ROLES, ",".join(one.name for one in service.roles)
+    if service.scheduler:
+        yield SCHEDULER_NAME, service.scheduler
+    if service.router and service.router.strategy:
+        yield STRATEGY, service.router.strategy
+    carried = {**dict(service.annotations), **_of_template(role)}
+    yield from ((key, carried[key]) for key in CARRIED if isinstance(carried.get(key), str))
+
+
+def _of_template(role: Role) -> Object:
+    return mapping(mapping(role.template.get("metadata")).get("annotations"))
+
+
+def _copy(whole: Object) -> Object:
+    """Copy JSON, however deep: what a caller changes of it is theirs alone."""
+    copied: list[Any] = [whole]
+    todo: list[tuple[Any, Any]] = [(copied, 0)]
+    while todo:
+        above, key = todo.pop()
+        value = above[key]
+        if isinstance(value, dict):
+            above[key] = dict(value)
+            todo.extend((above[key], name) for name in value)
+        elif isinstance(value, list):
+            above[key] = list(value)
+            todo.extend((above[key], at) for at in range(len(value)))
+    made: Object = copied[0]
+    return made
+
+
+# --- and back ---------------------------------------------------------------------------------------
+
+_FIELDS: Final = (
+    (f"{LWT}.workerTemplate", "spec.roles[{role}].template"),
+    (f"{LWT}.size", "spec.roles[{role}].multinode.nodeCount"),
+    (LWT, "spec.roles[{role}]"),
+    ("spec.replicas", "spec.roles[{role}].replicas"),
+    ("metadata.name", "spec.roles[{role}].name"),
+    *((path(key), field) for key, field in ELSEWHERE.items()),
+)
+"""Where a field of a LeaderWorkerSet comes from; the first row whose path begins a path is taken."""
+
+
+def authored(error: FieldError, service: InferenceService, role: Role) -> FieldError:
+    """Say of a finding about a rendered LeaderWorkerSet where its author wrote that."""
+    for rendered, field in _FIELDS:
+        if error.path.startswith(rendered):
+            where = field.format(role=role.index, router=service.router.index if service.router else "")
+            return _said(replace(error, path=where + error.path.removeprefix(rendered)))
+    carried = next((key for key in CARRIED if error.path == path(key) and key in _of_template(role)), None)
+    return _said(
+        error if carried is None else replace(error, path=f"spec.roles[{role.index}].template.{error.path}")
+    )
+
+
+def _said(error: FieldError) -> FieldError:
+    """Use the words of the InferenceService in the message too."""
+    return replace(error, message=error.message.replace(f"{LWT}.size", "multinode.nodeCount"))

@@ -1,0 +1,18 @@
+"""How long names may be, by what is made from them."""
+
+from typing import Final
+
+LABEL: Final = 63
+"""The value of a label, and the name of a Service."""
+HASH: Final = len("-") + 10
+"""Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
+(`k8s.io/kubernetes` `pkg/controller/history`)."""
+
+
+def longest_name(size: int, replicas: int) -> int:
+    """Give the longest name of a LeaderWorkerSet with which LWS can create every pod.
+
+    Workers' StatefulSets add their group's index.
+    """
+    group = len(f"-{max(replicas - 1, 0)}") if size > 1 else 0
+    return LABEL - HASH - group

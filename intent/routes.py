@@ -1,0 +1,156 @@
+"""What the members of a service say about its routes: one routing, or where they contradict each other."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from intent.annotations import ENDPOINT_PICKER_CONFIG, GATEWAY, HOSTNAMES, STRATEGY, path
+from intent.errors import FieldError
+from intent.gang import DISAGGREGATED
+from intent.pickerconfig import check_config
+from intent.pickers import PICKERS, Picker
+from intent.routing import DISAGGREGATION, NO_ROUTING, Routing
+from intent.service import Finding, Member
+from intent.settings import Settings
+
+ALONE: Final = f"a worker prefills and decodes itself; {DISAGGREGATION} needs prefillers and decoders"
+SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requests to prefillers too"
+BOTH: Final = "remove one: a strategy writes the configuration that endpoint-picker-config would replace"
+LONGEST_SERVICE: Final = 63 - len("-epp")
+"""The picker's Service is named after the service, and a Service's name is a DNS label."""
+
+_SAID: Final[tuple[tuple[str, str, Callable[[Routing], str]], ...]] = (
+    (STRATEGY, "the strategy", lambda one: one.strategy),
+    (GATEWAY, "the gateway", lambda one: one.gateway),
+    (HOSTNAMES, "the hostnames", lambda one: ",".join(one.hostnames)),
+    (ENDPOINT_PICKER_CONFIG, "the EndpointPickerConfig", lambda one: one.config),
+)
+"""What members must agree on; who says nothing agrees with all."""
+
+
+def is_split(members: tuple[Member, ...]) -> bool:
+    """Whether the service prefills in other pods than it decodes in."""
+    return any(one.component_type in DISAGGREGATED for one in members)
+
+
+def picker_of(*, split: bool, settings: Settings) -> Picker:
+    """Give the picker that a service gets."""
+    return PICKERS[settings.disaggregated_picker if split else settings.picker]
+
+
+def said(members: tuple[Member, ...]) -> Routing:
+    """Bring together what members say; of values that contradict each other the eldest member's counts."""
+    spoken = [one.routing for one in members if one.routing != NO_ROUTING]
+    return Routing(
+        strategy=next((one.strategy for one in spoken if one.strategy), ""),
+        config=next((one.config for one in spoken if one.config), ""),
+        gateway=next((one.gateway for one in spoken if one.gateway), ""),
+        hostnames=next((one.hostnames for one in spoken if one.hostnames), ()),
+    )
+
+
+def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
+    """Say on what about routes members disagree (FI806)."""
+    for key, what, value in _SAID:
+        if len({value(one.routing) for one in members} - {""}) > 1:
+            for one in members:
+                yield Finding(one, FieldError(path(key), None, _others(one, members, what, value), "FI806"))
+
+
+def _others(one: Member, members: tuple[Member, ...], what: str, value: Callable[[Routing], str]) -> str:
+    others = ", ".join(
+        f"{other.name}: {_short(value(other.routing))}"
+        for other in members
+        if value(other.routing) not in {"", value(one.routing)}
+    )
+    return f"members disagree on {what} ({others}); the routes stay as they are until they agree"
+
+
+def _short(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if line == text and len(line) < 60 else f"{line[:60]} ..."
+
+
+def contradictions(members: tuple[Member, ...], routing: Routing, settings: Settings) -> Iterator[Finding]:
+    """Say what cannot be routed as it is asked for; `members` are those that fit together."""
+    if problem := routing_problem(routing, split=is_split(members), settings=settings):
+        yield from (Finding(one, problem) for one in members)
+    elif routing.config:
+        yield from _unreadable(members, routing.config, picker_of(split=is_split(members), settings=settings))
+    if routing.strategy == DISAGGREGATION:
+        yield from _without_sidecar(members)
+    yield from _ports(members)
+
+
+def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> FieldError | None:
+    """Say which annotation cannot stand, on one object or on all of a service."""
+    if routing.strategy and routing.config:
+        return FieldError(path(ENDPOINT_PICKER_CONFIG), None, BOTH, "FI804")
+    if routing.strategy == DISAGGREGATION and not split:
+        return FieldError(path(STRATEGY), routing.strategy, ALONE, "FI801")
+    if routing.strategy and routing.strategy != DISAGGREGATION and split:
+        return FieldError(path(STRATEGY), routing.strategy, SPLIT, "FI802")
+    picker = picker_of(split=split, settings=settings)
+    if routing.strategy == DISAGGREGATION and picker.disaggregation is None:
+        return FieldError(path(STRATEGY), routing.strategy, _cannot(picker), "FI805")
+    return None
+
+
+def _cannot(picker: Picker) -> str:
+    able = ", ".join(row.name for row in PICKERS.values() if row.disaggregation)
+    return (
+        f"the configured picker {picker.name} knows no prefill and decode; set disaggregatedPicker to {able}"
+    )
+
+
+def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:
+    """Say on every member what stops the picker in a configuration (FI810 to FI820)."""
+    for error in check_config(config, picker, path(ENDPOINT_PICKER_CONFIG)):
+        yield from (Finding(one, error) for one in members)
+
+
+def _without_sidecar(members: tuple[Member, ...]) -> Iterator[Finding]:
+    """FI807: a decoder whose review saw no strategy, so that it has no sidecar."""
+    for one in members:
+        if one.component_type == "decoder" and one.routing.strategy != DISAGGREGATION:
+            message = f"must be {DISAGGREGATION} here too: without it this decoder gets no sidecar"
+            yield Finding(one, FieldError(path(STRATEGY), one.routing.strategy or None, message, "FI807"))
+
+
+def _ports(members: tuple[Member, ...]) -> Iterator[Finding]:
+    """FI809: one pool has one port."""
+    if len({one.port for one in members}) < 2:
+        return
+    everybody = ", ".join(f"{one.name}: {one.port}" for one in members)
+    for one in members:
+        message = (
+            f"all leaders must serve at one port, that of the pool ({everybody}); give them the same --port"
+        )
+        yield Finding(one, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
+
+
+def leads_nowhere(routing: Routing) -> tuple[str, str] | None:
+    """Say which annotation has no effect, and why (FI803)."""
+    if not routing.wanted and (routing.gateway or routing.hostnames):
+        key = GATEWAY if routing.gateway else HOSTNAMES
+        return key, "leads nowhere: name a strategy, or bring an endpoint-picker-config"
+    if routing.hostnames and not routing.gateway and not routing.http_route:
+        return HOSTNAMES, "leads nowhere: without a gateway there is no HTTPRoute"
+    return None
+
+
+def unreachable(members: tuple[Member, ...], routing: Routing) -> Iterator[Finding]:
+    """Say on every member what has no effect (FI803)."""
+    if found := leads_nowhere(routing):
+        key, message = found
+        yield from (Finding(one, FieldError(path(key), None, message, "FI803")) for one in members)
+
+
+def waiting(members: tuple[Member, ...]) -> Iterator[Finding]:
+    """Say for which role the routes of prefillers and decoders wait (FI808)."""
+    there = {one.component_type for one in members}
+    lacking = [one for one in DISAGGREGATED if one not in there]
+    if not is_split(members) or not lacking:
+        return
+    for one in members:
+        message = f"the routes of {one.service} wait for a {' and a '.join(lacking)}"
+        yield Finding(one, FieldError(path(STRATEGY), None, message, "FI808"))

@@ -1,0 +1,185 @@
+"""The rules of one InferenceService that a schema cannot say: which roles go together, and what fits each.
+
+The words of rules that CEL can check too stand here once; the CRD takes them from here (`intent.crd`).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from intent import Object, annotations
+from intent.annotations import (
+    COMPONENT_TYPE,
+    ENDPOINT_PICKER_CONFIG,
+    EXPANSION,
+    GATEWAY,
+    HOSTNAMES,
+    PREFIX,
+    ROLE_NAME,
+    SCHEDULER_NAME,
+    SERVICE,
+    STRATEGY,
+)
+from intent.errors import FieldError
+from intent.names import LABEL, longest_name
+from intent.routing import DISAGGREGATION
+from intent.shapes import mapping, text
+from intent.v1alpha1 import ALIASES, ENGINE_FIELDS, ROUTER_FIELDS, InferenceService, InferenceServiceSpec
+
+ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
+ONE_ROUTER: Final = "one router at most: a service has one way in"
+NOT_A_ROUTERS: Final = "must be absent: a router has no pods"
+A_ROUTERS: Final = "must be absent: it is a router's"
+NEEDS_TEMPLATE: Final = "is required: the pods of the engine"
+NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
+
+PASSED: Final = tuple(PREFIX + name for name in ("launcher", "engine-container", "skip", "refresh", "inject"))
+"""Annotations of ours that an InferenceService may carry; on the template of a role, for that role."""
+ELSEWHERE: Final = {
+    SERVICE: "metadata.name",
+    COMPONENT_TYPE: "spec.roles[{role}].componentType",
+    ROLE_NAME: "spec.roles[{role}].name",
+    annotations.ROLES: "spec.roles",
+    SCHEDULER_NAME: "spec.schedulingStrategy.schedulerName",
+    STRATEGY: "spec.roles[{router}].strategy",
+    GATEWAY: "spec.roles[{router}].httproute",
+    HOSTNAMES: "spec.roles[{router}].httproute",
+    ENDPOINT_PICKER_CONFIG: "spec.roles[{router}].endpointPickerConfig",
+    EXPANSION: "each LeaderWorkerSet",
+}
+"""The other annotations of ours, and which field of the InferenceService says the same."""
+PICKER: Final = "-epp"
+"""Ends the name of the Service of the endpoint picker."""
+
+Rule = Callable[[InferenceService], Iterator[FieldError]]
+
+
+def findings(service: InferenceService) -> Iterator[FieldError]:
+    """Say everything that is wrong with an InferenceService whose shape is right, or could be better."""
+    for rule in RULES:
+        yield from rule(service)
+
+
+def disaggregates(spec: InferenceServiceSpec) -> bool:
+    """Whether prompts and answers are made by different roles."""
+    return {"prefiller", "decoder"} <= {role.component_type for role in spec.roles}
+
+
+def _topology(service: InferenceService) -> Iterator[FieldError]:
+    """FI703: one worker, or prefillers and decoders."""
+    engines = [role.component_type for role in service.spec.roles if role.component_type != "router"]
+    if engines != ["worker"] and ("worker" in engines or not disaggregates(service.spec)):
+        yield FieldError("spec.roles", ",".join(engines), ROLES, "FI703")
+
+
+def _routers(service: InferenceService) -> Iterator[FieldError]:
+    """FI704: one way in."""
+    routers = [at for at, role in enumerate(service.spec.roles) if role.component_type == "router"]
+    for at in routers[1:]:
+        yield FieldError(f"spec.roles[{at}].componentType", "router", ONE_ROUTER, "FI704")
+
+
+def _unique_names(service: InferenceService) -> Iterator[FieldError]:
+    """FI705: a role is known by its name."""
+    first: dict[str, int] = {}
+    for at, role in enumerate(service.spec.roles):
+        if first.setdefault(role.name, at) != at:
+            message = f"must be unique: spec.roles[{first[role.name]}] has it too"
+            yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
+
+
+def _fields(service: InferenceService) -> Iterator[FieldError]:
+    """FI706: a field belongs to a type of component; an engine has a template."""
+    for at, role in enumerate(service.spec.roles):
+        routes = role.component_type == "router"
+        foreign, message = (ENGINE_FIELDS, NOT_A_ROUTERS) if routes else (ROUTER_FIELDS, A_ROUTERS)
+        for name in (name for name in role.given if name in foreign):
+            yield FieldError(f"spec.roles[{at}].{name}", None, message, "FI706")
+        if not routes and "template" not in role.given:
+            yield FieldError(f"spec.roles[{at}].template", None, NEEDS_TEMPLATE, "FI701")
+
+
+def _strategy(service: InferenceService) -> Iterator[FieldError]:
+    """FI707, FI802: the strategy fits the engines."""
+    split = disaggregates(service.spec)
+    for at, role in enumerate(service.spec.roles):
+        if role.component_type != "router" or "strategy" not in role.given:
+            continue
+        path = f"spec.roles[{at}].strategy"
+        if role.strategy == DISAGGREGATION and not split:
+            yield FieldError(path, role.strategy, NO_DISAGGREGATION, "FI707")
+        elif role.strategy != DISAGGREGATION and split and not role.endpoint_picker_config:
+            message = f"no prompt goes to a prefiller first; {DISAGGREGATION} does that"
+            yield FieldError(path, None, message, "FI802")
+
+
+def _aliases(service: InferenceService) -> Iterator[FieldError]:
+    """FI708, FI750: an earlier name is taken, unless it says something else than the name."""
+    for at, role in enumerate(service.spec.roles):
+        values = {
+            "roleReplicas": (role.role_replicas, role.asked),
+            "podReplicas": (role.pod_replicas, role.nodes),
+        }
+        for alias in (name for name in role.given if name in ALIASES):
+            path, (value, meant) = f"spec.roles[{at}].{alias}", values[alias]
+            if value == meant:
+                yield FieldError(path, None, f"is the earlier name; write {ALIASES[alias]}: {value}", "FI750")
+            else:
+                message = f"must be absent: {ALIASES[alias]} is {meant}"
+                yield FieldError(path, value, message, "FI708")
+
+
+def _lengths(service: InferenceService) -> Iterator[FieldError]:
+    """FI109: what is named after the service and its roles can exist."""
+    name = text(service.metadata.get("name"))
+    if any(role.component_type == "router" for role in service.spec.roles) and len(name + PICKER) > LABEL:
+        message = f"must be at most {LABEL - len(PICKER)} characters: a Service is named {name}{PICKER}"
+        yield FieldError("metadata.name", name, message, "FI109")
+    for at, role in enumerate(service.spec.roles):
+        limit, made = longest_name(role.nodes, role.asked or 1), f"{name}-{role.name}"
+        if role.component_type != "router" and len(made) > limit:
+            message = (
+                f"must be {len(made) - limit} characters shorter, or metadata.name: {made} may have {limit}"
+            )
+            yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI109")
+
+
+def _name(service: InferenceService) -> Iterator[FieldError]:
+    """FI101: the service is named by the object."""
+    name = service.metadata.get("name")
+    if name is None:
+        yield FieldError("metadata.name", None, "is required: it names the service", "FI701")
+        return
+    for error in annotations.read({SERVICE: name})[1]:
+        yield replace(error, path="metadata.name")
+
+
+def _annotations(service: InferenceService) -> Iterator[FieldError]:
+    """FI10x, FI709: annotations of ours, on the service and on the templates of its roles."""
+    yield from _checked("metadata", service.metadata)
+    for at, role in enumerate(service.spec.roles):
+        yield from _checked(f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata")))
+
+
+def _checked(path: str, metadata: Object) -> Iterator[FieldError]:
+    written = mapping(metadata.get("annotations"))
+    for key in (key for key in written if key in ELSEWHERE):
+        message = f"must be absent: {ELSEWHERE[key].format(role='', router='')} has it"
+        yield FieldError(f"{path}.annotations[{key}]", None, message, "FI709")
+    rest = {key: value for key, value in written.items() if key not in ELSEWHERE}
+    for error in annotations.read({SERVICE: "any"} | rest)[1]:
+        value = error.value if isinstance(error.value, str) else None
+        yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    _name,
+    _annotations,
+    _topology,
+    _routers,
+    _unique_names,
+    _fields,
+    _strategy,
+    _aliases,
+    _lengths,
+)

@@ -1,0 +1,63 @@
+"""What pydantic says of an object, as field errors in Kubernetes' words and paths."""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from intent.errors import FieldError
+from intent.schema import fields_at
+
+Path = tuple[int | str, ...]
+
+_SHAPES: Final = {
+    "missing": "is required",
+    "int_type": "must be a whole number",
+    "string_type": "must be a string",
+    "model_type": "must be an object",
+    "dict_type": "must be an object",
+    "list_type": "must be a list",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have at least {min_length} item",
+    "too_long": "must have at most {max_length} items",
+    "string_too_long": "must be at most {max_length} characters",
+    "literal_error": "must be {expected}",
+}
+"""Words by pydantic's type of error (`pydantic-core` `ErrorType`), with its own values in braces."""
+_LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters"
+
+
+def violations(found: ValidationError) -> Iterator[FieldError]:
+    """Say everything that a validation found."""
+    for one in found.errors(include_url=False):
+        path, where = one["loc"], shown(one["loc"])
+        if one["type"] == "extra_forbidden":
+            yield FieldError(where, None, f"unknown field; {_nearest(path)}", "FI702")
+        elif one["type"] == "string_pattern_mismatch":
+            yield FieldError(where, one["input"], _LABEL, "FI105")
+        else:
+            said = _said(one["type"], one.get("ctx", {})) or one["msg"]
+            yield FieldError(where, _value(one["input"]), said, "FI701")
+
+
+def shown(path: Path) -> str:
+    """Write a path as Kubernetes does: `spec.roles[1].multinode.nodeCount`."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def _said(kind: str, values: Mapping[str, Any]) -> str:
+    return _SHAPES.get(kind, "").format_map(values).replace("'", "")
+
+
+def _value(given: Any) -> Any:
+    """Show a value that has no parts; of others the path is enough."""
+    return None if isinstance(given, dict | list) else given
+
+
+def _nearest(path: Path) -> str:
+    known = fields_at(path[:-1])
+    close = get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
+    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"

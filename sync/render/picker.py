@@ -1,0 +1,187 @@
+"""The endpoint picker of a service: its account, rights, configuration, Deployment and Service.
+
+Source: `config/charts/epplib/templates` of kubernetes-sigs/gateway-api-inference-extension v1.5.0.
+"""
+
+from hashlib import sha256
+from typing import Final
+
+from intent import Object
+from intent.pickers import POOLS
+from sync.render.metadata import config_name, metadata, picker_name, pool_name
+from sync.render.pool import GRPC_PORT
+from sync.routes import Routes
+
+HEALTH_PORT: Final = 9003
+METRICS_PORT: Final = 9090
+CONFIG_FILE: Final = "config.yaml"
+CONFIG_DIR: Final = "/etc/picker"
+DIGEST: Final = "fusioninfer.io/config-digest"
+"""A picker reads its configuration once, at its start: a new one has to make a new pod."""
+GRACE: Final = 130
+"""Seconds that a picker may take to finish; the charts' own, longer than most requests."""
+STARTUP: Final = 60
+"""Failures of the startup probe, 5 seconds apart: without a pool a picker is not alive, and not to blame."""
+USER: Final = 65532
+"""`nonroot` of the images of both projects."""
+
+
+def account(routes: Routes) -> Object:
+    """Render the picker's ServiceAccount."""
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(routes)}
+
+
+def role(routes: Routes) -> Object:
+    """Render the rights of this generation of pickers, and no others."""
+    rules = [
+        {"apiGroups": [group], "resources": [resource], "verbs": ["list", "watch"]}
+        for group, resource in routes.picker.rights
+    ]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": _metadata(routes),
+        "rules": rules,
+    }
+
+
+def role_binding(routes: Routes) -> Object:
+    """Give the rights to the account."""
+    name = picker_name(routes.service)
+    namespace = {"namespace": routes.namespace} if routes.namespace else {}
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": _metadata(routes),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, **namespace}],
+    }
+
+
+def config_map(routes: Routes) -> Object:
+    """Render the configuration as a file."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(routes, config_name(routes.service)),
+        "data": {CONFIG_FILE: routes.config},
+    }
+
+
+def service(routes: Routes) -> Object:
+    """Render the Service by which gateways reach the picker."""
+    ports = (("grpc-ext-proc", GRPC_PORT), ("http-metrics", METRICS_PORT))
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(routes),
+        "spec": {
+            "selector": _labels(routes),
+            "ports": [{"name": name, "port": port, "protocol": "TCP"} for name, port in ports],
+        },
+    }
+
+
+def deployment(routes: Routes) -> Object:
+    """Render the Deployment: one pod, replaced as a whole, since two would not share what they know."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _metadata(routes),
+        "spec": {
+            "replicas": 1,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": _labels(routes)},
+            "template": {
+                "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes.config)}},
+                "spec": _pod(routes),
+            },
+        },
+    }
+
+
+def _metadata(routes: Routes) -> Object:
+    return metadata(routes, picker_name(routes.service))
+
+
+def _labels(routes: Routes) -> dict[str, str]:
+    """Label the picker's pods; the service's own label would make them endpoints of the pool."""
+    return {
+        "app.kubernetes.io/name": "endpoint-picker",
+        "app.kubernetes.io/instance": picker_name(routes.service),
+    }
+
+
+def _digest(config: str) -> str:
+    return sha256(config.encode()).hexdigest()[:16]
+
+
+def _pod(routes: Routes) -> Object:
+    return {
+        "serviceAccountName": picker_name(routes.service),
+        "terminationGracePeriodSeconds": GRACE,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(routes)],
+        "volumes": [{"name": "config", "configMap": {"name": config_name(routes.service)}}],
+    }
+
+
+def _container(routes: Routes) -> Object:
+    ports = (("grpc", GRPC_PORT), ("grpc-health", HEALTH_PORT), ("metrics", METRICS_PORT))
+    return {
+        "name": "epp",
+        "image": routes.picker.image,
+        "args": args(routes),
+        "env": _env(routes),
+        "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports],
+        "startupProbe": _probe("liveness", 5, STARTUP),
+        "livenessProbe": _probe("liveness", 10, 3),
+        "readinessProbe": _probe("readiness", 2, 3),
+        "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "config", "mountPath": CONFIG_DIR, "readOnly": True}],
+    }
+
+
+def args(routes: Routes) -> list[str]:
+    """Give the flags: those that every generation has, then its own.
+
+    `--name=value` throughout: a boolean flag takes no value from the next word. Metrics without
+    authentication, which would need rights on the whole cluster; no tracing, which would dial localhost.
+    """
+    return [
+        f"--pool-name={pool_name(routes.service)}",
+        f"--pool-group={POOLS}",
+        f"--config-file={CONFIG_DIR}/{CONFIG_FILE}",
+        f"--grpc-port={GRPC_PORT}",
+        f"--grpc-health-port={HEALTH_PORT}",
+        f"--metrics-port={METRICS_PORT}",
+        f"--secure-serving={'true' if routes.secure_serving else 'false'}",
+        "--metrics-endpoint-auth=false",
+        "--tracing=false",
+        "--zap-encoder=json",
+        *routes.picker.flags,
+    ]
+
+
+def _env(routes: Routes) -> list[Object]:
+    """Tell the picker its namespace, which is the pool's, and its name."""
+    fields = (("NAMESPACE", "metadata.namespace"), ("POD_NAME", "metadata.name"))
+    return [
+        *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields),
+        *({"name": name, "value": value} for name, value in routes.picker.env),
+    ]
+
+
+def _probe(name: str, period: int, failures: int) -> Object:
+    """Ask for a health service that every generation answers to, with leader election and without."""
+    grpc = {"port": HEALTH_PORT, "service": name}
+    return {"grpc": grpc, "periodSeconds": period, "failureThreshold": failures}

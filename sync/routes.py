@@ -1,0 +1,113 @@
+"""Members in, the wanted routes out: a pool of their leaders, its picker, and how gateways reach it.
+
+Routing comes from the router of the InferenceService, else from the members' annotations. What contradicts
+itself, or waits for a role, changes nothing: routes that are there stay, and none are made.
+"""
+
+from dataclasses import dataclass, field
+
+from intent import Object, yaml
+from intent.inferenceservice import InferenceService, Router
+from intent.pickers import Picker
+from intent.routes import contradictions, disagreements, is_split, picker_of, said, unreachable, waiting
+from intent.routing import Routing
+from intent.service import Finding, Member, ServiceKey, odd_ones, present
+from intent.settings import Settings
+from intent.strategies import preset
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The routes that a service should have."""
+
+    namespace: str
+    service: str
+    picker: Picker
+    config: str
+    """The EndpointPickerConfig, as text."""
+    port: int
+    """Where the leaders serve."""
+    split: bool = False
+    """Whether prefillers and decoders share the pool."""
+    secure_serving: bool = True
+    http_route: Object = field(default_factory=dict)
+    """The spec of the HTTPRoute, without its backends; empty: there is none."""
+    members: tuple[tuple[str, str], ...] = ()
+    """Name and uid of the LeaderWorkerSets, which own the routes where no InferenceService does."""
+    owner: tuple[str, str] | None = None
+    """Name and uid of the InferenceService."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePlan:
+    """What to do about the routes of one service, and what to say to its authors."""
+
+    routes: Routes | None = None
+    """None: there should be none."""
+    hold: bool = False
+    """Nothing may be changed, created or deleted."""
+    findings: tuple[Finding, ...] = ()
+
+
+def wanted_routes(
+    key: ServiceKey, members: tuple[Member, ...], service: InferenceService | None, settings: Settings
+) -> RoutePlan:
+    """Decide which routes one service should have."""
+    live = present(members)
+    odd = odd_ones(live)
+    fitting = tuple(one for one in live if one.name not in odd)
+    asked = _of_router(service.router) if service and service.router else said(live)
+    hints = tuple(unreachable(live, asked))
+    if not (asked.wanted and fitting):
+        return RoutePlan(findings=hints)
+    wrong = (*disagreements(live), *contradictions(fitting, asked, settings))
+    waits = tuple(waiting(fitting))
+    if waits or any(one.error.severity == "error" for one in wrong):
+        return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
+    return RoutePlan(_routes(key, fitting, service, asked, settings), findings=(*hints, *wrong))
+
+
+def _of_router(router: Router) -> Routing:
+    """Take what the router role asks for, in the words of the annotations."""
+    gateway = router.gateway.get("name", "")
+    if gateway and router.gateway.get("namespace"):
+        gateway = f"{router.gateway['namespace']}/{gateway}"
+    return Routing(router.strategy, router.config, gateway, http_route=router.http_route)
+
+
+def _routes(
+    key: ServiceKey,
+    members: tuple[Member, ...],
+    service: InferenceService | None,
+    asked: Routing,
+    settings: Settings,
+) -> Routes:
+    split = is_split(members)
+    picker = picker_of(split=split, settings=settings)
+    return Routes(
+        *key,
+        picker=picker,
+        config=asked.config or yaml.dump(preset(picker, asked.strategy)),
+        port=members[0].port,
+        split=split,
+        secure_serving=settings.secure_serving,
+        http_route=_http_route(asked),
+        members=tuple(sorted((one.name, one.uid) for one in members)),
+        owner=(service.name, service.uid) if service else None,
+    )
+
+
+def _http_route(asked: Routing) -> Object:
+    """Take the author's own spec, with the gateway for its parent where it names none."""
+    parents = asked.http_route.get("parentRefs") or _parents(asked.gateway)
+    if not parents:
+        return {}
+    hostnames = {"hostnames": list(asked.hostnames)} if asked.hostnames else {}
+    return {**hostnames, **asked.http_route, "parentRefs": parents}
+
+
+def _parents(gateway: str) -> list[Object]:
+    namespace, slash, name = gateway.rpartition("/")
+    if not gateway:
+        return []
+    return [{"name": name, "namespace": namespace} if slash else {"name": name}]

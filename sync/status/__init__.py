@@ -1,0 +1,85 @@
+"""The status of an InferenceService, as it is applied to `/status`.
+
+Rules of this package:
+1. No clock: `now` comes in, and is used only where something changed. The same rows give the same status.
+2. Nothing is `True` that was read from something older than the present generation.
+3. A message names one cause and says what to do; what several roles wait for stands in one line.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from intent import Object
+from intent.shapes import listed, mapping, text
+from sync.status.components import components
+from sync.status.conditions import JUDGES, state
+from sync.status.observed import Memory, Observed, Routes
+from sync.status.times import dated
+from sync.status.url import url
+from sync.status.verdict import Verdict
+
+__all__ = ["Observed", "Routes", "differs", "status"]
+
+LONGEST: Final = 1024
+"""Characters of a message. `metav1.Condition` takes 32 Ki; people read less."""
+
+
+def status(seen: Observed, before: Object, now: str) -> Object:
+    """Make the whole status; `before` is what is stored, `now` is RFC 3339."""
+    seen = replace(seen, memory=_memory(before, seen.service.generation))
+    address = url(seen)
+    return {
+        "observedGeneration": seen.service.generation,
+        "conditions": list(_conditions(seen, before, now)),
+        "components": components(seen, mapping(before.get("components")), now),
+        **({"url": address} if address else {}),
+    }
+
+
+def differs(wanted: Object, before: Object) -> bool:
+    """Whether a status would change what is stored. Conditions of other types are somebody else's."""
+    stored = {key: before.get(key) for key in (*wanted, "url") if key in before}
+    conditions = {kind: one for kind, one in _by_type(before).items() if kind in JUDGES}
+    return wanted | {"conditions": _by_type(wanted)} != stored | {"conditions": conditions}
+
+
+def _memory(before: Object, generation: int) -> Memory:
+    """Read what failed before; what failed in an earlier generation may be repaired in this one."""
+    if before.get("observedGeneration") != generation:
+        return Memory()
+    roles = mapping(before.get("components")).items()
+    failed = _by_type(before).get("Failed", {})
+    crashed = failed.get("reason") == "PodsFailing"
+    return Memory(
+        frozenset(name for name, role in roles if mapping(role).get("phase") == "Failed"),
+        text(failed.get("message")) if crashed else "",
+    )
+
+
+def _conditions(seen: Observed, before: Object, now: str) -> Iterator[Object]:
+    stored = _by_type(before)
+    for kind, judge in JUDGES.items():
+        yield _condition(kind, judge(seen), stored.get(kind, {}), seen.service.generation, now)
+
+
+def _by_type(status: Object) -> dict[str, Object]:
+    found = (mapping(one) for one in listed(status.get("conditions")))
+    return {text(one.get("type")): one for one in found}
+
+
+def _condition(kind: str, verdict: Verdict, old: Object, generation: int, now: str) -> Object:
+    """Render one condition; its time is that of the last change of its status."""
+    current = state(kind, verdict)
+    return {
+        "type": kind,
+        "status": current,
+        "reason": verdict.reason,
+        "message": _shortened(verdict.message),
+        "lastTransitionTime": dated(old.get("lastTransitionTime"), now, same=old.get("status") == current),
+        "observedGeneration": generation,
+    }
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= LONGEST else f"{message[: LONGEST - 3]}..."

@@ -1,0 +1,69 @@
+"""`status.components`: every role in numbers and in one word."""
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from intent import Object
+from intent.inferenceservice import Role
+from intent.shapes import mapping
+from sync.status.failures import failing
+from sync.status.groups import ready, updating
+from sync.status.observed import Observed, behind, desired
+from sync.status.times import dated
+
+Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
+PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, Role], bool]], ...]] = (
+    (
+        "Failed",
+        "a container of it keeps failing, or did in this generation and not all replicas are ready since",
+        failing,
+    ),
+    (
+        "Pending",
+        "its LeaderWorkerSet is not there yet, or none of its pods is on a node",
+        lambda seen, role: desired(seen, role) > 0 and not any(pod.scheduled for pod in seen.pods_of(role)),
+    ),
+    (
+        "Deploying",
+        "some pods are on nodes, and not all replicas are ready and of the present template",
+        lambda seen, role: ready(seen, role) < desired(seen, role) or updating(seen, role),
+    ),
+    (
+        "Unknown",
+        "it looks complete, but what reports so does not speak of the present generation yet",
+        lambda seen, role: bool(behind(seen)) or role.name not in seen.sets,
+    ),
+    ("Running", "every replica is ready", lambda _seen, _role: True),
+)
+"""Phases, what they mean, and when; the first that holds is the role's."""
+
+
+def components(seen: Observed, before: Object, now: str) -> Object:
+    """Describe every role; `before` is what stood in `status.components`."""
+    return {
+        role.name: _dated(_component(seen, role), before.get(role.name), now) for role in seen.service.roles
+    }
+
+
+def phase(seen: Observed, role: Role) -> Phase:
+    """Say in one word how far a role is."""
+    return next(word for word, _, holds in PHASES if holds(seen, role))
+
+
+def _component(seen: Observed, role: Role) -> Object:
+    wanted = desired(seen, role)
+    return {
+        "desiredReplicas": wanted,
+        "readyReplicas": ready(seen, role),
+        "nodesPerReplica": role.nodes,
+        "totalPods": wanted * role.nodes,
+        "readyPods": sum(pod.ready for pod in seen.pods_of(role)),
+        "phase": phase(seen, role),
+    }
+
+
+def _dated(component: Object, before: object, now: str) -> Object:
+    """Add when it became so: now, unless it was so before."""
+    old = mapping(before)
+    same = all(old.get(key) == value for key, value in component.items())
+    return component | {"lastUpdateTime": dated(old.get("lastUpdateTime"), now, same=same)}

@@ -1,0 +1,159 @@
+"""The conditions: one function each, from what was seen to a reason and a message.
+
+A reason has one status (`reasons.REASONS`). Whoever would say `True` of rows that do not speak of the
+present generation says `NotObserved` instead; `Initialized` looks only at what exists, so it need not ask.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from intent.inferenceservice import Role
+from sync.status import failures
+from sync.status.components import phase
+from sync.status.groups import counted, ready, updating
+from sync.status.observed import Observed, behind, desired
+from sync.status.reasons import STATES, State
+from sync.status.routes import routes_ready
+from sync.status.scheduled import scheduled, waits
+from sync.status.verdict import Verdict
+
+
+def initialized(seen: Observed) -> Verdict:
+    """Whether the service was read and its LeaderWorkerSets exist."""
+    if not seen.service.roles:
+        return Verdict("CannotBeRead", failures.cause(seen) or "it has no role that runs an engine")
+    lacking = [role.name for role in seen.service.roles if role.name not in seen.sets]
+    if lacking:
+        return Verdict("LeaderWorkerSetMissing", f"no LeaderWorkerSet yet for {_named(lacking)}")
+    return Verdict("InferenceServiceCreating", "every role has its LeaderWorkerSet")
+
+
+# --- Ready, Active ----------------------------------------------------------------------------------
+
+
+def is_ready(seen: Observed) -> Verdict:
+    """Whether requests are served: the first thing that is missing, if anything is."""
+    found = next((verdict for ask in OBSTACLES if (verdict := ask(seen))), None)
+    return found or Verdict("ServiceReady", _replicas(seen, seen.service.roles))
+
+
+def _not_initialized(seen: Observed) -> Verdict | None:
+    return _if_false("Initialized", initialized(seen), "NotInitialized")
+
+
+def _not_scheduled(seen: Observed) -> Verdict | None:
+    return _if_false("Scheduled", scheduled(seen), "NotScheduled")
+
+
+def _scaled_to_zero(seen: Observed) -> Verdict | None:
+    empty = [role.name for role in seen.service.roles if not desired(seen, role)]
+    return Verdict("ScaledToZero", f"no replicas are wanted of {_named(empty)}") if empty else None
+
+
+def _role_not_ready(seen: Observed) -> Verdict | None:
+    lacking = [role for role in seen.service.roles if not ready(seen, role)]
+    if not lacking:
+        return None
+    return Verdict("RoleNotReady", _replicas(seen, lacking))
+
+
+def _routes_not_ready(seen: Observed) -> Verdict | None:
+    return _if_false("RoutesReady", routes_ready(seen), "RoutesNotReady")
+
+
+def _not_observed(seen: Observed) -> Verdict | None:
+    late = behind(seen)
+    if late:
+        return Verdict("NotObserved", late)
+    routes = routes_ready(seen)
+    unsure = STATES["RoutesReady", routes.reason] == "Unknown"
+    return Verdict("NotObserved", routes.message) if unsure else None
+
+
+OBSTACLES: Final[tuple[Callable[[Observed], Verdict | None], ...]] = (
+    _not_initialized,
+    _not_scheduled,
+    _scaled_to_zero,
+    _role_not_ready,
+    _routes_not_ready,
+    _not_observed,
+)
+"""What keeps a service from being ready; in the order in which it comes to be."""
+
+
+def _if_false(condition: str, verdict: Verdict, reason: str) -> Verdict | None:
+    false = STATES[condition, verdict.reason] == "False"
+    return Verdict(reason, verdict.message) if false else None
+
+
+def active(seen: Observed) -> Verdict:
+    """Whether every replica of every role is ready."""
+    unfinished = [role for role in seen.service.roles if phase(seen, role) not in {"Running", "Unknown"}]
+    if unfinished:
+        return Verdict("InferenceServiceProcessing", _replicas(seen, unfinished))
+    if late := behind(seen):
+        return Verdict("NotObserved", late)
+    return Verdict("InferenceServiceAvailable", _replicas(seen, seen.service.roles))
+
+
+# --- Progressing, Failed ----------------------------------------------------------------------------
+
+
+def progressing(seen: Observed) -> Verdict:
+    """Whether somebody is at work, and on what."""
+    cause = failures.cause(seen)
+    if cause and not seen.settled:
+        return Verdict("Held", f"nothing changes before this is repaired: {cause}")
+    if late := behind(seen):
+        return Verdict("Applying", late)
+    rolling = [role.name for role in seen.service.roles if updating(seen, role)]
+    if rolling:
+        return Verdict("RollingUpdate", f"replicas of {_named(rolling)} are replaced")
+    unready = [role for role in seen.service.roles if ready(seen, role) < desired(seen, role)]
+    if unready:
+        said = (_replicas(seen, unready), *map(str, waits(seen, unready)))
+        return Verdict("ReplicasNotReady", "; ".join(said))
+    return Verdict("Complete", _replicas(seen, seen.service.roles))
+
+
+def failed(seen: Observed) -> Verdict:
+    """Whether something is wrong that time alone does not mend; one cause, one remedy."""
+    cause = failures.cause(seen)
+    if cause:
+        return Verdict("InferenceServiceFailed", cause)
+    crash = failures.crash(seen)
+    return Verdict("PodsFailing", crash) if crash else Verdict("NothingFailed", "no error is known")
+
+
+# --- the list ---------------------------------------------------------------------------------------
+
+
+JUDGES: Final[dict[str, Callable[[Observed], Verdict]]] = {
+    "Initialized": initialized,
+    "Scheduled": scheduled,
+    "RoutesReady": routes_ready,
+    "Ready": is_ready,
+    "Active": active,
+    "Progressing": progressing,
+    "Failed": failed,
+}
+"""By type of condition, in the order of the list."""
+
+
+def state(condition: str, verdict: Verdict) -> State:
+    """Give the status that goes with a reason."""
+    return STATES[condition, verdict.reason]
+
+
+def _replicas(seen: Observed, roles: Iterable[Role]) -> str:
+    """Count what is ready: `role decode has 1 of 2 replicas ready`."""
+    counts = (
+        f"role {role.name} has {ready(seen, role)} of {counted(desired(seen, role), 'replica')} ready"
+        for role in roles
+    )
+    return "; ".join(counts)
+
+
+def _named(roles: Iterable[str]) -> str:
+    names = list(roles)
+    return f"role{'' if len(names) == 1 else 's'} {' and '.join(names)}"

@@ -1,0 +1,88 @@
+"""What is broken and will stay so: the one cause to say first, with its remedy."""
+
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Final
+
+from intent.codes import CODES
+from intent.errors import FieldError
+from intent.inferenceservice import Role
+from sync.rows.pod import Failure, Pod
+from sync.status.groups import ready
+from sync.status.observed import Observed, Routes, desired
+
+CRASHED: Final = "FI412"
+NO_IMAGE: Final = "FI413"
+NOT_MADE: Final = "FI414"
+CODE_OF: Final = {
+    "CrashLoopBackOff": CRASHED,
+    "RunContainerError": CRASHED,
+    "PostStartHookError": CRASHED,
+    "ImagePullBackOff": NO_IMAGE,
+    "ErrImagePull": NO_IMAGE,
+    "InvalidImageName": NO_IMAGE,
+    "ErrImageNeverPull": NO_IMAGE,
+    "ImageInspectError": NO_IMAGE,
+    "CreateContainerConfigError": NOT_MADE,
+    "CreateContainerError": NOT_MADE,
+}
+"""By the reason of a pod's failure; a pod that failed as a whole has `CRASHED`."""
+WAITING: Final = "FI410"
+
+
+def cause(seen: Observed) -> str:
+    """Give the first error among the findings, with its remedy; empty if there is none.
+
+    By code, then by path: whoever repairs them one by one meets them in this order.
+    """
+    return _first((*seen.errors, *(seen.routes.errors if seen.routes else ())))
+
+
+def route_cause(routes: Routes) -> str:
+    """Give the first error about routes; empty if there is none."""
+    return _first(routes.errors)
+
+
+def waiting_for_role(seen: Observed) -> str:
+    """Say which role the gang waits for; empty if it waits for none."""
+    return next((error.message for error in seen.errors if error.code == WAITING), "")
+
+
+def failing(seen: Observed, role: Role) -> bool:
+    """Whether a pod of a role keeps failing, or did before and the role is not complete since."""
+    if any(pod.failure for pod in seen.all_pods_of(role)):
+        return True
+    return role.name in seen.memory.roles and ready(seen, role) < desired(seen, role)
+
+
+def crash(seen: Observed) -> str:
+    """Describe the first pod that keeps failing, with a remedy; empty if there is none."""
+    roles = [role for role in seen.service.roles if failing(seen, role)]
+    if not roles:
+        return ""
+    present = crash_among(pod for role in roles for pod in seen.all_pods_of(role))
+    return (
+        present
+        or seen.memory.message
+        or f"a pod of role {roles[0].name} failed, and it is not complete since"
+    )
+
+
+def crash_among(pods: Iterable[Pod]) -> str:
+    """Describe the first of these pods that keeps failing; empty if there is none."""
+    found = [(pod.name, pod.failure) for pod in pods if pod.failure]
+    return _described(*min(found, key=itemgetter(0))) if found else ""
+
+
+def _described(pod: str, failure: Failure) -> str:
+    code = CODE_OF.get(failure.reason, CRASHED)
+    container = f", container {failure.container}" if failure.container else ""
+    message = f": {failure.message}" if failure.message else ""
+    remedy = CODES[code].remedy.replace("POD", pod)
+    return f"pod {pod}{container}: {failure.reason}{message} ({code}: {remedy})"
+
+
+def _first(errors: Iterable[FieldError]) -> str:
+    wrong = (error for error in errors if error.severity == "error")
+    found = sorted(wrong, key=lambda error: (error.code, error.path, error.message))
+    return f"{found[0]}. To repair it: {CODES[found[0].code].remedy}" if found else ""

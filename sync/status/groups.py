@@ -1,0 +1,110 @@
+"""The groups of a role: which are placed, which are ready, and what the others wait for.
+
+A group counts as a whole or not at all, as the gang is scheduled and as LeaderWorkerSet counts replicas.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from intent.inferenceservice import Role
+from sync.rows.pod import Amounts, Pod
+from sync.status.observed import Observed
+
+Group = tuple[Pod, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a role lacks so that its next replica, or the rest of them, can be placed."""
+
+    role: str
+    pods: int
+    accelerators: Amounts = ()
+    words: str = ""
+    """What the scheduler says of one of the pods."""
+
+    def __str__(self) -> str:
+        """Say it: `role decode waits for 32 more nvidia.com/gpu (4 pods)`."""
+        return f"role {self.role} {self.lacks}"
+
+    @property
+    def lacks(self) -> str:
+        """Say it without the role."""
+        if not self.accelerators:
+            return f"waits for room for {counted(self.pods, 'pod')}"
+        asked = " and ".join(f"{amount} more {resource}" for resource, amount in self.accelerators)
+        return f"waits for {asked} ({counted(self.pods, 'pod')})"
+
+
+def groups(seen: Observed, role: Role) -> tuple[Group, ...]:
+    """Bring the pods of a role together by group."""
+    found: dict[str, list[Pod]] = defaultdict(list)
+    for pod in sorted(seen.pods_of(role), key=lambda pod: pod.name):
+        found[pod.group].append(pod)
+    return tuple(tuple(found[index]) for index in sorted(found))
+
+
+def placed(seen: Observed, role: Role) -> int:
+    """Count the groups whose pods are all on nodes."""
+    return sum(_placed(group, role) for group in groups(seen, role))
+
+
+def ready(seen: Observed, role: Role) -> int:
+    """Count the groups whose pods are all ready."""
+    return sum(_whole(group, role) and all(pod.ready for pod in group) for group in groups(seen, role))
+
+
+def updating(seen: Observed, role: Role) -> bool:
+    """Whether a rolling update of a role is under way."""
+    lws = seen.sets.get(role.name)
+    return lws is not None and lws.updating
+
+
+def wait(seen: Observed, role: Role) -> Wait | None:
+    """Say what a role waits for: its cheapest group if none is placed yet, else all that are not.
+
+    None if no pod of them waits for a node.
+    """
+    all_groups = groups(seen, role)
+    waits = [
+        _wait(group, role)
+        for group in all_groups
+        if not _placed(group, role) and any(not pod.scheduled for pod in group)
+    ]
+    if not waits:
+        return None
+    if not any(_placed(group, role) for group in all_groups):
+        return min(waits, key=lambda one: (sum(amount for _, amount in one.accelerators), one.pods))
+    return _together(waits)
+
+
+def counted(number: int, word: str) -> str:
+    """Say how many of something: `1 pod`, `4 pods`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _whole(group: Group, role: Role) -> bool:
+    return len(group) >= role.nodes
+
+
+def _placed(group: Group, role: Role) -> bool:
+    return _whole(group, role) and all(pod.scheduled for pod in group)
+
+
+def _wait(group: Group, role: Role) -> Wait:
+    """Sum up what a group lacks; pods that are not there yet will ask for what the others ask."""
+    held = [pod for pod in group if not pod.scheduled]
+    absent = max(0, role.nodes - len(group))
+    total: Counter[str] = Counter()
+    for amounts in (*(pod.accelerators for pod in held), *([group[-1].accelerators] * absent)):
+        total.update(dict(amounts))
+    words = next((pod.held for pod in held if pod.held), "")
+    return Wait(role.name, len(held) + absent, tuple(sorted(total.items())), words)
+
+
+def _together(waits: list[Wait]) -> Wait:
+    total: Counter[str] = Counter()
+    for one in waits:
+        total.update(dict(one.accelerators))
+    words = next((one.words for one in waits if one.words), "")
+    return Wait(waits[0].role, sum(one.pods for one in waits), tuple(sorted(total.items())), words)

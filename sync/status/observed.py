@@ -1,0 +1,96 @@
+"""All that a status is made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from intent.errors import FieldError
+from intent.inferenceservice import InferenceService, Role
+from sync.rows.deployment import Deployment
+from sync.rows.gateway import Gateway
+from sync.rows.http_route import HTTPRoute
+from sync.rows.inference_pool import InferencePool
+from sync.rows.lws import LeaderWorkerSet
+from sync.rows.pod import Pod
+from sync.rows.pod_group import PodGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """What there is of the routes that a service asks for."""
+
+    picker: Deployment | None = None
+    picker_pods: tuple[Pod, ...] = ()
+    """Those of the endpoint picker, where they are watched: they know more than its Deployment."""
+    pool: InferencePool | None = None
+    http_route: HTTPRoute | None = None
+    attached: bool = True
+    """Whether an HTTPRoute is asked for."""
+    gateways: tuple[Gateway, ...] = ()
+    errors: tuple[FieldError, ...] = ()
+    """Findings about the routes alone, warnings too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What failed before, in this generation.
+
+    LeaderWorkerSet replaces the group of a pod that crashed, and the new pods look well until they crash
+    too. So what failed stays so until the role is complete.
+    """
+
+    roles: frozenset[str] = frozenset()
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One InferenceService and what there is of it."""
+
+    service: InferenceService
+    """Without roles if it cannot be read."""
+    sets: Mapping[str, LeaderWorkerSet] = field(default_factory=dict)
+    """Its LeaderWorkerSets, by the name of their role."""
+    pods: tuple[Pod, ...] = ()
+    pod_group: PodGroup | None = None
+    routes: Routes | None = None
+    """None: no routes are asked for."""
+    errors: tuple[FieldError, ...] = ()
+    """Findings about it, warnings too; those about its routes stand there."""
+    settled: bool = True
+    """Whether all that this generation asks for is stored as asked, and what is stored has been seen."""
+
+    memory: Memory = Memory()
+    """What the stored status says; `status` reads it."""
+
+    def pods_of(self, role: Role) -> tuple[Pod, ...]:
+        """Give the pods of a role that are there to stay."""
+        return tuple(one for one in self.all_pods_of(role) if not one.deleting)
+
+    def all_pods_of(self, role: Role) -> tuple[Pod, ...]:
+        """Give the pods of a role, also those on their way out."""
+        lws = self.sets.get(role.name)
+        return tuple(one for one in self.pods if lws and one.lws == lws.name)
+
+
+def desired(seen: Observed, role: Role) -> int:
+    """Say how many replicas a role should have: what its author wrote, else what an autoscaler set."""
+    if role.replicas is not None:
+        return role.replicas
+    lws = seen.sets.get(role.name)
+    return lws.replicas if lws else 1
+
+
+def behind(seen: Observed) -> str:
+    """Say what does not speak of the present generation yet; empty if everything does."""
+    service = seen.service
+    if not service.roles:
+        return "what it asks for could not be read"
+    if not seen.settled:
+        return f"what generation {service.generation} asks for is not all stored yet"
+    rows = (seen.sets.get(role.name) for role in service.roles)
+    late = [row for row in rows if row and not row.current]
+    words = (
+        f"LeaderWorkerSet {one.name} reports of generation {one.observed}, not {one.generation}"
+        for one in late
+    )
+    return "; ".join(words)

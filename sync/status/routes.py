@@ -1,0 +1,169 @@
+"""`RoutesReady`: what the gateways answer, and whether the endpoint picker runs."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from sync.rows.condition import Condition
+from sync.rows.http_route import HTTPRoute
+from sync.rows.inference_pool import InferencePool
+from sync.rows.parents import Answer, Parent
+from sync.status import failures
+from sync.status.observed import Observed, Routes
+from sync.status.verdict import Verdict
+
+UNKNOWN_KIND: Final = "InvalidKind"
+"""`ResolvedRefs` of a gateway that does not know InferencePool (Gateway API `RouteReasonInvalidKind`)."""
+
+
+def routes_ready(seen: Observed) -> Verdict:
+    """Whether requests can come in through the routes."""
+    if seen.routes is None:
+        return Verdict("NoRoutesWanted")
+    refused = failures.route_cause(seen.routes)
+    if refused:
+        return Verdict("RoutesRefused", refused)
+    asked = (check(seen.routes) for check in CHECKS)
+    return next((verdict for verdict in asked if verdict), _accepted(seen, seen.routes))
+
+
+def _accepted(seen: Observed, routes: Routes) -> Verdict:
+    if not seen.settled:
+        message = f"what generation {seen.service.generation} asks for is not all stored yet"
+        return Verdict("NotObserved", message)
+    if not routes.attached:
+        return Verdict(
+            "NoHTTPRouteWanted", f"InferencePool {routes.pool.name if routes.pool else ''} is there"
+        )
+    route = routes.http_route
+    names = sorted({str(parent) for parent in route.parents}) if route else []
+    return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}")
+
+
+# --- what may be wrong, the most telling first ------------------------------------------------------
+
+
+def _missing(routes: Routes) -> Verdict | None:
+    parts = {
+        "InferencePool": routes.pool is None,
+        "Deployment of the endpoint picker": routes.picker is None,
+        "HTTPRoute": routes.attached and routes.http_route is None,
+    }
+    lacking = [name for name, absent in parts.items() if absent]
+    return Verdict("RouteMissing", f"not there yet: {', '.join(lacking)}") if lacking else None
+
+
+def _route_refused(routes: Routes) -> Verdict | None:
+    """Give the first parent that takes the route from nobody, and what it was told."""
+    route = routes.http_route
+    if route is None or not routes.attached:
+        return None
+    if not route.parents:
+        return Verdict("RouteNotAccepted", f"HTTPRoute {route.name} has no parentRefs; name a Gateway there")
+    return next((verdict for parent in route.parents if (verdict := _of_parent(parent, route))), None)
+
+
+def _pool_refused(routes: Routes) -> Verdict | None:
+    """Give what a gateway of the route says against the pool."""
+    if routes.pool is None:
+        return None
+    answers = _of_gateways(routes.pool, routes.http_route if routes.attached else None)
+    return next((verdict for one in answers if (verdict := _pool_verdict(one))), None)
+
+
+def _picker_down(routes: Routes) -> Verdict | None:
+    picker = routes.picker
+    if picker is None or (picker.available and picker.current):
+        return None
+    if not picker.current:
+        return Verdict(
+            "NotObserved", "the Deployment of the endpoint picker reports of an earlier generation"
+        )
+    why = failures.crash_among(routes.picker_pods) or picker.message or "no pod of it is ready"
+    return Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
+
+
+def _unanswered(routes: Routes) -> Verdict | None:
+    """Name the gateways that have not spoken of the route, or of the pool, as they are now."""
+    route, pool = routes.http_route, routes.pool
+    if route is None or pool is None or not routes.attached:
+        return None
+    silent = [str(parent) for parent in route.parents if not any(map(_takes, _to(parent, route.answers)))]
+    if silent:
+        return Verdict("WaitingForGateway", f"no answer for HTTPRoute {route.name} from {', '.join(silent)}")
+    if not any(_says(one.accepted, "True") for one in _of_gateways(pool, route)):
+        return Verdict(
+            "WaitingForGateway", f"no answer for InferencePool {pool.name} from any of its gateways"
+        )
+    return None
+
+
+CHECKS: Final[tuple[Callable[[Routes], Verdict | None], ...]] = (
+    _missing,
+    _route_refused,
+    _pool_refused,
+    _picker_down,
+    _unanswered,
+)
+
+
+# --- answers ----------------------------------------------------------------------------------------
+
+
+def accepted_by(route: HTTPRoute) -> tuple[Parent, ...]:
+    """Give the parents that take a route, in the order in which it names them."""
+    return tuple(parent for parent in route.parents if any(map(_takes, _to(parent, route.answers))))
+
+
+def _to(parent: Parent, answers: Iterable[Answer]) -> list[Answer]:
+    """Give the answers to one reference; several controllers may answer it."""
+    return [one for one in answers if one.parent == parent]
+
+
+def _takes(answer: Answer) -> bool:
+    return _says(answer.accepted, "True") and _says(answer.resolved, "True")
+
+
+def _says(condition: Condition | None, status: str) -> bool:
+    return condition is not None and condition.status == status
+
+
+def _of_parent(parent: Parent, route: HTTPRoute) -> Verdict | None:
+    """Say why nobody takes the route for this parent; None if somebody does, or nobody has said no."""
+    answers = _to(parent, route.answers)
+    if any(map(_takes, answers)):
+        return None
+    return next((verdict for one in answers if (verdict := _route_verdict(one))), None)
+
+
+def _route_verdict(answer: Answer) -> Verdict | None:
+    accepted, resolved = answer.accepted, answer.resolved
+    if accepted and accepted.status == "False":
+        return Verdict("RouteNotAccepted", _words(answer.parent, "refuses the HTTPRoute", accepted))
+    if resolved and resolved.status == "False" and resolved.reason == UNKNOWN_KIND:
+        said = "does not know InferencePool: this gateway lacks the inference extension"
+        return Verdict("GatewayWithoutInferencePool", _words(answer.parent, said, resolved))
+    if resolved and resolved.status == "False":
+        said = "cannot follow a reference of the HTTPRoute"
+        return Verdict("RefsNotResolved", _words(answer.parent, said, resolved))
+    return None
+
+
+def _pool_verdict(answer: Answer) -> Verdict | None:
+    accepted, resolved = answer.accepted, answer.resolved
+    if accepted and accepted.status == "False":
+        return Verdict("PoolNotAccepted", _words(answer.parent, "refuses the InferencePool", accepted))
+    if resolved and resolved.status == "False":
+        said = "cannot follow a reference of the InferencePool"
+        return Verdict("RefsNotResolved", _words(answer.parent, said, resolved))
+    return None
+
+
+def _of_gateways(pool: InferencePool, route: HTTPRoute | None) -> Iterator[Answer]:
+    """Give what the gateways of the route say of the pool; without a route of ours, what any says."""
+    gateways = {parent.gateway for parent in route.parents} if route else None
+    return (one for one in pool.answers if gateways is None or one.parent.gateway in gateways)
+
+
+def _words(parent: Parent, said: str, condition: Condition) -> str:
+    message = f": {condition.message}" if condition.message else ""
+    return f"{parent} {said} ({condition.reason}{message})"

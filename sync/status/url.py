@@ -1,0 +1,65 @@
+"""`status.url`: where requests go, read from the first listener that takes the route."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sync.rows.gateway import Gateway, Listener
+from sync.rows.http_route import HTTPRoute
+from sync.rows.parents import Parent
+from sync.status.observed import Observed
+from sync.status.routes import accepted_by
+
+SCHEMES: Final = {"HTTP": ("http", 80), "HTTPS": ("https", 443)}
+"""Scheme and its port, by the protocol of a listener; an HTTPRoute attaches to no other."""
+
+
+def url(seen: Observed) -> str:
+    """Give the URL of the service; empty while no gateway takes its route, or none has an address."""
+    routes = seen.routes
+    if routes is None or routes.http_route is None or not routes.attached:
+        return ""
+    return next(_urls(routes.http_route, routes.gateways), "")
+
+
+def _urls(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[str]:
+    by_name = {(gateway.namespace, gateway.name): gateway for gateway in gateways}
+    for parent in accepted_by(route):
+        gateway = by_name.get(parent.gateway)
+        for listener in gateway.listeners if gateway and parent.kind == "Gateway" else ():
+            host = _host(route, listener, gateway) if gateway and _is_meant(listener, parent) else ""
+            if host:
+                yield f"{_origin(listener, host)}{route.prefix}"
+
+
+def _is_meant(listener: Listener, parent: Parent) -> bool:
+    named = parent.section in {"", listener.name} and parent.port in {0, listener.port}
+    return named and listener.protocol in SCHEMES
+
+
+def _host(route: HTTPRoute, listener: Listener, gateway: Gateway) -> str:
+    """Choose a name that route and listener share, else an address; empty if they share none."""
+    shared = [name for one in route.hostnames or ("",) for name in _shared(one, listener.hostname)]
+    if not shared:
+        return ""
+    exact = [name for name in shared if name and not name.startswith("*.")]
+    return next(iter((*exact, *gateway.addresses)), "")
+
+
+def _shared(hostname: str, listener: str) -> tuple[str, ...]:
+    """Give the narrower of two hostnames if one covers the other; empty stands for all."""
+    if _covers(listener, hostname):
+        return (hostname,)
+    return (listener,) if _covers(hostname, listener) else ()
+
+
+def _covers(wide: str, narrow: str) -> bool:
+    """Whether every name of one hostname is one of the other."""
+    if not wide or wide == narrow:
+        return True
+    return wide.startswith("*.") and narrow.endswith(wide[1:])
+
+
+def _origin(listener: Listener, host: str) -> str:
+    scheme, usual = SCHEMES[listener.protocol]
+    name = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{name}" if listener.port == usual else f"{scheme}://{name}:{listener.port}"

@@ -1,0 +1,204 @@
+"""InferenceServices on the real API server: its own rules, and our webhook behind them."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fusioninfer import documents
+from intent import Object
+from intent.annotations import EXPANSION
+from intent.inferenceservice import read
+from intent.members import leader_worker_sets
+from tests.cluster.testbed.api import ApiError, create, delete, get, patch, path, update
+from tests.cluster.testbed.cluster import Cluster, run_kubectl
+from tests.cluster.testbed.ours import install_manifests
+from tests.cluster.testbed.wait import until
+from tests.isvc import decoder, isvc, prefiller, router, worker
+from tests.lws import changed
+
+GOLDEN: Final = Path(__file__).parents[1] / "golden"
+STORIES: Final = sorted(GOLDEN.glob("isvc-*/expected.yaml"))
+TEMPLATE: Final = "spec.roles.0.template"
+STATUS: Final[Object] = {
+    "observedGeneration": 1,
+    "url": "http://llm.example",
+    "conditions": [
+        {
+            "type": "Ready",
+            "status": "True",
+            "reason": "Running",
+            "message": "",
+            "lastTransitionTime": "2026-11-21T00:00:00Z",
+        }
+    ],
+    "components": {
+        "inference": {
+            "desiredReplicas": 1,
+            "readyReplicas": 1,
+            "nodesPerReplica": 2,
+            "totalPods": 2,
+            "readyPods": 2,
+            "phase": "Running",
+            "lastUpdateTime": "2026-11-21T00:00:00Z",
+        }
+    },
+}
+
+
+@pytest.fixture
+def served(admission: Cluster) -> Cluster:
+    """The cluster, once it serves InferenceServices."""
+
+    def listed() -> bool:
+        try:
+            get(admission.api, path("inferenceservices"))
+        except ApiError:
+            return False
+        return True
+
+    until(listed, "InferenceServices are served")
+    return admission
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda file: file.parent.name)
+def test_a_story_is_stored_as_its_author_wrote_it(served: Cluster, namespace: str, story: Path) -> None:
+    (document,) = documents.read([str(story.parent / "input.yaml")])
+
+    stored = create(served.api, path("inferenceservices", namespace), document.object)
+
+    assert stored["spec"] == document.object["spec"]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda file: file.parent.name)
+def test_the_members_of_a_story_are_expanded(served: Cluster, namespace: str, story: Path) -> None:
+    (document,) = documents.read([str(story.parent / "input.yaml")])
+    service, _ = read(document.object)
+
+    assert service is not None
+    for lws in leader_worker_sets(service):
+        stored = create(served.api, path("leaderworkersets", namespace), lws, dryRun="All")
+        assert EXPANSION in stored["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        isvc(worker(), worker(name="second")),
+        isvc(prefiller()),
+        isvc(prefiller(), decoder(), worker()),
+        isvc(worker(), router(), router(name="second")),
+        isvc(router(strategy="pd-disaggregation"), worker()),
+        isvc(router(replicas=1), worker()),
+        isvc(router(template={}), worker()),
+        isvc(worker(strategy="queue-size")),
+        isvc(worker(endpointPickerConfig="a: b")),
+        isvc(worker(template=None)),
+    ],
+)
+def test_the_api_server_refuses_by_itself_in_the_same_words(
+    served: Cluster, namespace: str, broken: Object
+) -> None:
+    ((error),) = [one for one in read(broken)[1] if one.severity == "error"]
+
+    with pytest.raises(ApiError) as refused:
+        create(served.api, path("inferenceservices", namespace), broken)
+
+    assert f"{error.message} ({error.code})" in refused.value.body["message"]
+    assert "admission webhook" not in refused.value.body["message"]
+
+
+def test_the_webhook_says_what_is_wrong_with_the_members(served: Cluster, namespace: str) -> None:
+    broken = changed(isvc(name="broken"), "spec.roles.0.template.spec.schedulerName", "mine")
+
+    with pytest.raises(ApiError) as refused:
+        create(served.api, path("inferenceservices", namespace), broken)
+
+    details = refused.value.body["details"]
+    assert (details["kind"], details["name"]) == ("InferenceService", "broken")
+    assert [cause["field"] for cause in details["causes"]] == ["spec.roles[0].template.spec.schedulerName"]
+
+
+def test_an_earlier_name_is_taken_with_a_warning(served: Cluster, namespace: str) -> None:
+    earlier = isvc(worker(multinode=None, podReplicas=2))
+
+    command = ("create", "--namespace", namespace, "--filename=-")
+    told = run_kubectl(served, *command, stdin=json.dumps(earlier)).stderr
+
+    assert (
+        "Warning: FI750: is the earlier name; write multinode.nodeCount: 2 [spec.roles[0].podReplicas]"
+        in told
+    )
+
+
+def test_a_null_is_an_absent_field(served: Cluster, namespace: str) -> None:
+    null = changed(isvc(), "spec.roles.0.strategy", "x")
+    null["spec"]["roles"][0]["strategy"] = None
+
+    stored = create(served.api, path("inferenceservices", namespace), null)
+
+    assert "strategy" not in stored["spec"]["roles"][0]
+    assert read(null) == read(isvc())
+
+
+def test_its_status_is_shown(served: Cluster, namespace: str) -> None:
+    create(served.api, path("inferenceservices", namespace), isvc(name="shown"))
+
+    status = json.dumps(isvc(name="shown") | {"status": STATUS})
+    words = ("--subresource=status", "--namespace", namespace, "--filename=-")
+    done = run_kubectl(served, "apply", "--server-side", "--force-conflicts", *words, stdin=status)
+    shown = run_kubectl(served, "get", "isvc", "--namespace", namespace, "--no-headers").stdout
+
+    assert done.stderr == ""
+    assert shown.split()[:4] == ["shown", "True", "Running", "http://llm.example"]
+
+
+MISTYPED: Final = changed(
+    isvc(name="mistyped"), f"{TEMPLATE}.metadata.annotations.fusioninfer.io/lancher", "x"
+)
+MISTAKEN: Final = changed(isvc(name="old"), f"{TEMPLATE}.spec.schedulerName", "mine")
+
+
+def _accepted(cluster: Cluster, namespace: str, obj: Object) -> bool:
+    try:
+        create(
+            cluster.api,
+            path("inferenceservices", namespace),
+            {**obj, "metadata": {"name": "trial"}},
+            dryRun="All",
+        )
+    except ApiError:
+        return False
+    return True
+
+
+@pytest.fixture
+def mistaken(served: Cluster, namespace: str) -> str:
+    """The path of InferenceServices with an error each, stored while nobody checked them."""
+    delete(served.api, path("validatingwebhookconfigurations", "", "validate.fusioninfer.io"))
+    until(lambda: _accepted(served, namespace, MISTAKEN), "nobody checks InferenceServices")
+    for old in (MISTAKEN, MISTYPED):
+        create(served.api, path("inferenceservices", namespace), old)
+    install_manifests(served)
+    until(lambda: not _accepted(served, namespace, MISTAKEN), "InferenceServices are checked again")
+    return path("inferenceservices", namespace)
+
+
+def test_an_old_error_denies_no_change_of_metadata(served: Cluster, mistaken: str) -> None:
+    labelled = patch(served.api, f"{mistaken}/mistyped", {"metadata": {"labels": {"a": "b"}}})
+
+    assert labelled["metadata"]["labels"] == {"a": "b"}
+
+
+def test_an_old_error_denies_no_scaling(served: Cluster, mistaken: str) -> None:
+    scaled = changed(get(served.api, f"{mistaken}/old"), "spec.roles.0.replicas", 3)
+
+    assert update(served.api, f"{mistaken}/old", scaled)["metadata"]["generation"] == 2
+
+
+def test_an_old_error_denies_a_change_of_its_role(served: Cluster, mistaken: str) -> None:
+    resized = changed(get(served.api, f"{mistaken}/old"), "spec.roles.0.multinode.nodeCount", 4)
+
+    with pytest.raises(ApiError, match="FI205"):
+        update(served.api, f"{mistaken}/old", resized)

@@ -1,0 +1,299 @@
+"""Reading an InferenceService: what it holds, and everything that is wrong with it."""
+
+from typing import Any
+
+import pytest
+
+from intent import Object
+from intent.inferenceservice import Router, read
+from tests.isvc import decoder, isvc, prefiller, role, router, worker
+from tests.lws import changed
+
+ROLE = "spec.roles[0]"
+
+
+def found(obj: Any) -> list[tuple[str, str]]:
+    """Give path and code of all findings."""
+    return [(one.path, one.code) for one in read(obj)[1]]
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        isvc(),
+        isvc(router(), worker()),
+        isvc(prefiller(), decoder()),
+        isvc(router(strategy="pd-disaggregation"), prefiller(), decoder()),
+        isvc(prefiller(), prefiller(name="long"), decoder()),
+        isvc(schedulingStrategy={"schedulerName": "volcano"}),
+        isvc() | {"status": {"x": ["whatever", 1]}},
+    ],
+)
+def test_nothing_is_wrong_with_a_good_one(good: Object) -> None:
+    assert found(good) == []
+
+
+def test_replicas_that_nobody_asked_for_are_not_made_up() -> None:
+    service, _ = read(isvc(worker(replicas=None)))
+
+    assert service is not None
+    assert service.roles[0].replicas is None
+
+
+def test_one_node_is_the_default() -> None:
+    service, _ = read(isvc(worker(multinode=None)))
+
+    assert service is not None
+    assert service.roles[0].nodes == 1
+
+
+def test_a_role_knows_where_it_stands() -> None:
+    service, _ = read(isvc(router(), prefiller(), decoder()))
+
+    assert service is not None
+    assert [(one.name, one.index) for one in service.roles] == [("prefill", 1), ("decode", 2)]
+
+
+@pytest.mark.parametrize(
+    ("roles", "strategy"),
+    [
+        ((router(strategy=None), worker()), "prefix-cache"),
+        ((router(strategy=None), prefiller(), decoder()), "pd-disaggregation"),
+        ((router(strategy="queue-size"), worker()), "queue-size"),
+        ((router(strategy=None, endpointPickerConfig="a: b"), worker()), ""),
+    ],
+)
+def test_a_router_without_a_strategy_has_the_one_that_fits(roles: tuple[Object, ...], strategy: str) -> None:
+    service, _ = read(isvc(*roles))
+
+    assert service is not None
+    assert service.router is not None
+    assert service.router.strategy == strategy
+
+
+def test_a_router_keeps_what_its_author_wrote() -> None:
+    route = {"parentRefs": [{"name": "g"}], "rules": [{"x": 1}]}
+
+    service, _ = read(isvc(worker(), router(httproute=route, gateway={"listeners": []})))
+
+    assert service is not None
+    assert service.router == Router("router", "prefix-cache", route, {"listeners": []}, "", 1)
+
+
+def test_annotations_that_are_carried_are_kept() -> None:
+    annotations = {"note": "x", "fusioninfer.io/skip": "shm", "scheduling.volcano.sh/queue-name": "q"}
+
+    service, _ = read(isvc(annotations=annotations))
+
+    assert service is not None
+    assert dict(service.annotations) == {k: v for k, v in annotations.items() if k != "note"}
+
+
+# --- shape ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where", "code"),
+    [
+        ("spec.roles.0.replicas", "2", f"{ROLE}.replicas", "FI701"),
+        ("spec.roles.0.replicas", True, f"{ROLE}.replicas", "FI701"),
+        ("spec.roles.0.replicas", -1, f"{ROLE}.replicas", "FI701"),
+        ("spec.roles.0.multinode.nodeCount", 0, f"{ROLE}.multinode.nodeCount", "FI701"),
+        ("spec.roles.0.multinode.nodeCount", 2**31, f"{ROLE}.multinode.nodeCount", "FI701"),
+        ("spec.roles.0.componentType", "prefill", f"{ROLE}.componentType", "FI701"),
+        ("spec.roles.0.template", [], f"{ROLE}.template", "FI701"),
+        ("spec.roles.0.name", "Upper", f"{ROLE}.name", "FI105"),
+        ("spec.roles", [], "spec.roles", "FI701"),
+        ("spec.roles", {"a": 1}, "spec.roles", "FI701"),
+        ("spec.schedulingStrategy", "volcano", "spec.schedulingStrategy", "FI701"),
+        ("apiVersion", "fusioninfer.io/v1", "apiVersion", "FI701"),
+        ("metadata", None, "metadata", "FI701"),
+        ("spec", None, "spec", "FI701"),
+    ],
+)
+def test_a_field_of_another_shape_is_named_and_nothing_is_read(
+    path: str, value: Any, where: str, code: str
+) -> None:
+    broken = changed(isvc(), path, value)
+
+    assert read(broken)[0] is None
+    assert found(broken) == [(where, code)]
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("spec.roles.0.replica", "replicas"),
+        ("spec.roles.0.multinode.nodes", "nodeCount"),
+        ("spec.role", "roles"),
+        ("specs", "spec"),
+    ],
+)
+def test_an_unknown_field_names_the_nearest(path: str, meant: str) -> None:
+    ((error),) = read(changed(isvc(), path, 1))[1]
+
+    assert (error.code, error.message) == ("FI702", f"unknown field; did you mean {meant}?")
+
+
+def test_a_field_like_no_other_names_all_of_them() -> None:
+    ((error),) = read(changed(isvc(), "spec.zzz", 1))[1]
+
+    assert error.message == "unknown field; known are roles, schedulingStrategy"
+
+
+@pytest.mark.parametrize("field", ["replicas", "multinode", "strategy", "gateway", "roleReplicas"])
+def test_a_null_is_an_absent_field(field: str) -> None:
+    plain = isvc(worker(multinode=None))
+    null = isvc(plain["spec"]["roles"][0] | {field: None})
+
+    assert read(null) == read(plain)
+
+
+def test_beside_an_unknown_field_all_else_is_checked() -> None:
+    broken = changed(isvc(worker(strategy="queue-size")), "spec.roles.0.replica", 1)
+
+    assert found(broken) == [(f"{ROLE}.replica", "FI702"), (f"{ROLE}.strategy", "FI706")]
+
+
+# --- topology ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        (router(),),
+        (prefiller(),),
+        (decoder(),),
+        (worker(), worker(name="second")),
+        (worker(), prefiller(), decoder()),
+        (worker(), prefiller()),
+    ],
+)
+def test_roles_that_make_no_service_are_refused(roles: tuple[Object, ...]) -> None:
+    assert ("spec.roles", "FI703") in found(isvc(*roles))
+
+
+def test_a_second_router_is_refused() -> None:
+    assert found(isvc(router(), worker(), router(name="other"))) == [("spec.roles[2].componentType", "FI704")]
+
+
+def test_a_name_that_is_there_is_refused() -> None:
+    assert found(isvc(prefiller(), decoder(), decoder())) == [("spec.roles[2].name", "FI705")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("replicas", 1),
+        ("multinode", {"nodeCount": 1}),
+        ("template", {}),
+        ("roleReplicas", 1),
+        ("podReplicas", 1),
+    ],
+)
+def test_a_router_has_no_pods(field: str, value: Any) -> None:
+    assert (f"{ROLE}.{field}", "FI706") in found(isvc(router(**{field: value}), worker()))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("strategy", "queue-size"),
+        ("httproute", {}),
+        ("gateway", {}),
+        ("endpointPickerConfig", "a: b"),
+    ],
+)
+def test_an_engine_has_no_routes(field: str, value: Any) -> None:
+    assert found(isvc(worker(**{field: value}))) == [(f"{ROLE}.{field}", "FI706")]
+
+
+def test_an_engine_has_a_template() -> None:
+    assert found(isvc(worker(template=None))) == [(f"{ROLE}.template", "FI701")]
+
+
+def test_a_worker_cannot_be_disaggregated() -> None:
+    lone = isvc(router(strategy="pd-disaggregation"), worker())
+
+    assert found(lone) == [(f"{ROLE}.strategy", "FI707")]
+
+
+def test_a_strategy_that_leaves_prefillers_idle_is_a_warning() -> None:
+    assert found(isvc(router(), prefiller(), decoder())) == [(f"{ROLE}.strategy", "FI802")]
+
+
+def test_all_findings_come_at_once() -> None:
+    broken = isvc(router(replicas=1), router(name="b"), worker(template=None), name="Upper")
+
+    assert {code for _, code in found(broken)} == {"FI101", "FI701", "FI704", "FI706"}
+
+
+# --- earlier names ----------------------------------------------------------------------------------
+
+
+def test_earlier_names_are_taken_with_a_warning() -> None:
+    service, errors = read(isvc(worker(multinode=None, roleReplicas=3, podReplicas=4)))
+
+    assert service is not None
+    assert (service.roles[0].replicas, service.roles[0].nodes) == (3, 4)
+    assert [(one.severity, one.code) for one in errors] == [("warning", "FI750"), ("warning", "FI750")]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"replicas": 2, "roleReplicas": 3}, {"multinode": {"nodeCount": 2}, "podReplicas": 3}]
+)
+def test_an_earlier_name_that_says_something_else_is_refused(fields: Object) -> None:
+    assert [code for _, code in found(isvc(worker(**fields)))] == ["FI708"]
+
+
+# --- annotations and names --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ("fusioninfer.io/lancher", "FI102"),
+        ("fusioninfer.io/component-type", "FI709"),
+        ("fusioninfer.io/service", "FI709"),
+        ("fusioninfer.io/expansion", "FI709"),
+    ],
+)
+def test_an_annotation_that_is_no_use_here_is_refused(key: str, code: str) -> None:
+    on_it = isvc(annotations={key: "x"})
+    on_a_role = changed(isvc(), f"spec.roles.0.template.metadata.annotations.{key}", "x")
+
+    assert found(on_it) == [(f"metadata.annotations[{key}]", code)]
+    assert found(on_a_role) == [(f"{ROLE}.template.metadata.annotations[{key}]", code)]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("1st", "FI101"), ("a.b", "FI101"), ("s" * 64, "FI101"), (None, "FI701")]
+)
+def test_the_name_is_that_of_a_service(name: str | None, code: str) -> None:
+    assert ("metadata.name", code) in found(changed(isvc(), "metadata.name", name))
+
+
+@pytest.mark.parametrize(
+    ("length", "nodes", "replicas", "accepted"),
+    [
+        (42, 1, 1, True),
+        (43, 1, 1, False),
+        (40, 2, 10, True),
+        (41, 2, 10, False),
+        (39, 2, 11, True),
+        (40, 2, 11, False),
+    ],
+)
+def test_service_and_role_together_name_a_leader_worker_set(
+    length: int, nodes: int, replicas: int, *, accepted: bool
+) -> None:
+    long = isvc(worker(multinode={"nodeCount": nodes}, replicas=replicas), name="s" * length)
+
+    assert (found(long) == []) is accepted
+
+
+@pytest.mark.parametrize(("length", "accepted"), [(59, True), (60, False)])
+def test_a_router_s_service_leaves_room_for_its_picker(length: int, *, accepted: bool) -> None:
+    long = isvc(router(), role("worker", name="w"), name="s" * length)
+
+    assert (("metadata.name", "FI109") not in found(long)) is accepted

@@ -1,0 +1,168 @@
+"""An InferenceService becomes annotated LeaderWorkerSets that a person could have written."""
+
+import copy
+
+import pytest
+
+from intent import Object
+from intent.errors import FieldError
+from intent.inferenceservice import InferenceService, read
+from intent.members import authored, leader_worker_sets
+from tests.isvc import decoder, isvc, prefiller, router, worker
+from tests.lws import changed, template
+
+PREFIX = "fusioninfer.io/"
+
+
+def service(obj: Object) -> InferenceService:
+    """Read an InferenceService that is good."""
+    made, errors = read(obj)
+    assert made is not None
+    assert [one for one in errors if one.severity == "error"] == []
+    return made
+
+
+def rendered(obj: Object) -> tuple[Object, ...]:
+    return leader_worker_sets(service(obj))
+
+
+def annotations(lws: Object) -> Object:
+    found: Object = lws["metadata"]["annotations"]
+    return found
+
+
+def test_a_worker_is_a_leader_worker_set_as_a_person_writes_it() -> None:
+    (lws,) = rendered(isvc(worker(replicas=3)))
+
+    assert lws == {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {
+            "name": "svc-inference",
+            "annotations": {
+                "fusioninfer.io/service": "svc",
+                "fusioninfer.io/component-type": "worker",
+                "fusioninfer.io/role-name": "inference",
+            },
+        },
+        "spec": {"replicas": 3, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template()}},
+    }
+
+
+def test_the_order_is_that_of_the_roles() -> None:
+    made = rendered(isvc(decoder(), router(strategy=None), prefiller()))
+
+    assert [lws["metadata"]["name"] for lws in made] == ["svc-decode", "svc-prefill"]
+
+
+def test_replicas_that_nobody_asked_for_are_left_to_an_autoscaler() -> None:
+    (lws,) = rendered(isvc(worker(replicas=None)))
+
+    assert "replicas" not in lws["spec"]
+
+
+def test_members_stand_in_the_namespace_of_the_service() -> None:
+    (lws,) = rendered(changed(isvc(), "metadata.namespace", "llm"))
+
+    assert lws["metadata"]["namespace"] == "llm"
+
+
+def test_prefillers_and_decoders_name_all_roles_that_must_exist() -> None:
+    made = rendered(isvc(router(strategy=None), prefiller(), decoder()))
+
+    assert [annotations(lws)[PREFIX + "roles"] for lws in made] == ["prefill,decode", "prefill,decode"]
+
+
+def test_the_scheduler_stands_on_every_member() -> None:
+    made = rendered(isvc(prefiller(), decoder(), schedulingStrategy={"schedulerName": "mine"}))
+
+    assert [annotations(lws)[PREFIX + "scheduler-name"] for lws in made] == ["mine", "mine"]
+
+
+def test_the_strategy_stands_on_every_member() -> None:
+    made = rendered(isvc(router(strategy="pd-disaggregation"), prefiller(), decoder()))
+
+    assert [annotations(lws)[PREFIX + "strategy"] for lws in made] == ["pd-disaggregation"] * 2
+
+
+@pytest.mark.parametrize("key", ["fusioninfer.io/launcher", "scheduling.volcano.sh/queue-name"])
+def test_an_annotation_is_carried_over_and_the_role_s_own_is_nearer(key: str) -> None:
+    plain = isvc(prefiller(), decoder(), annotations={key: "none"})
+
+    made = rendered(
+        changed(plain, f"spec.roles.1.template.metadata.annotations.{key.replace('.', '~')}", "auto")
+    )
+
+    assert [annotations(lws)[key] for lws in made] == ["none", "auto"]
+
+
+def test_an_annotation_of_somebody_else_is_not_carried_over() -> None:
+    (lws,) = rendered(isvc(annotations={"kubectl.kubernetes.io/last-applied-configuration": "{}"}))
+
+    assert {key.partition("/")[0] for key in annotations(lws)} == {"fusioninfer.io"}
+
+
+def test_labels_and_annotations_of_a_template_are_kept() -> None:
+    metadata = {"labels": {"app": "x"}, "annotations": {"note": "y"}}
+
+    (lws,) = rendered(isvc(worker(template=template() | {"metadata": metadata})))
+
+    assert lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"] == metadata
+
+
+def test_what_is_rendered_shares_nothing_with_what_was_read() -> None:
+    obj = isvc(prefiller(), decoder())
+    before = copy.deepcopy(obj)
+
+    for lws in rendered(obj):
+        lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"].append("x")
+
+    assert obj == before
+
+
+def test_a_template_may_be_as_deep_as_json_can_be() -> None:
+    deep: Object = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+
+    (lws,) = rendered(isvc(worker(template={"spec": {"x": deep}})))
+
+    assert lws["spec"]["leaderWorkerTemplate"]["size"] == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        (
+            "spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].args[1]",
+            "spec.roles[1].template.spec.containers[0].args[1]",
+        ),
+        ("spec.leaderWorkerTemplate.size", "spec.roles[1].multinode.nodeCount"),
+        ("spec.leaderWorkerTemplate.restartPolicy", "spec.roles[1].restartPolicy"),
+        ("spec.replicas", "spec.roles[1].replicas"),
+        ("metadata.name", "spec.roles[1].name"),
+        ("metadata.annotations[fusioninfer.io/service]", "metadata.name"),
+        ("metadata.annotations[fusioninfer.io/component-type]", "spec.roles[1].componentType"),
+        ("metadata.annotations[fusioninfer.io/role-name]", "spec.roles[1].name"),
+        ("metadata.annotations[fusioninfer.io/roles]", "spec.roles"),
+        ("metadata.annotations[fusioninfer.io/scheduler-name]", "spec.schedulingStrategy.schedulerName"),
+        ("metadata.annotations[fusioninfer.io/strategy]", "spec.roles[0].strategy"),
+        (
+            "metadata.annotations[fusioninfer.io/launcher]",
+            "spec.roles[1].template.metadata.annotations[fusioninfer.io/launcher]",
+        ),
+        ("metadata.annotations[fusioninfer.io/skip]", "metadata.annotations[fusioninfer.io/skip]"),
+    ],
+)
+def test_a_finding_points_to_where_its_author_wrote_it(path: str, field: str) -> None:
+    annotated = template() | {"metadata": {"annotations": {"fusioninfer.io/launcher": "auto"}}}
+    made = service(isvc(router(), worker(template=annotated)))
+
+    assert authored(FieldError(path, None, "", "FI108"), made, made.roles[0]).path == field
+
+
+def test_a_finding_speaks_of_the_fields_that_its_author_knows() -> None:
+    made = service(isvc())
+    error = FieldError("x", None, "or raise spec.leaderWorkerTemplate.size", "FI312")
+
+    assert authored(error, made, made.roles[0]).message == "or raise multinode.nodeCount"

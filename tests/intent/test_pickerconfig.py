@@ -1,0 +1,232 @@
+"""What a generation of pickers would not understand of a configuration."""
+
+from typing import Any
+
+import pytest
+
+from intent import Object, yaml
+from intent.pickerconfig import check_config
+from intent.pickers import CONFIG_API, PICKERS, Picker
+from intent.strategies import preset, presets
+
+CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
+QUEUE = ({"type": "queue-scorer"}, {"type": "max-score-picker"})
+
+
+def config(*plugins: Object, **fields: Any) -> Object:
+    """Make a configuration of these plugins, with one profile of them all, in their order."""
+    listed = list(plugins or QUEUE)
+    references = [{"pluginRef": plugin.get("name", plugin["type"])} for plugin in listed]
+    weighed = [ref | ({"weight": 1} if ref["pluginRef"].endswith("scorer") else {}) for ref in references]
+    profiles = [{"name": "default", "plugins": weighed}]
+    return {
+        "apiVersion": CONFIG_API,
+        "kind": "EndpointPickerConfig",
+        "plugins": listed,
+        "schedulingProfiles": profiles,
+        **fields,
+    }
+
+
+def said(value: Object | str, row: str = "gie-1.5") -> list[tuple[str, str]]:
+    """Give code and message of every finding."""
+    text = value if isinstance(value, str) else yaml.dump(value)
+    return [(one.code, one.message) for one in check_config(text, PICKERS[row], "at")]
+
+
+@pytest.mark.parametrize(("row", "strategy"), CASES)
+def test_what_we_write_ourselves_is_understood(row: Picker, strategy: str) -> None:
+    assert said(preset(row, strategy) or "", row.name) == []
+
+
+@pytest.mark.parametrize("row", PICKERS)
+def test_a_configuration_of_what_everyone_knows_is_understood(row: str) -> None:
+    assert said(config(), row) == []
+
+
+def test_json_is_understood() -> None:
+    assert said(str(config()).replace("'", '"')) == []
+
+
+@pytest.mark.parametrize("text", ["", "- a", "plain", "a: 1\n---\nb: 2", "a: [", "a: 1\na: 2"])
+def test_what_is_no_map_cannot_be_read(text: str) -> None:
+    assert [code for code, _ in said(text)] == ["FI810"]
+
+
+def test_a_text_that_does_not_parse_says_where() -> None:
+    assert "line 2, column 1" in said("a: [\n")[0][1]
+
+
+@pytest.mark.parametrize("text", ["a: " + "x" * 20_000, "[" * 600, "? " * 8000, "- " * 8000])
+def test_a_text_that_would_take_long_is_not_read(text: str) -> None:
+    assert [code for code, _ in said(text)] == ["FI810"]
+
+
+def test_maps_are_not_merged() -> None:
+    text = "a: &a {x: 1}\nb: {<<: [*a, *a]}"
+
+    assert said(text) == [("FI810", "must be YAML or JSON: line 2, column 5: maps are not merged here")]
+
+
+@pytest.mark.parametrize("field", ["apiVersion", "kind"])
+def test_another_version_or_kind_is_not_read(field: str) -> None:
+    assert [code for code, _ in said(config(**{field: "llm-d.ai/v1alpha1"}))] == ["FI811"]
+
+
+def test_an_unknown_field_stops_the_picker() -> None:
+    assert said(config(schedulingProfile=[])) == [
+        (
+            "FI812",
+            "schedulingProfile: gie-1.5 knows no such field; did you mean schedulingProfiles?",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "knows"),
+    [
+        ("data", {"gie-1.3", "gie-1.4", "llm-d-0.7"}),
+        ("dataLayer", {"gie-1.5"}),
+        ("flowControl", {"gie-1.4", "gie-1.5", "llm-d-0.7"}),
+        ("parser", {"gie-1.5"}),
+    ],
+)
+def test_fields_come_and_go_between_generations(field: str, knows: set[str]) -> None:
+    assert {row for row in PICKERS if not said(config(**{field: {}}), row)} == knows
+
+
+def test_plugins_are_a_list() -> None:
+    assert ("FI812", "plugins: must be a list") in said(config(plugins={}, schedulingProfiles=[]))
+
+
+def test_two_plugins_of_one_name_are_refused() -> None:
+    assert [code for code, _ in said(config(*QUEUE, {"type": "queue-scorer"}))] == ["FI813"]
+
+
+def test_two_plugins_of_one_type_may_have_two_names() -> None:
+    assert said(config(*QUEUE, {"type": "queue-scorer", "name": "other-scorer"})) == []
+
+
+def test_an_unknown_type_is_named_with_the_nearest() -> None:
+    assert said(config(*QUEUE, {"type": "que-scorer"})) == [
+        ("FI814", "plugins[2].type: gie-1.5 has no que-scorer; did you mean queue-scorer?")
+    ]
+
+
+def test_a_type_of_another_generation_is_named_with_it() -> None:
+    assert said(config(*QUEUE, {"type": "always-disagg-pd-decider"})) == [
+        ("FI814", "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; llm-d-0.7 would do")
+    ]
+
+
+def test_a_plugin_has_a_type() -> None:
+    found = said(config(plugins=[{"name": "x"}], schedulingProfiles=[]))
+
+    assert [code for code, _ in found] == ["FI814"]
+
+
+@pytest.mark.parametrize("plugin", ["prefill-filter", "decode-filter", "pd-profile-handler"])
+def test_prefill_and_decode_are_unknown_to_gie(plugin: str) -> None:
+    assert [code for code, _ in said(config(*QUEUE, {"type": plugin}), "gie-1.2")] == ["FI814"]
+
+
+def test_a_reference_to_nothing_is_refused() -> None:
+    profile = {"name": "default", "plugins": [{"pluginRef": "queue-scorers"}]}
+
+    where = "schedulingProfiles[0].plugins[0].pluginRef"
+    message = f"{where}: queue-scorers is not among the plugins; did you mean queue-scorer?"
+    assert said(config(schedulingProfiles=[profile])) == [("FI815", message)]
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("", "b")])
+def test_profiles_have_names_of_their_own(names: tuple[str, str]) -> None:
+    profiles: list[Object] = [{"name": name, "plugins": []} for name in names]
+    handler = {"type": "data-parallel-profile-handler"}
+
+    assert [code for code, _ in said(config(*QUEUE, handler, schedulingProfiles=profiles), "llm-d-0.7")] == [
+        "FI816"
+    ]
+
+
+@pytest.mark.parametrize("handler", [(), ({"type": "single-profile-handler"},)])
+def test_several_profiles_need_a_handler_that_knows_them(handler: tuple[Object, ...]) -> None:
+    profiles: list[Object] = [{"name": name, "plugins": []} for name in ("a", "b")]
+
+    assert said(config(*QUEUE, *handler, schedulingProfiles=profiles), "llm-d-0.4") == [
+        ("FI816", "schedulingProfiles: 2 profiles need data-parallel-profile-handler, pd-profile-handler")
+    ]
+
+
+def test_one_handler_is_enough() -> None:
+    handlers = ({"type": "single-profile-handler"}, {"type": "pd-profile-handler"})
+
+    found = said(config(*QUEUE, *handlers), "llm-d-0.4")
+
+    assert [code for code, _ in found] == ["FI816"]
+
+
+def test_the_old_size_of_a_block_stops_who_counts_in_tokens() -> None:
+    plugin = {"type": "prefix-cache-scorer", "parameters": {"blockSize": 64}}
+
+    codes = {row: [code for code, _ in said(config(*QUEUE, plugin), row)] for row in PICKERS}
+
+    assert codes == {
+        "gie-1.2": [],
+        "gie-1.3": [],
+        "gie-1.4": ["FI817"],
+        "gie-1.5": ["FI818"],
+        "llm-d-0.4": [],
+        "llm-d-0.7": ["FI817"],
+    }
+
+
+def test_the_old_size_beside_the_new_one_has_no_effect() -> None:
+    plugin = {"type": "prefix-cache-scorer", "parameters": {"blockSize": 64, "blockSizeTokens": 16}}
+
+    assert [code for code, _ in said(config(*QUEUE, plugin), "gie-1.4")] == ["FI818"]
+
+
+def test_a_parameter_without_effect_is_a_warning() -> None:
+    plugin = {"type": "prefix-cache-scorer", "parameters": {"hashBlockSize": 5}}
+
+    assert [
+        one.severity for one in check_config(yaml.dump(config(*QUEUE, plugin)), PICKERS["gie-1.2"], "")
+    ] == ["warning"]
+
+
+def test_a_picker_before_a_scorer_without_a_weight_is_a_panic_of_old_ones() -> None:
+    references = [{"pluginRef": "max-score-picker"}, {"pluginRef": "queue-scorer"}]
+    value = config(schedulingProfiles=[{"name": "default", "plugins": references}])
+
+    assert {row for row in PICKERS if [code for code, _ in said(value, row)] == ["FI819"]} == {
+        "gie-1.2",
+        "llm-d-0.4",
+    }
+
+
+@pytest.mark.parametrize("weight", [{}, {"weight": 2}])
+def test_a_picker_behind_its_scorers_is_no_panic(weight: Object) -> None:
+    references = [{"pluginRef": "queue-scorer", **weight}, {"pluginRef": "max-score-picker"}]
+    value = config(schedulingProfiles=[{"name": "default", "plugins": references}])
+
+    assert said(value, "gie-1.2") == []
+
+
+def test_no_profile_at_all_may_be_a_panic_of_old_ones() -> None:
+    value = config(schedulingProfiles=None)
+
+    assert {row for row in PICKERS if said(value, row)} == {"gie-1.2", "llm-d-0.4"}
+
+
+def test_gates_come_and_go_between_generations() -> None:
+    value = config(featureGates=["prepareDataPlugins"])
+
+    assert {row for row in PICKERS if not said(value, row)} == {"gie-1.3", "gie-1.4", "llm-d-0.7"}
+
+
+def test_findings_are_not_endless() -> None:
+    assert len(said("plugins: [" + "{}," * 400 + "]")) == 20
+
+
+def test_the_path_is_that_of_the_field() -> None:
+    assert [one.path for one in check_config("-", PICKERS["gie-1.5"], "here")] == ["here"]

@@ -1,0 +1,34 @@
+"""The ports of a pod that gets a sidecar."""
+
+from typing import Any
+
+import pytest
+
+from intent.lws import Ports
+from intent.ports import read_ports
+
+
+def test_ports_of_all_containers_are_taken_and_names_are_the_engine_s() -> None:
+    spec = {
+        "initContainers": [{"name": "a", "ports": [{"containerPort": 9}]}],
+        "containers": [
+            {"name": "vllm", "ports": [{"containerPort": 8, "name": "http"}, {"containerPort": 7}]},
+            {"name": "b", "ports": [{"containerPort": 8, "name": "other"}]},
+        ],
+    }
+
+    assert read_ports(spec, "spec", "vllm") == Ports((7, 8, 9), (("http", 8),))
+
+
+@pytest.mark.parametrize("field", ["initContainers", "containers"])
+def test_a_sidecar_of_the_author_s_is_found(field: str) -> None:
+    spec = {field: [{"name": "vllm"}, {"name": "routing-proxy"}]}
+
+    assert read_ports(spec, "spec", "vllm").proxy == f"spec.{field}[1]"
+
+
+@pytest.mark.parametrize(
+    "containers", [None, 7, [7], [{}], [{"ports": 7}], [{"ports": [7, {"containerPort": "8"}]}]]
+)
+def test_what_has_another_shape_has_no_ports(containers: Any) -> None:
+    assert read_ports({"containers": containers}, "spec", "") == Ports()

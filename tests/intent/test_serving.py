@@ -1,0 +1,78 @@
+"""The port at which leaders serve, whatever stands around the engine."""
+
+from typing import Any
+
+import pytest
+
+from intent import Object
+from intent.serving import serving_port
+
+GPU = {"limits": {"nvidia.com/gpu": "8"}}
+RAY_SCRIPT = 'ray start --head --port=6379\nexec "$@"\n'
+
+
+def pod(*command: str, **container: Any) -> Object:
+    """Make a pod template with an engine."""
+    return {
+        "spec": {"containers": [{"name": "engine", "command": list(command), "resources": GPU, **container}]}
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "port"),
+    [
+        (("vllm", "serve", "M"), 8000),
+        (("vllm", "serve", "M", "--port", "9000"), 9000),
+        (("vllm", "serve", "M", "--port=9000", "--port=9001"), 9001),
+        (("ray", "symmetric-run", "--address", "a:6379", "--", "vllm", "serve", "M", "--port", "9000"), 9000),
+        (("/bin/sh", "-c", RAY_SCRIPT, "sh", "vllm", "serve", "M"), 8000),
+        (("/bin/sh", "-c", RAY_SCRIPT, "sh", "vllm", "serve", "M", "--port", "9000"), 9000),
+        (("sh", "-c", "source x; ray symmetric-run --address a:1 -- vllm serve M --port '9000'; echo"), 9000),
+        (("python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "M", "--port=81"), 81),
+        (("python3", "-m", "sglang.launch_server", "--model", "M", "--nnodes", "2"), 30000),
+        (("sglang", "serve", "--master-port", "5"), 30000),
+        (("lmdeploy", "serve", "api_server", "M"), 23333),
+    ],
+)
+def test_the_flag_or_the_engine_says_it(command: tuple[str, ...], port: int) -> None:
+    assert serving_port(pod(*command), {}) == port
+
+
+def test_arguments_alone_say_it() -> None:
+    assert serving_port(pod(image="vllm/vllm-openai:v1", args=["--model", "M", "--port", "81"]), {}) == 81
+
+
+def test_a_literal_variable_is_read() -> None:
+    template = pod("vllm", "serve", "M", "--port", "$(PORT)", env=[{"name": "PORT", "value": "81"}])
+
+    assert serving_port(template, {}) == 81
+
+
+def test_a_port_that_is_only_known_in_the_cluster_is_that_of_the_name_http() -> None:
+    ports = [{"containerPort": 6379}, {"name": "http", "containerPort": 81}]
+
+    assert serving_port(pod("vllm", "serve", "M", "--port", "$(PORT)", ports=ports), {}) == 81
+
+
+def test_a_file_of_flags_leaves_it_to_the_probe() -> None:
+    template = pod("vllm", "serve", "--config", "f", readinessProbe={"httpGet": {"port": 81}})
+
+    assert serving_port(template, {}) == 81
+
+
+def test_an_engine_that_is_not_known_serves_at_its_first_port() -> None:
+    assert serving_port(pod("serve-it", ports=[{"containerPort": 81}, {"containerPort": 82}]), {}) == 81
+
+
+def test_a_sidecar_serves_in_front_of_the_engine() -> None:
+    template = pod("vllm", "serve", "M", "--port", "8200")
+    template["spec"]["initContainers"] = [
+        {"name": "routing-proxy", "args": ["--port=8000", "--vllm-port=8200"]}
+    ]
+
+    assert serving_port(template, {}) == 8000
+
+
+@pytest.mark.parametrize("template", [{}, {"spec": None}, {"spec": {"containers": [None, 3]}}])
+def test_where_nothing_can_be_read_it_is_vllms(template: Object) -> None:
+    assert serving_port(template, {}) == 8000

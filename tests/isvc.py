@@ -1,0 +1,45 @@
+"""InferenceServices for tests: plain ones, and ways to change them."""
+
+import copy
+from typing import Any
+
+from intent import Object
+from tests.lws import template
+
+
+def role(component_type: str, **fields: Any) -> Object:
+    """Make a role; an engine gets a template unless it has one, None leaves a field out."""
+    plain = {} if component_type == "router" else {"template": copy.deepcopy(template())}
+    whole = {"componentType": component_type, **plain, **fields}
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+def router(**fields: Any) -> Object:
+    """Make a router with a strategy."""
+    return role("router", **{"name": "router", "strategy": "prefix-cache", **fields})
+
+
+def worker(**fields: Any) -> Object:
+    """Make a worker of two nodes."""
+    return role("worker", **{"name": "inference", "multinode": {"nodeCount": 2}, **fields})
+
+
+def prefiller(**fields: Any) -> Object:
+    """Make a prefiller of two nodes."""
+    return role("prefiller", **{"name": "prefill", "multinode": {"nodeCount": 2}, **fields})
+
+
+def decoder(**fields: Any) -> Object:
+    """Make a decoder of two nodes."""
+    return role("decoder", **{"name": "decode", "multinode": {"nodeCount": 2}, **fields})
+
+
+def isvc(*roles: Object, name: str = "svc", annotations: Object | None = None, **spec: Any) -> Object:
+    """Make an InferenceService; with no roles it is one worker."""
+    metadata: Object = {"name": name} if annotations is None else {"name": name, "annotations": annotations}
+    return {
+        "apiVersion": "fusioninfer.io/v1alpha1",
+        "kind": "InferenceService",
+        "metadata": metadata,
+        "spec": {"roles": list(roles or (worker(),)), **spec},
+    }

@@ -1,0 +1,112 @@
+"""Laws of the InferenceService: any JSON is read and answered, and the good gives good LeaderWorkerSets."""
+
+import copy
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fusioninfer import documents
+from intent import Object
+from intent.inferenceservice import read
+from intent.members import leader_worker_sets
+from tests.isvc import decoder, isvc, prefiller, router, worker
+from tests.laws.strategies import JSON
+from webhook import review
+from webhook.check import check
+from webhook.inferenceservice import check as check_inferenceservice
+
+GOLDEN: Final = Path(__file__).parents[1] / "golden"
+STORIES: Final = sorted(GOLDEN.glob("isvc-*/expected.yaml"))
+GOOD: Final = (
+    isvc(router(), worker()),
+    isvc(router(strategy="pd-disaggregation"), prefiller(), decoder()),
+    isvc(annotations={"fusioninfer.io/launcher": "auto"}, schedulingStrategy={"schedulerName": "volcano"}),
+)
+
+
+def paths(value: Any) -> list[tuple[Any, ...]]:
+    """List every path into a value."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(), *((key, *below) for key, item in steps for below in paths(item))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
+    """Give a copy with another value at a path."""
+    if not path:
+        return by
+    whole = copy.copy(value)
+    whole[path[0]] = replaced(value[path[0]], path[1:], by)
+    return whole
+
+
+@st.composite
+def almost_good(draw: st.DrawFn) -> Any:
+    """Draw an InferenceService in which some parts are anything."""
+    obj: Any = draw(st.sampled_from(GOOD))
+    for _ in range(draw(st.integers(0, 3))):
+        obj = replaced(obj, draw(st.sampled_from(paths(obj))), draw(JSON))
+    return obj
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(JSON | almost_good())
+def test_any_json_is_read_with_a_reason_where_it_is_not_good(obj: Any) -> None:
+    before = copy.deepcopy(obj)
+
+    service, errors = read(obj)
+
+    assert service is not None or errors
+    assert all(isinstance(str(error), str) for error in errors)
+    assert obj == before
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(almost_good().filter(lambda obj: isinstance(obj, dict)), almost_good())
+def test_any_json_is_answered(live: Object, old: Any) -> None:
+    request = {
+        "uid": "u",
+        "operation": "UPDATE",
+        "object": live | {"kind": "InferenceService"},
+        "oldObject": old,
+    }
+    body = orjson.dumps({"apiVersion": review.VERSION, "request": request})
+
+    assert orjson.loads(review.validate(body).body)["response"]["uid"] == "u"
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(almost_good())
+def test_what_is_read_is_rendered_without_changing_it(obj: Any) -> None:
+    service, _ = read(obj)
+    before = copy.deepcopy(service)
+
+    made = [] if service is None else leader_worker_sets(service)
+
+    assert service == before
+    assert len(made) == (len(service.roles) if service else 0)
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(almost_good().filter(lambda obj: isinstance(obj, dict)))
+def test_what_is_accepted_is_accepted_role_by_role(obj: Object) -> None:
+    service, _ = read(obj)
+
+    if all(one.severity == "warning" for one in check_inferenceservice(obj)):
+        assert service is not None
+        for lws in leader_worker_sets(service):
+            assert [one for one in check(lws, mutated=False) if one.severity == "error"] == []
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda path: path.parent.name)
+def test_every_story_gives_leader_worker_sets_that_are_accepted(story: Path) -> None:
+    (document,) = documents.read([str(story.parent / "input.yaml")])
+
+    service, _ = read(document.object)
+
+    assert service is not None
+    for lws in leader_worker_sets(service):
+        assert [one for one in check(lws, mutated=False) if one.severity == "error"] == []

@@ -1,0 +1,117 @@
+"""Every role in numbers and in one word."""
+
+from typing import Any
+
+from intent import Object
+from intent.inferenceservice import Role
+from sync.status import Observed, status
+from tests.sync.status.samples import (
+    CRASH,
+    D0,
+    D1,
+    LATER,
+    NOW,
+    P0,
+    PREFILL,
+    lws,
+    seen,
+    service,
+    starting,
+    waiting,
+)
+
+SETS = {"prefill": lws("prefill"), "decode": lws("decode", replicas=2)}
+
+
+def decode(observed: Observed, before: Object | None = None, now: str = NOW) -> Any:
+    """Give what is said of the decoders."""
+    return status(observed, before or {}, now)["components"]["decode"]
+
+
+def phase(observed: Observed) -> Any:
+    """Give the phase of the decoders."""
+    return decode(observed)["phase"]
+
+
+def test_a_role_is_counted() -> None:
+    assert decode(seen(P0, D0, waiting("decode", 1, 4))) == {
+        "desiredReplicas": 2,
+        "readyReplicas": 1,
+        "nodesPerReplica": 4,
+        "totalPods": 8,
+        "readyPods": 4,
+        "phase": "Deploying",
+        "lastUpdateTime": NOW,
+    }
+
+
+def test_a_ready_pod_of_a_group_that_is_not_counts_as_a_pod_alone() -> None:
+    found = decode(seen(P0, D0[:3] + starting("decode", 0, 4)[3:]))
+
+    assert (found["readyReplicas"], found["readyPods"]) == (0, 3)
+
+
+def test_replicas_of_an_autoscaler_are_desired() -> None:
+    roles = (PREFILL, Role("decode", "decoder", {}, nodes=4))
+    sets = SETS | {"decode": lws("decode", replicas=5)}
+
+    assert decode(seen(service=service(*roles), sets=sets))["desiredReplicas"] == 5
+
+
+def test_a_role_without_its_set_is_pending() -> None:
+    assert phase(seen(sets={"prefill": lws("prefill")})) == "Pending"
+
+
+def test_a_role_without_room_is_pending() -> None:
+    assert phase(seen(P0, waiting("decode", 0, 4))) == "Pending"
+
+
+def test_a_role_whose_pods_start_is_deploying() -> None:
+    assert phase(seen(P0, starting("decode", 0, 4))) == "Deploying"
+
+
+def test_a_role_in_a_rolling_update_is_deploying() -> None:
+    assert phase(seen(sets=SETS | {"decode": lws("decode", updating=True)})) == "Deploying"
+
+
+def test_a_complete_role_is_running() -> None:
+    assert phase(seen()) == "Running"
+
+
+def test_a_role_that_should_be_empty_is_running() -> None:
+    roles = (PREFILL, Role("decode", "decoder", {}, replicas=0, nodes=4))
+
+    assert phase(seen(P0, service=service(*roles))) == "Running"
+
+
+def test_a_role_that_crashes_has_failed() -> None:
+    assert phase(seen(P0, D0, starting("decode", 1, 4, failure=CRASH))) == "Failed"
+
+
+def test_a_role_of_an_earlier_generation_is_unknown() -> None:
+    assert phase(seen(sets=SETS | {"decode": lws("decode", generation=2)})) == "Unknown"
+
+
+def test_a_role_that_has_not_changed_keeps_its_time() -> None:
+    before = status(seen(), {}, NOW)
+
+    assert decode(seen(), before, LATER)["lastUpdateTime"] == NOW
+
+
+def test_a_role_that_has_changed_gets_a_new_one() -> None:
+    before = status(seen(), {}, NOW)
+
+    assert decode(seen(P0, D0), before, LATER)["lastUpdateTime"] == LATER
+
+
+def test_pods_come_and_go() -> None:
+    counts = [decode(seen(P0, *groups))["readyPods"] for groups in ((), (D0,), (D0, D1), (D1,), ())]
+
+    assert counts == [0, 4, 8, 4, 0]
+
+
+def test_a_role_that_is_gone_is_not_listed() -> None:
+    before = status(seen(), {}, NOW)
+    alone = seen(P0, service=service(PREFILL))
+
+    assert set(status(alone, before, LATER)["components"]) == {"prefill"}

@@ -1,0 +1,273 @@
+"""Every condition but Scheduled and RoutesReady, in each of its states."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from intent.errors import FieldError
+from intent.inferenceservice import Role
+from sync.rows.pod import FAILURES
+from sync.status import status
+from sync.status.conditions import JUDGES
+from sync.status.failures import CODE_OF
+from sync.status.reasons import CONDITIONS, REASONS, Reason
+from tests.sync.status.samples import (
+    CRASH,
+    D0,
+    NOW,
+    P0,
+    PREFILL,
+    RULE,
+    condition,
+    lws,
+    message,
+    reason,
+    routes,
+    seen,
+    service,
+    starting,
+    waiting,
+)
+
+D_STARTS = starting("decode", 0, 4)
+D_CRASHES = starting("decode", 0, 4, failure=CRASH)
+LATE = {"prefill": lws("prefill"), "decode": lws("decode", generation=2)}
+UNREAD = seen(service=replace(service(), roles=()), settled=False, errors=(RULE,))
+
+
+def test_the_conditions_are_those_of_the_table() -> None:
+    assert tuple(JUDGES) == tuple(CONDITIONS)
+
+
+@pytest.mark.parametrize("row", REASONS, ids=lambda row: f"{row.condition}-{row.reason}")
+def test_a_reason_is_one_word_of_a_known_condition(row: Reason) -> None:
+    assert row.condition in CONDITIONS
+    assert re.fullmatch("[A-Z][A-Za-z]+", row.reason)
+
+
+# --- Initialized ------------------------------------------------------------------------------------
+
+
+def test_a_service_with_its_sets_is_initialized() -> None:
+    assert reason("Initialized", seen()) == ("True", "InferenceServiceCreating")
+
+
+def test_a_role_without_its_set_is_named() -> None:
+    observed = seen(sets={"prefill": lws("prefill")})
+
+    assert reason("Initialized", observed) == ("False", "LeaderWorkerSetMissing")
+    assert message("Initialized", observed) == "no LeaderWorkerSet yet for role decode"
+
+
+def test_a_service_that_cannot_be_read_says_why() -> None:
+    assert reason("Initialized", UNREAD) == ("False", "CannotBeRead")
+    assert message("Initialized", UNREAD).startswith("spec.roles[1].template: is required (FI108)")
+
+
+# --- Ready ------------------------------------------------------------------------------------------
+
+
+def test_a_service_with_one_ready_replica_a_role_is_ready() -> None:
+    observed = seen(P0, D0, waiting("decode", 1, 4))
+
+    assert reason("Ready", observed) == ("True", "ServiceReady")
+    assert message("Ready", observed) == (
+        "role prefill has 1 of 1 replica ready; role decode has 1 of 2 replicas ready"
+    )
+
+
+def test_a_service_that_cannot_be_read_is_not_ready() -> None:
+    assert reason("Ready", UNREAD) == ("False", "NotInitialized")
+
+
+def test_a_service_without_room_is_not_ready() -> None:
+    observed = seen(P0, waiting("decode", 0, 4))
+
+    assert reason("Ready", observed) == ("False", "NotScheduled")
+    assert message("Ready", observed) == "role decode waits for 32 more nvidia.com/gpu (4 pods)"
+
+
+def test_a_role_without_a_ready_replica_is_named() -> None:
+    observed = seen(P0, D_STARTS)
+
+    assert reason("Ready", observed) == ("False", "RoleNotReady")
+    assert message("Ready", observed) == "role decode has 0 of 2 replicas ready"
+
+
+def test_a_group_with_one_pod_that_is_not_ready_is_not_ready() -> None:
+    assert reason("Ready", seen(P0, D0[:3] + D_STARTS[3:])) == ("False", "RoleNotReady")
+
+
+def test_a_role_that_should_be_empty_keeps_the_service_from_being_ready() -> None:
+    roles = (PREFILL, Role("decode", "decoder", {}, replicas=0, nodes=4))
+    observed = seen(P0, service=service(*roles))
+
+    assert reason("Ready", observed) == ("False", "ScaledToZero")
+
+
+def test_routes_that_work_keep_it_ready() -> None:
+    assert reason("Ready", seen(routes=routes())) == ("True", "ServiceReady")
+
+
+def test_routes_that_are_not_there_keep_it_from_being_ready() -> None:
+    assert reason("Ready", seen(routes=routes(pool=None))) == ("False", "RoutesNotReady")
+
+
+def test_a_gateway_that_is_silent_leaves_it_open() -> None:
+    silent = routes()
+    assert silent.http_route is not None
+    observed = seen(routes=replace(silent, http_route=replace(silent.http_route, answers=())))
+
+    assert reason("Ready", observed) == ("Unknown", "NotObserved")
+
+
+@pytest.mark.parametrize("lag", [{"settled": False}, {"sets": LATE}])
+@pytest.mark.parametrize("kind", ["Ready", "Active", "Scheduled"])
+def test_nothing_is_true_of_an_earlier_generation(kind: str, lag: dict[str, object]) -> None:
+    assert reason(kind, replace(seen(), **lag)) == ("Unknown", "NotObserved")  # type: ignore[arg-type]
+
+
+def test_what_is_not_ready_is_said_of_any_generation() -> None:
+    assert reason("Ready", seen(P0, D_STARTS, settled=False)) == ("False", "RoleNotReady")
+
+
+# --- Active -----------------------------------------------------------------------------------------
+
+
+def test_a_complete_service_is_active() -> None:
+    assert reason("Active", seen()) == ("True", "InferenceServiceAvailable")
+
+
+def test_a_service_with_a_replica_missing_is_not_active() -> None:
+    observed = seen(P0, D0)
+
+    assert reason("Active", observed) == ("False", "InferenceServiceProcessing")
+    assert message("Active", observed) == "role decode has 1 of 2 replicas ready"
+
+
+def test_a_service_in_a_rolling_update_is_not_active() -> None:
+    sets = {"prefill": lws("prefill", updating=True), "decode": lws("decode")}
+
+    assert reason("Active", seen(sets=sets)) == ("False", "InferenceServiceProcessing")
+
+
+# --- Progressing ------------------------------------------------------------------------------------
+
+
+def test_a_complete_service_does_not_progress() -> None:
+    assert reason("Progressing", seen()) == ("False", "Complete")
+
+
+def test_a_service_that_is_being_stored_progresses() -> None:
+    observed = seen(settled=False)
+
+    assert reason("Progressing", observed) == ("True", "Applying")
+    assert message("Progressing", observed) == "what generation 3 asks for is not all stored yet"
+
+
+def test_a_set_that_lags_progresses() -> None:
+    assert reason("Progressing", seen(sets=LATE)) == ("True", "Applying")
+
+
+def test_a_rolling_update_is_named() -> None:
+    sets = {"prefill": lws("prefill", updating=True), "decode": lws("decode")}
+    observed = seen(sets=sets)
+
+    assert reason("Progressing", observed) == ("True", "RollingUpdate")
+    assert message("Progressing", observed) == "replicas of role prefill are replaced"
+
+
+def test_a_replica_that_waits_progresses_and_says_for_what() -> None:
+    observed = seen(P0, D0, waiting("decode", 1, 4))
+
+    assert reason("Progressing", observed) == ("True", "ReplicasNotReady")
+    assert message("Progressing", observed) == (
+        "role decode has 1 of 2 replicas ready; role decode waits for 32 more nvidia.com/gpu (4 pods)"
+    )
+
+
+def test_an_error_that_holds_the_service_ends_its_progress() -> None:
+    assert reason("Progressing", seen(settled=False, errors=(RULE,))) == ("False", "Held")
+
+
+# --- Failed -----------------------------------------------------------------------------------------
+
+
+def test_a_service_without_errors_has_not_failed() -> None:
+    assert reason("Failed", seen()) == ("False", "NothingFailed")
+
+
+def test_a_broken_rule_is_a_failure_with_a_remedy() -> None:
+    observed = seen(errors=(RULE,))
+
+    assert reason("Failed", observed) == ("True", "InferenceServiceFailed")
+    assert message("Failed", observed) == (
+        "spec.roles[1].template: is required (FI108). "
+        "To repair it: write what the LeaderWorkerSet API defines there"
+    )
+
+
+def test_of_several_errors_the_first_by_code_is_said_in_any_order() -> None:
+    other = FieldError("metadata", None, "members disagree", "FI404")
+
+    assert message("Failed", seen(errors=(other, RULE))) == message("Failed", seen(errors=(RULE, other)))
+
+
+def test_a_warning_is_no_failure() -> None:
+    warning = FieldError("metadata", None, "service r1 waits for role decode", "FI410")
+
+    assert reason("Failed", seen(errors=(warning,))) == ("False", "NothingFailed")
+
+
+def test_an_error_that_was_softened_is_no_failure() -> None:
+    assert reason("Failed", seen(errors=(replace(RULE, softened=True),))) == ("False", "NothingFailed")
+
+
+def test_a_container_that_crashes_is_a_failure_with_a_remedy() -> None:
+    observed = seen(P0, D_CRASHES)
+
+    assert reason("Failed", observed) == ("True", "PodsFailing")
+    assert message("Failed", observed) == (
+        "pod r1-decode-0-0, container vllm: CrashLoopBackOff: back-off 5m0s "
+        "(FI412: read how it ended: kubectl logs r1-decode-0-0 --all-containers --previous)"
+    )
+
+
+def test_every_failure_of_a_container_has_a_code() -> None:
+    assert CODE_OF.keys() == FAILURES
+
+
+def test_a_crash_stays_said_while_its_group_starts_again() -> None:
+    before = status(seen(P0, D_CRASHES), {}, NOW)
+
+    found = condition("Failed", seen(P0, D_STARTS), before)
+
+    assert (found["status"], found["message"]) == ("True", message("Failed", seen(P0, D_CRASHES)))
+
+
+def test_a_crash_is_forgotten_when_the_role_is_complete() -> None:
+    before = status(seen(P0, D_CRASHES), {}, NOW)
+
+    assert condition("Failed", seen(), before)["reason"] == "NothingFailed"
+
+
+def test_a_crash_is_forgotten_with_its_generation() -> None:
+    before = status(seen(P0, D_CRASHES), {}, NOW)
+    repaired = seen(P0, D_STARTS, service=replace(service(), generation=4))
+
+    assert condition("Failed", repaired, before)["reason"] == "NothingFailed"
+
+
+def test_a_pod_that_goes_and_crashed_is_a_failure() -> None:
+    going = starting("decode", 0, 4, failure=CRASH, deleting=True)
+
+    assert reason("Failed", seen(P0, going)) == ("True", "PodsFailing")
+
+
+def test_a_crash_behind_an_error_is_said_again_without_its_words() -> None:
+    before = status(seen(P0, D_CRASHES, errors=(RULE,)), {}, NOW)
+
+    assert condition("Failed", seen(P0, D_STARTS), before)["message"] == (
+        "a pod of role decode failed, and it is not complete since"
+    )

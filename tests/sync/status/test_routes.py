@@ -1,0 +1,167 @@
+"""What the gateways and the endpoint picker say, read back."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sync.rows.deployment import Deployment
+from sync.rows.inference_pool import InferencePool
+from sync.rows.parents import Answer, Parent
+from sync.rows.pod import Failure, Pod
+from sync.status import Observed
+from tests.sync.status.samples import GATEWAY, RULE, message, reason, route, routes, said, seen
+
+OTHER = Parent("infra", "other")
+
+
+def observed(**fields: Any) -> Observed:
+    """Observe routes that work, but for these fields."""
+    return seen(routes=routes(**fields))
+
+
+def refused(why: str, text: str = "no") -> Answer:
+    """Make an answer that accepts the route and cannot follow its references."""
+    return Answer(GATEWAY, said(), said("False", why, text))
+
+
+def test_no_routes_are_as_good_as_ready() -> None:
+    assert reason("RoutesReady", seen()) == ("True", "NoRoutesWanted")
+
+
+def test_routes_that_gateways_take_are_ready() -> None:
+    assert reason("RoutesReady", observed()) == ("True", "RoutesAccepted")
+    assert message("RoutesReady", observed()) == "accepted by Gateway team-a/gw"
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("pool", "InferencePool"),
+        ("picker", "Deployment of the endpoint picker"),
+        ("http_route", "HTTPRoute"),
+    ],
+)
+def test_a_part_that_is_missing_is_named(part: str, name: str) -> None:
+    assert reason("RoutesReady", observed(**{part: None})) == ("False", "RouteMissing")
+    assert message("RoutesReady", observed(**{part: None})) == f"not there yet: {name}"
+
+
+def test_a_finding_about_routes_says_why_there_are_none() -> None:
+    found = observed(pool=None, errors=(RULE,))
+
+    assert reason("RoutesReady", found) == ("False", "RoutesRefused")
+    assert reason("Failed", found) == ("True", "InferenceServiceFailed")
+
+
+def test_a_gateway_that_refuses_the_route_is_quoted() -> None:
+    no = Answer(GATEWAY, said("False", "NotAllowedByListeners", "namespace not allowed"), said())
+    found = observed(http_route=route(no))
+
+    assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
+    assert message("RoutesReady", found) == (
+        "Gateway team-a/gw refuses the HTTPRoute (NotAllowedByListeners: namespace not allowed)"
+    )
+
+
+def test_a_gateway_that_does_not_know_inference_pools_is_named() -> None:
+    found = observed(http_route=route(refused("InvalidKind", "kind InferencePool")))
+
+    assert reason("RoutesReady", found) == ("False", "GatewayWithoutInferencePool")
+    assert "Gateway team-a/gw does not know InferencePool" in message("RoutesReady", found)
+
+
+@pytest.mark.parametrize("why", ["BackendNotFound", "RefNotPermitted"])
+def test_a_reference_that_cannot_be_followed_is_said(why: str) -> None:
+    assert reason("RoutesReady", observed(http_route=route(refused(why)))) == ("False", "RefsNotResolved")
+
+
+def test_one_of_two_controllers_that_takes_the_route_is_enough() -> None:
+    yes = Answer(GATEWAY, said(), said())
+
+    assert reason("RoutesReady", observed(http_route=route(refused("InvalidKind"), yes)))[0] == "True"
+
+
+def test_every_gateway_that_is_asked_must_take_the_route() -> None:
+    both = route(Answer(GATEWAY, said(), said()), Answer(OTHER, said("False", "NoMatchingParent")))
+    found = observed(http_route=replace(both, parents=(GATEWAY, OTHER)))
+
+    assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
+
+
+def test_a_gateway_that_is_asked_no_more_does_not_count() -> None:
+    former = route(Answer(OTHER, said("False", "NoMatchingParent")), Answer(GATEWAY, said(), said()))
+
+    assert reason("RoutesReady", observed(http_route=former))[0] == "True"
+
+
+def test_a_gateway_that_has_not_answered_leaves_it_open() -> None:
+    found = observed(http_route=route(Answer(GATEWAY)))
+
+    assert reason("RoutesReady", found) == ("Unknown", "WaitingForGateway")
+    assert message("RoutesReady", found) == "no answer for HTTPRoute r1-httproute from Gateway team-a/gw"
+
+
+def test_a_route_without_parents_says_so() -> None:
+    assert reason("RoutesReady", observed(http_route=route(parents=()))) == ("False", "RouteNotAccepted")
+
+
+def test_a_gateway_that_refuses_the_pool_is_quoted() -> None:
+    pool = InferencePool("r1-pool", (Answer(GATEWAY, said("False", "NotSupportedByParent", "no")),))
+
+    assert reason("RoutesReady", observed(pool=pool)) == ("False", "PoolNotAccepted")
+
+
+def test_a_pool_without_its_picker_says_so() -> None:
+    pool = InferencePool("r1-pool", (Answer(GATEWAY, said(), said("False", "InvalidExtensionRef")),))
+
+    assert reason("RoutesReady", observed(pool=pool)) == ("False", "RefsNotResolved")
+
+
+def test_a_pool_that_nobody_answers_leaves_it_open() -> None:
+    assert reason("RoutesReady", observed(pool=InferencePool("r1-pool"))) == ("Unknown", "WaitingForGateway")
+
+
+def test_a_gateway_of_the_past_does_not_speak_for_the_pool() -> None:
+    pool = InferencePool("r1-pool", (Answer(OTHER, said(), said()),))
+
+    assert reason("RoutesReady", observed(pool=pool)) == ("Unknown", "WaitingForGateway")
+
+
+def test_a_picker_that_is_not_available_is_said_with_its_cause() -> None:
+    picker = Deployment(available=False, message="exceeded quota", current=True)
+
+    assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
+    assert message("RoutesReady", observed(picker=picker)).endswith("not available: exceeded quota")
+
+
+def test_a_picker_that_crashes_is_said_with_its_container() -> None:
+    picker = Deployment(available=False, message="minimum availability", current=True)
+    crash = Failure("epp", "CrashLoopBackOff", "back-off")
+    pods = (Pod("team-a", "r1-epp-x", failure=crash),)
+
+    assert "pod r1-epp-x, container epp: CrashLoopBackOff" in message(
+        "RoutesReady", observed(picker=picker, picker_pods=pods)
+    )
+
+
+def test_a_picker_of_an_earlier_generation_proves_nothing() -> None:
+    picker = Deployment(available=True, current=False)
+
+    assert reason("RoutesReady", observed(picker=picker)) == ("Unknown", "NotObserved")
+
+
+def test_routes_that_are_being_stored_prove_nothing() -> None:
+    assert reason("RoutesReady", replace(observed(), settled=False)) == ("Unknown", "NotObserved")
+
+
+def test_a_service_that_brings_its_own_route_needs_none_of_ours() -> None:
+    found = observed(http_route=None, attached=False, pool=InferencePool("r1-pool"))
+
+    assert reason("RoutesReady", found) == ("True", "NoHTTPRouteWanted")
+
+
+def test_a_route_of_ones_own_that_is_refused_is_said() -> None:
+    pool = InferencePool("r1-pool", (Answer(OTHER, said("False", "NotSupportedByParent")),))
+
+    assert reason("RoutesReady", observed(http_route=None, attached=False, pool=pool))[1] == "PoolNotAccepted"

@@ -1,0 +1,98 @@
+"""Where requests go."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sync.rows.gateway import Gateway, Listener
+from sync.rows.parents import Answer, Parent
+from sync.status import status
+from tests.sync.status.samples import GATEWAY, NOW, route, routes, said, seen
+
+WEB = Listener("web", 80, "HTTP")
+HIGH = Listener("high", 8080, "HTTP")
+TLS = Listener("tls", 443, "HTTPS")
+RAW = Listener("raw", 5432, "TCP")
+
+
+def url(*listeners: Listener, address: str = "10.0.0.1", parent: Parent = GATEWAY, **fields: Any) -> Any:
+    """Give the URL of a route at a gateway with these listeners."""
+    taken = route(Answer(parent, said(), said()), parents=(parent,), **fields)
+    gateway = Gateway("team-a", "gw", listeners, (address,) if address else ())
+    made = status(seen(routes=routes(http_route=taken, gateways=(gateway,))), {}, NOW)
+    return made.get("url")
+
+
+@pytest.mark.parametrize(
+    ("listener", "expected"),
+    [
+        (WEB, "http://10.0.0.1"),
+        (HIGH, "http://10.0.0.1:8080"),
+        (TLS, "https://10.0.0.1"),
+        (replace(TLS, port=8443), "https://10.0.0.1:8443"),
+    ],
+)
+def test_scheme_and_port_are_those_of_the_listener(listener: Listener, expected: str) -> None:
+    assert url(listener) == expected
+
+
+def test_a_listener_of_another_protocol_is_passed_over() -> None:
+    assert url(RAW, WEB) == "http://10.0.0.1"
+
+
+def test_the_listener_that_the_route_names_is_taken() -> None:
+    assert url(WEB, TLS, parent=replace(GATEWAY, section="tls")) == "https://10.0.0.1"
+
+
+def test_the_port_that_the_route_names_is_taken() -> None:
+    assert url(WEB, HIGH, parent=replace(GATEWAY, port=8080)) == "http://10.0.0.1:8080"
+
+
+def test_the_prefix_is_added() -> None:
+    assert url(WEB, prefix="/r1") == "http://10.0.0.1/r1"
+
+
+def test_an_address_of_ipv6_stands_in_brackets() -> None:
+    assert url(HIGH, address="fd00::1") == "http://[fd00::1]:8080"
+
+
+@pytest.mark.parametrize(
+    ("hostnames", "listener", "host"),
+    [
+        (("r1.example.com",), "", "r1.example.com"),
+        (("r1.example.com",), "*.example.com", "r1.example.com"),
+        (("*.example.com",), "r1.example.com", "r1.example.com"),
+        ((), "r1.example.com", "r1.example.com"),
+        (("*.example.com",), "", "10.0.0.1"),
+        (("*.example.com", "r1.example.com"), "", "r1.example.com"),
+    ],
+)
+def test_the_host_is_one_that_route_and_listener_share(
+    hostnames: tuple[str, ...], listener: str, host: str
+) -> None:
+    assert url(replace(WEB, hostname=listener), hostnames=hostnames) == f"http://{host}"
+
+
+def test_a_listener_of_other_hosts_is_passed_over() -> None:
+    assert url(replace(TLS, hostname="a.example.com"), WEB, hostnames=("b.example.com",)) == (
+        "http://b.example.com"
+    )
+
+
+def test_without_an_address_there_is_none() -> None:
+    assert url(WEB, address="") is None
+
+
+def test_without_an_answer_there_is_none() -> None:
+    made = status(seen(routes=routes(http_route=route(Answer(GATEWAY)))), {}, NOW)
+
+    assert "url" not in made
+
+
+def test_without_routes_there_is_none() -> None:
+    assert "url" not in status(seen(), {}, NOW)
+
+
+def test_it_stays_while_the_picker_is_away() -> None:
+    assert "url" in status(seen(routes=routes(picker=None)), {}, NOW)

@@ -1,0 +1,212 @@
+"""Which routes a service should have, and what stands in their way."""
+
+from typing import Any
+
+import pytest
+
+from intent import yaml
+from intent.inferenceservice import InferenceService, Router
+from intent.lws import ComponentType
+from intent.pickers import PICKERS
+from intent.routing import Routing
+from intent.service import Member
+from intent.settings import Settings
+from intent.strategies import presets
+from sync.preview import preview
+from sync.routes import RoutePlan, Routes, wanted_routes
+from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
+
+PD = Routing("pd-disaggregation", gateway="gate")
+CACHE = Routing("prefix-cache", gateway="infra/gate")
+
+
+def worker(name: str = "w", component_type: ComponentType = "worker", **fields: Any) -> Member:
+    """Make a worker that asks for a strategy."""
+    return member(name, component_type, **({"routing": CACHE} | fields))
+
+
+def plan(
+    *members: Member, service: InferenceService | None = None, settings: Settings = SETTINGS
+) -> RoutePlan:
+    """Plan the routes of these members."""
+    return wanted_routes(KEY, members, service, settings)
+
+
+def routes(*members: Member, **known: Any) -> Routes:
+    """Plan routes that there are to be."""
+    found = plan(*members, **known).routes
+    assert found is not None
+    return found
+
+
+def codes(found: RoutePlan) -> set[tuple[str, str]]:
+    """Say who is told what."""
+    return {(finding.member.name, finding.error.code) for finding in found.findings}
+
+
+def isvc(**router: Any) -> InferenceService:
+    """Make an InferenceService with a router."""
+    return InferenceService(*KEY, router=Router("router", **router), uid="uid-isvc")
+
+
+def test_nobody_asks_and_there_are_none() -> None:
+    assert plan(worker(routing=Routing())) == RoutePlan()
+
+
+def test_a_strategy_makes_routes() -> None:
+    assert routes(worker(port=81)).port == 81
+
+
+def test_the_picker_is_the_configured_one() -> None:
+    assert routes(worker(), settings=Settings(picker="gie-1.2")).picker is PICKERS["gie-1.2"]
+
+
+def test_prefillers_and_decoders_have_the_picker_that_knows_them() -> None:
+    assert routes(prefill(), decode(routing=PD)).picker is PICKERS[SETTINGS.disaggregated_picker]
+
+
+def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
+    text = f"{yaml.dump(presets(PICKERS['gie-1.5'])['queue-size'])}# mine\n"
+
+    assert routes(worker(routing=Routing(config=text))).config == text
+
+
+def test_a_configuration_that_stops_the_picker_is_not_rolled_out() -> None:
+    found = plan(worker(routing=Routing(config="kind: EndpointPickerConfig")))
+
+    assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
+
+
+def test_a_configuration_with_a_word_without_effect_is_rolled_out() -> None:
+    config = yaml.dump(presets(PICKERS["gie-1.5"])["prefix-cache"]).replace("lruCapacityPerServer", "lru")
+
+    found = plan(worker(routing=Routing(config=config)))
+
+    assert (found.routes is not None, codes(found)) == (True, {("w", "FI818")})
+
+
+def test_what_one_member_says_counts_for_all() -> None:
+    found = routes(prefill(routing=Routing(gateway="gate")), decode(routing=Routing("pd-disaggregation")))
+
+    assert found.http_route == {"parentRefs": [{"name": "gate"}]}
+
+
+def test_a_gateway_may_be_in_another_namespace() -> None:
+    assert routes(worker()).http_route == {"parentRefs": [{"name": "gate", "namespace": "infra"}]}
+
+
+def test_without_a_gateway_there_is_no_http_route() -> None:
+    assert routes(worker(routing=Routing("queue-size"))).http_route == {}
+
+
+def test_hostnames_are_the_routes() -> None:
+    asked = Routing("queue-size", gateway="gate", hostnames=("a.b", "c.d"))
+
+    assert routes(worker(routing=asked)).http_route["hostnames"] == ["a.b", "c.d"]
+
+
+def test_members_that_disagree_keep_the_routes_as_they_are() -> None:
+    found = plan(prefill(routing=Routing("queue-size")), decode(routing=PD))
+
+    assert (found.routes, found.hold, codes(found)) == (None, True, {("p", "FI806"), ("d", "FI806")})
+
+
+def test_a_disagreement_names_who_says_what() -> None:
+    found = plan(prefill(routing=Routing(gateway="other")), decode(routing=PD))
+
+    assert "the gateway (p: other)" in str(found.findings[0].error)
+
+
+def test_a_disagreement_on_a_configuration_does_not_print_it() -> None:
+    found = plan(prefill(routing=Routing(config="a\nb\n")), decode(routing=Routing(config="c\nd\n")))
+
+    assert "(p: a ...)" in str(found.findings[0].error)
+
+
+def test_a_decoder_without_the_strategy_has_no_part_in_the_hand_over() -> None:
+    found = plan(prefill(), decode(routing=PD), decode("d2", role_name="decode-2"))
+
+    assert (found.hold, codes(found)) == (True, {("d2", "FI807")})
+
+
+@pytest.mark.parametrize("there", [prefill(routing=PD), decode(routing=PD)])
+def test_one_side_alone_waits_for_the_other(there: Member) -> None:
+    found = plan(there)
+
+    assert (found.routes, found.hold, codes(found)) == (None, True, {(there.name, "FI808")})
+
+
+def test_one_side_alone_is_never_routed_by_another_strategy() -> None:
+    assert preview([decode(routing=PD)], SETTINGS).objects == ()
+
+
+def test_prefillers_and_decoders_are_routed_alike_if_asked_and_their_authors_are_told() -> None:
+    found = plan(prefill(), decode(routing=CACHE))
+
+    assert (found.routes is None, codes(found)) == (False, {("p", "FI802"), ("d", "FI802")})
+
+
+def test_a_worker_does_not_disaggregate() -> None:
+    assert codes(plan(worker(routing=PD))) == {("w", "FI801")}
+
+
+def test_a_picker_that_cannot_disaggregate_is_named_with_those_that_can() -> None:
+    found = plan(prefill(), decode(routing=PD), settings=Settings(disaggregated_picker="gie-1.5"))
+
+    assert {finding.error.code for finding in found.findings} == {"FI805"}
+    assert "gie-1.5" in found.findings[0].error.message
+    assert "llm-d-0.4, llm-d-0.7" in found.findings[0].error.message
+
+
+def test_a_strategy_and_a_configuration_are_one_too_many() -> None:
+    assert codes(plan(worker(routing=Routing("queue-size", config="x")))) == {("w", "FI804")}
+
+
+def test_a_gateway_without_a_strategy_leads_nowhere() -> None:
+    found = plan(prefill(routing=Routing(gateway="gate")), decode())
+
+    assert (found.routes, found.hold, codes(found)) == (None, False, {("p", "FI803"), ("d", "FI803")})
+
+
+def test_leaders_at_two_ports_fit_no_pool() -> None:
+    found = plan(prefill(port=8001), decode(routing=PD))
+
+    assert (found.hold, codes(found)) == (True, {("p", "FI809"), ("d", "FI809")})
+
+
+def test_members_that_go_say_nothing_any_more() -> None:
+    found = plan(worker("old", deleting=True, routing=Routing("queue-size")), worker())
+
+    assert found.routes is not None
+
+
+def test_who_breaks_a_rule_about_roles_takes_no_part() -> None:
+    late = member("late", created="2027", port=81)
+
+    assert routes(prefill(), decode(routing=PD), late).members == (("d", "uid-d"), ("p", "uid-p"))
+
+
+def test_the_router_says_it_for_all_its_members() -> None:
+    service = isvc(strategy="queue-size", http_route={"parentRefs": [{"name": "g"}]})
+
+    found = routes(worker(routing=Routing()), service=service)
+
+    assert (found.http_route, found.owner) == ({"parentRefs": [{"name": "g"}]}, (KEY[1], "uid-isvc"))
+
+
+def test_the_routers_gateway_is_the_parent_where_the_route_names_none() -> None:
+    service = isvc(strategy="queue-size", gateway={"name": "g", "namespace": "n"})
+
+    found = routes(worker(routing=Routing()), service=service)
+
+    assert found.http_route["parentRefs"] == [{"name": "g", "namespace": "n"}]
+
+
+def test_a_service_without_a_router_has_no_routes() -> None:
+    assert plan(worker(routing=Routing()), service=InferenceService(*KEY)) == RoutePlan()
+
+
+def test_the_configuration_is_yaml_that_reads_back() -> None:
+    (read,) = yaml.load(routes(worker()).config)
+
+    assert read["kind"] == "EndpointPickerConfig"

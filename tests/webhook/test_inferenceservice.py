@@ -1,0 +1,180 @@
+"""What people are told of an InferenceService, and when an error only warns."""
+
+import copy
+from typing import Any
+
+import orjson
+import pytest
+
+from intent import Object
+from intent.errors import FieldError
+from tests.isvc import decoder, isvc, prefiller, worker
+from tests.lws import changed
+from webhook import review
+from webhook.inferenceservice import check
+
+ARGS = "spec.roles.0.template.spec.containers.0.args"
+NO_SIZE = ["org/M", "--tensor-parallel-size", "0"]
+BROKEN = changed(changed(isvc(), ARGS, NO_SIZE), "metadata.generation", 1)
+
+
+def rewritten(old: Object, path: str, value: Any) -> Object:
+    """Change the spec, as the API server counts it."""
+    return changed(changed(old, path, value), "metadata.generation", 2)
+
+
+def errors(found: list[FieldError]) -> list[tuple[str, str]]:
+    return [(one.path, one.code) for one in found if one.severity == "error"]
+
+
+def test_a_good_one_has_no_findings() -> None:
+    assert check(isvc()) == []
+
+
+def test_a_finding_about_a_leader_worker_set_points_to_the_role() -> None:
+    assert errors(check(BROKEN)) == [("spec.roles[0].template.spec.containers[0].args[2]", "FI304")]
+
+
+def test_every_role_is_checked() -> None:
+    both = changed(isvc(prefiller(), decoder()), ARGS, NO_SIZE)
+
+    found = errors(check(changed(both, ARGS.replace("0", "1", 1), NO_SIZE)))
+
+    assert [path[:13] for path, _ in found] == ["spec.roles[0]", "spec.roles[1]"]
+
+
+def test_a_reserved_label_of_a_template_is_refused() -> None:
+    labelled = changed(isvc(), "spec.roles.0.template.metadata.labels.fusioninfer.io/x", "y")
+
+    assert errors(check(labelled)) == [("spec.roles[0].template.metadata.labels[fusioninfer.io/x]", "FI107")]
+
+
+@pytest.mark.parametrize(
+    ("broken", "path", "code"),
+    [
+        (isvc(name="s" * 45), "spec.roles[0].name", "FI109"),
+        (
+            isvc(annotations={"fusioninfer.io/skip": "all"}),
+            "metadata.annotations[fusioninfer.io/skip]",
+            "FI104",
+        ),
+        (isvc(worker(template=None)), "spec.roles[0].template", "FI701"),
+    ],
+)
+def test_what_is_said_of_the_service_is_not_said_again_of_its_members(
+    broken: Object, path: str, code: str
+) -> None:
+    assert errors(check(broken))[:1] == [(path, code)]
+    assert [where for where, _ in errors(check(broken))].count(path) == 1
+
+
+def test_one_cause_for_all_roles_is_said_once() -> None:
+    found = check(isvc(prefiller(), decoder(), annotations={"fusioninfer.io/launcher": "mpi"}))
+
+    assert errors(found) == [("metadata.annotations[fusioninfer.io/launcher]", "FI104")]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("metadata.labels", {"a": "b"}),
+        ("metadata.annotations", {"note": "x"}),
+        ("status", {"url": "http://x"}),
+        ("metadata.finalizers", ["a/b"]),
+    ],
+)
+def test_an_error_warns_while_the_spec_does_not_change(path: str, value: Any) -> None:
+    found = check(changed(BROKEN, path, value), BROKEN)
+
+    assert ([one.code for one in found], errors(found)) == (["FI304"], [])
+
+
+def test_an_error_denies_where_nobody_counts_changes() -> None:
+    uncounted = isvc(prefiller())
+
+    assert errors(check(uncounted, uncounted)) == [("spec.roles", "FI703")]
+
+
+def test_an_error_denies_when_an_annotation_of_ours_changes() -> None:
+    asked = changed(BROKEN, "metadata.annotations.fusioninfer.io/launcher", "auto")
+
+    assert errors(check(asked, BROKEN)) != []
+
+
+def test_an_error_denies_when_its_role_changes() -> None:
+    other = rewritten(BROKEN, f"{ARGS.removesuffix('args')}image", "vllm/vllm-openai:v0.18.0")
+
+    assert errors(check(other, BROKEN)) != []
+
+
+def test_a_role_with_an_error_can_still_be_scaled() -> None:
+    found = check(rewritten(BROKEN, "spec.roles.0.replicas", 5), BROKEN)
+
+    assert ([one.code for one in found], errors(found)) == (["FI304"], [])
+
+
+def test_an_error_of_the_topology_denies_when_the_spec_changes() -> None:
+    old = changed(isvc(prefiller()), "metadata.generation", 1)
+
+    assert errors(check(rewritten(old, "spec.roles.0.replicas", 5), old)) == [("spec.roles", "FI703")]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("metadata.annotations", {"fusioninfer.io/inject": "disabled"}),
+        ("metadata.deletionTimestamp", "2026-01-01T00:00:00Z"),
+    ],
+)
+def test_nothing_is_said_of_one_that_is_left_alone(path: str, value: Any) -> None:
+    assert check(changed(BROKEN, path, value)) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["template.spec.x", "gateway", "replicas", "template.metadata.annotations.fusioninfer.io/skip"],
+)
+def test_a_spec_of_any_depth_is_answered(path: str) -> None:
+    deep: Object = {}
+    for _ in range(950):
+        deep = {"a": deep}
+    live = changed(BROKEN, f"spec.roles.0.{path}", deep)
+
+    assert [str(one) for one in check(live, live)] != []
+    assert errors(check(live)) != []
+
+
+def test_arguments_are_as_they_were() -> None:
+    live, old = copy.deepcopy(BROKEN), isvc()
+    before = copy.deepcopy((live, old))
+
+    check(live, old)
+
+    assert (live, old) == before
+
+
+# --- at the door ------------------------------------------------------------------------------------
+
+
+def reviewed(door: Any, live: Object) -> Any:
+    request = {"uid": "u", "operation": "CREATE", "object": live}
+    return orjson.loads(door(orjson.dumps({"apiVersion": review.VERSION, "request": request})).body)[
+        "response"
+    ]
+
+
+def test_a_denial_names_its_kind() -> None:
+    details = reviewed(review.validate, BROKEN)["status"]["details"]
+
+    assert (details["kind"], details["name"]) == ("InferenceService", "svc")
+
+
+@pytest.mark.parametrize("kind", [["InferenceService"], {}, None, 7])
+def test_a_kind_that_is_no_word_is_answered(kind: Any) -> None:
+    assert reviewed(review.validate, isvc() | {"kind": kind})["allowed"] is True
+
+
+def test_mutate_leaves_it_alone() -> None:
+    carried = isvc(annotations={"fusioninfer.io/launcher": "auto"})
+
+    assert "patch" not in reviewed(review.mutate, carried)

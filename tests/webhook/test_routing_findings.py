@@ -1,0 +1,103 @@
+"""What one object may not ask of routes."""
+
+from typing import Any
+
+import pytest
+
+from intent import Object
+from intent.settings import Settings
+from tests.lws import changed, lws, put
+from webhook.check import check
+from webhook.expand import expand
+
+STRATEGY = "metadata.annotations.fusioninfer.io/strategy"
+CONFIG = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\nplugins: []\n"
+ROUTES = ("strategy", "gateway", "hostnames", "endpoint-picker-config")
+
+
+def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tuple[str, str]]:
+    """Give code and severity of what is said about routes."""
+    found = check(put(live, old), old, Settings(**settings))
+    return [(one.code, one.severity) for one in found if any(f"io/{key}]" in one.path for key in ROUTES)]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "code"),
+    [
+        ({"strategy": "fastest"}, "FI104"),
+        ({"gateway": "Gate"}, "FI104"),
+        ({"hostnames": "a b"}, "FI104"),
+        ({"strategy": "pd-disaggregation"}, "FI801"),
+        ({"gateway": "gate"}, "FI803"),
+        ({"strategy": "queue-size", "hostnames": "a.b"}, "FI803"),
+        ({"strategy": "queue-size", "endpoint_picker_config": CONFIG}, "FI804"),
+        ({"endpoint_picker_config": "- a"}, "FI810"),
+        ({"endpoint_picker_config": "kind: EndpointPickerConfig"}, "FI811"),
+    ],
+)
+def test_what_cannot_be_routed_is_denied(annotations: dict[str, Any], code: str) -> None:
+    assert codes(lws(**annotations)) == [(code, "error")]
+
+
+@pytest.mark.parametrize("component_type", ["prefiller", "decoder"])
+def test_a_strategy_that_treats_prefillers_and_decoders_alike_is_warned_of(component_type: str) -> None:
+    assert codes(lws(strategy="queue-size", component_type=component_type)) == [("FI802", "warning")]
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        {"strategy": "queue-size"},
+        {"strategy": "prefix-cache", "gateway": "infra/gate", "hostnames": "a.b,c.d"},
+        {"strategy": "pd-disaggregation", "component_type": "decoder"},
+        {"strategy": "pd-disaggregation", "component_type": "prefiller"},
+        {"gateway": "gate", "component_type": "prefiller"},
+        {"endpoint_picker_config": CONFIG},
+        {"endpoint_picker_config": CONFIG, "component_type": "decoder"},
+    ],
+)
+def test_what_can_be_routed_passes(annotations: dict[str, Any]) -> None:
+    assert codes(lws(**annotations)) == []
+
+
+def test_a_picker_that_cannot_disaggregate_is_said() -> None:
+    asked = lws(strategy="pd-disaggregation", component_type="decoder")
+
+    assert codes(asked, disaggregated_picker="gie-1.4") == [("FI805", "error")]
+
+
+def test_a_configuration_is_held_against_the_picker_that_it_is_for() -> None:
+    config = CONFIG.replace("[]", "[{type: decode-filter}]")
+
+    assert codes(lws(endpoint_picker_config=config)) == [("FI814", "error")]
+    assert codes(lws(endpoint_picker_config=config, component_type="decoder")) == []
+
+
+def test_a_service_whose_picker_would_have_too_long_a_name_is_denied() -> None:
+    found = check(put(lws(service="s" * 60, strategy="queue-size")))
+
+    assert [one.message.split(":")[0] for one in found if one.code == "FI109"] == [
+        "must be at most 59 characters with routes"
+    ]
+
+
+def test_without_routes_a_service_may_have_a_longer_name() -> None:
+    assert check(put(lws(service="s" * 60))) == []
+
+
+def test_asking_for_other_routes_changes_nothing_in_the_pods() -> None:
+    stored = put(lws(strategy="queue-size"))
+
+    assert expand(changed(stored, STRATEGY, "prefix-cache"), stored) == []
+
+
+def test_a_wrong_strategy_is_denied_on_an_update_that_changes_nothing_else() -> None:
+    stored = put(lws(strategy="queue-size"))
+
+    assert codes(changed(stored, STRATEGY, "pd-disaggregation"), stored) == [("FI801", "error")]
+
+
+def test_a_wrong_strategy_that_was_there_before_only_warns() -> None:
+    stored = put(lws(strategy="pd-disaggregation"))
+
+    assert codes(stored, stored) == [("FI801", "warning")]
