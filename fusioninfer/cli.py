@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -184,16 +185,14 @@ def completion(shell: str) -> None:
 @main.command()
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def codes(output: str) -> None:
-    """List the codes of all findings, with what to do about each."""
+    """List the codes of all findings: what each means, how it comes about, what to do."""
     if output == "json":
-        rows = [
-            {"code": code, "severity": row.severity, "title": row.title, "remedy": row.remedy}
-            for code, row in CODES.items()
-        ]
+        rows = [{"code": code, **asdict(row)} for code, row in CODES.items()]
         click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         return
     for code, row in CODES.items():
-        click.echo(f"{code}  {row.severity:8}{row.title}\n{'':15}{row.remedy}")
+        lines = (f"{code}  {row.severity:8}{row.title}", f"often: {row.cause}", f"to do: {row.remedy}")
+        click.echo(f"\n{'':15}".join(lines))
 
 
 @main.command()
@@ -256,5 +255,6 @@ def _as_json(one: Found) -> dict[str, Any]:
         "field": one.error.path,
         "value": one.error.value,
         "message": one.error.message,
+        "cause": CODES[one.error.code].cause,
         "remedy": CODES[one.error.code].remedy,
     }

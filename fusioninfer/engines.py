@@ -10,6 +10,8 @@ images:
   source: our Dockerfile
 connectors:
 - {name: CorpConnector, since: 0.11.0, source: our fork}
+models:
+- {name: corp-llm-*, heads: 48, source: its config.json}
 """
 
 import re
@@ -27,6 +29,7 @@ from intent.engines import (
     Connector,
     Engines,
     Entrypoint,
+    Model,
     Ray,
     Stock,
     Version,
@@ -73,6 +76,17 @@ class _ConnectorRow(BaseModel):
     name: str = Field(min_length=1)
     since: _Version = ()
     below: _Version = NEWEST
+    v0: bool = False
+    source: str = Field(min_length=1)
+
+
+class _ModelRow(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1)
+    heads: int = Field(ge=1)
+    block: int = Field(0, ge=0)
+    widths: tuple[Annotated[int, Field(ge=1)], ...] = ()
     source: str = Field(min_length=1)
 
 
@@ -83,6 +97,7 @@ class EnginesFile(BaseModel):
 
     images: tuple[_ImageRow, ...] = ()
     connectors: tuple[_ConnectorRow, ...] = ()
+    models: tuple[_ModelRow, ...] = ()
 
 
 def read(path: Path) -> Engines:
@@ -97,11 +112,14 @@ def read(path: Path) -> Engines:
         raise Unreadable(f"{path}: {'; '.join(lines)}") from error
     images = tuple(Stock(**dict(row)) for row in found.images)
     connectors = tuple(Connector(**dict(row)) for row in found.connectors)
-    return Engines(images + ENGINES.images, ENGINES.traits, connectors + ENGINES.connectors)
+    models = tuple(Model(**dict(row)) for row in found.models)
+    return Engines(
+        images + ENGINES.images, ENGINES.traits, connectors + ENGINES.connectors, models + ENGINES.models
+    )
 
 
 def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
-    """Give the facts as tables of text: images, flags and connectors."""
+    """Give the facts as tables of text: images, flags, connectors and models."""
     return {
         "images": [_image(row) for row in engines.images],
         "traits": [
@@ -117,7 +135,15 @@ def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
             {"connector": row.name, "versions": span(row.since, row.below), "source": row.source}
             for row in engines.connectors
         ],
+        "models": [
+            {"model": row.name, "heads": str(row.heads), "FP8": _blocks(row), "source": row.source}
+            for row in engines.models
+        ],
     }
+
+
+def _blocks(row: Model) -> str:
+    return f"blocks of {row.block} in {', '.join(map(str, row.widths))}" if row.block else ""
 
 
 def _image(row: Stock) -> dict[str, str]:

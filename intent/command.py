@@ -7,59 +7,25 @@ command. Words that only prepare a process (`exec`, `env K=V`, `tini --`) are se
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from functools import partial
+from typing import Final
 
-from intent.flags import DISTRIBUTED, NO_FLAGS, SGLANG, VLLM, Dialect, Flags, read_flags
+from intent.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
+from intent.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
 from intent.image import Image, read_image
+from intent.programs import ASSIGNMENT, Kind, behind_prefixes, program
 from intent.shell import Script, read_script
 
-Kind = Literal[
-    "flags",  # only arguments, for the entrypoint of a known image
-    "subcommand",  # `serve M …`, for the entrypoint of a known image
-    "serve",  # `vllm serve …`
-    "module",  # `python3 -m vllm.entrypoints.openai.api_server …`
-    "interpreter",  # the same with an interpreter of its own, or with flags for it
-    "sglang",  # `python3 -m sglang.launch_server …`, `sglang serve …`
-    "lmdeploy",  # `lmdeploy serve …`
-    "tensorrt-llm",  # `trtllm-serve …`
-    "distributed",  # launches several nodes by itself
-    "complex",  # a shell script that is not understood
-    "unknown",
-]
 ENGINES: Final[dict[Kind, str]] = {
     **dict.fromkeys(("flags", "subcommand", "serve", "module", "interpreter"), "vllm"),
     **{name: name for name in ("sglang", "lmdeploy", "tensorrt-llm")},
 }
 """Which engine a command starts on one node."""
-_DIALECTS: Final[dict[Kind, Dialect]] = {"sglang": SGLANG}
-
-API_SERVER: Final = "vllm.entrypoints.openai.api_server"
-
-_PROGRAMS: Final[dict[tuple[str, ...], Kind]] = {
-    ("vllm", "serve"): "serve",
-    ("sglang", "serve"): "sglang",
-    ("lmdeploy", "serve"): "lmdeploy",
-    ("trtllm-serve",): "tensorrt-llm",
+_DIALECTS: Final[dict[Kind, Dialect]] = {
+    "sglang": SGLANG,
+    "lmdeploy": LMDEPLOY,
+    "tensorrt-llm": TENSORRT,
 }
-_MODULES: Final[dict[str, Kind]] = {
-    API_SERVER: "module",
-    "sglang.launch_server": "sglang",
-    "lmdeploy": "lmdeploy",
-    "tensorrt_llm.commands.serve": "tensorrt-llm",
-}
-_PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
-_BARE_PYTHON: Final = re.compile(r"python[0-9.]*")
-_PYTHON_VALUED: Final = frozenset({"-W", "-X"})
-
-_PREFIXES: Final[dict[str, frozenset[str]]] = {
-    "exec": frozenset({"-a"}),
-    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
-    "tini": frozenset({"-p", "-e"}),
-    "dumb-init": frozenset({"-r", "--rewrite"}),
-    "nice": frozenset({"-n", "--adjustment"}),
-}
-"""Programs that become the one behind them, and which of their flags take a value."""
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "ash"})
 _SHELL_FLAG: Final = re.compile(r"[-+]([A-Za-z]+)|--(?:login|norc|noprofile|posix)")
@@ -91,6 +57,8 @@ _SCRIPT_ENGINES: Final = re.compile(
 )
 
 
+_REST: Final = frozenset({"$@", "${@}"})
+"""In quotes: the items behind the script."""
 _MOST_WORDS: Final = 10_000
 """A longer command line is not read: a review has a deadline, and no engine takes as many."""
 
@@ -120,6 +88,8 @@ class Command:
     """The word where the engine's own arguments begin."""
     flags: Flags = NO_FLAGS
     shell: Shell | None = None
+    within: str = ""
+    """The engine that a launch of its author's starts, where it stands in plain words."""
 
     @property
     def engine(self) -> str:
@@ -146,11 +116,11 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
     if len(words) > _MOST_WORDS:
         return Command("unknown", words)
     if _launches(words):
-        return Command("distributed", words)
-    head = _behind_prefixes(words)
+        return _launched(words)
+    head = behind_prefixes(words)
     if (at := _script_index(words, head)) is not None:
         return _in_shell(words, head, at)
-    kind, arguments = _program(words, head)
+    kind, arguments = program(words, head)
     if kind == "unknown" and not command and image.is_vllm:
         return _for_entrypoint(words)
     return _with_flags(kind, words, head, arguments)
@@ -164,9 +134,28 @@ def _launches(words: tuple[str, ...]) -> bool:
     return False
 
 
+def _launched(words: tuple[str, ...]) -> Command:
+    """Read what launches its nodes itself, and the flags of the engine behind it, or in its script."""
+    at = _anywhere(words)
+    if at is not None:
+        kind, arguments = program(words, at)
+        return replace(_with_flags(kind, words, at, arguments), kind="distributed", within=ENGINES[kind])
+    script = _script_index(words, behind_prefixes(words))
+    found = None if script is None else read_script(words[script], _anywhere)
+    if script is None or found is None:
+        return Command("distributed", words, shell=None if script is None else Shell(script))
+    inside = _launched(found.words + (words[script + 2 :] if found.rest else ()))
+    return replace(inside, shell=Shell(script, found))
+
+
+def _anywhere(words: tuple[str, ...]) -> int | None:
+    """Say where an engine stands, behind whatever launches it."""
+    return next((at for at in range(len(words)) if program(words, at)[0] != "unknown"), None)
+
+
 def _direct(words: tuple[str, ...], head: int) -> Command:
     """Read words that start a program themselves."""
-    kind, arguments = _program(words, head)
+    kind, arguments = program(words, head)
     return _with_flags(kind, words, head, arguments)
 
 
@@ -181,58 +170,13 @@ def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int
     flags = read_flags(words, arguments, _DIALECTS.get(kind, VLLM))
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
-            return Command("distributed", words, program, arguments, flags)
+            return Command("distributed", words, program, arguments, flags, within=ENGINES.get(kind, ""))
     return Command(kind, words, program, arguments, flags)
 
 
 def _is_marked(index: int, words: tuple[str, ...], kind: Kind) -> bool:
     """Whether a flag means what vLLM means: `-n` and `-r` of another program may be anything."""
     return ENGINES.get(kind) == "vllm" or words[index].startswith("--")
-
-
-def _program(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
-    """Say which program stands at a word, and where its arguments begin."""
-    if head >= len(words):
-        return "unknown", head
-    name = words[head].rpartition("/")[2]
-    for width in (2, 1):
-        kind = _PROGRAMS.get((name, *words[head + 1 : head + width]))
-        if kind is not None:
-            return kind, head + width
-    return _python(words, head) if name.startswith("python") else ("unknown", head)
-
-
-def _python(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
-    if not _PYTHON.fullmatch(words[head]):
-        return "unknown", head
-    at = _behind_options(words, head + 1, _PYTHON_VALUED, stops=frozenset({"-m", "-c"}))
-    if words[at : at + 1] != ("-m",) or at + 1 >= len(words):
-        return "unknown", head
-    kind = _MODULES.get(words[at + 1], "unknown")
-    if kind == "module" and (at > head + 1 or not _BARE_PYTHON.fullmatch(words[head])):
-        kind = "interpreter"
-    return kind, at + 2
-
-
-def _behind_prefixes(words: tuple[str, ...]) -> int:
-    """Find the first word that is a program of its own, behind `exec`, `env K=V`, `tini --` and such."""
-    at = 0
-    while at < len(words) and (valued := _PREFIXES.get(words[at].rpartition("/")[2])) is not None:
-        is_env = words[at].endswith("env")
-        at = _behind_options(words, at + 1, valued)
-        while is_env and at < len(words) and _ASSIGNMENT.match(words[at]):
-            at += 1
-    return at
-
-
-def _behind_options(
-    words: tuple[str, ...], at: int, valued: frozenset[str], stops: frozenset[str] = frozenset()
-) -> int:
-    while at < len(words) and words[at].startswith("-") and words[at] not in stops:
-        if words[at] == "--":
-            return at + 1
-        at += 2 if words[at] in valued else 1
-    return at
 
 
 def _script_index(words: tuple[str, ...], head: int) -> int | None:
@@ -252,11 +196,12 @@ def _script_index(words: tuple[str, ...], head: int) -> int | None:
 
 def _in_shell(words: tuple[str, ...], head: int, at: int) -> Command:
     """Read the script, and what stands behind it as `$0` and `"$@"`."""
-    found = None if _SCRIPT_LAUNCHES.search(words[at]) else read_script(words[at], _engine_word)
-    if found is None:
-        kind: Kind = "distributed" if _SCRIPT_LAUNCHES.search(words[at]) else "complex"
-        return Command(kind, words, shell=Shell(at))
     behind = words[at + 2 :]
+    if _SCRIPT_LAUNCHES.search(words[at]):
+        return _launched(words)
+    found = read_script(words[at], partial(_engine_word, behind))
+    if found is None:
+        return Command("complex", words, shell=Shell(at))
     if behind and not found.rest:
         return Command("complex", words, shell=Shell(at))
     is_login = any(map(_LOGIN.fullmatch, words[head + 1 : at]))
@@ -270,13 +215,18 @@ def _unwrapped(prefix: tuple[str, ...], script: Script, at: int) -> Command:
     """Read a script that is one plain command: its words, without the shell and the shell's `exec`."""
     own = script.words[1:] if script.words[0] == "exec" else script.words
     words = prefix + own
-    return replace(_direct(words, _behind_prefixes(words)), shell=Shell(at, script, kept=False))
+    return replace(_direct(words, behind_prefixes(words)), shell=Shell(at, script, kept=False))
 
 
-def _engine_word(words: tuple[str, ...]) -> int | None:
-    """Say where the engine stands in a simple command of a script, behind assignments and prefixes."""
+def _engine_word(behind: tuple[str, ...], words: tuple[str, ...]) -> int | None:
+    """Say where the engine stands in a simple command of a script, behind assignments and prefixes.
+
+    It may be what `"$@"` stands for: the list items behind the script.
+    """
     at = 0
-    while at < len(words) and _ASSIGNMENT.match(words[at]):
+    while at < len(words) and ASSIGNMENT.match(words[at]):
         at += 1
-    at += _behind_prefixes(words[at:])
-    return None if _program(words, at)[0] == "unknown" else at
+    at += behind_prefixes(words[at:])
+    if len(words) == at + 1 and words[at] in _REST:
+        words = (*words[:at], *behind)
+    return None if program(words, at)[0] == "unknown" else at

@@ -17,7 +17,11 @@ CALLS: Final = frozenset({"httpGet", "tcpSocket"})
 """Handlers that call a port."""
 SECURITY: Final = ("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
 """What PodSecurity asks of every container, and only its author can know."""
-WATCHED: Final = frozenset({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "VLLM_NIXL_SIDE_CHANNEL_HOST"})
+NODES: Final = ("cpu", "memory")
+"""Of which every node has some, and every container takes some."""
+WATCHED: Final = frozenset(
+    {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "VLLM_NIXL_SIDE_CHANNEL_HOST", "VLLM_USE_V1"}
+)
 """Variables whose values are looked at."""
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
@@ -42,6 +46,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         pull_policy=text(container.get("imagePullPolicy")),
         security=_security(container.get("securityContext")),
         values=tuple(_watched(env)),
+        unasked=tuple(_unasked(mapping(container.get("resources")))),
         read_only=mapping(container.get("securityContext")).get("readOnlyRootFilesystem") is True,
         index=index,
     )
@@ -51,6 +56,12 @@ def _watched(env: list[Object]) -> Iterator[tuple[str, str]]:
     for item in env:
         if item.get("name") in WATCHED and "valueFrom" not in item:
             yield item["name"], text(item.get("value"))
+
+
+def _unasked(resources: Object) -> Iterator[str]:
+    """Name what it does not ask for; a request that is missing is as high as the limit."""
+    asked = {*mapping(resources.get("limits")), *mapping(resources.get("requests"))}
+    return (name for name in NODES if name not in asked)
 
 
 def _hooks(lifecycle: Any) -> Iterator[Probe]:

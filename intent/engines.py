@@ -4,7 +4,8 @@ A version is of the engine (vLLM, SGLang), as the tag of a stock image says it. 
 before `below`. Rows are looked through from the top, so rows that somebody adds stand in front.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Final, Literal, NamedTuple
 
 Version = tuple[int, ...]
@@ -62,6 +63,23 @@ class Connector:
     since: Version = ()
     below: Version = NEWEST
     source: str = "vLLM `vllm/distributed/kv_transfer/kv_connector/factory.py`"
+    v0: bool = False
+    """Whether it is one of the older V0 core, which `VLLM_USE_V1=0` asks for; all others are of V1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that tensor parallelism cannot split into any number of parts."""
+
+    name: str
+    """A pattern (`*`, `?`) for the last part of its name."""
+    heads: int
+    """Attention heads; the number of parts must divide them."""
+    block: int = 0
+    """Of an FP8 checkpoint, quantised in squares of so many: each part must hold whole ones."""
+    widths: tuple[int, ...] = ()
+    """The widths that are split."""
+    source: str = "`num_attention_heads` in its `config.json`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +89,7 @@ class Engines:
     images: tuple[Stock, ...] = ()
     traits: tuple[Trait, ...] = ()
     connectors: tuple[Connector, ...] = ()
+    models: tuple[Model, ...] = ()
 
 
 SYMMETRIC_RUN: Final[Version] = (2, 54)
@@ -82,6 +101,8 @@ NATIVE_DATA: Final = "--data-parallel-address"
 STALE_FIELDS: Final = "kv-transfer-config without kv_rank, kv_parallel_size, kv_ip, kv_buffer_size"
 LABELS_BOTH: Final = "kv_both for NixlConnector"
 SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
+V0_CORE: Final = "VLLM_USE_V1"
+NARROWER_DECODERS: Final = "NixlConnector hands over to a decoder with fewer tensor parts"
 
 _VLLM_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
 
@@ -132,15 +153,19 @@ _TRAITS: Final = (
     Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
     Trait(STALE_FIELDS, since=(0, 33), source="vLLM `vllm/config/kv_transfer.py`, `extra=forbid`"),
     Trait(SHARED_SIDE_CHANNEL, below=(0, 11, 1), source="ai-dynamo/dynamo#2706"),
+    Trait(V0_CORE, below=(0, 11, 1), source="vLLM `vllm/envs.py`; vllm-project/vllm#28204 takes it out"),
+    Trait(
+        NARROWER_DECODERS, since=(0, 13), source="vllm-project/vllm#27274, by date; vllm-project/vllm#43523"
+    ),
     Trait(NNODES, engine="sglang", source="SGLang `server_args.py`, 0.4.3 to 0.5.23"),
 )
 
 _CONNECTORS: Final = (
-    Connector("PyNcclConnector", below=(0, 10, 1)),
-    Connector("LMCacheConnector", below=(0, 10, 1)),
-    Connector("MooncakeConnector", below=(0, 10, 1)),
+    Connector("PyNcclConnector", below=(0, 10, 1), v0=True),
+    Connector("LMCacheConnector", below=(0, 10, 1), v0=True),
+    Connector("MooncakeConnector", below=(0, 10, 1), v0=True),
     Connector("MooncakeConnector", since=(0, 13)),
-    Connector("MooncakeStoreConnector", below=(0, 10, 1)),
+    Connector("MooncakeStoreConnector", below=(0, 10, 1), v0=True),
     Connector("MooncakeStoreConnector", since=(0, 21)),
     Connector("SharedStorageConnector", below=(0, 13)),
     Connector("ExampleConnector", since=(0, 13)),
@@ -160,7 +185,46 @@ _CONNECTORS: Final = (
     Connector("HiSparseConnector", since=(0, 33)),
 )
 
-ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS)
+_DEEPSEEK: Final = Model(
+    "DeepSeek-V3",
+    128,
+    128,
+    (18432, 2048),
+    "DeepSeek-V3 `inference/model.py`; vllm-project/vllm#12256, sgl-project/sglang#3345",
+)
+_MODELS: Final = (
+    *(
+        replace(_DEEPSEEK, name=name)
+        for name in ("DeepSeek-V3", "DeepSeek-V3-0324", "DeepSeek-V3.1", "DeepSeek-R1", "DeepSeek-R1-0528")
+    ),
+    Model("DeepSeek-R1-Distill-Qwen-7B", 28),
+    Model("DeepSeek-R1-Distill-Qwen-14B", 40),
+    Model("DeepSeek-R1-Distill-Qwen-32B", 40),
+    Model("DeepSeek-R1-Distill-Llama-8B", 32),
+    Model("DeepSeek-R1-Distill-Llama-70B", 64),
+    Model("Qwen2.5-7B*", 28),
+    Model("Qwen2.5-14B*", 40),
+    Model("Qwen2.5-32B*", 40),
+    Model("Qwen2.5-72B*", 64),
+    Model("Qwen3-4B*", 32),
+    Model("Qwen3-8B*", 32),
+    Model("Qwen3-14B*", 40),
+    Model("Qwen3-32B*", 64),
+    Model("Qwen3-30B-A3B*", 32),
+    Model("Qwen3-235B-A22B*", 64),
+    Model("*Llama-3.2-3B*", 24),
+    Model("*Llama-3-8B*", 32),
+    Model("*Llama-3-70B*", 64),
+    Model("*Llama-3.1-8B*", 32),
+    Model("*Llama-3.1-70B*", 64),
+    Model("*Llama-3.1-405B*", 128),
+    Model("Llama-3.3-70B*", 64),
+    Model("Mixtral-8x7B*", 32),
+    Model("gpt-oss-20b*", 64),
+    Model("gpt-oss-120b*", 64),
+)
+
+ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS, _MODELS)
 """What this release knows."""
 
 
@@ -180,6 +244,20 @@ def has(engines: Engines, engine: str, name: str, version: Version) -> bool:
 def ships(engines: Engines, connector: str, version: Version) -> bool:
     """Whether a version of vLLM has a connector."""
     return any(row.name == connector and holds(row.since, row.below, version) for row in engines.connectors)
+
+
+def needs_v1(engines: Engines, connector: str, version: Version) -> bool:
+    """Whether a version of vLLM has a connector, and only for its V1 core."""
+    rows = [
+        row for row in engines.connectors if row.name == connector and holds(row.since, row.below, version)
+    ]
+    return bool(rows) and not any(row.v0 for row in rows)
+
+
+def known_model(engines: Engines, name: str) -> Model | None:
+    """Find what is known of a model by the last part of its name."""
+    last = name.rstrip("/").rpartition("/")[2]
+    return next((row for row in engines.models if fnmatchcase(last, row.name)), None) if last else None
 
 
 def described(ray: Ray) -> str:

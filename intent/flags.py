@@ -1,12 +1,10 @@
-"""The flags of an engine's command line, as its own parser reads them.
+"""The flags of an engine's command line, as its own parser reads them (`intent.dialects`).
 
-vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, `--f=v` is
-`--f v`, an abbreviation is good while it is unambiguous, and the last of several wins. A short flag is
-never fused with its value. SGLang takes Python's own `argparse` (`sglang/srt/server_args.py`).
+`--f=v` is `--f v`, the last of several wins, and behind a `--` nothing is a flag.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 MODEL: Final = "model"
@@ -25,7 +23,9 @@ SERVERS: Final = "api-server-count"
 HOST: Final = "host"
 TRANSFER: Final = "kv-transfer-config"
 SHARED_DATA: Final = "enable-dp-attention"
+EXPERTS: Final = "ep"
 
+END: Final = "--"
 SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)
 """Each multiplies the number of accelerators. Expert and decode-context parallelism use those of tensor."""
 CHANGES_SIZES: Final = frozenset(
@@ -35,9 +35,11 @@ CHANGES_SIZES: Final = frozenset(
         "data-parallel-rank",
         HYBRID,
         "data-parallel-external-lb",
+        EXPERTS,
     }
 )
-"""A file may hold any flag; the others say that not all of the data-parallel ranks run in this group."""
+"""A file may hold any flag; LMDeploy's experts take the place of tensor; the others say that not all of the
+data-parallel ranks run in this group."""
 DISTRIBUTED: Final = frozenset(
     {
         "nnodes",
@@ -52,96 +54,7 @@ DISTRIBUTED: Final = frozenset(
 """Their presence says that the author launches the nodes; SGLang's are among them."""
 
 
-class _Row(NamedTuple):
-    name: str
-    shortest: str = ""
-    """The shortest abbreviation that is unambiguous in some release."""
-    short: str = ""
-
-
-_VALUED: Final = (
-    _Row(MODEL),
-    _Row(CONFIG),
-    _Row(PORT, "por"),
-    _Row(BACKEND, "dist"),
-    _Row(TENSOR, "te", "-tp"),
-    _Row(PIPELINE, "pi", "-pp"),
-    _Row(DATA, "", "-dp"),
-    _Row(CONTEXT, "prefil", "-pcp"),
-    _Row("decode-context-parallel-size", "dec", "-dcp"),
-    _Row(LOCAL_DATA, "data-parallel-size-", "-dpl"),
-    _Row("data-parallel-rank", "data-parallel-ra", "-dpn"),
-    _Row("data-parallel-start-rank", "data-parallel-st", "-dpr"),
-    _Row("data-parallel-address", "data-parallel-a", "-dpa"),
-    _Row("data-parallel-rpc-port", "data-parallel-rp", "-dpp"),
-    _Row(DATA_BACKEND, "data-parallel-b", "-dpb"),
-    _Row(SERVERS, "api-s", "-asc"),
-    _Row("nnodes", "nn", "-n"),
-    _Row("node-rank", "nod", "-r"),
-    _Row("dist-init-addr"),
-    _Row("nccl-init-addr"),
-    _Row("master-addr"),
-    _Row("master-port"),
-    _Row(HOST, "hos"),
-    _Row("dtype"),
-    _Row("seed"),
-    _Row("quantization", "", "-q"),
-    _Row("load-format"),
-    _Row("download-dir"),
-    _Row("tokenizer"),
-    _Row("revision"),
-    _Row("max-model-len"),
-    _Row("max-num-seqs"),
-    _Row("max-num-batched-tokens"),
-    _Row("block-size"),
-    _Row("kv-cache-dtype"),
-    _Row(TRANSFER, "kv-t"),
-    _Row("gpu-memory-utilization"),
-    _Row("chat-template"),
-    _Row("reasoning-parser"),
-    _Row("tool-call-parser"),
-)
-"""Flags that take exactly one value; only those of use here, and the most common of the others."""
-_SWITCHES: Final = (
-    _Row("headless", "hea"),
-    _Row(ASYNC_SCHEDULING, "asy"),
-    _Row(HYBRID, "data-parallel-h", "-dph"),
-    _Row("data-parallel-external-lb", "data-parallel-e", "-dpe"),
-    _Row("trust-remote-code"),
-    _Row("enforce-eager"),
-    _Row("enable-expert-parallel", "", "-ep"),
-)
-_SGLANG: Final = {
-    "model-path": MODEL,
-    "model": MODEL,
-    "config": CONFIG,
-    "host": HOST,
-    "port": PORT,
-    "tp": TENSOR,
-    "tp-size": TENSOR,
-    "tensor-parallel-size": TENSOR,
-    "pp-size": PIPELINE,
-    "pipeline-parallel-size": PIPELINE,
-    "dp": DATA,
-    "dp-size": DATA,
-    "data-parallel-size": DATA,
-    "nnodes": "nnodes",
-    "node-rank": "node-rank",
-    "dist-init-addr": "dist-init-addr",
-    "nccl-init-addr": "nccl-init-addr",
-    "disaggregation-mode": "disaggregation-mode",
-    SHARED_DATA: SHARED_DATA,
-    "trust-remote-code": "trust-remote-code",
-}
-"""SGLang's flags of use here, and the names by which they are known here."""
-_SGLANG_SWITCHES: Final = frozenset({SHARED_DATA, "trust-remote-code"})
 _SWITCH_PREFIXES: Final = ("--no-", "--enable-", "--disable-")
-
-
-def _spellings(row: _Row) -> dict[str, str]:
-    shortest = len(row.shortest or row.name)
-    long = {f"--{row.name[:end]}": row.name for end in range(shortest, len(row.name) + 1)}
-    return long | ({row.short: row.name} if row.short else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +65,8 @@ class Dialect:
     valued: frozenset[str]
     underscored: bool
     """Whether `_` is `-` in a name."""
-
-
-def _named(rows: tuple[_Row, ...]) -> dict[str, str]:
-    return {spelled: name for row in rows for spelled, name in _spellings(row).items()}
-
-
-VLLM: Final = Dialect(_named(_VALUED + _SWITCHES), frozenset(row.name for row in _VALUED), underscored=True)
-SGLANG: Final = Dialect(
-    {f"--{spelled}": name for spelled, name in _SGLANG.items()},
-    frozenset(_SGLANG.values()) - _SGLANG_SWITCHES,
-    underscored=False,
-)
-_SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)
-"""Of these argparse takes no fused value; of a single letter (`-n2`) it does."""
+    letters: dict[str, str] = field(default_factory=dict)
+    """Short flags of one letter that take a value: `-n2` is `-n 2`."""
 
 
 class Flag(NamedTuple):
@@ -207,11 +108,11 @@ class Flags:
 NO_FLAGS: Final = Flags()
 
 
-def read_flags(words: Sequence[str], start: int, dialect: Dialect = VLLM) -> Flags:
+def read_flags(words: Sequence[str], start: int, dialect: Dialect) -> Flags:
     """Read the arguments that begin at a word."""
     given: list[Flag] = []
     bare: list[int] = []
-    index, stop = start, len(words)
+    index, stop = start, end_of_flags(words, start)
     while index < stop:
         if is_flag(words[index]):
             flag = _flag(words, index, dialect)
@@ -220,7 +121,12 @@ def read_flags(words: Sequence[str], start: int, dialect: Dialect = VLLM) -> Fla
         else:
             bare.append(index)
             index += 1
-    return Flags(tuple(given), tuple(bare), dialect.valued)
+    return Flags(tuple(given), (*bare, *range(stop + 1, len(words))), dialect.valued)
+
+
+def end_of_flags(words: Sequence[str], start: int) -> int:
+    """Find the first `--` of an engine's arguments, behind which nothing is a flag; else where they end."""
+    return words.index(END, start) if END in words[start:] else len(words)
 
 
 def is_flag(word: str) -> bool:
@@ -233,6 +139,8 @@ def _flag(words: Sequence[str], index: int, dialect: Dialect) -> Flag:
     name = dialect.names.get(spelled) or _name(spelled, dialect)
     if equals:
         return Flag(name, value, index, 1)
+    if spelled[:2] in dialect.letters and len(spelled) > 2:
+        return Flag(dialect.letters[spelled[:2]], spelled[2:], index, 1)
     if name in dialect.valued:
         has_value = index + 1 < len(words) and not is_flag(words[index + 1])
         return Flag(name, words[index + 1], index, 2) if has_value else Flag(name, None, index, 1)
@@ -260,12 +168,6 @@ def _width(words: Sequence[str], index: int) -> int:
 def lacks_value(flags: Flags, flag: Flag) -> bool:
     """Whether a flag that must have a value has none."""
     return flag.name in flags.valued and not flag.value
-
-
-def fused_short(flag: Flag) -> str:
-    """Give the short flag of `-tp8`, or nothing."""
-    short = flag.name.rstrip("0123456789")
-    return short if short != flag.name and short in _SHORTS else ""
 
 
 def may_be_model(flags: Flags, words: Sequence[str]) -> bool:

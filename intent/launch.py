@@ -18,6 +18,7 @@ from intent.settings import Settings
 RAY_SYMMETRIC: Final = "ray-symmetric"
 AUTO: Final = "auto"
 NONE: Final = "none"
+_SHARE: Final = frozenset({"sglang", "lmdeploy"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,8 @@ def is_size(value: str) -> bool:
 def read_sizes(launch: Launch) -> Sizes | None:
     """Read the parallel sizes; None if one is unknown, or a file or layout may change them.
 
-    SGLang's data-parallel ranks share those of tensor (`--enable-dp-attention`), so they count once.
+    Data-parallel ranks of SGLang (`--enable-dp-attention`) and of LMDeploy share those of tensor parallelism,
+    so they count once (LMDeploy `lmdeploy/pytorch/config.py`, `DistConfig`).
     """
     if any(flag.name in CHANGES_SIZES for flag in launch.command.flags.given):
         return None
@@ -131,7 +133,8 @@ def read_sizes(launch: Launch) -> Sizes | None:
     known = [size for size in sizes if size is not None]
     if len(known) < len(SIZES):
         return None
-    return Sizes(*known)._replace(data=1) if launch.command.engine == "sglang" else Sizes(*known)
+    shares = not _SHARE.isdisjoint((launch.command.engine, launch.command.within))
+    return Sizes(*known)._replace(data=1) if shares else Sizes(*known)
 
 
 def model_of(launch: Launch) -> str | None:

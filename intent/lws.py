@@ -70,6 +70,8 @@ class Engine:
     """Of its securityContext what a container beside it needs too, as JSON."""
     values: tuple[tuple[str, str], ...] = field(default=(), metadata=_POSITION)
     """Literal values of some environment variables (`intent.container.WATCHED`)."""
+    unasked: tuple[str, ...] = field(default=(), metadata=_POSITION)
+    """Which of CPU and memory it does not ask for."""
     read_only: bool = field(default=False, metadata=_POSITION)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=_POSITION)

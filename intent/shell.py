@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
+from intent.flags import end_of_flags
+
 LONGEST: Final = 65_536
 """Longer scripts are too complex: reading takes time in proportion, and a review has a deadline."""
 
@@ -76,11 +78,13 @@ class Script:
     start: int
     """The position in the text before the engine's word."""
     stop: int
-    """The position in the text behind its last word."""
+    """The position in the text behind its last flag: its last word, or the one before a `--`."""
     simple: bool
     """Whether the script is this one command, and each word means itself."""
     rest: bool
     """Whether its last word is `"$@"`: the list items behind the script."""
+    ended: bool = False
+    """Whether a `--` ends its flags, so that none may stand behind."""
 
 
 def read_script(text: str, find: Find) -> Script | None:
@@ -100,7 +104,7 @@ def read_script(text: str, find: Find) -> Script | None:
 
 
 def insert(script: Script, before: str, behind: str) -> str:
-    """Write text before the engine's word and behind its last one; everything else stays as it is."""
+    """Write text before the engine's word and behind its last flag; everything else stays as it is."""
     text = script.text
     return f"{text[: script.start]}{before}{text[script.start : script.stop]}{behind}{text[script.stop :]}"
 
@@ -128,7 +132,10 @@ def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script | No
         return None
     simple = alone and not command.redirected and all(map(_is_plain, words))
     values = tuple(unquoted(word.text) for word in (words[:-1] if rest else words))
-    return Script(text, values, at, words[at].start, last.stop, simple, rest)
+    ends = end_of_flags(values, at)
+    ended = ends < len(values)
+    stop = words[ends - 1].stop if ended else last.stop
+    return Script(text, values, at, words[at].start, stop, simple, rest, ended)
 
 
 def _handed_on(text: str) -> int:

@@ -30,6 +30,7 @@ REASONS: Final = {
     "FI409": "LeaderWorkerSetGangScheduling",
     "FI410": "WaitingForRole",
     "FI411": "PodGroupRefused",
+    "FI420": "HandoverDoesNotFit",
 }
 PATIENCE: Final = 2.0
 """Seconds that something must hold before it is said: files are applied one after the other."""
@@ -129,10 +130,10 @@ def event(finding: Finding, name: str) -> Object:
 
 
 def _message(finding: Finding) -> str:
-    """Say what is wrong, what would be right, and the code."""
-    error = finding.error
+    """Say what is wrong, how that comes about, what would be right, and the code."""
+    error, row = finding.error, CODES[finding.error.code]
     where = "" if error.value is None else f"{error.path} is {error.value}: "
-    tail = f" ({error.code}: {CODES[error.code].remedy})"
+    tail = f" ({error.code}: {row.remedy}. Often: {row.cause})"
     return f"{where}{error.message}"[: LONGEST - len(tail)] + tail
 
 

@@ -54,10 +54,11 @@ class Leadership:
     timing: Timing
     until: float = 0.0
     """Monotonic time from which we may no longer call ourselves the leader."""
+    clock: Callable[[], float] = time.monotonic
 
     def check(self) -> None:
         """Raise if the renew deadline has passed: the process may have been stopped for a while."""
-        if time.monotonic() >= self.until:
+        if self.clock() >= self.until:
             raise LeadershipLostError("the renew deadline has passed")
 
     def extend(self, sent: float) -> None:
@@ -66,7 +67,7 @@ class Leadership:
 
     def left(self) -> float:
         """Give the seconds in which to renew; what remains then is for stopping the work."""
-        return self.until - self.timing.retry_period - time.monotonic()
+        return self.until - self.timing.retry_period - self.clock()
 
 
 @dataclass(slots=True)
@@ -126,7 +127,7 @@ class Elector:
 
     async def _try(self, seconds: float) -> bool:
         """Take or renew the Lease if it is free, run out or ours; whether it is ours now."""
-        sent = time.monotonic()
+        sent = self.leadership.clock()
         try:
             async with asyncio.timeout(seconds):
                 taken = await self._take()
@@ -159,7 +160,7 @@ class Elector:
 
     def _saw(self, lease: Object | None) -> None:
         if self.lease is None or lease is None or self.lease["spec"] != lease["spec"]:
-            self.changed_at = time.monotonic()
+            self.changed_at = self.leadership.clock()
         self.lease = lease
 
     def _is_anothers(self) -> bool:
@@ -167,7 +168,7 @@ class Elector:
         if self.lease is None or holder(self.lease) in {"", self.identity}:
             return False
         lasts = float(self.lease["spec"].get("leaseDurationSeconds") or 0)
-        return time.monotonic() < self.changed_at + lasts
+        return self.leadership.clock() < self.changed_at + lasts
 
     async def _release(self) -> None:
         """Give the Lease back, so that a successor need not wait; if that fails, it runs out."""

@@ -19,7 +19,7 @@ def container(name: str = "vllm", **fields: Any) -> Object:
         "image": "vllm/vllm-openai:v0.17.1",
         "command": ["vllm", "serve"],
         "args": ["org/M", "--tensor-parallel-size", "8", "--pipeline-parallel-size", "2"],
-        "resources": {"limits": {"nvidia.com/gpu": "8"}},
+        "resources": {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.com/gpu": "8"}},
     }
     return {key: value for key, value in (plain | fields).items() if value is not None}
 

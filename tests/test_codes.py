@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from intent.codes import CODES
-from webhook.mutate.rules import RULES, WAYS_OUT
+from webhook.mutate.rules import RULES, SIZE, WAYS_OUT, Input
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "codes.md"
 CHAPTERS: Final = {
@@ -34,15 +34,24 @@ its meaning. Errors deny an object; on an update whose author changed nothing th
 def entries() -> dict[str, str]:
     """Write an entry for each code."""
     found = {
-        code: f"### {code}\n\n{_sentence(row.title)} ({row.severity}).\n\n**What to do:** {row.remedy}.\n"
+        code: f"### {code}\n\n{_sentence(row.title)} ({row.severity}).\n\n"
+        f"**Cause:** {row.cause}.\n\n**What to do:** {row.remedy}.\n"
         for code, row in CODES.items()
     }
     rules = {
         rule.code: f"### {rule.code}\n\n`{rule.concern}`: {rule.reason}.\n\n"
+        f"**Cause:** the first of these that you wrote: {', '.join(map(_named, rule.inputs))}.\n\n"
         f"**To do without:** {WAYS_OUT[rule.concern]}.\n"
         for rule in RULES
     }
     return found | rules
+
+
+def _named(written: Input) -> str:
+    """Name what an author wrote, as it stands in a file."""
+    if written[:1] == ("metadata",):
+        return f"`{written[-1]}`"
+    return "a `size` of 2 or more" if written == SIZE else f"the engine's `{written[-1]}`"
 
 
 def _sentence(text: str) -> str:
@@ -73,3 +82,12 @@ def test_no_code_is_a_finding_and_a_rule() -> None:
 @pytest.mark.parametrize("code", [*CODES, *(rule.code for rule in RULES)])
 def test_every_code_has_a_chapter(code: str) -> None:
     assert code[2] in CHAPTERS
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_row_says_what_it_means_how_it_comes_about_and_what_to_do(code: str) -> None:
+    row = CODES[code]
+
+    texts = (row.title, row.cause, row.remedy)
+    assert len(set(texts)) == 3
+    assert [text for text in texts if not text or text.endswith(".") or not text.isascii()] == []

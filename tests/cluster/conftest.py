@@ -1,10 +1,7 @@
-"""Fixtures of the tests on real components, and a loud word where those could not run."""
+"""Fixtures of the tests on real components."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -15,9 +12,7 @@ from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
-
-HERE: Final = Path(__file__).parent
-UNAVAILABLE: Final = pytest.StashKey[str]()
+from tests.unavailable import unavailable
 
 AddNodes = Callable[[int], tuple[str, ...]]
 
@@ -59,30 +54,6 @@ def namespace(cluster: Cluster, add_nodes: AddNodes) -> Iterator[str]:  # noqa: 
     empty_namespace(cluster, name)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test here `cluster`, before the ones not asked for are left out."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.cluster)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say at the end of a run what did not run, and why."""
-    if reason := config.stash.get(UNAVAILABLE, ""):
-        terminalreporter.section("THE TESTS ON REAL COMPONENTS DID NOT RUN", sep="!", red=True, bold=True)
-        terminalreporter.line(reason)
-        skipped = [each for each in terminalreporter.stats.get("skipped", []) if "cluster" in each.keywords]
-        for report in skipped:
-            terminalreporter.line(f"not run: {report.nodeid}")
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In CI, tests on real components that could not run are a failure."""
-    if UNAVAILABLE in session.config.stash and os.environ.get("CI") == "true":
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
 def _built(config: pytest.Config) -> Built:
     """Build with progress on the terminal, past pytest's capture; skip where Go modules cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
@@ -90,5 +61,4 @@ def _built(config: pytest.Config) -> Built:
         with capture.global_and_fixture_disabled():
             return build(sys.stderr)
     except ModulesUnavailableError as error:
-        config.stash[UNAVAILABLE] = str(error)
-        pytest.skip("Go modules are unavailable")
+        unavailable("cluster", "Go modules are", error, config)

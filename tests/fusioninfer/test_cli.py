@@ -87,7 +87,7 @@ def test_half_of_a_service_is_a_note_and_no_pod_group() -> None:
 def test_validate_counts_what_it_found() -> None:
     result = run("validate", "-f", str(EXAMPLES / "monolithic.yaml"))
 
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "0 errors, 3 warnings")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "0 errors, 4 warnings")
 
 
 def test_validate_refuses_a_contradiction_between_files() -> None:
@@ -174,6 +174,12 @@ def test_codes_lists_every_code() -> None:
     assert [row["code"] for row in listed] == sorted(CODES)
 
 
+def test_codes_tells_of_each_what_causes_it() -> None:
+    (listed,) = (row for row in json.loads(run("codes", "-o", "json").stdout) if row["code"] == "FI410")
+
+    assert (listed["cause"], CODES["FI410"].cause in run("codes").stdout) == (CODES["FI410"].cause, True)
+
+
 def test_the_demo_shows_both_examples_and_the_pod_group() -> None:
     result = run("demo", "--plain")
 
@@ -250,7 +256,7 @@ def test_engines_lists_every_table_with_its_sources() -> None:
     result = run("engines", "-o", "json")
 
     tables = json.loads(result.stdout)
-    assert list(tables) == ["images", "traits", "connectors"]
+    assert list(tables) == ["images", "traits", "connectors", "models"]
     assert all(row["source"] for rows in tables.values() for row in rows)
 
 
@@ -275,6 +281,15 @@ def test_the_rows_of_the_operator_come_first(tmp_path: Path) -> None:
     }
 
 
+def test_the_models_of_the_operator_come_first(tmp_path: Path) -> None:
+    mine = "models: [{name: corp-*, heads: 48, block: 128, widths: [6144], source: ours}]\n"
+
+    result = run("engines", "-o", "json", "--config", settings_with(tmp_path, mine))
+
+    shown = {"model": "corp-*", "heads": "48", "FP8": "blocks of 128 in 6144", "source": "ours"}
+    assert json.loads(result.stdout)["models"][0] == shown
+
+
 def test_the_rows_of_the_operator_choose_the_launcher(tmp_path: Path) -> None:
     plain = "args:\n          - --model"
     served = "command: [vllm, serve]\n          args:"
@@ -293,6 +308,7 @@ def test_the_rows_of_the_operator_choose_the_launcher(tmp_path: Path) -> None:
         ("images: [{repository: x, source: y, ray: 2.5}]", "must be a version"),
         ("images: [{repository: x, source: y, since: new}]", "must be a version"),
         ("images: [{repository: x, source: y, engine: vlm}]", "images.0.engine"),
+        ("models: [{name: x, heads: 0, source: y}]", "models.0.heads"),
         ("flags: []", "flags: Extra inputs are not permitted"),
     ],
 )

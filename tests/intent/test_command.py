@@ -2,8 +2,9 @@
 
 import pytest
 
-from intent.command import Kind, looks_like_engine, read_command
+from intent.command import looks_like_engine, read_command
 from intent.image import read_image
+from intent.programs import Kind
 
 STOCK = "vllm/vllm-openai:v0.17.1"
 OTHER = "corp/llm:1"
@@ -66,6 +67,8 @@ def test_a_command_line_is_recognised_by_its_words(command: str, args: str, kind
         "trtllm-llmapi-launch trtllm-serve M",
         "vllm serve M --nnodes 2",
         "vllm serve M -n 2",
+        "vllm serve M -n2",
+        "vllm serve M -r1",
         "vllm serve M --node_rank=1",
         "vllm serve M -r 1",
         "vllm serve M --headless",
@@ -89,6 +92,7 @@ def test_a_command_that_launches_the_nodes_is_distributed(command: str) -> None:
         "bash /x/multi-node-serving.sh leader; vllm serve M",
         "vllm serve M --nnodes $N",
         "vllm serve M -n 2",
+        "vllm serve M -n2 -r1",
         "export A=$LWS_LEADER_ADDRESS; vllm serve M",
         "for i in 1 2; do mpirun x; done",
     ],
@@ -97,7 +101,7 @@ def test_a_script_that_launches_the_nodes_is_distributed(script: str) -> None:
     assert kind_of(["sh", "-c", script]) == "distributed"
 
 
-@pytest.mark.parametrize("command", ["nice -n 5 sleep 1", "trtllm-serve -n 5", "tail -n 5 -r log"])
+@pytest.mark.parametrize("command", ["nice -n 5 sleep 1", "trtllm-serve -n 5", "tail -n5 -r log"])
 def test_a_short_flag_of_another_program_launches_nothing(command: str) -> None:
     assert kind_of(command) != "distributed"
 
@@ -133,6 +137,48 @@ def test_items_behind_a_script_are_the_engines_arguments_where_it_takes_them() -
     read = read_command(("sh", "-c", 'vllm serve "$@"', "--"), ("M", "-tp", "16"), read_image(STOCK))
 
     assert read.words == ("vllm", "serve", "M", "-tp", "16")
+
+
+@pytest.mark.parametrize("script", ['exec "$@"', 'cd /x && "${@}" > log', 'A=1 nice "$@"'])
+def test_the_engine_may_be_the_items_behind_a_script(script: str) -> None:
+    read = read_command(("sh", "-c", script, "sh"), ("vllm", "serve", "M", "-tp", "16"), read_image(STOCK))
+
+    assert (read.kind, read.words[read.program :]) == ("serve", ("vllm", "serve", "M", "-tp", "16"))
+
+
+@pytest.mark.parametrize(
+    ("script", "items"),
+    [
+        ('exec "$@"', "--model M"),
+        ('exec "$@"', ""),
+        ("exec $@", "vllm serve M"),
+        ('shift; exec "$@"', "x vllm serve M"),
+        ('"$@" & wait', "vllm serve M"),
+        ('echo "$@"; exec "$@"', "vllm serve M"),
+        ('for one in "$@"; do "$one"; done', "vllm serve M"),
+    ],
+)
+def test_items_that_no_one_simple_command_starts_are_too_complex(script: str, items: str) -> None:
+    assert kind_of(["sh", "-c", script, "sh", *items.split()]) == "complex"
+
+
+def test_a_flag_behind_two_dashes_launches_nothing() -> None:
+    assert kind_of("vllm serve -- M --nnodes 2") == "serve"
+
+
+@pytest.mark.parametrize(
+    ("command", "engine"),
+    [
+        ("ray symmetric-run --min-nodes 2 -- vllm serve M -tp 16", "vllm"),
+        ("mpirun -n 16 trtllm-llmapi-launch trtllm-serve M --tp_size 16", "tensorrt-llm"),
+        ("mpirun -n 16 server", ""),
+        ("vllm serve M --nnodes 2", "vllm"),
+    ],
+)
+def test_the_engine_of_a_launch_is_found_where_it_stands_plainly(command: str, engine: str) -> None:
+    read = read_command(tuple(command.split()), (), read_image(STOCK))
+
+    assert (read.kind, read.within) == ("distributed", engine)
 
 
 def test_items_behind_a_script_that_the_shell_would_ignore_are_too_complex() -> None:

@@ -2,7 +2,20 @@
 
 import pytest
 
-from intent.flags import BACKEND, MODEL, SGLANG, TENSOR, Flag, fused_short, may_be_model, read_flags, resolve
+from intent.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM, fused_short
+from intent.flags import (
+    BACKEND,
+    DATA,
+    EXPERTS,
+    MODEL,
+    PIPELINE,
+    PORT,
+    TENSOR,
+    Flag,
+    may_be_model,
+    read_flags,
+    resolve,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +36,7 @@ from intent.flags import BACKEND, MODEL, SGLANG, TENSOR, Flag, fused_short, may_
     ],
 )
 def test_every_spelling_of_a_size_is_read_and_the_last_wins(spelled: str) -> None:
-    flag = read_flags(spelled.split(), 0).last(TENSOR)
+    flag = read_flags(spelled.split(), 0, VLLM).last(TENSOR)
 
     assert flag is not None
     assert flag.value == "16"
@@ -31,28 +44,46 @@ def test_every_spelling_of_a_size_is_read_and_the_last_wins(spelled: str) -> Non
 
 @pytest.mark.parametrize("spelled", ["--t 16", "-tp16", "--tensor-parallel-sizes 16", "tp 16"])
 def test_what_is_no_spelling_of_a_flag_is_not_read_as_one(spelled: str) -> None:
-    assert read_flags(spelled.split(), 0).last(TENSOR) is None
+    assert read_flags(spelled.split(), 0, VLLM).last(TENSOR) is None
 
 
 @pytest.mark.parametrize(
     "spelled", ["--dist=ray", "--distributed_executor_backend ray", "--distributed-exec ray"]
 )
 def test_the_executor_is_found_in_every_spelling(spelled: str) -> None:
-    assert read_flags(spelled.split(), 0).last(BACKEND) is not None
+    assert read_flags(spelled.split(), 0, VLLM).last(BACKEND) is not None
 
 
 def test_a_flag_that_takes_a_value_does_not_take_a_flag() -> None:
-    flags = read_flags(["--model", "--port", "80"], 0)
+    flags = read_flags(["--model", "--port", "80"], 0, VLLM)
 
     assert flags.given == (Flag(MODEL, None, 0, 1), Flag("port", "80", 1, 2))
 
 
+@pytest.mark.parametrize("spelled", ["-n2", "-n 2", "-n=2", "--nnodes=2"])
+def test_a_short_flag_of_one_letter_may_be_fused_with_its_value(spelled: str) -> None:
+    flag = read_flags(spelled.split(), 0, VLLM).last("nnodes")
+
+    assert flag is not None
+    assert flag.value == "2"
+
+
+def test_sglang_has_no_short_flags_to_fuse() -> None:
+    assert read_flags(["-n2"], 0, SGLANG).last("nnodes") is None
+
+
+def test_nothing_behind_two_dashes_is_a_flag() -> None:
+    flags = read_flags(["-tp", "8", "--", "M", "-tp", "16", "--"], 0, VLLM)
+
+    assert (flags.given, flags.bare) == ((Flag(TENSOR, "8", 0, 2),), (3, 4, 5, 6))
+
+
 def test_a_negative_number_is_a_value() -> None:
-    assert read_flags(["-tp", "-1"], 0).given == (Flag(TENSOR, "-1", 0, 2),)
+    assert read_flags(["-tp", "-1"], 0, VLLM).given == (Flag(TENSOR, "-1", 0, 2),)
 
 
 def test_a_word_behind_a_switch_is_the_model() -> None:
-    assert read_flags(["--enable-prefix-caching", "M"], 0).bare == (1,)
+    assert read_flags(["--enable-prefix-caching", "M"], 0, VLLM).bare == (1,)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +92,14 @@ def test_a_word_behind_a_switch_is_the_model() -> None:
 def test_a_word_behind_an_unknown_flag_may_be_the_model_unless_it_cannot(
     words: list[str], *, may_be: bool
 ) -> None:
-    assert may_be_model(read_flags(words, 0), words) is may_be
+    assert may_be_model(read_flags(words, 0, VLLM), words) is may_be
 
 
 @pytest.mark.parametrize(
     ("word", "short"), [("-tp8", "-tp"), ("-pp16", "-pp"), ("-n2", ""), ("-tp", ""), ("--tp8", "")]
 )
 def test_a_short_flag_fused_with_its_value_is_seen(word: str, short: str) -> None:
-    (flag,) = read_flags([word], 0).given
+    (flag,) = read_flags([word], 0, VLLM).given
 
     assert fused_short(flag) == short
 
@@ -94,5 +125,31 @@ def test_a_variable_is_resolved_where_its_value_is_literal(value: str, resolved:
 )
 def test_sglang_has_spellings_of_its_own(spelled: str, size: str | None) -> None:
     flag = read_flags(spelled.split(), 0, SGLANG).last(TENSOR)
+
+    assert (flag.value if flag else None) == size
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name", "value"),
+    [
+        ("--tp 16", TENSOR, "16"),
+        ("--dp=2", DATA, "2"),
+        ("--ep 16", EXPERTS, "16"),
+        ("--server-port 8000", PORT, "8000"),
+    ],
+)
+def test_lmdeploy_has_spellings_of_its_own(spelled: str, name: str, value: str) -> None:
+    flag = read_flags(spelled.split(), 0, LMDEPLOY).last(name)
+
+    assert flag is not None
+    assert flag.value == value
+
+
+@pytest.mark.parametrize(
+    ("spelled", "size"),
+    [("--pp_size 2", "2"), ("--pipeline_parallel_size=2", "2"), ("--pp-size 2", None), ("-pp 2", None)],
+)
+def test_tensorrt_llm_has_spellings_of_its_own(spelled: str, size: str | None) -> None:
+    flag = read_flags(spelled.split(), 0, TENSORRT).last(PIPELINE)
 
     assert (flag.value if flag else None) == size

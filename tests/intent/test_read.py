@@ -130,3 +130,21 @@ def test_a_count_is_a_quantity(value: Any, count: int | None) -> None:
 )
 def test_what_is_an_accelerator(resources: Any, *, accelerated: bool) -> None:
     assert asks({"resources": resources}) is accelerated
+
+
+@pytest.mark.parametrize(
+    ("resources", "unasked"),
+    [
+        ({"limits": {"nvidia.com/gpu": 8}}, ("cpu", "memory")),
+        ({"limits": {"cpu": "8", "memory": "64Gi"}}, ()),
+        ({"requests": {"cpu": "8"}, "limits": {"nvidia.com/gpu": 8}}, ("memory",)),
+        ({"requests": [], "limits": None}, ("cpu", "memory")),
+        (None, ("cpu", "memory")),
+    ],
+)
+def test_a_limit_is_a_request_too(resources: Any, unasked: tuple[str, ...]) -> None:
+    intent = read(changed(lws(), f"{WORKER}.spec.containers.0.resources", resources or {})).intent
+
+    assert intent is not None
+    assert intent.templates[0].engine is not None
+    assert intent.templates[0].engine.unasked == unasked

@@ -1,21 +1,18 @@
-"""Fixtures of the tests on real Ray, and a loud word where those could not run."""
+"""Fixtures of the tests on real Ray."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from intent import Object
 from tests.ray.install import RayUnavailableError, install
 from tests.ray.running import Group, require_namespaces, running
+from tests.unavailable import unavailable
 from webhook.expand import expanded
-
-HERE: Final = Path(__file__).parent
-UNAVAILABLE: Final = pytest.StashKey[str]()
 
 Start = Callable[..., AbstractContextManager[Group]]
 
@@ -44,30 +41,6 @@ def namespaces(request: pytest.FixtureRequest) -> None:
         _skip(error, request.config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test here `ray`, before the ones not asked for are left out."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.ray)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say at the end of a run what did not run, and why."""
-    if reason := config.stash.get(UNAVAILABLE, ""):
-        terminalreporter.section("THE TESTS ON REAL RAY DID NOT RUN", sep="!", red=True, bold=True)
-        terminalreporter.line(reason)
-        skipped = [each for each in terminalreporter.stats.get("skipped", []) if "ray" in each.keywords]
-        for report in skipped:
-            terminalreporter.line(f"not run: {report.nodeid}")
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In CI, tests on real Ray that could not run are a failure."""
-    if UNAVAILABLE in session.config.stash and os.environ.get("CI") == "true":
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
 def _installed(release: str, config: pytest.Config) -> Path:
     """Install with progress on the terminal, past pytest's capture; skip where Ray cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
@@ -80,5 +53,4 @@ def _installed(release: str, config: pytest.Config) -> Path:
 
 
 def _skip(error: RayUnavailableError, config: pytest.Config) -> NoReturn:
-    config.stash[UNAVAILABLE] = str(error)
-    pytest.skip("Ray is unavailable")
+    unavailable("ray", "Ray is", error, config)

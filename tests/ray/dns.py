@@ -1,7 +1,7 @@
 """A name server like the cluster's: `python -m tests.ray.dns FILE` answers from a file, read for each query.
 
-The file is a JSON object of names and IPv4 addresses. Names that it does not hold are not there (NXDOMAIN),
-and those that it holds have no other records. Messages are those of RFC 1035, section 4.
+The file is a JSON object of names and addresses. Names that it does not hold are not there (NXDOMAIN), and
+those that it holds have no other records. Messages are those of RFC 1035, section 4, and of RFC 3596.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 A: Final = 1
+AAAA: Final = 28
 IN: Final = 1
 NO_ERROR: Final = 0
 NAME_ERROR: Final = 3
@@ -27,7 +28,7 @@ def answer(query: bytes, records: dict[str, str]) -> bytes:
     question = query[12 : end + 4]
     (kind,) = struct.unpack_from("!H", query, end)
     address = records.get(name)
-    found = [_record(address)] if address and kind == A else []
+    found = [_record(address)] if address and kind == _kind(address) else []
     code = NO_ERROR if address else NAME_ERROR
     return struct.pack("!6H", number, ANSWER | code, 1, len(found), 0, 0) + question + b"".join(found)
 
@@ -41,9 +42,15 @@ def _name(query: bytes) -> tuple[str, int]:
     return ".".join(labels), at + 1
 
 
+def _kind(address: str) -> int:
+    return AAAA if ":" in address else A
+
+
 def _record(address: str) -> bytes:
     """Point back to the question's name, at byte 12."""
-    return struct.pack("!3HIH", 0xC00C, A, IN, TTL, 4) + socket.inet_aton(address)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    packed = socket.inet_pton(family, address)
+    return struct.pack("!3HIH", 0xC00C, _kind(address), IN, TTL, len(packed)) + packed
 
 
 def serve(records: Path) -> None:

@@ -11,6 +11,10 @@ from tests.ray import kubelet
 
 NAMESPACE: Final = "default"
 DOMAIN: Final = "svc.cluster.local"
+FAMILY: Final = "ip-family"
+"""A label of a template, with the value IPv6: its pods are known by an address of that family."""
+CONNECT: Final = "ip -6 address add fd00:99::$((16 + LWS_WORKER_INDEX))/64 dev eth0 nodad"
+"""What the network plugin would have done; beside IPv4, by which the name server is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +38,17 @@ def pods(lws: Object) -> list[Pod]:
 def leader_record(lws: Object) -> dict[str, str]:
     """Give what the cluster's DNS says of the leader: its name in the headless service, and its address."""
     name = lws["metadata"]["name"]
-    return {f"{name}-0.{name}.{NAMESPACE}.{DOMAIN}": _address(0)}
+    template = lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    return {f"{name}-0.{name}.{NAMESPACE}.{DOMAIN}": _known_by(template, 0)}
 
 
 def _pod(template: Object, rank: int, lws: Object) -> Pod:
     leader = f"{lws['metadata']['name']}-0"
     spec = template["spec"]
     (engine,) = spec["containers"]
-    containers = [_prepared(one, rank, lws) for one in (*spec.get("initContainers", ()), engine)]
-    run = tuple(_run(container, _address(rank)) for container in containers)
+    first = [{"name": "network", "command": ["sh", "-c", CONNECT]}] if _is_ipv6(template) else []
+    containers = [_prepared(one, rank, lws) for one in (*first, *spec.get("initContainers", ()), engine)]
+    run = tuple(_run(container, _known_by(template, rank)) for container in containers)
     return Pod(f"{leader}-{rank}" if rank else leader, _address(rank), run)
 
 
@@ -61,6 +67,15 @@ def _prepared(container: Object, rank: int, lws: Object) -> Object:
 def _run(container: Object, address: str) -> tuple[list[str], dict[str, str]]:
     environment = kubelet.environment(container, address)
     return kubelet.words(container, environment), environment
+
+
+def _known_by(template: Object, rank: int) -> str:
+    """Give a pod's `status.podIP`, which is what DNS says of it too."""
+    return f"fd00:99::{16 + rank}" if _is_ipv6(template) else _address(rank)
+
+
+def _is_ipv6(template: Object) -> bool:
+    return bool(template.get("metadata", {}).get("labels", {}).get(FAMILY) == "IPv6")
 
 
 def _address(rank: int) -> str:

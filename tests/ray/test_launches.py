@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
@@ -12,27 +12,13 @@ from tests.cluster.testbed.processes import tail
 from tests.lws import container, lws, template
 from tests.ray.conftest import Start
 from tests.ray.running import Group, ended, publish, recorded
+from tests.ray.runs import EXECUTOR, START, SYMMETRIC, Run
 from webhook.check import check
 from webhook.expand import expanded
 
-
-class Run(NamedTuple):
-    """A launcher, an image that it is for, a release of Ray as the image has it, and words that it adds."""
-
-    launcher: str
-    image: str
-    ray: str
-    behind: tuple[str, ...] = ()
-
-
-EXECUTOR: Final = ("--distributed-executor-backend", "ray")
-SYMMETRIC: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.17.1", "2.54.0", EXECUTOR)
-"""The first release whose `ray symmetric-run` works over several nodes."""
 NEWEST: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.17.1", "2.60.0", EXECUTOR)
 BROKEN: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.15.0", "2.53.0", EXECUTOR)
 """The last release whose workers never find the head (ray-project/ray#59795)."""
-START: Final = Run("ray-start", "vllm/vllm-openai:v0.11.0", "2.49.2")
-"""The last release without `ray symmetric-run`."""
 INSTEAD: Final = Run("ray-start", BROKEN.image, BROKEN.ray, EXECUTOR)
 """What the warning says would work."""
 
@@ -48,12 +34,13 @@ ARGUMENTS: Final = (
     ),
     *("--chat-template", "it's {{ x }} `id` $(id) ${PATH} $1 \\ \n * ~ # é"),
     *("--served-model-name", ""),
-    *("--", "--after", "--"),
 )
+REST: Final = ("--", "--after", "--")
+"""Behind two dashes nothing is a flag, so nothing is added there."""
 
 
 def group(run: Run, *env: Object) -> Object:
-    engine = container(image=run.image, args=list(ARGUMENTS), env=list(env) or None)
+    engine = container(image=run.image, args=[*ARGUMENTS, *REST], env=list(env) or None)
     return lws(size=SIZE, worker=template(engine), launcher=run.launcher)
 
 
@@ -80,7 +67,7 @@ def record(run: Run, start: Start) -> dict[str, Any]:
 
 
 def test_the_words_arrive_byte_for_byte(run: Run, record: dict[str, Any]) -> None:
-    assert record["argv"] == ["vllm", "serve", *ARGUMENTS, *run.behind]
+    assert record["argv"] == ["vllm", "serve", *ARGUMENTS, *run.behind, *REST]
 
 
 def test_all_nodes_join_with_their_accelerators(record: dict[str, Any]) -> None:

@@ -16,17 +16,36 @@ from tests.sync.fake_api import Api, status
 
 Background = Callable[[Any], asyncio.Task[Any]]
 Clients = Callable[[], Awaitable[Client]]
-TIMING = Timing(lease_duration=1.0, renew_deadline=0.6, retry_period=0.1)
-UNHURRIED = Timing(lease_duration=30.0, renew_deadline=20.0, retry_period=0.5)
-"""A Lease that would take half a minute to run out, and calls that a busy machine has time for."""
+TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=0.2)
+"""Tries that follow each other quickly, and a Lease that no busy machine loses."""
+UNHURRIED = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
+"""Calls that a busy machine has time for, where there is only one try."""
+SHORT = Timing(lease_duration=6.0, renew_deadline=3.0, retry_period=1.0)
+"""A Lease that is lost in two seconds, with one more to stop the work in."""
 PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/loop"
+
+
+class Clock:
+    """A clock that stands until it is set forward."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class Worker:
     """Work that never ends, and notes when it began and when it was over."""
 
-    def __init__(self, client: Client, name: str, timing: Timing = TIMING) -> None:
-        self.leadership = Leadership(timing)
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        timing: Timing = TIMING,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.leadership = Leadership(timing, clock=clock)
         self.elector = Elector(client, "system", "loop", name, self.leadership)
         self.leading: list[bool] = []
         self.began = self.ended = 0.0
@@ -41,6 +60,11 @@ class Worker:
 
     async def lead(self) -> None:
         await self.elector.lead(self.work, self.leading.append)
+
+
+def looks(api: Api) -> int:
+    """Count how often the Lease was read; who holds it writes without reading."""
+    return api.requests.count(("GET", PATH))
 
 
 def spec(api: Api) -> Object:
@@ -71,15 +95,22 @@ async def test_the_lease_is_renewed(
     assert spec(api)["holderIdentity"] == "a"
 
 
-async def test_a_second_process_waits(
-    clients: Clients, background: Background, eventually: Eventually
+async def test_a_second_process_waits_while_the_lease_is_renewed(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
 ) -> None:
-    first, second = Worker(await clients(), "a"), Worker(await clients(), "b")
+    clock = Clock()
+    first, second = Worker(await clients(), "a"), Worker(await clients(), "b", clock=clock)
     background(first.lead())
     await eventually(lambda: first.began > 0)
 
     background(second.lead())
-    await asyncio.sleep(1.5)
+    await eventually(lambda: looks(api) > 1)
+    for _ in range(3):
+        clock.now += TIMING.lease_duration * 0.9
+        renewed = spec(api)["renewTime"]
+        await eventually(lambda: spec(api)["renewTime"] > renewed)  # noqa: B023 - awaited at once
+        seen = looks(api)
+        await eventually(lambda: looks(api) > seen + 1)  # noqa: B023 - awaited at once
 
     assert second.began == 0
 
@@ -102,20 +133,26 @@ async def test_a_lease_given_back_is_taken_at_once(
 async def test_a_lease_that_nobody_renews_runs_out(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
-    held = {"holderIdentity": "gone", "leaseDurationSeconds": 1, "renewTime": "2099-01-01T00:00:00.000000Z"}
+    held = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"}
     api.put(PATH, {"kind": "Lease", "metadata": {"name": "loop"}, "spec": held})
-    started, worker = time.monotonic(), Worker(client, "b")
+    clock = Clock()
+    worker = Worker(client, "b", clock=clock)
 
     background(worker.lead())
+    await eventually(lambda: looks(api) > 2)
+    clock.now += 14.9
+    await eventually(lambda: looks(api) > 4)
+    before = worker.began
+    clock.now += 0.2
     await eventually(lambda: worker.began > 0)
 
-    assert 0.9 < worker.began - started < 2
+    assert before == 0
 
 
 async def test_work_ends_before_the_deadline_if_nobody_answers(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
-    worker = Worker(client, "a")
+    worker = Worker(client, "a", SHORT)
     leading = background(worker.lead())
     await eventually(lambda: worker.began > 0)
 
@@ -134,7 +171,7 @@ async def test_work_ends_before_the_deadline_if_nobody_answers(
 async def test_work_ends_before_the_deadline_if_the_answer_is_late(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
-    worker = Worker(client, "a")
+    worker = Worker(client, "a", SHORT)
     leading = background(worker.lead())
     await eventually(lambda: worker.began > 0)
 
@@ -154,9 +191,11 @@ async def test_a_few_failures_lose_nothing(
     answers = [status(500, "InternalError"), web.Response(text="<html>"), status(409, "Conflict")]
     api.fault = lambda _request: answers.pop() if answers else None
 
-    await asyncio.sleep(1)
+    await eventually(lambda: not answers)
+    until = worker.leadership.until
+    await eventually(lambda: worker.leadership.until > until)
 
-    assert (answers, worker.leading) == ([], [True])
+    assert worker.leading == [True]
 
 
 async def test_somebody_else_in_the_lease_ends_the_work(
@@ -189,7 +228,7 @@ async def test_a_deleted_lease_is_made_again(
 async def test_a_clean_end_gives_the_lease_back(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
-    worker = Worker(client, "a")
+    worker = Worker(client, "a", UNHURRIED)
     leading = background(worker.lead())
     await eventually(lambda: worker.began > 0)
 
@@ -199,28 +238,32 @@ async def test_a_clean_end_gives_the_lease_back(
     assert "holderIdentity" not in spec(api)
 
 
-async def test_of_many_candidates_one_works(clients: Clients, background: Background) -> None:
+async def test_of_many_candidates_one_works(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
     workers = [Worker(await clients(), name) for name in "abcde"]
 
     for worker in workers:
         background(worker.lead())
-    await asyncio.sleep(0.5)
+    await eventually(lambda: looks(api) > 3 * len(workers))
 
     assert sum(worker.began > 0 for worker in workers) == 1
 
 
 def test_after_the_deadline_nothing_may_be_written() -> None:
-    leadership = Leadership(TIMING)
+    clock = Clock()
+    leadership = Leadership(TIMING, clock=clock)
 
-    leadership.extend(time.monotonic() - 0.7)
+    leadership.extend(clock.now - TIMING.renew_deadline)
 
     with pytest.raises(LeadershipLostError):
         leadership.check()
 
 
 def test_before_the_deadline_writing_is_fine() -> None:
-    leadership = Leadership(TIMING)
+    clock = Clock()
+    leadership = Leadership(TIMING, clock=clock)
 
-    leadership.extend(time.monotonic())
+    leadership.extend(clock.now - TIMING.renew_deadline + 0.1)
 
     leadership.check()

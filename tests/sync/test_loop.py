@@ -2,16 +2,20 @@
 
 import asyncio
 import copy
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from intent import service as rules
+from intent.codes import CODES
 from intent.settings import Settings
 from sync.cache import Cache
 from sync.client import Client
-from sync.events import Voice
+from sync.events import REASONS, Voice
 from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.lease import LeadershipLostError
 from sync.loop import Loop
@@ -273,7 +277,7 @@ async def test_an_open_gate_outlasts_its_pod_group(api: Api, eventually: Eventua
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_fight_is_not_fought(api: Api, background: Background) -> None:
+async def test_a_fight_is_not_fought(api: Api, background: Background, eventually: Eventually) -> None:
     async def undo() -> None:
         while True:
             await asyncio.sleep(0.02)
@@ -281,16 +285,20 @@ async def test_a_fight_is_not_fought(api: Api, background: Background) -> None:
                 api.edit(PG, minMember=1)
 
     background(undo())
-    await asyncio.sleep(1)
+    await eventually(lambda: len(pod_group_writes(api)) > FIGHT)
+    await asyncio.sleep(QUIET)
 
     assert len(pod_group_writes(api)) == 1 + FIGHT
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_field_that_admission_changes_on_every_write_is_left_so(api: Api, start: Start) -> None:
+async def test_a_field_that_admission_changes_on_every_write_is_left_so(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.prune = lambda obj: obj["spec"].update(queue="team")
 
     start()
+    await eventually(lambda: PG in api.objects)
     await asyncio.sleep(QUIET)
     api.writes.clear()
     api.edit(PREFILL, replicas=2)
@@ -339,14 +347,24 @@ async def test_what_still_holds_much_later_is_said_again(
     await eventually(lambda: [event["count"] for event in api.kept("events")] == [3])
 
 
-async def test_an_event_carries_its_code(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_an_event_carries_its_code_the_remedy_and_the_cause(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.put(PREFILL, lws("p"))
 
     start()
     await eventually(lambda: bool(api.kept("events")))
 
-    message = api.kept("events")[0]["message"]
-    assert message.startswith("service r1 waits for a decoder (FI410: ")
+    row = CODES["FI410"]
+    told = f"service r1 waits for a decoder (FI410: {row.remedy}. Often: {row.cause})"
+    assert api.kept("events")[0]["message"] == told
+
+
+def test_every_finding_about_a_service_has_a_reason() -> None:
+    source = Path(rules.__file__).read_text(encoding="utf-8")
+
+    found = set(re.findall(r"\bFI\d{3}\b", source))
+    assert (len(found) > 5, found - REASONS.keys()) == (True, set())
 
 
 async def test_it_says_a_thing_again_if_it_comes_back(

@@ -22,7 +22,9 @@ from tests.sync.samples import lws
 
 Background = Callable[[Any], asyncio.Task[Any]]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/fusioninfer-sync"
-TIMING = Timing(lease_duration=1.0, renew_deadline=0.6, retry_period=0.1)
+TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
+"""A Lease that no busy machine loses."""
+SHORT = Timing(lease_duration=1.0, renew_deadline=0.6, retry_period=0.1)
 
 
 @pytest.fixture
@@ -104,8 +106,11 @@ async def test_a_signal_ends_it_and_gives_the_lease_back(
 
 
 async def test_lost_leadership_ends_it_with_a_failure(
-    api: Api, process: asyncio.Task[int], eventually: Eventually
+    api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
 ) -> None:
+    process = background(
+        sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port, timing=SHORT)
+    )
     await eventually(lambda: LEASE in api.objects)
 
     api.fault = lambda request: status(500, "InternalError") if "/leases" in request.path else None

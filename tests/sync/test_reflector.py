@@ -205,12 +205,15 @@ async def test_a_silent_watch_is_given_up(
     await eventually(lambda: len(watched) >= 2)
 
 
-async def test_an_equal_row_wakes_nobody(api: Api, client: Client, background: Background) -> None:
+async def test_an_equal_row_wakes_nobody(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
     woken: list[object] = []
     cache = Cache(LWS, woken.append)
     background(reflect(client, cache))
     await cache.synced.wait()
     api.put(path("p"), lws("p"))
+    await eventually(lambda: bool(woken))
 
     api.put(path("p"), lws("p") | {"status": {"replicas": 1}})
     await asyncio.sleep(0.1)

@@ -29,7 +29,7 @@ NAMED = " ".join(["", *EXECUTOR])
         ("/opt/bin/vllm", "serve M", "/opt/bin/vllm serve M"),
         (MODULE, "--port 80 --model M", "vllm serve M --port 80"),
         ("env A=b", f"{MODULE} --model M", "env A=b vllm serve M"),
-        ("tini -- exec vllm", "serve M -- x", "tini -- exec vllm serve M -- x"),
+        ("tini -- exec vllm", "serve M", "tini -- exec vllm serve M"),
         (
             "/usr/bin/python3",
             "-m vllm.entrypoints.openai.api_server --model M",

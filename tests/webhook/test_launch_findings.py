@@ -1,8 +1,12 @@
 """What is found about a launch: the code, and the field it points at."""
 
+from dataclasses import replace
+
 import pytest
 
+from intent.engines import ENGINES, Model
 from intent.lws import Accelerators, Intent, Probe
+from intent.settings import Settings
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.validate.launch import launch
 
@@ -123,10 +127,48 @@ def test_an_image_that_is_known_not_to_run_it_is_a_warning(image: str, found: li
         ("deepseek-ai/DeepSeek-R1", "-tp 8 -pp 4", []),
         ("deepseek-ai/DeepSeek-R1", "-tp 16 -pp 2", ["FI502"]),
         ("corp/DeepSeek-R1-AWQ", "-tp 32", ["FI502"]),
+        ("Qwen/Qwen2.5-32B-Instruct", "-tp 16 -pp 2", ["FI503", "FI502"]),
+        ("Qwen/Qwen3-32B", "-tp 16 -pp 2", ["FI502"]),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-14B", "-tp 32", ["FI503", "FI502"]),
+        ("Qwen/Qwen2.5-VL-32B", "-tp 7 -pp 4", ["FI501"]),
     ],
 )
 def test_a_model_that_does_not_split_is_a_warning(model: str, sizes: str, found: list[str]) -> None:
     assert codes(group(engine(f"--model {model} {sizes}"), size=4)) == found
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B --tp 16", ["FI503"]),
+        ("lmdeploy serve api_server Qwen/Qwen2.5-7B --tp 8", ["FI503"]),
+        ("trtllm-serve Qwen/Qwen2.5-7B --tp_size 8", ["FI503"]),
+        ("vllm serve Qwen/Qwen2.5-7B -tp 8", ["FI503"]),
+        ("vllm serve Qwen/Qwen2.5-7B -tp 4", []),
+    ],
+)
+def test_every_engine_shares_attention_heads_evenly(command: str, found: list[str]) -> None:
+    intent = group(engine("", command, accelerators=Accelerators("nvidia.com/gpu", 16)), size=1)
+
+    assert codes(intent) == found
+
+
+@pytest.mark.parametrize(("data", "found"), [(1, ["FI503"]), (4, [])])
+def test_attention_that_is_data_parallel_has_fewer_parts(data: int, found: list[str]) -> None:
+    flags = f"--tp 16 --dp {data} --enable-dp-attention"
+    command = f"python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B {flags}"
+
+    assert codes(group(engine("", command))) == found
+
+
+def test_a_model_that_an_operator_describes_is_known() -> None:
+    mine = Model("corp-llm-*", 48, source="its config.json")
+    settings = Settings(engines=replace(ENGINES, models=(mine, *ENGINES.models)))
+    intent = group(engine("corp/corp-llm-7b -tp 32", "vllm serve", "corp/llm:1"), size=4)
+
+    found = [one.message for one in launch(intent, settings) if one.code == "FI503"]
+
+    assert found == ["the model has 48 attention heads, which 32 parts do not share evenly: use 16"]
 
 
 def test_the_documents_second_example_is_accepted_with_its_warnings() -> None:
@@ -169,6 +211,8 @@ def test_what_is_left_alone_is_said(command: str, args: str, image: str, code: s
         ("ray symmetric-run --min-nodes=3 -- vllm serve M", "command[2]"),
         ("vllm serve M --nnodes 3", "command[3]"),
         ("vllm serve M -n 3", "command[3]"),
+        ("vllm serve M -n3", "command[3]"),
+        ("vllm serve M -n 3 -r $(LWS_WORKER_INDEX)", "command[3]"),
     ],
 )
 def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: str, path: str) -> None:

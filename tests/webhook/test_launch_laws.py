@@ -1,5 +1,6 @@
 """Laws of the launch: the author's words survive, and a shell reads a script as its author wrote it."""
 
+import argparse
 import os
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intent.lws import Engine, TemplateField
 from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, engine, group, written
 from webhook.launchers.plan import read_plan
 from webhook.launchers.templates import foreseen
@@ -61,6 +63,42 @@ def test_every_word_of_vllm_serve_stays_in_its_place(
     assert container["args"] == [*SYMMETRIC_RUN, *words, *EXECUTOR]
 
 
+ADDED = ("--distributed-executor-backend", "--nnodes", "--node-rank", "--master-addr", "--dist-init-addr")
+SGLANG = ["python3", "-m", "sglang.launch_server"]
+
+
+@given(
+    launcher=st.sampled_from(["ray-symmetric", "ray-start", "vllm-native", "sglang"]),
+    pieces=st.lists(KEPT | st.just(["--"]), max_size=5),
+    boundary=st.integers(0, 12),
+)
+def test_argparse_reads_every_flag_that_is_added(
+    launcher: str, pieces: list[list[str]], boundary: int
+) -> None:
+    program = SGLANG if launcher == "sglang" else ["vllm", "serve"]
+    words = [*program, *(word for piece in pieces for word in piece)]
+    at = max(len(program), min(boundary, len(words)))
+    one = engine(words[at:], words[:at])
+    parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False)
+    for flag in ADDED:
+        parser.add_argument(flag)
+
+    container = written(foreseen(group(one, launcher=launcher), SETTINGS), leader_field(one, launcher))
+
+    out = [*container["command"], *(container["args"] or [])]
+    added = [flag for flag in ADDED if flag in out]
+    seen = vars(parser.parse_known_args(out[out.index(program[-1]) + 1 :])[0])
+    assert added
+    assert [flag for flag in added if seen[flag[2:].replace("-", "_")] is None] == []
+    assert is_subsequence(words, out)
+
+
+def leader_field(one: Engine, launcher: str) -> TemplateField:
+    """Name the template whose engine is looked at: the leader's, where there is one."""
+    intent = foreseen(group(one, launcher=launcher), SETTINGS)
+    return intent.templates[0].field
+
+
 IMAGE = st.sampled_from(["v0.10.2", "v0.17.1", "v0.20.2", "latest"])
 
 
@@ -87,6 +125,23 @@ def test_an_authors_words_stand_in_their_order_whatever_the_launcher(
             return  # a worker of ray-start runs Ray alone
         words = [word for piece in pieces if piece[0] != "-asc" for word in piece]  # it serves no API
     assert is_subsequence(["vllm", "serve", "org/M", *words], out)
+
+
+@given(
+    launcher=st.sampled_from(["ray-symmetric", "ray-start"]),
+    pieces=st.lists(KEPT | st.just(["--"]), max_size=6),
+    boundary=st.integers(0, 12),
+)
+def test_lmdeploys_words_stand_in_their_order_too(
+    launcher: str, pieces: list[list[str]], boundary: int
+) -> None:
+    words = ["lmdeploy", "serve", "api_server", *(word for piece in pieces for word in piece)]
+    one = engine(words[boundary:], words[:boundary], "corp/llm:1")
+    field = leader_field(one, launcher)
+
+    container = written(foreseen(group(one, launcher=launcher), SETTINGS), field)
+
+    assert container["args"][-len(words) :] == words
 
 
 def is_subsequence(words: list[str], out: list[str]) -> bool:
@@ -148,6 +203,17 @@ def test_a_real_shell_hands_on_the_items_behind_the_script(programs: dict[str, s
     changed = [*container["command"], *container["args"]]
     before = said([*command, *args], programs)
     assert said(changed, programs)[9:] == [*before, *EXECUTOR]
+
+
+@pytest.mark.parametrize("script", ['exec "$@"', 'cd / && A=b "$@" 2>&1', 'A=1; env B="$A" "${@}"'])
+def test_a_real_shell_starts_the_items_behind_the_script(script: str, programs: dict[str, str]) -> None:
+    command = ["sh", "-c", script, "sh"]
+    args = ["vllm", "serve", "M", "--x", "a  b", "", "$HOME"]
+
+    container = written(group(engine(args, command)))
+
+    changed = [*container["command"], *container["args"]]
+    assert said(changed, programs)[9:] == [*said([*command, *args], programs), *EXECUTOR]
 
 
 def as_kubelet(words: list[str], env: dict[str, str]) -> list[str]:

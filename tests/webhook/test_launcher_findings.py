@@ -106,8 +106,23 @@ def test_an_image_that_cannot_run_the_launcher_is_told_what_would(
         ("sglang", FINE, ["FI519"]),
         ("ray-start", SGLANG, ["FI519"]),
         ("auto", "lmdeploy serve api_server M", ["FI519"]),
-        ("ray-start", "lmdeploy serve api_server M", []),
+        ("ray-start", "lmdeploy serve api_server M --tp 16", []),
+        ("ray-start", "lmdeploy serve api_server M", ["FI501"]),
+        ("ray-start", "lmdeploy serve api_server M --tp 32", ["FI307"]),
+        ("ray-symmetric", "lmdeploy serve api_server M --tp 12", ["FI503", "FI501"]),
+        ("ray-symmetric", "lmdeploy serve api_server M --tp 16 --ep 16", ["FI511"]),
+        ("ray-symmetric", "lmdeploy serve api_server M --tp 16 --dp 16", []),
+        ("ray-start", "lmdeploy serve api_server M --tp 16 --server-port 6379", ["FI311"]),
+        ("auto", "lmdeploy serve api_server M --tp 16", ["FI519"]),
+        ("auto", "lmdeploy serve api_server M --tp 32", ["FI519", "FI307"]),
+        ("auto", "lmdeploy serve api_server M --tp zero", ["FI304", "FI519"]),
         ("auto", "trtllm-serve M", ["FI519"]),
+        ("auto", "trtllm-serve serve M --tp_size 8 --pp_size 2", ["FI519"]),
+        ("auto", "trtllm-serve M --tp_size 16 --pp_size 2", ["FI519", "FI307"]),
+        ("auto", "trtllm-serve M --tp_size 8", ["FI519", "FI501"]),
+        ("auto", "trtllm-serve M --tp_size 32 --config c.yaml", ["FI519", "FI511"]),
+        ("auto", "mpirun -n 32 trtllm-serve M --tp_size 32", ["FI518", "FI307"]),
+        ("auto", "python3 -m tensorrt_llm.commands.serve M --tp_size 32", ["FI519", "FI307"]),
         ("ray-symetric", FINE, ["FI104"]),
     ],
 )
@@ -115,6 +130,52 @@ def test_a_launcher_that_does_not_fit_the_command_is_found(
     launcher: str, command: str, found: list[str]
 ) -> None:
     assert codes(group(engine("", command, "corp/llm:1"), launcher=launcher)) == found
+
+
+@pytest.mark.parametrize(("args", "found"), [("-dp 2 -tp 8 M", []), ("-dp 2 -tp 8 -- M", ["FI526"])])
+def test_a_first_rank_cannot_be_written_behind_two_dashes(args: str, found: list[str]) -> None:
+    intent = group(engine(args, "vllm serve", "vllm/vllm-openai:v0.10.2"), launcher="vllm-native")
+
+    assert codes(intent) == found
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        ("trtllm-serve M --tp_size 4", "--tp_size 8 --pp_size 2"),
+        ("lmdeploy serve api_server M --tp 8", "--tp 16"),
+        ("sglang serve --model M --tp 8 --host ::", "--tensor-parallel-size 8 --pipeline-parallel-size 2"),
+    ],
+)
+def test_the_advice_is_in_the_engines_own_flags(command: str, flags: str) -> None:
+    assert any(message.endswith(f"better {flags}") for message in said(group(engine("", command))))
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command", "port", "found"),
+    [
+        ("ray-symmetric", FINE, "6379", ["FI311"]),
+        ("ray-symmetric", FINE, "8265", ["FI529"]),
+        ("ray-start", FINE, "10001", ["FI529"]),
+        ("ray-start", FINE, "19999", ["FI529"]),
+        ("ray-start", FINE, "52365", ["FI529"]),
+        ("ray-symmetric", FINE, "29500", ["FI529"]),
+        ("ray-symmetric", FINE, "20000", []),
+        ("vllm-native", FINE, "29501", ["FI311"]),
+        ("vllm-native", FINE, "29550", ["FI529"]),
+        ("vllm-native", FINE, "29551", []),
+        ("vllm-native", FINE, "6379", []),
+        ("sglang", f"{SGLANG} --tp 16", "20000", ["FI311"]),
+        ("sglang", f"{SGLANG} --tp 16", "20005", ["FI529"]),
+        ("sglang", f"{SGLANG} --tp 16", "8265", []),
+    ],
+)
+def test_a_port_that_the_launch_takes_is_not_the_apis(
+    launcher: str, command: str, port: str, found: list[str]
+) -> None:
+    intent = group(engine("", f"{command} --port {port}", "corp/llm:1"), launcher=launcher)
+
+    assert codes(intent) == found
 
 
 def test_a_guess_is_said() -> None:
@@ -182,6 +243,30 @@ def test_a_connector_that_this_version_lacks_is_a_warning(
     connector: str, image: str, found: list[str]
 ) -> None:
     assert codes(handing(side(connector), image=image, more="-tp 8")) == found
+
+
+@pytest.mark.parametrize(
+    ("connector", "version", "value", "found"),
+    [
+        ("NixlConnector", "v0.10.0", "0", ["FI317"]),
+        ("NixlConnector", "v0.10.0", "1", []),
+        ("NixlConnector", "v0.10.0", None, []),
+        ("NixlConnector", "v0.11.0", "0", ["FI317"]),
+        ("NixlConnector", "v0.11.1", "0", []),
+        ("NixlConnector", "latest", "0", []),
+        ("PyNcclConnector", "v0.10.0", "0", []),
+        ("MooncakeConnector", "v0.10.0", "0", []),
+        ("MultiConnector", "v0.10.0", "0", ["FI317"]),
+        ("CorpConnector", "v0.10.0", "0", ["FI506"]),
+    ],
+)
+def test_a_connector_of_v1_beside_the_older_core_is_denied(
+    connector: str, version: str, value: str | None, found: list[str]
+) -> None:
+    intent = handing(side(connector), image=f"vllm/vllm-openai:{version}", more="-tp 8")
+    one = replace(intent.templates[0].engine or PLAIN, values=(("VLLM_USE_V1", value),) if value else ())
+
+    assert codes(replace(intent, templates=(Template("workerTemplate", one),))) == found
 
 
 def test_a_connector_that_its_author_brings_along_is_not_looked_up() -> None:
@@ -253,6 +338,10 @@ def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noq
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1"),))), ["FI510"]),
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"),))), []),
         (pods(one=replace(PLAIN, values=(("NVIDIA_VISIBLE_DEVICES", "all"),))), []),
+        (pods(one=replace(PLAIN, unasked=("cpu",))), ["FI528"]),
+        (pods(one=replace(PLAIN, unasked=("cpu", "memory"))), ["FI528"]),
+        (pods(skip=("shm",)), ["FI510"]),
+        (pods(one=replace(PLAIN, mounts=("/dev/shm/",)), skip=("shm",)), []),  # noqa: S108 - in the container
     ],
 )
 def test_what_a_group_on_ray_cannot_live_with_is_a_warning(intent: Intent, found: list[str]) -> None:
@@ -306,6 +395,11 @@ LOUD = (
     ),
     pods(one=replace(PLAIN, read_only=True, values=(("NVIDIA_VISIBLE_DEVICES", "0," * 500),))),
     group(PLAIN, leader=replace(PLAIN, image="x", env=("TOKEN" * 99,))),
+    pods(one=replace(PLAIN, unasked=("cpu", "memory")), skip=("shm",)),
+    group(engine("", f"{FINE} --port 29500", "corp/llm:1"), launcher="vllm-native"),
+    group(engine("", "trtllm-serve M --tp_size 1", "corp/llm:1"), size=2147483647),
+    group(engine("", "lmdeploy serve api_server M --tp 999999999"), size=2147483647, launcher="ray-start"),
+    group(engine("", "vllm serve meta-llama/Llama-3.1-405B -tp 999999999"), size=2147483647),
 )
 
 

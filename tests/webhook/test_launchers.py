@@ -8,7 +8,7 @@ import pytest
 from intent.lws import Accelerators, Engine, Intent
 from intent.settings import Settings
 from tests.lws import lws, put
-from tests.webhook.launches import SETTINGS, engine, group
+from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
 from webhook.check import check
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
@@ -75,6 +75,34 @@ def test_api_servers_are_dropped_from_the_command_too() -> None:
     assert (command, args[:3]) == (["vllm", "serve"], ["M", "-tp", "16"])
 
 
+@pytest.mark.parametrize(
+    "command", [["sh", "-c", 'cd /x; exec "$@"', "sh"], ["sh", "-c", 'vllm serve "$@"', "sh"]]
+)
+@pytest.mark.parametrize("image", [NEW, OLD])
+def test_api_servers_are_dropped_from_the_items_of_a_script_too(command: list[str], image: str) -> None:
+    program = ["vllm", "serve"] if "exec" in command[2] else []
+
+    _, leader, _, worker = both(
+        engine([*program, "M", "-asc", "4", "-dp", "2"], command, image), "vllm-native"
+    )
+
+    assert ("-asc" in leader, "-asc" in worker, "4" in worker) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    ("script", "left"),
+    [
+        ("cd /x; vllm serve M -asc 2", True),
+        ("cd /x; vllm serve M -asc 2 -dph", False),
+        ("cd /x; vllm serve M", False),
+    ],
+)
+def test_api_servers_in_the_text_of_a_script_cannot_be_dropped(script: str, *, left: bool) -> None:
+    intent = group(engine("", ["sh", "-c", script], NEW), launcher="vllm-native")
+
+    assert (launch(intent, SETTINGS) == {}) is left
+
+
 @pytest.mark.parametrize("flag", ["--data-parallel-hybrid-lb", "-dpe"])
 def test_workers_that_serve_are_not_headless(flag: str) -> None:
     intent = group(engine(f"M {flag}", "vllm serve", NEW), launcher="vllm-native")
@@ -83,6 +111,51 @@ def test_workers_that_serve_are_not_headless(flag: str) -> None:
 
     assert "--nnodes" in overlay
     assert "--headless" not in overlay
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "leader"),
+    [
+        ("vllm serve", "-tp 16 -- M", ("vllm serve", f"-tp 16 {' '.join(RANKS)} -- M")),
+        ("vllm serve M --", "x -- y", (f"vllm serve M {' '.join(RANKS)} --", "x -- y")),
+        ("vllm serve -- M", "", (f"vllm serve {' '.join(RANKS)} -- M", "")),
+    ],
+)
+def test_what_is_added_stands_before_two_dashes(command: str, args: str, leader: tuple[str, str]) -> None:
+    words = both(engine(args, command, NEW), "vllm-native")[:2]
+
+    assert words == (leader[0].split(), leader[1].split())
+
+
+@pytest.mark.parametrize(
+    ("script", "items", "expected"),
+    [
+        ('vllm serve -tp 8 "$@"', "-pp 2 -- M", ('vllm serve -tp 8 "$@"', f"-pp 2 {' '.join(RANKS)} -- M")),
+        ('vllm serve -tp 8 -- "$@"', "M", (f'vllm serve -tp 8 {" ".join(RANKS)} -- "$@"', "M")),
+        ("cd /x; vllm serve -- M", "", (f"cd /x; vllm serve {' '.join(RANKS)} -- M", "")),
+        (
+            'cd /x; exec "$@"',
+            "vllm serve M -- x",
+            ('cd /x; exec "$@"', f"vllm serve M {' '.join(RANKS)} -- x"),
+        ),
+    ],
+)
+def test_what_is_added_to_a_script_stands_before_two_dashes(
+    script: str, items: str, expected: tuple[str, str]
+) -> None:
+    behind = ["sh", *items.split()] if items else []
+
+    command, args, _, _ = both(engine(behind, ["sh", "-c", script], NEW), "vllm-native")
+
+    assert (command[2], args[1:]) == (expected[0], expected[1].split())
+
+
+def test_ray_is_written_before_the_items_that_a_script_starts() -> None:
+    container = written(group(engine("vllm serve M -tp 16", ["sh", "-c", 'cd /x; exec "$@"', "sh"])))
+
+    ray = "ray symmetric-run --address $(LWS_LEADER_ADDRESS):6379 --min-nodes 2 --num-gpus 8 --"
+    assert container["command"][2] == f'cd /x; exec {ray} "$@"'
+    assert container["args"] == ["vllm", "serve", "M", "-tp", "16", *EXECUTOR]
 
 
 def test_a_plain_script_becomes_list_items() -> None:

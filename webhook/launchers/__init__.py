@@ -6,12 +6,12 @@ the pods (`webhook.launchers.launcher`). To add one: a module, a row.
 
 from typing import Final
 
-from webhook.launchers.launcher import Launcher, any_launch, host_ip
+from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher, any_launch, host_ip
 from webhook.launchers.ray_start import has_ray, ray_start
 from webhook.launchers.ray_symmetric import PORT as RAY_PORT
 from webhook.launchers.ray_symmetric import has_symmetric_run, needs_env, ray_symmetric
+from webhook.launchers.sglang import ATTENTION_PORTS, sglang
 from webhook.launchers.sglang import PORT as SGLANG_PORT
-from webhook.launchers.sglang import sglang
 from webhook.launchers.vllm_native import has_native, native_env, serves_everywhere, takes, vllm_native
 
 LAUNCHERS: Final[dict[str, Launcher]] = {
@@ -23,6 +23,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         needs="Ray 2.54 or later",
         runs=has_symmetric_run,
         port=RAY_PORT,
+        others=RAY_PORTS,
         env=needs_env,
     ),
     "ray-start": Launcher(
@@ -33,6 +34,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         needs="Ray",
         runs=has_ray,
         port=RAY_PORT,
+        others=RAY_PORTS,
         splits=True,
         resolves=False,
         env=host_ip,
@@ -46,6 +48,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         takes=takes,
         spreads=True,
         port=29501,
+        others=(TORCH_PORTS,),
         splits=True,
         workers_serve=serves_everywhere,
         env=native_env,
@@ -57,6 +60,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         needs="SGLang 0.4.3 or later",
         spreads=True,
         port=SGLANG_PORT,
+        others=(ATTENTION_PORTS,),
         workers_serve=any_launch,
     ),
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from intent import Object
 from intent.launch import Launch
@@ -10,6 +11,12 @@ from webhook.launchers.container import Container
 POD_IP: Object = {"fieldRef": {"fieldPath": "status.podIP"}}
 HOST_IP: Object = {"name": "VLLM_HOST_IP", "valueFrom": POD_IP}
 """The address that vLLM gives as its own: its choice among several may not be the one that others reach."""
+
+
+TORCH_PORTS: Final = range(29500, 29551)
+"""Where vLLM's ranks meet: `data_parallel_master_port` is 29500, `--master-port` 29501, or above."""
+RAY_PORTS: Final = (range(8265, 8266), range(10001, 20000), range(52365, 52366), TORCH_PORTS)
+"""Dashboard, client server and workers, agent (Ray "Configuring Ray", ports), and those of the engine."""
 
 
 def no_env(_launch: Launch) -> tuple[Object, ...]:
@@ -56,6 +63,8 @@ class Launcher:
     """The ranks are spread evenly over the pods; else the group's accelerators are one pool."""
     port: int = 0
     """Where the pods of a group meet, on the leader."""
+    others: tuple[range, ...] = ()
+    """Ports that it, or what it starts, may take too; some at random."""
     splits: bool = False
     """Leader and workers run different words: a template that both share becomes two."""
     workers_serve: Callable[[Launch], bool] = no_launch

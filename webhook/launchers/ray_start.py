@@ -8,8 +8,8 @@ import shlex
 from dataclasses import replace
 from typing import Final
 
-from intent.launch import Launch, gpus, in_shell, serve_words
-from webhook.launchers.container import Container, in_script
+from intent.launch import Launch, gpus, in_shell
+from webhook.launchers.container import Container, flagged, in_script
 from webhook.launchers.ray_symmetric import PORT, executor
 
 _SHELL: Final = ("/bin/sh", "-c")
@@ -39,7 +39,7 @@ def ray_start(launch: Launch, size: int) -> Container:
         return replace(in_script(launch, before, executor(launch)), ports=(PORT,))
     if not launch.leads:
         return Container((*_SHELL, script), (), (PORT,))
-    return Container((*_SHELL, script, "sh"), (*serve_words(launch), *executor(launch)), (PORT,))
+    return Container((*_SHELL, script, "sh"), flagged(launch, executor(launch)), (PORT,))
 
 
 def _script(launch: Launch, size: int) -> str:

@@ -11,6 +11,8 @@ from webhook.launchers.container import Container, appended
 
 PORT: Final = 20000
 """Where the ranks meet, on the leader."""
+ATTENTION_PORTS: Final = range(PORT + 1, PORT + 6)
+"""With `--enable-dp-attention` the ranks meet there too (`sglang/srt/server_args.py`, `PortArgs`)."""
 
 
 def sglang(launch: Launch, size: int) -> Container:

@@ -8,9 +8,9 @@ that only data parallelism has flags for it: each pod says with which rank it st
 from typing import Final
 
 from intent import Object
-from intent.flags import DATA, DATA_BACKEND, HYBRID, LOCAL_DATA, SERVERS
+from intent.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
 from intent.launch import Launch, in_shell, read_size, serve_words, text_of
-from webhook.launchers.container import Container, Words, appended, in_script
+from webhook.launchers.container import Container, Words, appended, in_script, scripted
 from webhook.launchers.launcher import HOST_IP
 
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
@@ -47,7 +47,8 @@ def _data_parallel(launch: Launch, size: int) -> Container:
         return appended(launch, behind)
     start = f"--data-parallel-start-rank $((LWS_WORKER_INDEX*{ranks}))"
     if in_shell(launch):
-        return in_script(launch, (), (*behind, _HEADLESS, start), text_only=True)
+        dropped = _of_servers(launch)
+        return in_script(launch, (), (*behind, _HEADLESS, start), without=dropped, text_only=True)
     return _through_shell(launch, start, (*behind, _HEADLESS))
 
 
@@ -87,8 +88,17 @@ def has_native(launch: Launch) -> bool:
 
 
 def takes(launch: Launch) -> bool:
-    """Whether a worker can go without an API: the old module cannot (vllm-project/vllm#36875)."""
+    """Whether a worker can go without an API: the old module cannot (vllm-project/vllm#36875).
+
+    And whether a shell may write the first rank behind all words: not where a `--` ends the flags. And
+    whether a worker can go without API servers: not where a script's text asks for them.
+    """
     kind = launch.command.kind
+    servers = launch.command.flags.last(SERVERS)
+    if servers and scripted(launch, servers.at) and not serves_everywhere(launch):
+        return False
+    if is_data_only(launch) and END in launch.command.words[launch.command.arguments :]:
+        return False
     if kind == "interpreter" or (kind in {"module", "flags"} and in_shell(launch)):
         return False
     return text_of(launch, DATA_BACKEND) != "ray"

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from intent.dialects import fused_short
 from intent.errors import FieldError
-from intent.flags import CONFIG, HOST, MODEL, SIZES, Flag, fused_short, lacks_value, may_be_model
+from intent.flags import CONFIG, HOST, MODEL, SIZES, Flag, lacks_value, may_be_model
 from intent.launch import (
     Launch,
     ignores_positional,
@@ -25,7 +26,7 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     yield from fused
     for flag in launch.command.flags.given:
         yield from _flag(launch, flag)
-    yield from _sizes(launch)
+    yield from parallel_sizes(launch)
     yield from _host(launch)
     if not fused:
         yield from _model(launch, converted=rewritten and is_converted(launch))
@@ -54,7 +55,8 @@ def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
         yield FieldError(where, flag.name, message, "FI310")
 
 
-def _sizes(launch: Launch) -> Iterator[FieldError]:
+def parallel_sizes(launch: Launch) -> Iterator[FieldError]:
+    """Find a size that is none."""
     for name in SIZES:
         flag = launch.command.flags.last(name)
         value = value_of(launch, flag) if flag else None

@@ -5,22 +5,23 @@ from collections.abc import Iterator
 from intent.engines import described
 from intent.errors import FieldError
 from intent.flags import ASYNC_SCHEDULING, PORT
-from intent.launch import Launch, Plan, value_of, word_path
+from intent.launch import Launch, Plan, is_size, value_of, word_path
 from intent.lws import Intent
+from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import may_be_launched
 from webhook.validate.sizes import sizes
 
 
-def group(plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
+def group(plan: Plan, launcher: Launcher, intent: Intent, settings: Settings) -> Iterator[FieldError]:
     """Check what a launch needs of every pod, and of all together."""
     for one in plan.launches:
         yield from _image(one, plan.launcher, launcher)
         yield from _accelerators(one, intent.size)
         yield from _port(one, launcher)
         yield from _async_scheduling(one, launcher)
-    yield from sizes(plan, launcher, intent.size)
+    yield from sizes(plan, launcher, intent.size, settings.engines)
 
 
 def _image(launch: Launch, name: str, launcher: Launcher) -> Iterator[FieldError]:
@@ -51,11 +52,17 @@ def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
 
 
 def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
-    flag, taken = launch.command.flags.last(PORT), str(launcher.port)
-    if flag and value_of(launch, flag) == taken:
-        who = "Ray listens" if launcher.uses_ray else "the pods meet"
-        message = f"must be another port: {who} on {taken} of the leader; vLLM's default is 8000"
-        yield FieldError(word_path(launch, flag.value_at), taken, message, "FI311")
+    flag = launch.command.flags.last(PORT)
+    port = (value_of(launch, flag) or "") if flag else ""
+    if not flag or not is_size(port):
+        return
+    who, where = "Ray" if launcher.uses_ray else "the launch", word_path(launch, flag.value_at)
+    if int(port) == launcher.port:
+        message = f"must be another port: {who} takes {port} on the leader; the default is free"
+        yield FieldError(where, port, message, "FI311")
+    elif any(int(port) in taken for taken in launcher.others):
+        message = f"{who} may take {port} too: choose another --port, for example 8000"
+        yield FieldError(where, None, message, "FI529")
 
 
 def _async_scheduling(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:

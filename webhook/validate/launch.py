@@ -5,19 +5,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent.annotations import LAUNCHER, path
-from intent.command import Kind
 from intent.errors import FieldError
 from intent.flags import DISTRIBUTED
 from intent.launch import AUTO, NONE, Launch, Plan, item_path, word_path
 from intent.lws import Intent
+from intent.programs import Kind
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, read_plan, serves
-from webhook.validate.arguments import arguments
+from webhook.validate.arguments import arguments, parallel_sizes
 from webhook.validate.group import group
 from webhook.validate.pods import pods
-from webhook.validate.sizes import CHECKED, fits_pod
+from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
 
 _LEFT_ALONE: Final[dict[Kind, tuple[str, str]]] = {
@@ -48,7 +48,7 @@ _MIXED: Final = (
 
 _COUNT_FLAGS: Final = frozenset({"--min-nodes", "--ray_cluster_size", "--nnodes", "-n"})
 _COUNT: Final = re.compile(
-    r"(?:^|(?<=\s))(--min-nodes|--ray_cluster_size|--nnodes|-n)[=\s]+['\"]?([0-9]{1,9})(?![^\s;&|'\"])"
+    r"(?:^|(?<=\s))(--min-nodes|--ray_cluster_size|--nnodes|-n)(?:[=\s]+|(?<=-n))['\"]?([0-9]{1,9})(?![^\s;&|'\"])"
 )
 
 
@@ -65,28 +65,33 @@ def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
     for one in plan.launches:
         yield from transfer(one, intent, settings)
     if intent.size < 2:
-        yield from _alone(intent, plan, launcher)
+        yield from _alone(intent, plan, launcher, settings)
         return
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
     if plan.rewritten:
-        yield from group(plan, launcher, intent)
+        yield from group(plan, launcher, intent, settings)
         yield from pods(plan, launcher, intent)
+    elif plan.launches:
+        yield from fits_group(plan, intent.size)
 
 
-def _alone(intent: Intent, plan: Plan, launcher: Launcher) -> Iterator[FieldError]:
+def _alone(intent: Intent, plan: Plan, launcher: Launcher, settings: Settings) -> Iterator[FieldError]:
     """Check a group of one: its command runs as it is."""
     if intent.launcher == plan.launcher and launcher.uses_ray:
         message = "must be absent: a group of one needs no launcher; or raise spec.leaderWorkerTemplate.size"
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
-    if plan.launches and plan.leader.command.engine in CHECKED and plan.leader.command.words:
-        yield from arguments(plan.leader, rewritten=False)
-        yield from fits_pod(plan.leader)
+    if plan.launches and plan.leader.command.words:
+        if plan.leader.command.engine in CHECKED:
+            yield from arguments(plan.leader, rewritten=False)
+        yield from fits_pod(plan.leader, settings.engines)
 
 
 def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check one template of several pods."""
+    if launch.command.engine in SIZED and launch.command.engine not in CHECKED:
+        yield from parallel_sizes(launch)
     if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
         yield from _left_alone(launch, plan, intent.size)
         return
@@ -97,7 +102,7 @@ def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iter
             word_path(launch, flag.value_at), flag.value, _executor(plan, launcher, intent.size), "FI313"
         )
     elif not launcher.takes(launch):
-        message = f"left as it is: {plan.launcher} needs vllm serve as list items, and no Ray beside it"
+        message = f"left as it is: {plan.launcher} needs vllm serve as list items, no Ray and no -- beside it"
         yield FieldError(_where(launch), None, message, "FI526")
     if plan.guessed:
         message = f"its version is not known, so {plan.launcher} is taken by default; name one in {LAUNCHER}"

@@ -10,6 +10,7 @@ from intent.lws import LWT, Intent
 from intent.transfer import read_transfer
 from webhook.launchers.launcher import Launcher
 
+SHM: Final = "/dev/shm"  # noqa: S108 - a path in the container
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _NOT_DEVICES: Final = frozenset({"", "all", "none", "void"})
 _SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
@@ -23,6 +24,8 @@ def pods(plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]
     yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
+        yield from _requests(launch)
+        yield from _shared_memory(launch, intent)
         yield from _side_channel(launch)
         if launcher.uses_ray:
             yield from _ray(launch)
@@ -52,6 +55,20 @@ def _difference(plan: Plan) -> Iterator[FieldError]:
     if differ := sorted(set(leader.env) ^ set(worker.env)):
         message = f"set for the leader or the workers only: {', '.join(differ)[:60]}"
         yield FieldError(f"{plan.worker.template.engine_path}.env", None, message, "FI513")
+
+
+def _requests(launch: Launch) -> Iterator[FieldError]:
+    if unasked := launch.engine.unasked:
+        message = f"asks for no {' and no '.join(unasked)}: the pod may be placed where too little is left"
+        yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
+
+
+def _shared_memory(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Find a pod for which no memory is mounted at /dev/shm, since its author does not want it."""
+    has_own = launch.template.host_ipc or any(path.rstrip("/") == SHM for path in launch.engine.mounts)
+    if "shm" in intent.skip and not has_own:
+        message = f"{SHM} has 64 MiB, which NCCL and Ray outgrow: mount memory there, or do not skip shm"
+        yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
 
 
 def _side_channel(launch: Launch) -> Iterator[FieldError]:

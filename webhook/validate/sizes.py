@@ -1,8 +1,9 @@
 """The parallel sizes of the engine against the accelerators of the pod and of the group."""
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
+from intent.engines import Engines
 from intent.errors import FieldError
 from intent.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
 from intent.launch import (
@@ -11,63 +12,69 @@ from intent.launch import (
     Sizes,
     countable,
     in_group,
-    model_of,
     read_size,
     read_sizes,
     value_of,
     word_path,
 )
 from webhook.launchers.launcher import Launcher
+from webhook.validate.models import model
 
 CHECKED: Final = ("vllm", "sglang")
 """Engines whose flags are known."""
-
-
-class _Blocks(NamedTuple):
-    """A checkpoint whose matrices are quantised in square blocks: each part must hold whole ones."""
-
-    block: int
-    widths: tuple[int, ...]
-
-
-_DEEPSEEK_V3: Final = _Blocks(128, (18432, 2048))
-_QUANTISED: Final = {
-    "DeepSeek-V3": _DEEPSEEK_V3,
-    "DeepSeek-V3-0324": _DEEPSEEK_V3,
-    "DeepSeek-V3.1": _DEEPSEEK_V3,
-    "DeepSeek-R1": _DEEPSEEK_V3,
-    "DeepSeek-R1-0528": _DEEPSEEK_V3,
+SIZED: Final = (*CHECKED, "lmdeploy", "tensorrt-llm")
+"""Engines of which only the sizes are known, too."""
+_FLAGS: Final = {
+    "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),
+    "lmdeploy": ("--tp {group}",),
 }
-"""By the last part of the model's name (vllm-project/vllm#12256, sgl-project/sglang#3345)."""
+"""How an engine is told to use all accelerators; LMDeploy has no pipeline parallelism."""
 
 
-def fits_pod(launch: Launch) -> Iterator[FieldError]:
+def fits_pod(launch: Launch, engines: Engines) -> Iterator[FieldError]:
     """Check that a group of one has what its engine needs."""
+    if launch.command.engine not in SIZED:
+        return
+    yield from model(launch, engines)
     needed, there = read_sizes(launch), countable(launch.engine)
     if needed and there and needed.accelerators > there:
         message = f"must fit the pod: {_shown(needed)}, the pod has {there}"
         yield FieldError(_where(launch), needed.accelerators, message, "FI308")
 
 
-def sizes(plan: Plan, launcher: Launcher, size: int) -> Iterator[FieldError]:
-    """Check that a group has what its engine needs, and uses what it has."""
+def sizes(plan: Plan, launcher: Launcher, size: int, engines: Engines) -> Iterator[FieldError]:
+    """Check that a group that is launched has what its engine needs, and uses what it has."""
     leader = plan.leader
-    if leader.command.engine not in CHECKED:
-        return
-    yield from _model(leader)
+    yield from model(leader, engines)
     yield from _unchecked(leader)
     yield from _shared_data(leader)
-    needed, there = read_sizes(leader), in_group(plan, size)
-    if needed is None:
-        return
-    if launcher.spreads and (uneven := _uneven(plan, needed, size)):
+    needed = read_sizes(leader)
+    if needed and launcher.spreads and (uneven := _uneven(plan, needed, size)):
         yield FieldError(_where(leader), needed.accelerators, uneven, "FI316")
-    elif there is not None and needed.accelerators > there:
+    elif needed:
+        yield from _in_all(plan, needed, size)
+
+
+def fits_group(plan: Plan, size: int) -> Iterator[FieldError]:
+    """Check a group that is left alone, where only its sizes are known."""
+    command = plan.leader.command
+    if (command.within or command.engine) not in SIZED[len(CHECKED) :]:
+        return
+    yield from _unchecked(plan.leader)
+    is_given = any(plan.leader.command.flags.last(name) for name in SIZES)
+    if is_given and (needed := read_sizes(plan.leader)):
+        yield from _in_all(plan, needed, size)
+
+
+def _in_all(plan: Plan, needed: Sizes, size: int) -> Iterator[FieldError]:
+    """Compare with the accelerators of all pods."""
+    there = in_group(plan, size)
+    if there is not None and needed.accelerators > there:
         message = f"must fit the group: {_shown(needed)}, the {size} pods have {there}"
-        yield FieldError(_where(leader), needed.accelerators, message, "FI307")
+        yield FieldError(_where(plan.leader), needed.accelerators, message, "FI307")
     elif there is not None:
         yield from _idle(plan, needed, there, size)
-        yield from _crossing(plan, launcher, needed, size)
+        yield from _crossing(plan, needed, size)
 
 
 def _uneven(plan: Plan, needed: Sizes, size: int) -> str:
@@ -122,10 +129,10 @@ def _idle(plan: Plan, needed: Sizes, there: int, size: int) -> Iterator[FieldErr
         yield FieldError(_where(plan.leader), None, message, "FI501")
 
 
-def _crossing(plan: Plan, launcher: Launcher, needed: Sizes, size: int) -> Iterator[FieldError]:
-    """Say that tensor parallelism crosses pods: vLLM warns of it, SGLang is meant to be used so."""
+def _crossing(plan: Plan, needed: Sizes, size: int) -> Iterator[FieldError]:
+    """Say that tensor parallelism crosses pods: vLLM warns of it, others are meant to be used so."""
     pod = countable(plan.leader.engine)
-    if pod and needed.tensor > pod and "vllm" in launcher.engines:
+    if pod and needed.tensor > pod and plan.leader.command.is_vllm:
         message = f"tensor parallel size {needed.tensor} crosses pods of {pod}{_better(plan, needed, size)}"
         yield FieldError(_where(plan.leader), None, message, "FI502")
 
@@ -135,17 +142,12 @@ def _better(plan: Plan, needed: Sizes, size: int) -> str:
     leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
     if leader is None or leader != worker or leader > 999 or needed.data > 1 or needed.context > 1:
         return ""
-    return f": better --tensor-parallel-size {leader} --pipeline-parallel-size {size}"
-
-
-def _model(launch: Launch) -> Iterator[FieldError]:
-    known = _QUANTISED.get((model_of(launch) or "").rpartition("/")[2])
-    tensor = read_size(launch, TENSOR) if known else None
-    if known and tensor and any(width % (tensor * known.block) for width in known.widths):
-        message = (
-            f"this FP8 model does not split into {tensor} parts of whole blocks of {known.block}: use 16 or 8"
-        )
-        yield FieldError(_where(launch), None, message, "FI503")
+    command = plan.leader.command
+    flags = _FLAGS.get(
+        command.within or command.engine,
+        ("--tensor-parallel-size {pod}", "--pipeline-parallel-size {size}"),
+    )
+    return f": better {' '.join(flags)}".format(pod=leader, size=size, group=leader * size)
 
 
 def _unchecked(launch: Launch) -> Iterator[FieldError]:

@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from intent.engines import LABELS_BOTH, SHARED_SIDE_CHANNEL, STALE_FIELDS, Engines, Version, has, ships
+from intent.engines import (
+    LABELS_BOTH,
+    SHARED_SIDE_CHANNEL,
+    STALE_FIELDS,
+    V0_CORE,
+    Engines,
+    Version,
+    has,
+    needs_v1,
+    ships,
+)
 from intent.errors import FieldError
 from intent.flags import PIPELINE, PORT
 from intent.launch import Launch, read_size, text_of, word_path
@@ -34,6 +44,7 @@ def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[Fie
     for code, value, message in (
         *_role(found, intent),
         *_by_version(found, launch.image.version, settings.engines),
+        *_core(found, launch, settings.engines),
         *_peers(found, launch, intent, settings.engines),
         *_p2p(found, launch, _served(launch, intent, settings)),
     ):
@@ -70,6 +81,16 @@ def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator
     is_both = config.get("kv_role") == "kv_both" and _ADVICE in found.connectors
     if is_both and not has(engines, "vllm", LABELS_BOTH, version):
         yield "FI507", None, f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
+
+
+def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[Found]:
+    """Find a connector of V1 where V0 is asked for. Later versions have only one, and read no variable."""
+    version, value = launch.image.version, dict(launch.engine.values).get(V0_CORE, "")
+    if not version or value.strip() != "0" or not has(engines, "vllm", V0_CORE, version):
+        return
+    for connector in found.connectors:
+        if needs_v1(engines, connector, version):
+            yield "FI317", connector, f"must not stand beside {V0_CORE}=0: the connector is one of V1"
 
 
 def _instead(version: Version, engines: Engines) -> str:

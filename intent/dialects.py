@@ -1,0 +1,177 @@
+"""Which flags each engine has, and how they may be spelled: tables for `intent.flags`.
+
+vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, an abbreviation
+is good while it is unambiguous, a short flag of one letter may be fused with its value (`-n2`), a longer one
+never. SGLang and LMDeploy take Python's own `argparse` (`sglang/srt/server_args.py`,
+`lmdeploy/cli/utils.py`), TensorRT-LLM takes click (`tensorrt_llm/commands/serve.py`).
+"""
+
+from typing import Final, NamedTuple
+
+from intent.flags import (
+    ASYNC_SCHEDULING,
+    BACKEND,
+    CONFIG,
+    CONTEXT,
+    DATA,
+    DATA_BACKEND,
+    EXPERTS,
+    HOST,
+    HYBRID,
+    LOCAL_DATA,
+    MODEL,
+    PIPELINE,
+    PORT,
+    SERVERS,
+    SHARED_DATA,
+    TENSOR,
+    TRANSFER,
+    Dialect,
+    Flag,
+)
+
+
+class _Row(NamedTuple):
+    name: str
+    shortest: str = ""
+    """The shortest abbreviation that is unambiguous in some release."""
+    short: str = ""
+
+
+_VALUED: Final = (
+    _Row(MODEL),
+    _Row(CONFIG),
+    _Row(PORT, "por"),
+    _Row(BACKEND, "dist"),
+    _Row(TENSOR, "te", "-tp"),
+    _Row(PIPELINE, "pi", "-pp"),
+    _Row(DATA, "", "-dp"),
+    _Row(CONTEXT, "prefil", "-pcp"),
+    _Row("decode-context-parallel-size", "dec", "-dcp"),
+    _Row(LOCAL_DATA, "data-parallel-size-", "-dpl"),
+    _Row("data-parallel-rank", "data-parallel-ra", "-dpn"),
+    _Row("data-parallel-start-rank", "data-parallel-st", "-dpr"),
+    _Row("data-parallel-address", "data-parallel-a", "-dpa"),
+    _Row("data-parallel-rpc-port", "data-parallel-rp", "-dpp"),
+    _Row(DATA_BACKEND, "data-parallel-b", "-dpb"),
+    _Row(SERVERS, "api-s", "-asc"),
+    _Row("nnodes", "nn", "-n"),
+    _Row("node-rank", "nod", "-r"),
+    _Row("dist-init-addr"),
+    _Row("nccl-init-addr"),
+    _Row("master-addr"),
+    _Row("master-port"),
+    _Row(HOST, "hos"),
+    _Row("dtype"),
+    _Row("seed"),
+    _Row("quantization", "", "-q"),
+    _Row("load-format"),
+    _Row("download-dir"),
+    _Row("tokenizer"),
+    _Row("revision"),
+    _Row("max-model-len"),
+    _Row("max-num-seqs"),
+    _Row("max-num-batched-tokens"),
+    _Row("block-size"),
+    _Row("kv-cache-dtype"),
+    _Row(TRANSFER, "kv-t"),
+    _Row("gpu-memory-utilization"),
+    _Row("chat-template"),
+    _Row("reasoning-parser"),
+    _Row("tool-call-parser"),
+)
+"""Flags that take exactly one value; only those of use here, and the most common of the others."""
+_SWITCHES: Final = (
+    _Row("headless", "hea"),
+    _Row(ASYNC_SCHEDULING, "asy"),
+    _Row(HYBRID, "data-parallel-h", "-dph"),
+    _Row("data-parallel-external-lb", "data-parallel-e", "-dpe"),
+    _Row("trust-remote-code"),
+    _Row("enforce-eager"),
+    _Row("enable-expert-parallel", "", "-ep"),
+)
+_SGLANG: Final = {
+    "model-path": MODEL,
+    "model": MODEL,
+    "config": CONFIG,
+    "host": HOST,
+    "port": PORT,
+    "tp": TENSOR,
+    "tp-size": TENSOR,
+    "tensor-parallel-size": TENSOR,
+    "pp-size": PIPELINE,
+    "pipeline-parallel-size": PIPELINE,
+    "dp": DATA,
+    "dp-size": DATA,
+    "data-parallel-size": DATA,
+    "nnodes": "nnodes",
+    "node-rank": "node-rank",
+    "dist-init-addr": "dist-init-addr",
+    "nccl-init-addr": "nccl-init-addr",
+    "disaggregation-mode": "disaggregation-mode",
+    SHARED_DATA: SHARED_DATA,
+    "trust-remote-code": "trust-remote-code",
+}
+"""SGLang's flags of use here, and the names by which they are known here."""
+_LMDEPLOY: Final = {
+    "tp": TENSOR,
+    "dp": DATA,
+    "ep": EXPERTS,
+    "server-name": HOST,
+    "server-port": PORT,
+    "nnodes": "nnodes",
+    "node-rank": "node-rank",
+    "dist-init-addr": "dist-init-addr",
+    "backend": "backend",
+    "model-name": "model-name",
+    "session-len": "session-len",
+}
+_TENSORRT: Final = {
+    "tp_size": TENSOR,
+    "tensor_parallel_size": TENSOR,
+    "pp_size": PIPELINE,
+    "pipeline_parallel_size": PIPELINE,
+    "cp_size": CONTEXT,
+    "context_parallel_size": CONTEXT,
+    "config": CONFIG,
+    "extra_llm_api_options": CONFIG,
+    "host": HOST,
+    "port": PORT,
+    "backend": "backend",
+    "trust_remote_code": "trust-remote-code",
+}
+_SWITCH_NAMES: Final = frozenset({SHARED_DATA, "trust-remote-code"})
+
+
+def _spellings(row: _Row) -> dict[str, str]:
+    shortest = len(row.shortest or row.name)
+    long = {f"--{row.name[:end]}": row.name for end in range(shortest, len(row.name) + 1)}
+    return long | ({row.short: row.name} if row.short else {})
+
+
+def _named(rows: tuple[_Row, ...]) -> dict[str, str]:
+    return {spelled: name for row in rows for spelled, name in _spellings(row).items()}
+
+
+def _spelled(names: dict[str, str]) -> Dialect:
+    spelled = {f"--{name}": known for name, known in names.items()}
+    return Dialect(spelled, frozenset(names.values()) - _SWITCH_NAMES, underscored=False)
+
+
+VLLM: Final = Dialect(
+    _named(_VALUED + _SWITCHES),
+    frozenset(row.name for row in _VALUED),
+    underscored=True,
+    letters={row.short: row.name for row in _VALUED if len(row.short) == 2},
+)
+SGLANG: Final = _spelled(_SGLANG)
+LMDEPLOY: Final = _spelled(_LMDEPLOY)
+TENSORRT: Final = _spelled(_TENSORRT)
+_SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)
+"""Of these argparse takes no fused value; of a single letter (`-n2`) it does."""
+
+
+def fused_short(flag: Flag) -> str:
+    """Give the short flag of `-tp8`, or nothing."""
+    short = flag.name.rstrip("0123456789")
+    return short if short != flag.name and short in _SHORTS else ""

@@ -1,0 +1,86 @@
+"""What our launchers make of other shapes than list items, and of pods known by IPv6, on the real Ray."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from tests.lws import container, lws, template
+from tests.ray.conftest import Start
+from tests.ray.group import FAMILY
+from tests.ray.running import Group, recorded
+from tests.ray.runs import START, SYMMETRIC, Run
+
+RUNS: Final = (SYMMETRIC, START)
+SIZE: Final = 2
+GPUS: Final = 8
+SCRIPT: Final = (
+    'export MODEL=org/M "NOTE=a \'b\'"; cd / && vllm serve "$MODEL" -tp 16 --note "$NOTE" 2>&1 | cat'
+)
+ITEMS: Final = 'export NOTE=noted; exec "$@"'
+WORDS: Final = ("vllm", "serve", "org/M", "-tp", "16", "--chat-template", 'it\'s {{ x }} "$HOME" `id`')
+SHAPES: Final[dict[str, tuple[list[str], list[str] | None, str]]] = {
+    "words": ([*WORDS[:2]], [*WORDS[2:]], "IPv6"),
+    "script": (["sh", "-c", SCRIPT], None, "IPv4"),
+    "items": (["sh", "-c", ITEMS, "sh"], [*WORDS], "IPv4"),
+}
+"""Command, args, and by which family of addresses the pods are known."""
+EVERY: Final = [(run, shape) for run in RUNS for shape in SHAPES]
+
+
+def group(run: Run, shape: str) -> Object:
+    command, args, family = SHAPES[shape]
+    pods = template(container(image=run.image, command=command, args=args))
+    labels = {"metadata": {"labels": {FAMILY: family}}}
+    return lws(size=SIZE, worker=pods | labels, launcher=run.launcher)
+
+
+@pytest.fixture(scope="module")
+def groups(start: Start) -> Iterator[dict[tuple[Run, str], Group]]:
+    """All groups, started together: what takes long is Ray's own start."""
+    with ExitStack() as stack:
+        yield {(run, shape): stack.enter_context(start(group(run, shape), run.ray)) for run, shape in EVERY}
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=lambda one: f"{one[1]}-{one[0].launcher}-{one[0].ray}")
+def asked(request: pytest.FixtureRequest) -> tuple[Run, str]:
+    given: tuple[Run, str] = request.param
+    return given
+
+
+@pytest.fixture(scope="module")
+def record(groups: dict[tuple[Run, str], Group], asked: tuple[Run, str]) -> dict[str, Any]:
+    """What the stand-in wrote on the leader."""
+    return recorded(groups[asked])
+
+
+def test_the_engine_gets_its_authors_words(asked: tuple[Run, str], record: dict[str, Any]) -> None:
+    run, shape = asked
+    words = ("vllm", "serve", "org/M", "-tp", "16", "--note", "a 'b'") if shape == "script" else WORDS
+
+    assert record["argv"] == [*words, *run.behind]
+
+
+def test_every_pod_joins(record: dict[str, Any]) -> None:
+    nodes = record["nodes"]
+
+    assert [(node["Alive"], node["Resources"]["GPU"]) for node in nodes] == [(True, GPUS)] * SIZE
+
+
+def test_ray_knows_the_pods_by_the_family_of_their_address(
+    asked: tuple[Run, str], record: dict[str, Any]
+) -> None:
+    is_ipv6 = SHAPES[asked[1]][2] == "IPv6"
+
+    addresses = [node["NodeManagerAddress"] for node in record["nodes"]]
+
+    assert [":" in address for address in addresses] == [is_ipv6] * SIZE
+    assert record["environment"]["VLLM_HOST_IP"] in addresses
+
+
+def test_a_script_prepares_the_process_of_the_engine(asked: tuple[Run, str], record: dict[str, Any]) -> None:
+    noted = {"words": None, "script": "a 'b'", "items": "noted"}
+
+    assert record["environment"].get("NOTE") == noted[asked[1]]

@@ -1,0 +1,145 @@
+"""Laws of every launcher, in every shape: what is launched stays so, whatever a tool makes of it."""
+
+import copy
+from typing import Final, NamedTuple
+
+import pytest
+
+from intent import Object
+from tests.laws.strategies import TOOLS
+from tests.lws import changed, container, lws, put, template
+from webhook.launchers import LAUNCHERS
+
+OLD: Final = "vllm/vllm-openai:v0.10.2"
+NEW: Final = "vllm/vllm-openai:v0.20.2"
+
+
+class Row(NamedTuple):
+    """A launcher, an image that it runs, and the words that start one node."""
+
+    launcher: str
+    image: str
+    words: tuple[str, ...]
+
+
+VLLM: Final = ("vllm", "serve", "org/M", "-tp", "16", "--x", '{"a": "b c"}', "--", "rest")
+SGLANG: Final = ("python3", "-m", "sglang.launch_server", "--model-path", "org/M", "--tp", "16")
+LMDEPLOY: Final = ("lmdeploy", "serve", "api_server", "org/M", "--tp", "16")
+ROWS: Final = (
+    Row("ray-symmetric", "vllm/vllm-openai:v0.17.1", VLLM),
+    Row("ray-symmetric", "openmmlab/lmdeploy:v0.10.0", LMDEPLOY),
+    Row("ray-start", OLD, VLLM),
+    Row("ray-start", "openmmlab/lmdeploy:v0.10.0", LMDEPLOY),
+    Row("vllm-native", NEW, VLLM),
+    Row("vllm-native", OLD, ("vllm", "serve", "org/M", "-tp", "8", "-dp", "2")),
+    Row("sglang", "lmsysorg/sglang:v0.5.9", SGLANG),
+    Row("auto", NEW, VLLM),
+    Row("auto", OLD, VLLM),
+)
+SHAPES: Final = ("command", "args", "both", "script", "items")
+
+
+def words(row: Row, shape: str) -> Object:
+    """Write command and args of a container in one of the shapes."""
+    every = list(row.words)
+    text = "cd /; " + " ".join(f"'{word}'" if {'"', "{"} & set(word) else word for word in every)
+    shapes: dict[str, Object] = {
+        "command": {"command": every, "args": None},
+        "args": {"command": every[:1], "args": every[1:]},
+        "both": {"command": every[:3], "args": every[3:]},
+        "script": {"command": ["sh", "-c", text], "args": None},
+        "items": {"command": ["sh", "-c", 'cd /; exec "$@"', "sh"], "args": every},
+    }
+    return shapes[shape]
+
+
+@pytest.fixture(params=ROWS, ids=lambda row: f"{row.launcher}-{row.words[0]}-{row.image[-7:]}")
+def row(request: pytest.FixtureRequest) -> Row:
+    given: Row = request.param
+    return given
+
+
+@pytest.fixture(params=SHAPES)
+def file(request: pytest.FixtureRequest, row: Row) -> Object:
+    """The file of an author: probed, so that leader and workers differ."""
+    probe = {"httpGet": {"path": "/health", "port": 8000}}
+    engine = container(image=row.image, readinessProbe=probe, **words(row, request.param))
+    return lws(size=2, worker=template(engine), launcher=row.launcher)
+
+
+@pytest.fixture
+def once(file: Object) -> Object:
+    """What admission makes of it."""
+    return put(file)
+
+
+def test_every_launcher_has_a_row() -> None:
+    assert {row.launcher for row in ROWS} == {*LAUNCHERS, "auto"}
+
+
+def test_it_is_launched(file: Object, once: Object) -> None:
+    assert engines(once) != engines(file)
+
+
+def test_once_is_enough(once: Object) -> None:
+    assert (put(once), put(once, once)) == (once, once)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_applying_the_file_again_changes_nothing(file: Object, once: Object, tool: str) -> None:
+    assert put(TOOLS[tool](once, file), once) == once
+
+
+@pytest.mark.parametrize("kept", ["command", "args"])
+def test_a_list_that_was_reverted_alone_is_written_again(file: Object, once: Object, kept: str) -> None:
+    half = copy.deepcopy(once)  # whoever sends one of the lists sends the probe that went with it
+    (written,) = half["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    (plain,) = file["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    for field in {"command", "args", "readinessProbe"} - {kept}:
+        written.pop(field, None)
+        written |= {field: plain[field]} if field in plain else {}
+
+    assert put(half, once) == once
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_another_size_is_launched_as_if_it_had_been_so_from_the_beginning(
+    file: Object, once: Object, tool: str
+) -> None:
+    larger = changed(file, "spec.leaderWorkerTemplate.size", 4)
+
+    assert launched(put(TOOLS[tool](once, larger), once)) == launched(put(larger))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_size_that_is_patched_alone_is_launched_too(file: Object, once: Object, size: int) -> None:
+    path = "spec.leaderWorkerTemplate.size"
+
+    assert launched(put(changed(once, path, size), once)) == launched(put(changed(file, path, size)))
+
+
+@pytest.mark.parametrize("other", ["none", *LAUNCHERS])
+def test_another_launcher_takes_over_whole(file: Object, once: Object, other: str) -> None:
+    path = "metadata.annotations.fusioninfer.io/launcher"
+
+    assert launched(put(changed(once, path, other), once)) == launched(put(changed(file, path, other)))
+
+
+def test_without_the_opt_in_it_is_the_file_again(file: Object, once: Object) -> None:
+    opted_out = changed(once, "metadata.annotations.fusioninfer.io/service", None)
+    opted_out = changed(opted_out, "metadata.annotations.fusioninfer.io/launcher", None)
+
+    assert put(opted_out, once)["spec"] == file["spec"]
+
+
+def engines(value: Object) -> list[Object]:
+    """Give the engine containers."""
+    group = value["spec"]["leaderWorkerTemplate"]
+    templates = [group[field] for field in ("leaderTemplate", "workerTemplate") if field in group]
+    return [one for pods in templates for one in pods["spec"]["containers"]]
+
+
+def launched(value: Object) -> list[Object]:
+    """Give what the engine containers run, with what comes with it."""
+    fields = ("command", "args", "ports", "env", "readinessProbe", "startupProbe", "volumeMounts")
+    return [{field: one.get(field) for field in fields} for one in engines(value)]
