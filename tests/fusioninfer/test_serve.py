@@ -18,6 +18,7 @@ import orjson
 import pytest
 
 from certs import issue
+from certs.reload import Source
 from fusioninfer import serve
 from fusioninfer.run import JsonLines
 from intent.settings import Settings
@@ -76,7 +77,9 @@ async def ready(port: int, status: int) -> Reply:
 async def running(directory: Path) -> AsyncIterator[Running]:
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in sockets]
-    task = asyncio.create_task(serve.webhook_on(sockets, directory, Settings(), QUICK, look_seconds=0.02))
+    task = asyncio.create_task(
+        serve.webhook_on(sockets, Source(directory), Settings(), QUICK, look_seconds=0.02)
+    )
     await get(ports[1], "/healthz")
     try:
         yield Running(ports[0], ports[1], directory, task)
@@ -231,12 +234,13 @@ def test_a_log_line_never_breaks_and_never_quotes_an_exception() -> None:
 PROGRAM = """
 import socket, sys
 from pathlib import Path
+from certs.reload import Source
 from fusioninfer import run, serve
 from intent.settings import Settings
 from webhook.listen import Limits
 
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-run.run(serve.webhook_on(sockets, Path(sys.argv[1]), Settings(), Limits(drain_seconds=0.1)))
+run.run(serve.webhook_on(sockets, Source(Path(sys.argv[1])), Settings(), Limits(drain_seconds=0.1)))
 """
 
 
