@@ -29,21 +29,24 @@ CUTS: Final[tuple[Cut, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much, how many, how long. API servers keep idle connections for 90 s: we must keep them longer."""
+    """How much, how many, how long. `docs/edge.md` is made from this."""
 
     body_bytes: int = 7 * 2**20
     """Two objects of 3 MiB and what is around them, as controller-runtime counts."""
     reviews: int = 64
-    """Bodies that may be on their way at once."""
+    """Bodies that may be on their way at once; the one that waits longest makes room."""
     connections: int = 512
-    """On each port. An API server keeps 25 idle ones at most, and a process may open 1024 files."""
+    """On each port; an API server keeps 25 idle ones at most, and a process may open 1024 files."""
     handshake_seconds: float = 10.0
+    """From connecting to the end of the TLS handshake."""
     header_seconds: float = 5.0
     """From the first byte of a request to the end of its headers."""
     body_seconds: float = 10.0
+    """From the end of the headers to the end of the body."""
     linger_seconds: float = 1.0
     """How long to read on, and forget, after a refusal: a client that is still sending must see it."""
     keepalive_seconds: float = 120.0
+    """How long an idle connection is kept; API servers keep it for 90 s, and must be the first to close."""
     connection_seconds: float = 300.0
     """After this, or up to as much again, an answer asks its caller to connect anew: to a new replica too."""
     drain_seconds: float = 10.0

@@ -28,6 +28,7 @@ UID = "0df28fbd-5f5f-11e8-bc74-36e6bb280816"
 REVIEW = b'{"request":{"uid":"' + UID.encode() + b'","object":{"canary":"s3cr3t"}}}'
 AUTHORITY = trustme.CA()
 SERVER_TLS = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+SERVER_TLS.num_tickets = 0  # as in production
 AUTHORITY.issue_cert("localhost").configure_cert(SERVER_TLS)
 CLIENT_TLS = ssl.create_default_context()
 AUTHORITY.configure_trust(CLIENT_TLS)

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import socket
+import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -130,6 +132,36 @@ async def test_every_review_is_counted_once_with_its_outcome() -> None:
         await served.post()
 
         assert served.counted == ["patched"]
+
+
+async def test_an_answer_is_one_write() -> None:
+    async with serving() as served:
+        records = await asyncio.to_thread(records_of, served.port, served.tls, post("/mutate", REVIEW))
+
+        assert records == 1
+
+
+def records_of(port: int, tls: ssl.SSLContext, sent: bytes) -> int:
+    """Send a request, and count the TLS records of the answer: each write makes one of its own."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = tls.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with socket.create_connection(("127.0.0.1", port), 5) as plain:
+        while True:
+            try:
+                client.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                plain.sendall(outgoing.read())
+                incoming.write(plain.recv(65536))
+        client.write(sent)
+        plain.sendall(outgoing.read())
+        time.sleep(0.2)
+        answer = plain.recv(65536)
+    count = 0
+    while answer:
+        count += 1
+        answer = answer[5 + int.from_bytes(answer[3:5], "big") :]
+    return count
 
 
 # What is refused
