@@ -5,11 +5,12 @@ byte on: one that never shakes hands takes as much memory as any other.
 """
 
 import asyncio
+import errno
 import random
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Final, Literal
@@ -25,6 +26,8 @@ CUTS: Final[tuple[Cut, ...]] = (
     "headers",  # they took too long
     "crowded",  # too many connections
 )
+
+_TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +100,30 @@ async def listening(
 
 def _accept(crowd: Crowd, sock: socket.socket) -> None:
     """Take one who knocks, and see that there is room; the one before has begun to shake hands."""
-    _make_room(crowd)
-    with suppress(OSError):  # who knocked has left, or there are too many files: next time there is room
+    if len(crowd.connections) >= crowd.limits.connections:
+        _make_room(crowd)
+    try:
         accepted, _address = sock.accept()
-        accepted.setblocking(False)
-        connection = _connection(crowd)
-        crowd.connections[connection] = asyncio.create_task(_greet(crowd, connection, accepted))
+    except OSError as error:  # or who knocked has left
+        if error.errno in _TOO_MANY_FILES:
+            _make_room(crowd)
+        return
+    accepted.setblocking(False)
+    connection = _connection(crowd)
+    crowd.connections[connection] = asyncio.create_task(_greet(crowd, connection, accepted))
 
 
 def _make_room(crowd: Crowd) -> None:
-    """Cut one if there are as many as may be; half of the room is for those who have asked something.
+    """Cut one; half of the room is for those who have asked something.
 
     So neither does a flood of strangers drive out the API servers, nor does a crowd of idle callers keep a
     newcomer out: of the half that is too many, who came first goes, or who asked longest ago.
     """
-    if len(crowd.connections) < crowd.limits.connections:
-        return
     known = [one for one in crowd.connections if one.has_asked]
     strangers = [one for one in crowd.connections if not one.has_asked]
-    _cut(crowd, min(known if len(known) > len(strangers) else strangers, key=_last), "crowded")
+    longest = min(known if len(known) > len(strangers) else strangers, key=_last, default=None)
+    if longest:
+        _cut(crowd, longest, "crowded")
 
 
 def _last(connection: Connection) -> float:

@@ -35,13 +35,15 @@ PATIENCE = Limits(
 """As in production, but for the seconds."""
 
 PROGRAM = """
-import json, socket, sys
+import json, resource, socket, sys
 from pathlib import Path
 from certs.reload import Source
 from fusioninfer import run, serve, settings
 from webhook.listen import Limits
 
 told = json.loads(sys.argv[1])
+if told["files"]:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (told["files"], told["files"]))
 source = Source(Path(told["directory"]), ("localhost",), Path(told["ca"]) if told["ca"] else None)
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
 read = settings.read(Path(told["settings"]) if told["settings"] else None)
@@ -136,10 +138,10 @@ def review(live: Any, old: Any = None, **more: Any) -> Object:
 
 @contextmanager
 def started(directory: Path, limits: Limits = PATIENCE, **told: Any) -> Iterator[Server]:
-    """Run a webhook; it does not outlive the test. `told`: settings, ca, names, environment."""
+    """Run a webhook; it does not outlive the test. `told`: settings, ca, names, files, environment."""
     bundle = issue.development(directory, ["localhost"])
     environment = os.environ | told.pop("environment", {})
-    arguments = {"directory": str(directory), "ca": None, "names": [], "settings": None} | told
+    arguments = {"directory": str(directory), "ca": None, "names": [], "settings": None, "files": None} | told
     arguments["limits"] = {name: getattr(limits, name) for name in Limits.__slots__}
     command = [sys.executable, "-c", PROGRAM, json.dumps(arguments)]
     with (directory / "log").open("wb") as log:

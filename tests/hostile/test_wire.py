@@ -56,6 +56,14 @@ async def test_55_slow_senders_stop_nobody_and_are_cut(server: Server, tls: bool
                 await asyncio.sleep(0.1)
 
 
+async def test_55_more_connections_than_files_stop_nobody(tmp_path: Path) -> None:
+    with started(tmp_path, files=60) as server:
+        async with crowd(server, 100, tls=False):
+            assert [await asked(server) for _ in range(5)] == [200] * 5
+
+        assert server.samples()['fusioninfer_connections_cut_total{reason="crowded"}'] >= 40
+
+
 async def test_55_one_byte_a_second_is_not_enough(server: Server) -> None:
     async with connected(server.port, server.tls) as (reader, writer):
         drip = asyncio.create_task(dripping(writer))
