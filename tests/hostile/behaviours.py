@@ -68,7 +68,11 @@ BEHAVIOURS: Final[dict[int, str]] = {
     60: "Certificates that change under load fail no call.",
     61: "A key that comes later than its certificate fails no handshake.",
     62: "A certificate that is no good never replaces one that is; readiness follows the one that is served.",
+    65: "Old connections go on after a rotation, and are renewed within ten minutes.",
+    66: "Without a certificate at the start it is alive and not ready, and ready when one comes.",
     68: "SIGTERM: unready at once, answers with `Connection: close`, what has begun ends, exit code 0.",
+    69: "After that nothing is accepted; who is connected is answered, not sent away with 503.",
+    76: "A review that the caller waits for no longer is not made.",
     77: "Too many bodies at once: told to come again, and the others are answered.",
     79: "Thousands of requests leave no connection, descriptor or memory behind.",
     97: "Each request adds one to one outcome.",
@@ -100,5 +104,16 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         "tests/certs/test_reload.py::test_a_broken_pair_does_not_replace_a_sound_one",
         "tests/certs/test_reload.py::test_what_is_wrong_is_said_once",
     ),
+    65: (
+        "tests/certs/test_reload.py::test_a_connection_outlives_the_pair_it_began_with",
+        "tests/webhook/test_listen.py::test_an_old_connection_is_asked_to_close",
+        "tests/webhook/test_listen.py::test_connections_are_renewed_within_ten_minutes",
+    ),
+    66: ("tests/fusioninfer/test_serve.py::test_it_becomes_ready_when_the_certificate_comes",),
+    69: (
+        "tests/webhook/test_app.py::test_after_draining_nothing_is_accepted",
+        "tests/webhook/test_app.py::test_a_body_on_its_way_is_awaited_at_the_end",
+    ),
+    76: ("tests/webhook/test_app.py::test_a_review_that_comes_after_its_deadline_is_not_made",),
 }
 """Shown elsewhere, alone or beside a test here: on the real API server, by laws, on every golden file."""

@@ -16,6 +16,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """Give a directory to a webhook of a test's own."""
-    return tmp_path
+def fresh(tmp_path: Path) -> Iterator[Server]:
+    """Run one whose memory nothing has filled yet."""
+    with started(tmp_path) as running:
+        yield running
