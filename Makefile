@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test demo-cluster fast check format golden bench clean help
+.PHONY: demo test demo-cluster fast check format golden bench fuzz clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -36,6 +36,9 @@ golden: $(READY) ## Write expected files and generated tables anew; read the dif
 
 bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
 	$(BIN)/python -m tests.bench
+
+fuzz: $(READY) ## Reviews that nobody would write, for FUZZ_SECONDS (600); a failure prints how to see it again
+	$(BIN)/python -m tests.hostile.fuzz $(or $(FUZZ_SECONDS),600)
 
 clean: ## Remove the environment and caches of this tree
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info

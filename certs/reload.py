@@ -40,7 +40,7 @@ class Change(NamedTuple):
 class Served:
     """A sound pair: the bytes it was read from, its own context, and when it ends."""
 
-    content: tuple[bytes, bytes]
+    content: tuple[bytes, ...]
     context: ssl.SSLContext
     not_after: datetime
 
@@ -50,6 +50,10 @@ class Source:
     """A directory with `tls.crt` and `tls.key`, the pair served from it, and what was last said of it."""
 
     directory: Path
+    names: tuple[str, ...] = ()
+    """What callers call us: a certificate that does not name each of them is not served."""
+    client_ca: Path | None = None
+    """Whom callers must be certified by (PEM); None: nobody is asked for a certificate."""
     served: Served | None = None
     said: Change | None = None
 
@@ -72,6 +76,10 @@ def listener(source: Source) -> ssl.SSLContext:
 
     context = _context()
     context.sni_callback = choose
+    if source.client_ca:
+        context.verify_mode = (
+            ssl.CERT_REQUIRED
+        )  # OpenSSL takes this from the first context, whom from the next
     return context
 
 
@@ -106,9 +114,9 @@ async def watch(source: Source, report: Callable[[Change], None], every: float =
 def _follow(source: Source, now: datetime) -> Change | None:
     """Serve what lies there if it is new; None while it is what is already served."""
     where = _resolved(source.directory)
-    content = _read(where)
+    content = _read(where, source.client_ca)
     if source.served is None or source.served.content != content:
-        source.served = _checked(where, content, now)
+        source.served = _checked(where, content, source.names, now)
         return Change("loaded", f"valid until {source.served.not_after.isoformat()}")
     if source.said is not None and source.said.result != "loaded":
         return Change("loaded", "the pair that is served is back")
@@ -121,25 +129,51 @@ def _resolved(directory: Path) -> Path:
     return data.resolve() if data.exists() else directory
 
 
-def _read(where: Path) -> tuple[bytes, bytes]:
-    return (where / "tls.crt").read_bytes(), (where / "tls.key").read_bytes()
+def _read(where: Path, client_ca: Path | None) -> tuple[bytes, ...]:
+    pair = (where / "tls.crt").read_bytes(), (where / "tls.key").read_bytes()
+    return (*pair, client_ca.read_bytes()) if client_ca else pair
 
 
-def _checked(where: Path, content: tuple[bytes, bytes], now: datetime) -> Served:
+def _checked(where: Path, content: tuple[bytes, ...], names: tuple[str, ...], now: datetime) -> Served:
     """Build a context of its own for the pair and prove that it can serve.
 
     OpenSSL reads the files again, as it takes nothing else. Should they have changed since, it sees that
     they do not match, or the next look sees that `content` is not what lies there.
     """
     certificate = x509.load_pem_x509_certificates(content[0])[0]
+    _check_dates(certificate, now)
+    _check_names(certificate, names)
+    context = _context()
+    context.load_cert_chain(where / "tls.crt", where / "tls.key", password=_no_password)
+    _shake_hands(context)
+    for bundle in content[2:]:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(cadata=bundle.decode("ascii"))
+    return Served(content, context, certificate.not_valid_after_utc)
+
+
+def _check_dates(certificate: x509.Certificate, now: datetime) -> None:
     if now >= certificate.not_valid_after_utc:
         raise _RefusedError(f"expired at {certificate.not_valid_after_utc.isoformat()}")
     if now < certificate.not_valid_before_utc:
         raise _RefusedError(f"not valid before {certificate.not_valid_before_utc.isoformat()}")
-    context = _context()
-    context.load_cert_chain(where / "tls.crt", where / "tls.key", password=_no_password)
-    _shake_hands(context)
-    return Served(content, context, certificate.not_valid_after_utc)
+
+
+def _check_names(certificate: x509.Certificate, names: tuple[str, ...]) -> None:
+    """Refuse a certificate that callers would refuse: they look at its alternative names only."""
+    has = _names(certificate)
+    missing = [name for name in names if not {name.lower(), f"*.{name.lower().partition('.')[2]}"} & has]
+    if missing:
+        raise _RefusedError(f"does not name {', '.join(missing)}")
+
+
+def _names(certificate: x509.Certificate) -> set[str]:
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return set()
+    addresses = found.get_values_for_type(x509.IPAddress)
+    return {name.lower() for name in found.get_values_for_type(x509.DNSName)} | set(map(str, addresses))
 
 
 def _context() -> ssl.SSLContext:

@@ -120,13 +120,50 @@ def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: 
 @click.option("--host", default="0.0.0.0", show_default=True)  # noqa: S104 - a server in a pod
 @click.option("--port", default=10250, show_default=True)
 @METRICS_PORT
+@click.option(
+    "--dns-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="What the API server calls us: SERVICE.NAMESPACE.svc. A certificate without it is kept out.",
+)
+@click.option(
+    "--client-ca",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Only callers with a certificate of these authorities are answered: the API server's.",
+)
+@click.option(
+    "--client-name",
+    "client_names",
+    multiple=True,
+    metavar="NAME",
+    help="A name one of which that certificate must carry: common name or DNS name.",
+)
 @CONFIG
-def webhook(cert_dir: Path, host: str, port: int, metrics_port: int, config: Path | None) -> None:
+def webhook(  # noqa: PLR0913 - each is a flag
+    *,
+    cert_dir: Path,
+    host: str,
+    port: int,
+    metrics_port: int,
+    names: tuple[str, ...],
+    client_ca: Path | None,
+    client_names: tuple[str, ...],
+    config: Path | None,
+) -> None:
     """Serve /mutate and /validate on TLS. Reads no API and needs no token."""
-    from fusioninfer import run, serve  # noqa: PLC0415 - a server; the offline verbs need none of it
+    from certs.reload import Source  # noqa: PLC0415 - a server; the offline verbs need none of it
+    from fusioninfer import run, serve  # noqa: PLC0415
 
-    settings = _settings(config)
-    run.run(serve.webhook(cert_dir, host, port, metrics_port, settings))
+    if client_names and client_ca is None:
+        raise click.UsageError("--client-name needs --client-ca: names prove nothing without it")
+    source, settings = Source(cert_dir, names, client_ca), _settings(config)
+    run.run(
+        serve.webhook(
+            source, settings, frozenset(client_names), host=host, port=port, metrics_port=metrics_port
+        )
+    )
 
 
 @main.command()

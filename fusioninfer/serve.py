@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import orjson
 
-from certs import reload
+from certs import callers, reload
 from fusioninfer import __version__
 from intent.settings import Settings
 from webhook import app, metrics, review
-from webhook.listen import Limits
+from webhook.listen import CUTS, Limits
 
 LOG: Final = logging.getLogger("fusioninfer.serve")
 
@@ -39,32 +38,43 @@ _WARM_UP: Final = orjson.dumps(
 """A review that walks most of the code, so that the first real one finds it in memory."""
 
 
-async def webhook(cert_dir: Path, host: str, port: int, metrics_port: int, settings: Settings) -> None:
+async def webhook(  # noqa: PLR0913 - each is a flag of the command
+    source: reload.Source,
+    settings: Settings,
+    client_names: frozenset[str] = frozenset(),
+    *,
+    host: str,
+    port: int,
+    metrics_port: int,
+) -> None:
     """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
 
-    The certificate comes from `tls.crt` and `tls.key` in `cert_dir`; until they are there the webhook is
-    not ready. `/healthz`, `/readyz` and `/metrics` are plain HTTP on `metrics_port`. Port 0 takes a free
-    one; the log line `listening` says which. Raises OSError if an address cannot be listened on.
+    Until `source` has a certificate to serve the webhook is not ready. If it asks callers for one, that
+    must carry one of `client_names`, if there are any. `/healthz`, `/readyz` and `/metrics` are plain HTTP
+    on `metrics_port`. Port 0 takes a free one; the log line `listening` says which. Raises OSError if an
+    address cannot be listened on.
     """
     sockets = _socket(host, port), _socket(host, metrics_port)
-    await webhook_on(sockets, cert_dir, settings, Limits())
+    await webhook_on(sockets, source, settings, Limits(), client_names=client_names)
 
 
-async def webhook_on(
+async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tests are impatient with
     sockets: tuple[socket.socket, socket.socket],
-    cert_dir: Path,
+    source: reload.Source,
     settings: Settings,
     limits: Limits,
+    *,
+    client_names: frozenset[str] = frozenset(),
     look_seconds: float = 10.0,
 ) -> None:
     """Do what `webhook` does on sockets that listen already: the first for reviews, the second plain.
 
     Every `look_seconds` it looks whether the certificate was replaced.
     """
-    source = reload.Source(cert_dir)
     reviews = _reviews(settings)
-    shown = metrics.build(reviews, reload.RESULTS, __version__)
-    door = app.Door({path: app.Hook(answer, shown.counts[path]) for path, answer in reviews.items()}, limits)
+    shown = metrics.build(reviews, reload.RESULTS, CUTS, __version__)
+    hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in reviews.items()}
+    door = app.Door(hooks, limits, partial(callers.is_one_of, client_names), shown.cut)
     _bind(shown, door, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
     _warm_up(reviews)
@@ -85,6 +95,7 @@ def _reviews(settings: Settings) -> dict[str, Callable[[bytes], review.Answer]]:
 def _bind(shown: metrics.Metrics, door: app.Door, source: reload.Source) -> None:
     """Let the gauges be read when they are asked for: no request pays for them."""
     shown.inflight.set_function(lambda: len(door.waiting))
+    shown.connections.set_function(lambda: len(door.crowd.connections) if door.crowd else 0)
     shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
 
 

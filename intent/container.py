@@ -54,7 +54,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
 
 def _watched(env: list[Object]) -> Iterator[tuple[str, str]]:
     for item in env:
-        if item.get("name") in WATCHED and "valueFrom" not in item:
+        if text(item.get("name")) in WATCHED and "valueFrom" not in item:
             yield item["name"], text(item.get("value"))
 
 
@@ -93,7 +93,7 @@ def _variables(tokens: tuple[str, ...], env: list[Object]) -> tuple[tuple[str, s
     named = {name for token in tokens if "$(" in token for name in _VARIABLE.findall(token)}
     if not named:
         return ()
-    literal = {item.get("name"): item.get("value", "") for item in env if "valueFrom" not in item}
+    literal = {text(item.get("name")): text(item.get("value")) for item in env if "valueFrom" not in item}
     return tuple(sorted((name, literal.get(name)) for name in named))
 
 

@@ -182,11 +182,18 @@ def _is_number(word: str) -> bool:
     return word.replace(".", "", 1).isdecimal()
 
 
+LONGEST: Final = 128 * 1024
+"""One argument, in bytes (Linux, `include/uapi/linux/binfmts.h`, MAX_ARG_STRLEN): no longer one can run."""
+
+
 def resolve(value: str, variables: Sequence[tuple[str, str | None]]) -> str | None:
     """Expand `$(X)` as the kubelet does, from literal variables; None if something stays unknown."""
     if "$" not in value and "`" not in value:
         return value
     for name, literal in variables:
-        if literal is not None:
-            value = value.replace(f"$({name})", literal)
+        reference = f"$({name})"
+        if literal is not None and reference in value:
+            if len(value) + value.count(reference) * len(literal) > LONGEST:
+                return None
+            value = value.replace(reference, literal)
     return None if "$" in value or "`" in value else value

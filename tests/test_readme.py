@@ -1,5 +1,7 @@
 """The README says what is true: the table of annotations, and the commands that it names."""
 
+import ast
+import inspect
 import re
 from pathlib import Path
 from typing import Final
@@ -13,11 +15,13 @@ from intent.annotations import KEYS
 from intent.engines import ENGINES
 from intent.pickers import PICKERS
 from intent.strategies import MEANING, WEIGHTS, presets
+from webhook import listen
 from webhook.launchers import LAUNCHERS
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"
 TABLE: Final = re.compile(r"(<!-- annotations[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
+EDGE_PAGE: Final = ROOT / "docs" / "edge.md"
 LAUNCHERS_PAGE: Final = ROOT / "docs" / "launchers.md"
 ROUTING_PAGE: Final = ROOT / "docs" / "routing.md"
 ANY_TABLE: Final = re.compile(r"(<!-- ([a-z]+): made from[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -108,6 +112,42 @@ def test_the_tables_of_the_routing_page_are_those_of_the_code(request: pytest.Fi
         ROUTING_PAGE.write_text(written, encoding="utf-8")
 
     assert ROUTING_PAGE.read_text(encoding="utf-8") == written
+
+
+def limits() -> list[dict[str, str]]:
+    """Give the table of limits: each field of `Limits` with its default and its docstring."""
+    (tree,) = (
+        node
+        for node in ast.parse(inspect.getsource(listen)).body
+        if isinstance(node, ast.ClassDef) and node.name == "Limits"
+    )
+    fields = [
+        node.target.id
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    said = [
+        node.value.value
+        for node in tree.body[1:]
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    return [
+        {
+            "limit": f"`{name}`",
+            "value": str(getattr(listen.Limits(), name)).removesuffix(".0"),
+            "what it bounds": str(text),
+        }
+        for name, text in zip(fields, said, strict=True)
+    ]
+
+
+def test_the_limits_of_the_edge_page_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
+    text = EDGE_PAGE.read_text(encoding="utf-8")
+    written = ANY_TABLE.sub(lambda found: found[1] + table(limits()) + found[4], text)
+    if request.config.getoption("--refresh"):
+        EDGE_PAGE.write_text(written, encoding="utf-8")
+
+    assert EDGE_PAGE.read_text(encoding="utf-8") == written
 
 
 @pytest.mark.parametrize(

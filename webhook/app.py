@@ -23,7 +23,8 @@ from typing import Any, Final
 from aiohttp import web
 from multidict import CIMultiDict
 
-from webhook.listen import SERVER, Limits, begin, listening
+from webhook.connection import SERVER, begin
+from webhook.listen import Crowd, Cut, Limits, listening
 from webhook.review import Answer, Malformed
 
 LOG: Final = logging.getLogger("fusioninfer.webhook")
@@ -48,13 +49,19 @@ class Page:
 
 @dataclass(slots=True)
 class Door:
-    """What is served, within which limits, and the two things that change while it is."""
+    """What is served, within which limits, and what changes while it is."""
 
     hooks: Mapping[str, Hook]
     limits: Limits
+    may_call: Callable[[Mapping[str, Any] | None], bool] = lambda _certificate: True
+    """Whether the caller with this certificate, as `getpeercert()` gives it, is one to answer."""
+    cut: Callable[[Cut], None] = lambda _why: None
+    """Counts the connections that were cut."""
     waiting: dict[asyncio.Timeout, None] = field(default_factory=dict)
     """The bodies on their way, oldest first."""
     draining: bool = False
+    crowd: Crowd | None = None
+    """Who is connected, while it is served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,7 @@ class _Refusal:
 _NOT_FOUND: Final = _Refusal(404, b"no such path", "")
 _NOT_POST: Final = _Refusal(405, b"reviews are sent with POST", "", {"Allow": "POST"})
 _NOT_GET: Final = _Refusal(405, b"this is read with GET", "", {"Allow": "GET, HEAD"})
+_UNKNOWN: Final = _Refusal(403, b"the client certificate is not of an API server", "forbidden")
 _NOT_JSON: Final = _Refusal(415, b"Content-Type must be application/json", "malformed")
 _ENCODED: Final = _Refusal(415, b"Content-Encoding is not accepted", "malformed")
 _TOO_LARGE: Final = _Refusal(413, b"the body is larger than any review", "malformed")
@@ -99,7 +107,7 @@ async def serve(
     reviews, plain = sockets
     async with (
         listening(partial(_show, pages), plain, door.limits),
-        listening(partial(_answer, door), reviews, door.limits, tls),
+        listening(partial(_answer, door), reviews, door.limits, tls, door.cut) as door.crowd,
     ):
         await stop.wait()
         door.draining = True
@@ -121,34 +129,34 @@ async def _show(pages: Mapping[str, Callable[[], Page]], request: web.BaseReques
 
 async def _answer(door: Door, request: web.BaseRequest) -> web.Response:
     """Answer one request on the first port, and count it once if it is a review."""
-    since = begin(request)
+    since, on_old = begin(request)
     hook = door.hooks.get(request.path)
     if hook is None:
-        return _refused(_NOT_FOUND, request, close=door.draining)
+        return _refused(_NOT_FOUND, request, close=on_old or door.draining)
     if request.method != "POST":
-        return _refused(_NOT_POST, request, close=door.draining)
+        return _refused(_NOT_POST, request, close=on_old or door.draining)
     answer = await _reviewed(door, hook, request, since)
     hook.count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
-        return _refused(answer, request, close=door.draining)
+        return _refused(answer, request, close=on_old or door.draining)
     response = web.Response(body=answer.body, headers=_REVIEW_HEADERS)
-    if door.draining:
+    if on_old or door.draining:
         response.force_close()
     return response
 
 
 def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False) -> web.Response:
-    """Say no; a connection with a body still on its way cannot be used again."""
+    """Say no; a connection whose body is still on its way, or broke, cannot be used again."""
     response = web.Response(status=refusal.status, body=refusal.body, headers=_TEXT_HEADERS)
     response.headers.update(refusal.headers)
-    if close or not request.content.is_eof():
+    if close or not request.content.is_eof() or request.content.exception():
         response.force_close()
     return response
 
 
 async def _reviewed(door: Door, hook: Hook, request: web.BaseRequest, since: float) -> Answer | _Refusal:
     """Take the body if it may be taken, and have it reviewed if there is still somebody to answer."""
-    body = _unacceptable(request, door.limits) or await _body(door, request)
+    body = _unacceptable(request, door) or await _body(door, request)
     if isinstance(body, _Refusal):
         return body
     if monotonic() - since > _deadline(request.query_string):
@@ -156,14 +164,16 @@ async def _reviewed(door: Door, hook: Hook, request: web.BaseRequest, since: flo
     return _review(hook, request.path, body)
 
 
-def _unacceptable(request: web.BaseRequest, limits: Limits) -> _Refusal | None:
-    """Judge a request by its headers, before a byte of its body is taken."""
+def _unacceptable(request: web.BaseRequest, door: Door) -> _Refusal | None:
+    """Judge a request by its sender and its headers, before a byte of its body is taken."""
+    if not door.may_call(request.get_extra_info("peercert")):
+        return _UNKNOWN
     headers = request.headers
     if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
         return _NOT_JSON
     if "Content-Encoding" in headers:
         return _ENCODED
-    if (request.content_length or 0) > limits.body_bytes:
+    if (request.content_length or 0) > door.limits.body_bytes:
         return _TOO_LARGE
     return None
 
@@ -198,7 +208,10 @@ async def _rest(door: Door, request: web.BaseRequest) -> bytes | _Refusal:
             return await _read(request, door.limits.body_bytes)
     except TimeoutError:
         return _TOO_SLOW if timer in door.waiting else _OVERLOADED
-    except (ConnectionError, web.RequestPayloadError):
+    except ConnectionError:
+        return _GONE
+    except web.RequestPayloadError:
+        request.content.feed_eof()  # there is no rest to wait for
         return _GONE
     finally:
         door.waiting.pop(timer, None)

@@ -11,7 +11,7 @@ from webhook import record as records
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish
 from webhook.keyed import same
 from webhook.overlay import put
-from webhook.study import Study, concerns, has_record, left_alone, metadata, study, unchanged
+from webhook.study import Study, concerns, has_record, labels, left_alone, study, unchanged
 from webhook.validate import VALIDATORS
 
 
@@ -93,11 +93,7 @@ def _withdrawn(found: Study) -> Iterator[FieldError]:
 def _expanded(found: Study) -> Iterator[FieldError]:
     if found.digest != found.record.digest and not unchanged(found):
         yield _not_run("the record is of another input")
-    elif (
-        found.old is not None
-        and not has_record(found.old)
-        and SERVICE not in (metadata(found.old).get("labels") or {})
-    ):
+    elif found.old is not None and not has_record(found.old) and SERVICE not in labels(found.old):
         message = "first annotation: the groups restart, and wait for the other roles"
         yield FieldError(path(SERVICE), None, message, "FI520")
 

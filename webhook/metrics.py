@@ -17,8 +17,9 @@ OUTCOMES: Final = (
     "patched",  # allowed, with a patch
     "allowed",  # found valid
     "denied",  # found invalid
+    "forbidden",  # the client certificate is not one to answer (403)
     "malformed",  # not an AdmissionReview, or not in a form we take (400, 413, 415)
-    "incomplete",  # the body did not come whole in time (408)
+    "incomplete",  # the body did not come whole in time (400, 408)
     "late",  # the caller's deadline was past (504)
     "overloaded",  # told to come again (429)
     "error",  # our own bug (500)
@@ -41,11 +42,14 @@ class Metrics:
     """By path."""
     reloads: Mapping[str, Callable[[], None]]
     """By result."""
+    cut: Callable[[str], None]
+    """Counts one connection that was cut: why."""
     inflight: Gauge
+    connections: Gauge
     not_after: Gauge
 
 
-def build(paths: Iterable[str], reload_results: Iterable[str], version: str) -> Metrics:
+def build(paths: Iterable[str], reload_results: Iterable[str], cuts: Iterable[str], version: str) -> Metrics:
     """Make a registry of its own with every series this process will ever show."""
     registry = CollectorRegistry()
     _build_info(registry, version)
@@ -53,9 +57,15 @@ def build(paths: Iterable[str], reload_results: Iterable[str], version: str) -> 
         registry=registry,
         counts=_counts(registry, paths),
         reloads=_reloads(registry, reload_results),
+        cut=_cut(registry, cuts),
         inflight=Gauge(
             "fusioninfer_admission_inflight",
             "Reviews whose body is still on its way.",
+            registry=registry,
+        ),
+        connections=Gauge(
+            "fusioninfer_connections",
+            "Connections to the port of the reviews, from their first byte on.",
             registry=registry,
         ),
         not_after=Gauge(
@@ -108,6 +118,17 @@ def _reloads(registry: CollectorRegistry, results: Iterable[str]) -> dict[str, C
         registry=registry,
     )
     return {result: reloads.labels(result).inc for result in results}
+
+
+def _cut(registry: CollectorRegistry, reasons: Iterable[str]) -> Callable[[str], None]:
+    cut = Counter(
+        "fusioninfer_connections_cut",
+        "Connections that ended before they had sent a whole request, or to make room, by why.",
+        ("reason",),
+        registry=registry,
+    )
+    increments = {reason: cut.labels(reason).inc for reason in reasons}
+    return lambda reason: increments[reason]()
 
 
 def _build_info(registry: CollectorRegistry, version: str) -> None:

@@ -99,13 +99,16 @@ def write(digest: str, put_on: Overlay, was: Overlay) -> str:
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
 
 
+def digest_of(text: str) -> str:
+    """Take the digest from a record as `write` leaves it: keys are sorted, so it comes first."""
+    return text.removeprefix('{"in":"').partition('"')[0]
+
+
 def find(*objects: Object | None) -> Any:
     """Take the text of the record from the first object that has one; None if none has."""
     for lws in objects:
-        annotations = (
-            ((lws or {}).get("metadata") or {}).get("annotations") if isinstance(lws, dict) else None
-        )
-        if isinstance(annotations, dict) and annotations.get(EXPANSION) is not None:
+        annotations = _below(lws, "metadata", "annotations")
+        if annotations.get(EXPANSION) is not None:
             return annotations[EXPANSION]
     return None
 

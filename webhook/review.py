@@ -1,22 +1,26 @@
 """AdmissionReview bytes in, AdmissionReview bytes out (`k8s.io/api` `admission/v1/types.go`). Pure.
 
 /mutate never denies and never warns; what it cannot read it returns unchanged. /validate sees the final
-object and says everything at once: all causes, all warnings.
+object and says everything at once: all causes, all warnings. What was decided goes into the API server's
+audit log too, as `<name of the webhook>/record` and `<name of the webhook>/findings`.
 """
 
 from binascii import b2a_base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
 from intent import Object
+from intent.annotations import EXPANSION
 from intent.errors import FieldError
 from intent.inferenceservice import KIND
 from intent.settings import Settings
 from webhook import inferenceservice
+from webhook import record as records
 from webhook.check import check
 from webhook.expand import DEFAULTS, expand
+from webhook.overlay import Operation
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 
@@ -25,6 +29,9 @@ MESSAGE_LIMIT: Final = 4096
 WARNINGS_LIMIT: Final = 20
 WARNING_LENGTH: Final = 120
 """A client may cut longer ones (`k8s.io/api` `admission/v1/types.go`, `Warnings`)."""
+AUDIT_LENGTH: Final = 256
+"""Bytes of an audit annotation."""
+RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
 REVIEWED: Final = ("CREATE", "UPDATE")
 VERSION: Final = "admission.k8s.io/v1"
 
@@ -50,19 +57,37 @@ class Request(NamedTuple):
 
 def mutate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
     """Answer /mutate: a patch, or nothing."""
-    request = read(body)
-    operations = [] if request.live is None else expand(request.live, request.old, settings)
-    if not operations:
-        return Answer(_answer(request.uid, {"allowed": True}), "unchanged")
-    patch = b2a_base64(orjson.dumps(operations), newline=False).decode()
-    return Answer(
-        _answer(request.uid, {"allowed": True, "patchType": "JSONPatch", "patch": patch}), "patched"
-    )
+    return _held(_mutated, read(body), settings)
 
 
 def validate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
     """Answer /validate: every error, or none, and the warnings."""
-    request = read(body)
+    return _held(_validated, read(body), settings)
+
+
+def _held(door: Callable[[Request, Settings], Answer], request: Request, settings: Settings) -> Answer:
+    """Answer; what is nested too deep for that is no object of Kubernetes, and no bug of ours.
+
+    orjson reads 1024 levels and writes 254, and Python calls a thousand functions within each other.
+    """
+    try:
+        return door(request, settings)
+    except (RecursionError, orjson.JSONEncodeError) as error:
+        if isinstance(error, RecursionError) or "Recursion" in str(error):
+            raise Malformed("nested too deep") from error
+        raise
+
+
+def _mutated(request: Request, settings: Settings) -> Answer:
+    operations = [] if request.live is None else expand(request.live, request.old, settings)
+    if not operations:
+        return Answer(_answer(request.uid, {"allowed": True}), "unchanged")
+    patch = b2a_base64(orjson.dumps(operations), newline=False).decode()
+    response = {"allowed": True, "patchType": "JSONPatch", "patch": patch}
+    return Answer(_answer(request.uid, response | {"auditAnnotations": _audit(operations)}), "patched")
+
+
+def _validated(request: Request, settings: Settings) -> Answer:
     findings = [] if request.live is None else _check(request.live, request.old, settings)
     errors = [one for one in findings if one.severity == "error"]
     response: Object = {"allowed": not errors}
@@ -70,6 +95,8 @@ def validate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
         response["status"] = status(errors, request.live or {})
     if len(findings) > len(errors):
         response["warnings"] = list(warnings(findings))
+    if findings:
+        response["auditAnnotations"] = {"findings": _codes(findings)}
     return Answer(_answer(request.uid, response), "denied" if errors else "allowed")
 
 
@@ -77,6 +104,19 @@ def _check(live: Object, old: Object | None, settings: Settings) -> list[FieldEr
     if live.get("kind") == KIND:
         return inferenceservice.check(live, old, settings)
     return check(live, old, settings)
+
+
+def _audit(operations: Iterable[Operation]) -> dict[str, str]:
+    """Say for the audit log what became of the record: the digest of what the object was made from."""
+    for one in operations:
+        if one["path"] == RECORD:
+            return {"record": records.digest_of(one["value"]) if "value" in one else "withdrawn"}
+    return {"record": "kept"}
+
+
+def _codes(findings: Iterable[FieldError]) -> str:
+    """Say for the audit log what was found: the codes, each once."""
+    return cut(",".join(sorted({one.code for one in findings})), AUDIT_LENGTH)
 
 
 def read(body: bytes) -> Request:

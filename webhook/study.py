@@ -116,3 +116,9 @@ def annotations(lws: Object | None) -> Object:
     """Take the annotations of an object; empty if there are none, or they have another shape."""
     found = metadata(lws).get("annotations")
     return found if isinstance(found, dict) else {}
+
+
+def labels(lws: Object | None) -> Object:
+    """Take the labels of an object; empty if there are none, or they have another shape."""
+    found = metadata(lws).get("labels")
+    return found if isinstance(found, dict) else {}

@@ -1,14 +1,16 @@
 """The certificate that is served, through real handshakes, while the files under it change."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -40,7 +42,7 @@ def serial(certificate: bytes) -> int:
 
 @pytest.fixture
 def source(tmp_path: Path) -> reload.Source:
-    return reload.Source(tmp_path)
+    return reload.Source(tmp_path, ("localhost",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ def locked(directory: Path) -> None:
 
 def unusable(directory: Path) -> None:
     """Write a pair that OpenSSL loads and no handshake can use: clients know no such curve."""
-    issue.write(self_signed(ec.generate_private_key(ec.SECP256K1())), directory)
+    issue.write(self_signed(ec.generate_private_key(ec.SECP256K1()), "localhost"), directory)
 
 
 def removed(directory: Path) -> None:
@@ -229,6 +231,14 @@ def replaced_by_a_directory(directory: Path) -> None:
     (directory / "tls.key").mkdir()
 
 
+def misnamed(directory: Path) -> None:
+    issue.write(issue.leaf(CA, ["elsewhere"], NOW - DAY, NOW + DAY), directory)
+
+
+def unnamed(directory: Path) -> None:
+    issue.write(self_signed(ec.generate_private_key(ec.SECP256R1())), directory)
+
+
 BROKEN: list[tuple[Callable[[Path], None], str]] = [
     (mismatched, "KEY VALUES MISMATCH"),
     (garbage, "PEM"),
@@ -236,6 +246,8 @@ BROKEN: list[tuple[Callable[[Path], None], str]] = [
     (expired, "expired at"),
     (premature, "not valid before"),
     (locked, "encrypted"),
+    (misnamed, "does not name localhost"),
+    (unnamed, "does not name localhost"),
     (unusable, "NO SHARED CIPHER"),
     (removed, "tls.key is not there"),
     (replaced_by_a_directory, "directory"),
@@ -298,10 +310,118 @@ def test_a_missing_directory_is_missing(tmp_path: Path) -> None:
 def test_an_rsa_pair_is_served(source: reload.Source) -> None:
     issue.write(self_signed(rsa.generate_private_key(65537, 2048)), source.directory)
 
-    change = reload.poll(source, NOW)
+    change = reload.poll(replace(source, names=()), NOW)
 
     assert change is not None
     assert change.result == "loaded"
+
+
+@pytest.mark.parametrize("host", ["webhook.system.svc", "*.system.svc", "WEBHOOK.system.svc"])
+def test_a_pair_that_names_the_service_is_served(source: reload.Source, host: str) -> None:
+    issue.write(issue.leaf(CA, [host], NOW - DAY, NOW + DAY), source.directory)
+
+    change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
+
+    assert change is not None
+    assert change.result == "loaded"
+
+
+@pytest.mark.parametrize("host", ["*.svc", "system.svc", "xwebhook.system.svc", "10.0.0.1"])
+def test_a_pair_that_names_something_else_is_not_served(source: reload.Source, host: str) -> None:
+    issue.write(issue.leaf(CA, [host], NOW - DAY, NOW + DAY), source.directory)
+
+    change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
+
+    assert reload.Change("refused", "does not name webhook.system.svc") == change
+
+
+def test_a_pair_must_name_addresses_too(source: reload.Source) -> None:
+    issue.write(issue.leaf(CA, ["localhost", "127.0.0.1"], NOW - DAY, NOW + DAY), source.directory)
+
+    change = reload.poll(replace(source, names=("localhost", "127.0.0.1")), NOW)
+
+    assert change is not None
+    assert change.result == "loaded"
+
+
+# Who may shake hands
+
+CALLERS = trustme.CA()
+
+
+def verified(source: reload.Source) -> reload.Source:
+    """Make a source that asks callers for a certificate of `CALLERS`, with a sound pair."""
+    issue.write(pair(), source.directory)
+    CALLERS.cert_pem.write_to_path(source.directory / "callers.pem")
+    asking = replace(source, client_ca=source.directory / "callers.pem")
+    reload.poll(asking, NOW)
+    return asking
+
+
+def caller(authority: trustme.CA) -> ssl.SSLContext:
+    known = client()
+    authority.issue_cert("apiserver").configure_cert(known)
+    return known
+
+
+async def echoed(port: int, tls: ssl.SSLContext) -> bytes:
+    """Send a line, and give what comes back; a client of TLS 1.3 learns of a refusal only then."""
+    try:
+        async with connected(port, tls) as (reader, writer):
+            writer.write(b"hello\n")
+            return await reader.readline()
+    except REFUSED:
+        return b""
+
+
+async def test_a_caller_that_the_authority_knows_may_shake_hands(source: reload.Source) -> None:
+    async with serving(verified(source)) as port:
+        assert await echoed(port, caller(CALLERS)) == b"hello\n"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("tls", [client(), caller(trustme.CA())], ids=["none", "of another"])
+async def test_a_caller_without_such_a_certificate_may_not(
+    source: reload.Source, tls: ssl.SSLContext, version: ssl.TLSVersion
+) -> None:
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2
+    tls.maximum_version = version
+    async with serving(verified(source)) as port:
+        assert await echoed(port, tls) == b""
+
+
+async def test_a_new_authority_is_followed(source: reload.Source) -> None:
+    newer = trustme.CA()
+    asking = verified(source)
+    async with serving(asking) as port:
+        newer.cert_pem.write_to_path(source.directory / "callers.pem")
+        reload.poll(asking, NOW)
+
+        assert await echoed(port, caller(newer)) == b"hello\n"
+        assert await echoed(port, caller(CALLERS)) == b""
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff"])
+async def test_a_broken_authority_does_not_replace_a_sound_one(source: reload.Source, content: bytes) -> None:
+    asking = verified(source)
+    async with serving(asking) as port:
+        (source.directory / "callers.pem").write_bytes(content)
+
+        change = reload.poll(asking, NOW)
+
+        assert change is not None
+        assert change.result == "refused"
+        assert await echoed(port, caller(CALLERS)) == b"hello\n"
+
+
+def test_without_the_authoritys_file_there_is_nothing_to_serve(source: reload.Source) -> None:
+    issue.write(pair(), source.directory)
+    asking = replace(source, client_ca=source.directory / "callers.pem")
+
+    change = reload.poll(asking, NOW)
+
+    assert reload.Change("missing", "callers.pem is not there") == change
+    assert not reload.valid(asking, NOW)
 
 
 # Whether it is valid
@@ -366,6 +486,44 @@ def test_the_listener_takes_no_tls_below_1_2(source: reload.Source) -> None:
     assert ssl.TLSVersion.TLSv1_2 == reload.listener(source).minimum_version
 
 
+HELLO = b"\xc0\x2b\xc0\x09" + b"\x01\x00" + b"\x00\x12" + b"\x00\x0d\x00\x06\x00\x04\x04\x03\x02\x03"
+"""Ciphers of TLS 1.2 and 1.1, no compression, signatures with SHA-256 and SHA-1, the curve P-256."""
+
+
+async def greeted(port: int, minor: int) -> bytes:
+    """Greet by hand, as TLS 1.`minor - 1`: OpenSSL's client would not; give the first byte of the answer."""
+    body = bytes([3, minor]) + bytes(32) + b"\x00\x00\x04" + HELLO + b"\x00\x0a\x00\x04\x00\x02\x00\x17"
+    hello = b"\x01" + len(body).to_bytes(3, "big") + body
+    async with connected(port) as (reader, writer):
+        writer.write(b"\x16\x03\x01" + len(hello).to_bytes(2, "big") + hello)
+        return await reader.read(1)
+
+
+async def test_tls_1_1_is_refused_where_1_2_is_greeted(port: int) -> None:
+    assert (await greeted(port, 3), await greeted(port, 2)) == (b"\x16", b"")
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_no_session_is_resumed(port: int, version: ssl.TLSVersion) -> None:
+    tls = client(maximum_version=version)
+
+    assert await asyncio.to_thread(resumed, port, tls) == [False, False]
+
+
+def resumed(port: int, tls: ssl.SSLContext) -> list[bool | None]:
+    """Connect twice, the second time with the session of the first; asyncio takes no session."""
+    found: list[bool | None] = []
+    session = None
+    for _ in range(2):
+        plain = socket.create_connection(("127.0.0.1", port))
+        with tls.wrap_socket(plain, server_hostname="localhost", session=session) as wrapped:
+            wrapped.sendall(b"hello\n")
+            wrapped.recv(10)
+            found.append(wrapped.session_reused)
+            session = wrapped.session
+    return found
+
+
 async def test_no_session_ticket_is_given(port: int) -> None:
     async with connected(port, client()) as (reader, writer):
         writer.write(b"hello\n")
@@ -376,9 +534,9 @@ async def test_no_session_ticket_is_given(port: int) -> None:
         assert session is None or not session.has_ticket
 
 
-def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> issue.Pair:
+def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, *hosts: str) -> issue.Pair:
     name = x509.Name([])
-    certificate = (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -386,7 +544,10 @@ def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> issue.Pa
         .serial_number(1)
         .not_valid_before(NOW - DAY)
         .not_valid_after(NOW + DAY)
-        .sign(key, SHA256())
     )
+    if hosts:
+        names = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
+        builder = builder.add_extension(names, critical=False)
+    certificate = builder.sign(key, SHA256())
     plain = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return issue.Pair(certificate.public_bytes(Encoding.PEM), plain)

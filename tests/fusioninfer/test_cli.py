@@ -353,3 +353,9 @@ def test_a_launcher_that_is_not_there_is_refused(tmp_path: Path) -> None:
     result = run("engines", "--config", str(tmp_path / "settings.yaml"))
 
     assert (result.exit_code, "launcher: " in result.stderr) == (2, True)
+
+
+def test_names_of_callers_need_an_authority(tmp_path: Path) -> None:
+    result = run("webhook", "--cert-dir", str(tmp_path), "--client-name", "kube-apiserver")
+
+    assert (result.exit_code, "--client-name needs --client-ca" in result.stderr) == (2, True)

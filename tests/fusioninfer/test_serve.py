@@ -18,10 +18,11 @@ import orjson
 import pytest
 
 from certs import issue
+from certs.reload import Source
 from fusioninfer import serve
 from fusioninfer.run import JsonLines
 from intent.settings import Settings
-from tests.wire import Reply, exchange, get, post
+from tests.wire import Reply, connected, ended, exchange, get, post
 from webhook.listen import Limits
 
 QUICK = Limits(drain_seconds=0.3, finish_seconds=2.0)
@@ -73,10 +74,11 @@ async def ready(port: int, status: int) -> Reply:
 
 
 @asynccontextmanager
-async def running(directory: Path) -> AsyncIterator[Running]:
+async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in sockets]
-    task = asyncio.create_task(serve.webhook_on(sockets, directory, Settings(), QUICK, look_seconds=0.02))
+    source = Source(directory, names)
+    task = asyncio.create_task(serve.webhook_on(sockets, source, Settings(), QUICK, look_seconds=0.02))
     await get(ports[1], "/healthz")
     try:
         yield Running(ports[0], ports[1], directory, task)
@@ -175,6 +177,31 @@ async def test_a_missing_certificate_is_logged_with_its_reason(
     ]
 
 
+async def test_open_connections_are_shown(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        tls = await webhook.certify()
+        async with connected(webhook.port, tls):
+            assert await webhook.sample("fusioninfer_connections") == 1
+
+
+async def test_a_connection_that_was_cut_is_counted_with_its_reason(tmp_path: Path) -> None:
+    async with running(tmp_path) as webhook:
+        async with connected(webhook.port) as (reader, writer):
+            writer.write(b"not TLS at all")
+            await ended(reader)
+
+        assert await webhook.sample('fusioninfer_connections_cut_total{reason="handshake"}') == 1
+
+
+async def test_a_certificate_that_does_not_name_the_service_is_counted_and_not_served(tmp_path: Path) -> None:
+    issue.development(tmp_path, ["localhost"])
+    async with running(tmp_path, "webhook.system.svc") as webhook:
+        reply = await get(webhook.metrics_port, "/readyz")
+
+        assert await webhook.sample('fusioninfer_tls_reloads_total{result="refused"}') == 1
+        assert reply.status == 503
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_makes_it_unready_at_once(tmp_path: Path, number: signal.Signals) -> None:
     async with running(tmp_path) as webhook:
@@ -231,12 +258,13 @@ def test_a_log_line_never_breaks_and_never_quotes_an_exception() -> None:
 PROGRAM = """
 import socket, sys
 from pathlib import Path
+from certs.reload import Source
 from fusioninfer import run, serve
 from intent.settings import Settings
 from webhook.listen import Limits
 
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-run.run(serve.webhook_on(sockets, Path(sys.argv[1]), Settings(), Limits(drain_seconds=0.1)))
+run.run(serve.webhook_on(sockets, Source(Path(sys.argv[1])), Settings(), Limits(drain_seconds=0.1)))
 """
 
 

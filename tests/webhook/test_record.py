@@ -108,3 +108,12 @@ def test_a_forged_reverse_breaks_nothing(was: Any) -> None:
     off = record.undo(once, Record(record_of_it.digest, record_of_it.put_on, was))
 
     assert off["metadata"]["labels"] is not None
+
+
+def test_the_digest_can_be_taken_from_a_record_as_it_is_written() -> None:
+    assert record.digest_of(record.write("d1", {"metadata": {}}, {})) == "d1"
+
+
+@pytest.mark.parametrize("metadata", [[1], "x", 7, True, None, {"annotations": [1]}, {"annotations": "x"}])
+def test_metadata_of_another_shape_has_no_record(metadata: Any) -> None:
+    assert record.find({"metadata": metadata}) is None

@@ -1,6 +1,7 @@
 """AdmissionReview in, AdmissionReview out."""
 
 from base64 import b64decode
+from contextlib import suppress
 from typing import Any
 
 import jsonpatch
@@ -131,3 +132,67 @@ def test_warnings_are_plain_and_short_and_few() -> None:
 
 def test_a_path_that_does_not_fit_behind_a_warning_is_left_out() -> None:
     assert review.warning(FieldError("p" * 100, None, "m" * 60, "FI501")) == f"FI501: {'m' * 60}"
+
+
+# What the API server's audit log is told
+
+
+def audit(answer: review.Answer) -> Any:
+    return response(answer).get("auditAnnotations")
+
+
+def test_the_audit_log_is_told_what_an_object_was_made_from() -> None:
+    told = audit(review.mutate(body(lws())))
+
+    text = put(lws())["metadata"]["annotations"]["fusioninfer.io/expansion"]
+    assert told == {"record": orjson.loads(text)["in"]}
+
+
+def test_the_audit_log_is_told_that_our_part_came_off() -> None:
+    without = changed(put(lws()), "metadata.annotations.fusioninfer.io/service", None)
+
+    assert audit(review.mutate(body(without, put(lws())))) == {"record": "withdrawn"}
+
+
+def test_the_audit_log_is_told_that_the_record_stays() -> None:
+    half = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
+
+    assert audit(review.mutate(body(half, put(lws())))) == {"record": "kept"}
+
+
+def test_the_audit_log_is_told_the_codes_of_a_denial() -> None:
+    told = audit(review.validate(body(lws(component_type="x", roles="a,a"))))
+
+    assert told == {"findings": "FI104,FI106"}
+
+
+def test_the_audit_log_is_told_the_codes_of_warnings() -> None:
+    assert audit(review.validate(body(put(lws(size=4))))) == {"findings": "FI501"}
+
+
+def test_the_audit_log_is_told_nothing_where_there_is_nothing_to_say() -> None:
+    assert audit(review.validate(body(changed(lws(), "metadata.annotations", {})))) is None
+
+
+# What is nested too deep
+
+CONTAINER = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0"
+HOLES = {
+    "an annotation": lws(component_type="@"),
+    "the record": lws(expansion="@"),
+    "args": changed(lws(), f"{CONTAINER}.args", "@"),
+    "env": changed(lws(), f"{CONTAINER}.env", ["@"]),
+    "limits": changed(lws(), f"{CONTAINER}.resources.limits", "@"),
+    "nothing we read": changed(lws(), "spec.leaderWorkerTemplate.workerTemplate.metadata", "@"),
+}
+
+
+@pytest.mark.parametrize("depth", [100, 250, 500, 1000])
+@pytest.mark.parametrize("door", [review.mutate, review.validate])
+@pytest.mark.parametrize("place", HOLES)
+def test_what_is_nested_deep_is_answered_or_malformed(place: str, door: Any, depth: int) -> None:
+    nested = b'{"a":' * depth + b"1" + b"}" * depth
+    sent = body(HOLES[place], HOLES[place]).replace(b'"@"', nested)
+
+    with suppress(Malformed):
+        response(door(sent))

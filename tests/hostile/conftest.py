@@ -1,0 +1,22 @@
+"""One webhook for all tests that leave it as it was."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.server import Server, started
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Run the webhook as a process, on TLS."""
+    with started(tmp_path_factory.mktemp("webhook")) as running:
+        yield running
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Server]:
+    """Run one whose memory nothing has filled yet."""
+    with started(tmp_path) as running:
+        yield running

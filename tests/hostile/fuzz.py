@@ -1,0 +1,170 @@
+"""Reviews as nobody would write them: real objects, harmed, and what must hold of every answer.
+
+python -m tests.hostile.fuzz SECONDS     look for so long; a failure prints how to see it again
+python -m tests.hostile.fuzz /mutate BASE64     answer one body again, with the traceback
+"""
+
+import sys
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from typing import Any, Final
+
+import hypothesis
+import jsonpatch
+import orjson
+from hypothesis import strategies as st
+
+from tests.hostile.objects import FILES, paths, replaced
+from tests.hostile.server import review
+from tests.lws import put
+from webhook import review as reviews
+from webhook.review import Answer, Malformed
+
+DOORS: Final[dict[str, Callable[[bytes], Answer]]] = {
+    "/mutate": reviews.mutate,
+    "/validate": reviews.validate,
+}
+OBJECTS: Final = (*FILES, *map(put, FILES))
+HOLE: Final = "\x00hole\x00"
+SCALARS: Final[tuple[Any, ...]] = (
+    *(None, True, False, 0, -1, 1.5, 2**63, 2**64 - 1, -(2**63)),
+    *(
+        "",
+        "x",
+        "\x00",
+        "\x1b[31m\n",
+        "é" * 50,
+        "\U0001f4a5",
+        "~1/~0",
+        "-1",
+        "9" * 40,
+        "1e999",
+        "0x10",
+        "$(X)",
+    ),
+    *("{{", "a b", "'", "vllm serve m", "ray symmetric-run", "true", "null", "volcano", "8Gi", "1m"),
+)
+KEYS: Final = (
+    "name",
+    "value",
+    "valueFrom",
+    "containers",
+    "spec",
+    "metadata",
+    "$patch",
+    "$copy",
+    "",
+    "x" * 1000,
+)
+junk = st.recursive(
+    st.sampled_from(SCALARS) | st.text(max_size=8) | st.integers() | st.floats(allow_nan=False),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@st.composite
+def harmed(draw: st.DrawFn, value: Any) -> Any:
+    """Put something else in a few places: junk, a piece of another object, a hole, or nothing."""
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.sampled_from(list(paths(value))))
+        value = replaced(value, at, draw(junk | st.just(HOLE) | st.sampled_from(OBJECTS)))
+        if not list(paths(value)):
+            break
+    return value
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> bytes:
+    """Draw what is sent: mostly a review, at times with a deep hole, cut off, or with a byte changed."""
+    live = draw(harmed(draw(st.sampled_from(OBJECTS))))
+    old = draw(st.none() | st.just(live) | harmed(draw(st.sampled_from(OBJECTS))))
+    whole = review(live, old)
+    if draw(st.integers(0, 9)) == 0:
+        whole = draw(harmed(whole))
+    depth = draw(st.integers(0, 1100))
+    left, right = draw(st.sampled_from([(b"[", b"]"), (b'{"a":', b"}")]))
+    try:
+        body = orjson.dumps(whole)
+    except TypeError:  # an integer of more than 64 bits
+        body = b"{}"
+    body = body.replace(orjson.dumps(HOLE), left * depth + b"1" + right * depth)
+    return draw(broken(body)) if draw(st.integers(0, 9)) == 0 else body
+
+
+def broken(body: bytes) -> st.SearchStrategy[bytes]:
+    """Cut a body off, or put other bytes into it."""
+    places = st.integers(0, len(body))
+    put_in = st.binary(max_size=3) | st.sampled_from(
+        [b"NaN", b"1e400", b'"\\ud800"', b"\xef\xbb\xbf", b"\x00"]
+    )
+    return places.map(lambda at: body[:at]) | st.builds(
+        lambda at, more: body[:at] + more + body[at + len(more) :], places, put_in
+    )
+
+
+def holds(path: str, body: bytes) -> str:
+    """Answer a body, check what must hold of the answer, and give the outcome."""
+    hypothesis.note(f"python -m tests.hostile.fuzz {path} {b64encode(body).decode()}")
+    try:
+        answer = DOORS[path](body)
+    except Malformed:
+        return "malformed"
+    check(path, orjson.loads(body), orjson.loads(answer.body))
+    return answer.outcome
+
+
+def check(path: str, sent: Any, answer: Any) -> None:
+    """Check an answer as an API server would, and its sizes."""
+    response = answer["response"]
+    assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    assert response["uid"] == sent["request"]["uid"]
+    assert ("patch" in response) == ("patchType" in response)
+    assert all(len(text) <= 120 and text.isascii() for text in response.get("warnings", ()))
+    assert all(0 < len(text.encode()) <= 256 for text in response.get("auditAnnotations", {}).values())
+    if path == "/mutate":
+        assert response["allowed"] is True
+        patch = b64decode(response.get("patch", "W10="))
+        jsonpatch.apply_patch(sent["request"]["object"], patch, in_place=True)
+    else:
+        assert "patch" not in response
+        assert len(orjson.dumps(response.get("status", {}))) <= 3 * 4096
+
+
+def look(seconds: float) -> int:
+    """Try bodies for so many seconds; count them."""
+    end, tried = time.monotonic() + seconds, 0
+
+    @hypothesis.settings(
+        max_examples=1000,
+        deadline=None,
+        database=None,
+        print_blob=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(bodies())
+    def some(body: bytes) -> None:
+        nonlocal tried
+        tried += 1
+        for path in DOORS:
+            holds(path, body)
+
+    while time.monotonic() < end:
+        some()
+    return tried
+
+
+def main(words: list[str]) -> None:
+    """Look for a while, or answer one body again."""
+    if len(words) == 2:
+        print(DOORS[words[0]](b64decode(words[1])))  # noqa: T201 - that is what it is for
+    else:
+        print(f"{look(float(words[0]))} bodies, each answered at both doors")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

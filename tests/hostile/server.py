@@ -1,0 +1,169 @@
+"""The webhook as a process of its own, with little patience, and how tests speak to it over TLS."""
+
+import json
+import os
+import re
+import ssl
+import subprocess
+import sys
+import time
+import urllib.request
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPSConnection
+from pathlib import Path
+from typing import Any
+
+import jsonpatch
+import orjson
+
+from certs import issue
+from intent import Object
+from tests.wire import Reply
+from webhook.listen import Limits
+
+PATIENCE = Limits(
+    handshake_seconds=1.0,
+    header_seconds=0.5,
+    body_seconds=0.5,
+    linger_seconds=0.2,
+    drain_seconds=0.5,
+    finish_seconds=2.0,
+)
+"""As in production, but for the seconds."""
+
+PROGRAM = """
+import json, resource, socket, sys
+from pathlib import Path
+from certs.reload import Source
+from fusioninfer import run, serve, settings
+from webhook.listen import Limits
+
+told = json.loads(sys.argv[1])
+if told["files"]:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (told["files"], told["files"]))
+source = Source(Path(told["directory"]), ("localhost",), Path(told["ca"]) if told["ca"] else None)
+sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
+read = settings.read(Path(told["settings"]) if told["settings"] else None)
+names = frozenset(told["names"])
+limits = Limits(**told["limits"])
+run.run(serve.webhook_on(sockets, source, read, limits, client_names=names, look_seconds=0.1))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A webhook that runs."""
+
+    port: int
+    metrics_port: int
+    tls: ssl.SSLContext
+    connection: HTTPSConnection
+    process: subprocess.Popen[bytes]
+    directory: Path
+    """Holds its certificate, and its log."""
+
+    def send(self, body: bytes, path: str = "/mutate", **headers: str) -> Reply:
+        """Send a body; the connection is kept, as API servers do, and made again where it was closed."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.connection.request("POST", path, body, {"Content-Type": "application/json"} | named)
+        answer = self.connection.getresponse()
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        return Reply(answer.status, found, answer.read())
+
+    def response(self, sent: Object, path: str = "/mutate") -> Object:
+        """Send a review, and give the response in the answer: one that an API server would accept."""
+        reply = self.send(orjson.dumps(sent), path)
+        assert (reply.status, reply.headers["content-type"]) == (200, "application/json"), reply
+        answer = orjson.loads(reply.body)
+        assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+        assert answer["response"]["uid"] == sent["request"]["uid"]
+        found: Object = answer["response"]
+        return found
+
+    def operations(self, live: Any, old: Any = None) -> list[Object]:
+        """Give the patch of /mutate."""
+        patch = self.response(review(live, old)).get("patch")
+        found: list[Object] = orjson.loads(b64decode(patch)) if patch else []
+        return found
+
+    def admit(self, live: Object, old: Object | None = None) -> Object:
+        """Send an object to /mutate, and apply the patch."""
+        found: Object = jsonpatch.apply_patch(live, self.operations(live, old))
+        return found
+
+    def validated(self, live: Any, old: Any = None) -> Object:
+        """Send an object to /validate."""
+        return self.response(review(live, old), "/validate")
+
+    def get(self, path: str) -> str:
+        """Read a page of the plain port."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=5) as page:
+            text: str = page.read().decode()
+            return text
+
+    def samples(self) -> dict[str, float]:
+        """Read the metrics."""
+        lines = (line.rpartition(" ") for line in self.get("/metrics").splitlines() if line[:1] != "#")
+        return {name: float(value) for name, _, value in lines}
+
+    def log(self) -> list[Object]:
+        """Read the log; every line must be JSON."""
+        return [json.loads(line) for line in (self.directory / "log").read_text().splitlines()]
+
+    def memory(self, field: str = "VmRSS") -> int:
+        """Count bytes of memory, now (VmRSS) or at most (VmHWM)."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.findall(rf"{field}:\s+(\d+) kB", text)[0]) * 1024
+
+    def is_alive(self) -> bool:
+        """Whether it still runs and says so."""
+        return self.process.poll() is None and self.get("/healthz") == "ok"
+
+
+def review(live: Any, old: Any = None, **more: Any) -> Object:
+    """Make a review as an API server does."""
+    request = {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        "operation": "UPDATE" if old else "CREATE",
+        "kind": {"group": "leaderworkerset.x-k8s.io", "version": "v1", "kind": "LeaderWorkerSet"},
+        "namespace": "llm",
+        "object": live,
+        "oldObject": old,
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request | more}
+
+
+@contextmanager
+def started(directory: Path, limits: Limits = PATIENCE, **told: Any) -> Iterator[Server]:
+    """Run a webhook; it does not outlive the test. `told`: settings, ca, names, files, environment."""
+    bundle = issue.development(directory, ["localhost"])
+    environment = os.environ | told.pop("environment", {})
+    arguments = {"directory": str(directory), "ca": None, "names": [], "settings": None, "files": None} | told
+    arguments["limits"] = {name: getattr(limits, name) for name in Limits.__slots__}
+    command = [sys.executable, "-c", PROGRAM, json.dumps(arguments)]
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(command, stderr=log, env=environment)
+    try:
+        ports = _ports(directory / "log", process)
+        tls = ssl.create_default_context(cadata=bundle.decode())
+        connection = HTTPSConnection("localhost", ports[0], context=tls, timeout=20)
+        with closing(connection):
+            yield Server(*ports, tls, connection, process, directory)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _ports(log: Path, process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """Wait until it is ready, and give its ports."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+        told = {line["event"]: line for line in lines}
+        if {"listening", "certificate"} <= set(told):
+            return told["listening"]["port"], told["listening"]["metrics_port"]
+        time.sleep(0.02)
+    raise TimeoutError(log.read_text())

@@ -1,0 +1,33 @@
+"""Every behaviour has its test."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.behaviours import BEHAVIOURS, ELSEWHERE
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def numbers() -> set[int]:
+    """Find the numbers of the tests in this directory."""
+    texts = (file.read_text() for file in HERE.glob("test_*.py"))
+    return {int(found) for text in texts for found in re.findall(r"\bdef test_(\d\d)_", text)}
+
+
+def test_no_behaviour_from_1_to_59_is_missing() -> None:
+    assert not set(range(1, 60)) - set(BEHAVIOURS)
+    assert not set(BEHAVIOURS) - numbers() - set(ELSEWHERE)
+
+
+def test_every_numbered_test_shows_a_behaviour() -> None:
+    assert not numbers() - set(BEHAVIOURS)
+
+
+@pytest.mark.parametrize("place", [place for places in ELSEWHERE.values() for place in places])
+def test_what_is_shown_elsewhere_is_there(place: str) -> None:
+    file, _, name = place.partition("::")
+
+    assert re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(), re.MULTILINE)

@@ -1,0 +1,158 @@
+"""Bodies made to hurt a parser, a log or a metrics store: behaviours 49 to 54."""
+
+import json
+import random
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.hostile.server import Server, review
+from tests.lws import changed, container, lws, put, template
+
+BOTH = pytest.mark.parametrize("path", ["/mutate", "/validate"])
+
+
+@BOTH
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 100_000 + b"]" * 100_000])
+def test_49_deep_nesting_is_refused_at_once(server: Server, path: str, body: bytes) -> None:
+    server.send(body, path)
+    before = server.memory()
+
+    reply = server.send(body, path)
+
+    assert (reply.status, b"RecursionError" in reply.body) == (400, False)
+    assert server.memory() - before < 2_000_000
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(b"9" * 5000, b"-" + b"9" * 5000, b"NaN", b"-Infinity", b"1e400", b"0x10", b"01", b"1."),
+        *(
+            b'"\\ud800"',
+            b'"\\udc00\\ud800"',
+            b'"\xff"',
+            b'"\x00"',
+            b'"\n"',
+            b"'x'",
+            b"None",
+            b"{1:2}",
+            b"[1,]",
+        ),
+    ],
+    ids=str,
+)
+def test_50_what_is_no_json_is_refused(server: Server, path: str, value: bytes) -> None:
+    body = orjson.dumps(review(changed(lws(), "spec.replicas", "@"))).replace(b'"@"', value)
+
+    assert server.send(body, path).status == 400
+
+
+@BOTH
+@pytest.mark.parametrize("body", [b"\xef\xbb\xbf%s", b"\xff\xfe%s", b"%s%s", b"%s\x00", b"// x\n%s"], ids=str)
+def test_50_what_is_json_and_more_is_refused(server: Server, path: str, body: bytes) -> None:
+    sent = body.replace(b"%s", orjson.dumps(review(lws())))
+
+    assert server.send(sent, path).status == 400
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("spec.replicas", b"18446744073709551616"),  # a float for orjson, as for Go
+        ("spec.leaderWorkerTemplate.size", b"-9223372036854775809"),
+        ("metadata.name", b'"\\u0000"'),
+        ("metadata.annotations.note", b'"\\u202e"'),
+    ],
+)
+def test_50_what_is_odd_but_json_is_answered(server: Server, path: str, field: str, value: bytes) -> None:
+    body = orjson.dumps(review(changed(lws(), field, "@"))).replace(b'"@"', value)
+
+    assert server.send(body, path).status == 200
+
+
+def test_50_of_two_keys_the_last_counts(server: Server) -> None:
+    body = orjson.dumps(review(lws())).replace(b'"size":2', b'"size":"x","size":2')
+
+    assert b"patchType" in server.send(body).body
+
+
+LARGE = {
+    "10,000 containers": lambda: lws(
+        worker=template(container(), *(container(f"c{at}") for at in range(10_000)))
+    ),
+    "10,000 variables": lambda: lws(
+        worker=template(container(env=[{"name": f"V{at}", "value": f"$(V{at - 1})"} for at in range(10_000)]))
+    ),
+    "100,000 annotations": lambda: changed(
+        lws(), "metadata.annotations", {f"a/{at}": "" for at in range(100_000)}
+    ),
+    "20,000 annotations of ours": lambda: changed(
+        lws(), "metadata.annotations", {f"fusioninfer.io/{at}": "x" for at in range(20_000)}
+    ),
+    "a key of 1 MB": lambda: changed(
+        lws(), "metadata.annotations", {"fusioninfer.io/" + "k" * 1_000_000: ""}
+    ),
+    "a name of 1 MB": lambda: lws(service="s" * 1_000_000),
+    "100,000 arguments": lambda: lws(worker=template(container(args=["m", *("--flag",) * 100_000]))),
+    "a record of 3 MB": lambda: lws(expansion="[" * 3_000_000),
+}
+
+
+@pytest.mark.parametrize("large", LARGE)
+def test_51_what_is_very_large_has_an_answer_in_time(server: Server, large: str) -> None:
+    live = LARGE[large]()
+
+    answers = [server.response(review(live), path) for path in ("/mutate", "/validate")]
+
+    assert len(orjson.dumps(answers[1])) < 20_000
+
+
+CANARY = "s3cr3t-c4n4ry"
+
+
+def planted() -> list[tuple[str, bytes]]:
+    """Put a secret wherever one may stand, in what is allowed, denied, malformed and a bug."""
+    env = [{"name": f"TOKEN_{CANARY}", "value": CANARY}, {"name": "X", "value": f"{CANARY}\n\x1b[31m"}]
+    secret = lws(worker=template(container(args=["m", "--api-key", CANARY], env=env)))
+    named = lws(service=f"svc\n{CANARY}\x1b[31m", launcher=CANARY, expansion=CANARY)
+    bug = lws(worker=template(container(env=[{"name": {CANARY: CANARY}}])))
+    bodies = [orjson.dumps(review(one, old)) for one in (secret, named, bug) for old in (None, put(secret))]
+    bodies += [CANARY.encode(), b'{"uid":"' + CANARY.encode() + b'"', orjson.dumps(review(secret))[:-9]]
+    bodies.append(orjson.dumps(review(named, uid=f"{CANARY}\n")))
+    return [(path, body) for path in ("/mutate", "/validate") for body in bodies]
+
+
+def test_53_nothing_that_is_sent_breaks_the_log_or_gets_out(server: Server) -> None:
+    for path, body in planted():
+        server.send(body, path)
+        server.send(body, f"/{CANARY}", Content_Type=CANARY, X_Canary=CANARY)
+
+    assert server.log()  # every line is JSON
+    assert CANARY not in (server.directory / "log").read_text()
+    assert CANARY not in server.get("/metrics")
+
+
+def test_53_the_audit_log_is_told_no_secret(server: Server) -> None:
+    for path, body in planted():
+        reply = server.send(body, path)
+        if reply.status == 200:
+            told = orjson.loads(reply.body)["response"].get("auditAnnotations", {})
+            assert CANARY not in json.dumps(told)
+
+
+def test_54_nothing_that_is_sent_adds_a_series(server: Server) -> None:
+    before = set(server.samples())
+    chance = random.Random(7)  # noqa: S311 - names, not keys
+
+    for _ in range(300):
+        word = "".join(chance.choices("abcdefghij0123456789-./", k=12))
+        ours: Any = {word.replace("-", "_"): word}
+        live = lws(service=word, component_type=word, launcher=word, **ours)
+        sent = review(changed(live, "metadata.name", word), namespace=word, operation=word)
+        server.send(orjson.dumps(sent), f"/{chance.choice(['mutate', 'validate', word])}?timeout={word}")
+
+    assert set(server.samples()) == before

@@ -1,0 +1,82 @@
+"""Whatever is sent, the answer is a review or a refusal: a short look; `make fuzz` looks for longer."""
+
+from collections import Counter
+from typing import Any, Final
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as bounded
+
+from intent import Object
+from tests.hostile.fuzz import DOORS, bodies, check, holds
+from tests.hostile.server import Server, review
+from tests.lws import container, lws, template
+
+
+def with_env(*env: Any, args: tuple[str, ...] = ("$(M)",)) -> Object:
+    """Make an object whose engine has these variables, and names one of them."""
+    return lws(worker=template(container(args=list(args), env=list(env))))
+
+
+STRANGE: Final[dict[str, Object]] = {
+    "a variable whose name is a map": with_env({"name": {}}),
+    "a variable whose name is a list": with_env({"name": []}),
+    "a variable whose value is a map": with_env({"name": "M", "value": {}}),
+    "variables that multiply to half a terabyte": with_env(
+        {"name": "A", "value": "x" * 1_500_000}, args=("m", "--kv-transfer-config", "$(A)" * 350_000)
+    ),
+}
+
+
+def little(examples: int) -> bounded:
+    return bounded(
+        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+
+
+@pytest.mark.parametrize("path", DOORS)
+def test_52_whatever_is_sent_has_an_answer(path: str) -> None:
+    outcomes: Counter[str] = Counter()
+
+    @little(400)
+    @given(body=bodies())
+    def run(body: bytes) -> None:
+        outcomes[holds(path, body)] += 1
+
+    run()
+    assert len(outcomes) >= 3  # most of what is sent is understood, and not all
+
+
+def test_52_whatever_is_sent_to_the_port_has_an_answer(server: Server) -> None:
+    @little(100)
+    @given(body=bodies())
+    def run(body: bytes) -> None:
+        for path in DOORS:
+            reply = server.send(body, path)
+            if reply.status == 200:
+                check(path, orjson.loads(body), orjson.loads(reply.body))
+            else:
+                assert reply.status == 400
+
+    run()
+    assert server.is_alive()
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_52_strange_variables_have_an_answer(server: Server, name: str) -> None:
+    body = orjson.dumps(review(STRANGE[name], STRANGE[name]))
+
+    assert [server.send(body, path).status for path in DOORS] == [200, 200]
+
+
+def test_52_a_wrong_answer_is_seen() -> None:
+    sent: Any = review(lws())
+    wrong = {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "response": {"uid": "another", "allowed": True},
+    }
+
+    with pytest.raises(AssertionError):
+        check("/mutate", sent, wrong)

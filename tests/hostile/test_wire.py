@@ -1,0 +1,377 @@
+"""Connections made to hurt, and how the process lives and ends: behaviours 55 to 59, and some beyond."""
+
+import asyncio
+import os
+import signal
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import orjson
+import pytest
+import trustme
+
+from certs import issue
+from tests.hostile.server import PATIENCE, Server, review, started
+from tests.lws import lws
+from tests.wire import connected, ended, exchange, get, post, read, request
+
+SENT = orjson.dumps(review(lws()))
+GONE = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
+
+
+async def asked(server: Server, path: str = "/mutate") -> int:
+    """Send a review on a connection of its own."""
+    return (await exchange(server.port, post(path, SENT), server.tls)).status
+
+
+@asynccontextmanager
+async def crowd(server: Server, number: int, *, tls: bool) -> AsyncIterator[list[asyncio.StreamWriter]]:
+    """Open so many connections, a few at a time."""
+    async with AsyncExitStack() as stack:
+        writers = []
+        for _ in range(number // 10):
+            opening = [connected(server.port, server.tls if tls else None) for _ in range(10)]
+            opened = await asyncio.gather(*map(stack.enter_async_context, opening))
+            writers += [writer for _reader, writer in opened]
+        yield writers
+
+
+@pytest.mark.parametrize("tls", [True, False], ids=["slow headers", "slow handshakes"])
+async def test_55_slow_senders_stop_nobody_and_are_cut(server: Server, tls: bool) -> None:  # noqa: FBT001
+    before = server.samples()["fusioninfer_connections"]
+    async with crowd(server, 200 if tls else 400, tls=tls) as writers:
+        for writer in writers:
+            writer.write(b"P" if tls else b"\x16")
+
+        statuses = [await asked(server) for _ in range(5)]
+
+        assert statuses == [200] * 5
+        async with asyncio.timeout(10):
+            while server.samples()["fusioninfer_connections"] > before + 1:  # noqa: ASYNC110 - it is asked over HTTP
+                await asyncio.sleep(0.1)
+
+
+async def test_55_more_connections_than_files_stop_nobody(tmp_path: Path) -> None:
+    with started(tmp_path, files=60) as server:
+        async with crowd(server, 100, tls=False):
+            assert [await asked(server) for _ in range(5)] == [200] * 5
+
+        assert server.samples()['fusioninfer_connections_cut_total{reason="crowded"}'] >= 40
+
+
+async def test_55_one_byte_a_second_is_not_enough(server: Server) -> None:
+    async with connected(server.port, server.tls) as (reader, writer):
+        drip = asyncio.create_task(dripping(writer))
+
+        assert await ended(reader, 10)
+
+        drip.cancel()
+
+
+async def dripping(writer: asyncio.StreamWriter) -> None:
+    for byte in post("/mutate", SENT):
+        writer.write(bytes([byte]))
+        await asyncio.sleep(0.1)
+
+
+async def test_55_a_body_that_does_not_come_is_refused(server: Server) -> None:
+    async with connected(server.port, server.tls) as (reader, writer):
+        writer.write(post("/mutate", SENT)[:-9])
+
+        reply = await read(reader)
+
+        assert (reply.status, await ended(reader)) == (408, True)
+
+
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+async def test_56_old_protocols_are_refused(server: Server, version: str) -> None:
+    with pytest.raises(GONE):
+        await handshake(server, minimum_version=version, maximum_version=version, ciphers="ALL:@SECLEVEL=0")
+
+
+@pytest.mark.parametrize(
+    "ciphers",
+    ["ECDHE+AES:!AESGCM:!AESCCM", "DHE+AESGCM", "kRSA+AESGCM", "ECDHE+AESCCM", "ECDHE+SHA1:@SECLEVEL=0"],
+)
+async def test_56_old_ciphers_are_refused(server: Server, ciphers: str) -> None:
+    with pytest.raises(GONE):
+        await handshake(server, maximum_version="TLSv1_2", ciphers=ciphers)
+
+
+async def test_56_tls_1_2_is_taken_with_a_cipher_of_today(server: Server) -> None:
+    agreed = await handshake(server, maximum_version="TLSv1_2", ciphers="DEFAULT")
+
+    assert agreed[0].startswith("ECDHE-ECDSA-")
+    assert (agreed[1], agreed[2]) == ("TLSv1.2", "http/1.1")
+
+
+async def handshake(server: Server, ciphers: str, **versions: str) -> tuple[str, str | None, str | None]:
+    """Shake hands with other means, and give cipher, version and protocol."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    tls.set_alpn_protocols(["h2", "http/1.1"])
+    tls.set_ciphers(ciphers)
+    for name, version in versions.items():
+        setattr(tls, name, ssl.TLSVersion[version])
+    async with connected(server.port, tls) as (_reader, writer):
+        agreed: ssl.SSLObject = writer.get_extra_info("ssl_object")
+        return (agreed.cipher() or ("",))[0], agreed.version(), agreed.selected_alpn_protocol()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"\x00" * 50,
+        b"\x16\x03\x01\xff\xff" + b"\x00" * 99,
+        b"\x80\x2e\x01\x00\x02",
+        b"SSH-2.0-x\r\n",
+        request("GET", "/metrics"),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+    ids=["silence", "zeros", "long record", "SSLv2", "SSH", "HTTP", "HTTP/2"],
+)
+async def test_56_what_is_no_tls_is_cut_without_an_error(server: Server, sent: bytes) -> None:
+    before = len(server.log())
+
+    async with connected(server.port) as (reader, writer):
+        writer.write(sent)
+
+        with suppress(ConnectionError):
+            answer = await asyncio.wait_for(reader.read(), 3 * PATIENCE.handshake_seconds)
+            assert b"HTTP/1.1 200" not in answer
+
+    assert len(server.log()) == before
+
+
+@pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
+async def test_57_only_the_api_server_is_answered(tmp_path: Path, version: str) -> None:
+    authority, other = trustme.CA(), trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "callers.pem")
+    with started(tmp_path, ca=str(tmp_path / "callers.pem"), names=["apiserver"]) as server:
+        server.tls.maximum_version = ssl.TLSVersion[version]
+        with pytest.raises(GONE):
+            await asked(server)
+        for signer, name, status in (
+            (other, "apiserver", None),
+            (authority, "somebody", 403),
+            (authority, "apiserver", 200),
+        ):
+            signer.issue_cert(common_name=name).configure_cert(server.tls)
+            with suppress(*GONE):
+                assert await asked(server) == status
+
+        assert (await asked(server), server.is_alive()) == (200, True)
+        assert (
+            server.samples()['fusioninfer_admission_requests_total{outcome="forbidden",path="/mutate"}'] == 1
+        )
+
+
+async def test_58_the_port_of_the_reviews_shows_no_pages(server: Server) -> None:
+    statuses = [
+        (await exchange(server.port, request("GET", path), server.tls)).status
+        for path in ("/metrics", "/healthz", "/readyz", "/debug/pprof")
+    ]
+
+    assert statuses == [404] * 4
+
+
+async def test_58_the_plain_port_takes_no_reviews(server: Server) -> None:
+    assert (await exchange(server.metrics_port, post("/mutate", SENT))).status == 404
+
+
+HEAD = b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+LENGTH = b"Content-Length: %d\r\n" % len(SENT)
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+CHUNKS = b"%x\r\n%s\r\n0\r\n\r\n" % (len(SENT), SENT)
+SMUGGLED = {
+    "length and chunked": HEAD + LENGTH + CHUNKED + b"\r\n" + CHUNKS,
+    "chunked and length": HEAD + CHUNKED + LENGTH + b"\r\n" + CHUNKS,
+    "two lengths": HEAD + LENGTH + b"Content-Length: 1\r\n\r\n" + SENT,
+    "one length twice": HEAD + LENGTH + LENGTH + b"\r\n" + SENT,
+    "a list of lengths": HEAD + b"Content-Length: 5, 5\r\n\r\n" + SENT,
+    "a signed length": HEAD + b"Content-Length: +5\r\n\r\n" + SENT,
+    "a negative length": HEAD + b"Content-Length: -1\r\n\r\n" + SENT,
+    "a hexadecimal length": HEAD + b"Content-Length: 0x5\r\n\r\n" + SENT,
+    "a huge length": HEAD + b"Content-Length: 99999999999999999999\r\n\r\n" + SENT,
+    "chunked twice": HEAD + CHUNKED + CHUNKED + b"\r\n" + CHUNKS,
+    "chunked, and something else": HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n" + CHUNKS,
+    "almost chunked": HEAD + b"Transfer-Encoding: xchunked\r\n\r\n" + CHUNKS,
+    "a folded header": HEAD + b"Transfer-Encoding:\r\n chunked\r\n\r\n" + CHUNKS,
+    "a space before the colon": HEAD + b"Transfer-Encoding : chunked\r\n\r\n" + CHUNKS,
+    "a zero byte in a header": HEAD + b"X: \x00\r\n" + LENGTH + b"\r\n" + SENT,
+    "a bare line feed": HEAD + b"X: y\n" + LENGTH + b"\r\n" + SENT,
+    "a chunk of no length": HEAD + CHUNKED + b"\r\n\r\n" + SENT,
+    "a chunk of a signed length": HEAD + CHUNKED + b"\r\n-1\r\n" + SENT,
+    "a chunk of a huge length": HEAD + CHUNKED + b"\r\n" + b"f" * 17 + b"\r\n" + SENT,
+    "a chunk longer than it says": HEAD + CHUNKED + b"\r\n1\r\n" + SENT + b"\r\n0\r\n\r\n",
+    "a chunk extension with a zero byte": HEAD + CHUNKED + b"\r\n2;\x00\r\n{}\r\n0\r\n\r\n",
+    "no host and no version": b"POST /mutate\r\n\r\n",
+    "another version": HEAD.replace(b"HTTP/1.1", b"HTTP/3.7") + LENGTH + b"\r\n" + SENT,
+    "200 headers": HEAD + b"X: y\r\n" * 200 + LENGTH + b"\r\n" + SENT,
+    "a header of 100 KB": HEAD + b"X: " + b"y" * 100_000 + b"\r\n" + LENGTH + b"\r\n" + SENT,
+    "a path of 100 KB": HEAD.replace(b"/mutate", b"/" + b"m" * 100_000) + LENGTH + b"\r\n" + SENT,
+}
+
+
+@pytest.mark.parametrize("sent", SMUGGLED.values(), ids=SMUGGLED)
+async def test_59_what_is_framed_in_two_ways_is_refused_and_ends(server: Server, sent: bytes) -> None:
+    async with connected(server.port, server.tls) as (reader, writer):
+        writer.write(sent + post("/validate", SENT))
+
+        reply = await read(reader)
+
+        assert (reply.status, await ended(reader)) == (400, True)
+
+
+@pytest.mark.parametrize("sent", [b"zz\r\n", b"5\r\nabcdefgh\r\n", b"-1\r\n"], ids=str)
+async def test_59_chunks_that_break_later_are_refused_and_end(server: Server, sent: bytes) -> None:
+    async with connected(server.port, server.tls) as (reader, writer):
+        writer.write(HEAD + CHUNKED + b"\r\n2\r\n{}\r\n")
+        await asyncio.sleep(0.1)
+        writer.write(sent + post("/validate", SENT))
+
+        reply = await read(reader)
+
+        assert (reply.status, await ended(reader)) == (400, True)
+
+
+async def test_59_requests_in_a_row_are_answered_in_a_row(server: Server) -> None:
+    async with connected(server.port, server.tls) as (reader, writer):
+        writer.write(post("/mutate", SENT) * 3 + post("/nowhere", SENT) + post("/validate", SENT))
+
+        assert [(await read(reader)).status for _ in range(5)] == [200, 200, 200, 404, 200]
+
+
+async def test_59_half_a_connection_is_answered_or_ends(server: Server) -> None:
+    _reader, writer = await asyncio.open_connection("127.0.0.1", server.metrics_port)
+    writer.write(request("GET", "/healthz"))
+    writer.write_eof()
+
+    reply = await asyncio.wait_for(_reader.read(), 5)
+
+    writer.close()
+    assert reply == b"" or reply.startswith(b"HTTP/1.1 200")
+
+
+async def test_60_certificates_that_change_under_load_fail_no_call(tmp_path: Path) -> None:
+    with started(tmp_path) as server:
+        serials = set()
+        authority = issue.authority("rotation", *span())
+        server.tls.load_verify_locations(cadata=authority.certificate.decode())
+        for _ in range(10):
+            issue.write(issue.leaf(authority, ["localhost"], *span()), tmp_path)
+            end = time.monotonic() + 0.3
+            while time.monotonic() < end:
+                assert await asked(server) == 200
+                serials.add(await serial(server))
+
+        assert len(serials) >= 5
+
+
+async def test_61_a_key_that_comes_later_fails_no_handshake(tmp_path: Path) -> None:
+    with started(tmp_path) as server:
+        authority = issue.authority("rotation", *span())
+        server.tls.load_verify_locations(cadata=authority.certificate.decode())
+        newer, before = issue.leaf(authority, ["localhost"], *span()), await serial(server)
+        (tmp_path / "tls.crt").write_bytes(newer.certificate)
+        for _ in range(10):
+            assert (await asked(server), await serial(server)) == (200, before)
+            await asyncio.sleep(0.05)
+        (tmp_path / "tls.key").write_bytes(newer.key)
+        async with asyncio.timeout(5):
+            while await serial(server) == before:  # noqa: ASYNC110 - it is seen in a handshake only
+                await asyncio.sleep(0.05)
+
+        assert await asked(server) == 200
+
+
+async def test_62_readiness_follows_the_certificate_that_is_served(tmp_path: Path) -> None:
+    with started(tmp_path) as server:
+        authority = issue.authority("short", *span())
+        end = datetime.now(UTC) + timedelta(seconds=6)
+        issue.write(issue.leaf(authority, ["localhost"], span()[0], end), tmp_path)
+        async with asyncio.timeout(4):
+            while abs(server.samples()["fusioninfer_tls_not_after_seconds"] - end.timestamp()) > 1:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+        issue.write(issue.leaf(authority, ["elsewhere"], *span()), tmp_path)
+        await asyncio.sleep(0.5)
+        ready = (await get(server.metrics_port, "/readyz")).status
+        refused = server.samples()['fusioninfer_tls_reloads_total{result="refused"}']
+        await asyncio.sleep(max(0.0, (end - datetime.now(UTC)).total_seconds()) + 0.2)
+
+        assert (ready, (await get(server.metrics_port, "/readyz")).status) == (200, 503)
+        assert refused >= 1
+
+
+def span() -> tuple[datetime, datetime]:
+    """Give a time that is now valid."""
+    now = datetime.now(UTC)
+    return now - timedelta(minutes=5), now + timedelta(days=1)
+
+
+async def serial(server: Server) -> bytes:
+    """Shake hands, and give the certificate."""
+    async with connected(server.port, server.tls) as (_reader, writer):
+        certificate: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return certificate
+
+
+async def test_68_a_signal_ends_it_without_a_failed_call(tmp_path: Path) -> None:
+    with started(
+        tmp_path, replace(PATIENCE, drain_seconds=1.0, body_seconds=3.0, finish_seconds=5.0)
+    ) as server:
+        async with connected(server.port, server.tls) as (reader, writer):
+            os.kill(server.process.pid, signal.SIGTERM)
+            async with asyncio.timeout(1):
+                while (await get(server.metrics_port, "/readyz")).status == 200:  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            reply = await exchange(server.port, post("/mutate", SENT), server.tls)
+            await asyncio.sleep(0.5)
+            writer.write(post("/mutate", SENT)[:-9])
+            await asyncio.sleep(0.4)
+            writer.write(SENT[-9:])
+            last = await read(reader)
+
+        assert (reply.status, reply.headers["connection"]) == (200, "close")
+        assert (last.status, last.headers["connection"]) == (200, "close")
+        assert await asyncio.to_thread(server.process.wait, 5) == 0
+
+
+async def test_77_too_many_bodies_are_told_to_come_again(tmp_path: Path) -> None:
+    limits = replace(PATIENCE, reviews=8, body_seconds=3.0)
+    with started(tmp_path, limits) as server:
+        async with crowd(server, 50, tls=True) as writers:
+            for writer in writers:
+                writer.write(post("/mutate", SENT)[:-9])
+            async with asyncio.timeout(3):
+                while counted(server, "overloaded") < 42:  # noqa: ASYNC110 - it is asked over HTTP
+                    await asyncio.sleep(0.05)
+
+            assert (await asked(server), counted(server, "overloaded")) == (200, 42)
+
+
+def counted(server: Server, outcome: str) -> float:
+    return server.samples()[f'fusioninfer_admission_requests_total{{outcome="{outcome}",path="/mutate"}}']
+
+
+async def test_79_thousands_of_requests_leave_nothing_behind(server: Server) -> None:
+    for _ in range(300):
+        server.send(SENT)
+    descriptors, memory = len(os.listdir(f"/proc/{server.process.pid}/fd")), server.memory()  # noqa: PTH208
+
+    for _ in range(50):
+        await asked(server)
+    for _ in range(1500):
+        server.send(SENT)
+
+    left = len(os.listdir(f"/proc/{server.process.pid}/fd")) - descriptors  # noqa: PTH208
+    assert left <= 1
+    assert server.memory() - memory < 3_000_000

@@ -1,0 +1,106 @@
+"""A door that is open, on real TLS sockets of this machine, for the tests of the door and of listening."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import trustme
+
+from tests.wire import Reply, connected, exchange, post, read
+from webhook import app
+from webhook.listen import Limits
+from webhook.review import Answer
+
+QUICK = Limits(
+    body_bytes=70_000,
+    reviews=2,
+    handshake_seconds=0.3,
+    header_seconds=0.2,
+    body_seconds=0.2,
+    linger_seconds=0.1,
+    drain_seconds=0.0,
+    finish_seconds=3.0,
+)
+UID = "0df28fbd-5f5f-11e8-bc74-36e6bb280816"
+REVIEW = b'{"request":{"uid":"' + UID.encode() + b'","object":{"canary":"s3cr3t"}}}'
+AUTHORITY = trustme.CA()
+SERVER_TLS = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+SERVER_TLS.num_tickets = 0  # as in production
+AUTHORITY.issue_cert("localhost").configure_cert(SERVER_TLS)
+CLIENT_TLS = ssl.create_default_context()
+AUTHORITY.configure_trust(CLIENT_TLS)
+
+Review = Callable[[bytes], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A door that is open, and what a test wants of it."""
+
+    port: int
+    plain_port: int
+    tls: ssl.SSLContext
+    door: app.Door
+    counted: list[str]
+    stop: asyncio.Event
+    cut: list[str]
+
+    async def post(self, body: bytes = REVIEW, path: str = "/mutate", **headers: str) -> Reply:
+        return await exchange(self.port, post(path, body, **headers), self.tls)
+
+    async def send(self, sent: bytes) -> Reply:
+        return await exchange(self.port, sent, self.tls)
+
+
+def echo(body: bytes) -> Answer:
+    return Answer(body, "unchanged")
+
+
+def listening() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
+
+
+@asynccontextmanager
+async def serving(review: Review = echo, limits: Limits = QUICK) -> AsyncIterator[Served]:
+    counted: list[str] = []
+    hook = app.Hook(review, lambda outcome, _seconds: counted.append(outcome))
+    cut: list[str] = []
+    door = app.Door({"/mutate": hook}, limits, cut=cut.append)
+    sockets = listening(), listening()
+    ports = [one.getsockname()[1] for one in sockets]
+    stop = asyncio.Event()
+    pages = {"/healthz": lambda: app.Page(200, b"ok"), "/broken": broken_page}
+    task = asyncio.create_task(app.serve(door, SERVER_TLS, sockets, pages, stop))
+    try:
+        yield Served(ports[0], ports[1], CLIENT_TLS, door, counted, stop, cut)
+    finally:
+        stop.set()
+        await asyncio.wait_for(task, 10)
+
+
+def broken_page() -> app.Page:
+    raise KeyError
+
+
+async def half_then_whole(served: Served) -> Reply:
+    async with connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", b"{", Content_Length="2"))
+        await asyncio.sleep(0.1)
+        writer.write(b"}")
+        return await read(reader)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait until something holds; fail after five seconds."""
+    async with asyncio.timeout(5):
+        while not true():  # noqa: ASYNC110 - what is waited for is the server's, and has no event
+            await asyncio.sleep(0.01)
+
+
+async def cancelled(tasks: list[asyncio.Task[Reply]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
