@@ -23,9 +23,9 @@ from intent.annotations import (
     SERVICE,
 )
 from intent.annotations import read as read_annotations
-from intent.errors import FieldError
+from intent.errors import FieldError, Subject
 from intent.gang import DISAGGREGATED, NO_GANG
-from intent.lws import ComponentType
+from intent.lws import API_VERSION, KIND, ComponentType
 from intent.routing import NO_ROUTING, Routing
 from intent.serving import DEFAULT, serving_port
 from intent.settings import Settings
@@ -67,6 +67,11 @@ class Member:
         return self.namespace, self.service
 
     @property
+    def subject(self) -> Subject:
+        """The LeaderWorkerSet, as something is said about it."""
+        return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
+
+    @property
     def age(self) -> tuple[str, str]:
         """Sorts the eldest first."""
         return self.created, self.name
@@ -74,9 +79,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to say to the author of one member."""
+    """One thing to say to the author of one object."""
 
-    member: Member
+    subject: Subject
     error: FieldError
 
 
@@ -288,4 +293,4 @@ def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above
 
 
 def _finding(one: Member, key: str, value: Any, message: str, code: str) -> Finding:
-    return Finding(one, FieldError(f"metadata.annotations[{key}]", value, message, code))
+    return Finding(one.subject, FieldError(f"metadata.annotations[{key}]", value, message, code))

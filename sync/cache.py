@@ -26,6 +26,8 @@ class Cache:
     rows: dict[Name, Any] = field(default_factory=dict)
     index: dict[ServiceKey, dict[Name, Any]] = field(default_factory=lambda: defaultdict(dict))
     synced: asyncio.Event = field(default_factory=asyncio.Event)
+    absent: bool = False
+    """Whether the API server has no such kind."""
 
     def of(self, key: ServiceKey) -> tuple[Any, ...]:
         """Give the rows that concern a key."""

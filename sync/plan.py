@@ -92,10 +92,11 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the API server would not take, or not keep: FI408 or FI411, and why."""
+    """What the API server would not take, or not keep: the code, and why."""
 
     code: str
     message: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,4 +249,4 @@ def _surroundings(situation: Situation, members: tuple[Member, ...]) -> Iterator
 
 
 def _said(one: Member, path: str, message: str, code: str) -> Finding:
-    return Finding(one, FieldError(path, None, message, code))
+    return Finding(one.subject, FieldError(path, None, message, code))

@@ -1,7 +1,4 @@
-"""What the loop keeps of a PodGroup: a few slotted values. The JSON that it came from is dropped.
-
-A LeaderWorkerSet is kept as an `intent.service.Member`.
-"""
+"""What the loop keeps of a PodGroup: a few slotted values. The JSON that it came from is dropped."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,6 +8,7 @@ import orjson
 
 from intent import Object
 from intent.annotations import LWS_NAME, ROLES, SERVICE
+from sync.rows.pod_group import facts
 
 LWS_API: Final = "leaderworkerset.x-k8s.io/"
 OWNED: Final = (
@@ -46,6 +44,8 @@ class PodGroup:
     made_for: str = ""
     """The LeaderWorkerSet for which LWS's own Volcano provider made it (KEP-407)."""
     deleting: bool = False
+    held: str = ""
+    """Why the gang does not fit, in Volcano's words."""
 
 
 def pod_group(obj: Object) -> PodGroup:
@@ -65,7 +65,13 @@ def pod_group(obj: Object) -> PodGroup:
         fingerprint=_fingerprint(metadata, spec) if ours else b"",
         made_for=_made_for(metadata),
         deleting=bool(metadata.get("deletionTimestamp")),
+        held=facts(obj).message,
     )
+
+
+def surplus(stored: PodGroup, asked: PodGroup) -> tuple[str, ...]:
+    """Name the fields that are nobody's but ours, and not wanted: server-side apply leaves them in."""
+    return tuple(field for field in stored.owned if field not in asked.owned)
 
 
 def _fingerprint(metadata: Object, spec: Object) -> bytes:

@@ -42,8 +42,7 @@ async def reflect(client: Client, cache: Cache) -> None:
             log.info("list again", extra={"kind": cache.kind.plural})
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
-            _unless_there_is_no_such_kind(cache, error)
-            await _wait(cache, backoff, error)
+            await (_wait_for_kind if _is_absent(error) else _wait)(cache, backoff, error)
 
 
 async def _list(client: Client, cache: Cache) -> str:
@@ -57,6 +56,7 @@ async def _list(client: Client, cache: Cache) -> str:
         token = metadata.get("continue", "")
         if not token:
             cache.replace(rows)
+            cache.absent = False
             return str(metadata["resourceVersion"])
 
 
@@ -99,9 +99,17 @@ def _learn(cache: Cache, event: Object) -> str:
     return str(metadata["resourceVersion"])
 
 
-def _unless_there_is_no_such_kind(cache: Cache, error: Exception) -> None:
-    if isinstance(error, ApiError) and error.code == NOT_FOUND:
-        cache.replace(())
+def _is_absent(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.code == NOT_FOUND
+
+
+async def _wait_for_kind(cache: Cache, backoff: Backoff, _error: Exception) -> None:
+    """Know nothing of a kind that is not installed, and say so once; it may come."""
+    if not cache.absent:
+        log.info("no such kind", extra={"kind": cache.kind.plural})
+    cache.absent = True
+    cache.replace(())
+    await asyncio.sleep(backoff.next())
 
 
 async def _wait(cache: Cache, backoff: Backoff, error: Exception) -> None:

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import yaml
 
+from sync.look import Wanted
 from sync.preview import preview
 from sync.render import objects
-from tests.sync.samples import SETTINGS, decode, planned, prefill
+from sync.requested import requested
+from sync.seams import Seams
+from tests.sync.samples import SETTINGS, decode, inference_service, planned, prefill
 
 GOLDEN = Path(__file__).parent / "golden" / "podgroup.yaml"
 
@@ -38,3 +41,21 @@ def test_a_shared_priority_is_rendered() -> None:
     decided = planned(prefill(priority_class="high"), decode(priority_class="high"))
 
     assert objects(decided)[0]["spec"]["priorityClassName"] == "high"
+
+
+def test_offline_the_lws_of_an_inference_service_come_in_as_members() -> None:
+    value = requested(inference_service()).value
+    assert value is not None
+
+    found = preview([prefill(uid=""), decode(uid="")], SETTINGS, [value])
+
+    assert [obj["kind"] for obj in found.objects] == ["PodGroup"]
+
+
+def test_offline_there_are_routes_too() -> None:
+    pool = {"kind": "InferencePool", "metadata": {"name": "r1-pool"}}
+    seams = Seams(routes=lambda _look, _settings: Wanted((pool,)))
+
+    found = preview([prefill(uid=""), decode(uid="")], SETTINGS, seams=seams)
+
+    assert [obj["kind"] for obj in found.objects] == ["PodGroup", "InferencePool"]

@@ -41,7 +41,7 @@ def routes(*members: Member, **known: Any) -> Routes:
 
 def codes(found: RoutePlan) -> set[tuple[str, str]]:
     """Say who is told what."""
-    return {(finding.member.name, finding.error.code) for finding in found.findings}
+    return {(finding.subject.name, finding.error.code) for finding in found.findings}
 
 
 def isvc(**router: Any) -> InferenceService:
@@ -195,11 +195,11 @@ def test_the_router_says_it_for_all_its_members() -> None:
 
 
 def test_the_routers_gateway_is_the_parent_where_the_route_names_none() -> None:
-    service = isvc(strategy="queue-size", gateway={"name": "g", "namespace": "n"})
+    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "kgateway"})
 
     found = routes(worker(routing=Routing()), service=service)
 
-    assert found.http_route["parentRefs"] == [{"name": "g", "namespace": "n"}]
+    assert found.http_route["parentRefs"] == [{"name": f"{KEY[1]}-gateway"}]
 
 
 def test_a_service_without_a_router_has_no_routes() -> None:
