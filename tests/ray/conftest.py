@@ -10,8 +10,9 @@ from typing import Final, NoReturn
 import pytest
 
 from intent import Object
+from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.ray.install import RayUnavailableError, install
-from tests.ray.running import Group, require_namespaces, running
+from tests.ray.running import Group, running
 from webhook.expand import expanded
 
 HERE: Final = Path(__file__).parent
@@ -40,7 +41,7 @@ def namespaces(request: pytest.FixtureRequest) -> None:
     """Skip where there can be no network namespaces."""
     try:
         require_namespaces()
-    except RayUnavailableError as error:
+    except NamespacesUnavailableError as error:
         _skip(error, request.config)
 
 
@@ -75,10 +76,10 @@ def _installed(release: str, config: pytest.Config) -> Path:
         require_namespaces()
         with capture.global_and_fixture_disabled():
             return install(release, sys.stderr)
-    except RayUnavailableError as error:
+    except (NamespacesUnavailableError, RayUnavailableError) as error:
         _skip(error, config)
 
 
-def _skip(error: RayUnavailableError, config: pytest.Config) -> NoReturn:
+def _skip(error: Exception, config: pytest.Config) -> NoReturn:
     config.stash[UNAVAILABLE] = str(error)
     pytest.skip("Ray is unavailable")
