@@ -2,19 +2,22 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import pytest
 
 from tests.cluster.testbed.build import Built, build
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import running
+from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES, Module
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
+from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
+from tests.netns import NamespacesUnavailableError, require_namespaces
 
 HERE: Final = Path(__file__).parent
 UNAVAILABLE: Final = pytest.StashKey[str]()
@@ -25,6 +28,25 @@ AddNodes = Callable[[int], tuple[str, ...]]
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with running(_built(request.config)) as there:
+        yield there
+
+
+@pytest.fixture(scope="session")
+def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Another cluster, which has the resources of the Gateway API and its Inference Extension."""
+    built = _built(request.config, (*MODULES, *ROUTE_MODULES))
+    with running(built, (*CRDS, *ROUTE_CRDS)) as there:
+        yield there
+
+
+@pytest.fixture(scope="session")
+def road(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+    """A network of pods beside that cluster."""
+    try:
+        require_namespaces()
+    except NamespacesUnavailableError as error:
+        _skip(error, request.config)
+    with network(routed) as there:
         yield there
 
 
@@ -83,12 +105,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _built(config: pytest.Config) -> Built:
+def _built(config: pytest.Config, modules: Sequence[Module] = MODULES) -> Built:
     """Build with progress on the terminal, past pytest's capture; skip where Go modules cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
     try:
         with capture.global_and_fixture_disabled():
-            return build(sys.stderr)
+            return build(sys.stderr, modules)
     except ModulesUnavailableError as error:
-        config.stash[UNAVAILABLE] = str(error)
-        pytest.skip("Go modules are unavailable")
+        _skip(error, config)
+
+
+def _skip(error: Exception, config: pytest.Config) -> NoReturn:
+    config.stash[UNAVAILABLE] = str(error)
+    pytest.skip("real components are unavailable")
