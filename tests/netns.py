@@ -18,7 +18,7 @@ ROUTER: Final = "10.99.0.1"
 SWITCH: Final = f"""
 ip link set lo up
 ip link add br0 type bridge
-ip address add {ROUTER}/24 dev br0
+ip address add {ROUTER}/16 dev br0
 ip link set br0 up
 exec "$@"
 """
@@ -26,7 +26,7 @@ POD: Final = f"""
 ip link set lo up
 ip link add eth0 type veth peer name "$1" netns "$2"
 nsenter --target "$2" --net ip link set "$1" master br0 up
-ip address add "$3/24" dev eth0
+ip address add "$3/16" dev eth0
 ip link set eth0 up
 ip route add default via {ROUTER}
 shift 3
@@ -56,7 +56,8 @@ def switch(*command: str) -> tuple[str, ...]:
 
 def pod(address: str, of: int, *command: str) -> tuple[str, ...]:
     """Return the command that makes a pod on the switch of a process, and becomes a command in it."""
-    veth = f"veth{address.rpartition('.')[2]}"
+    _, _, third, fourth = address.split(".")
+    veth = f"veth{third}-{fourth}"
     return ("unshare", "--net", "sh", "-ec", POD, "sh", veth, str(of), address, *command)
 
 

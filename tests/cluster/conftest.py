@@ -40,7 +40,7 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def road(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
     """A network of pods beside that cluster."""
     try:
         require_namespaces()

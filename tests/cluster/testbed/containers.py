@@ -11,7 +11,7 @@ from intent import Object
 from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.images import binary_of
-from tests.cluster.testbed.network import Network, start_container
+from tests.cluster.testbed.network import Network, file_of, start_container
 from tests.cluster.testbed.processes import Process
 from tests.kubelet import environment, words
 
@@ -20,13 +20,33 @@ def run_container(
     there: Network, pod: Object, container: Object, more: Mapping[str, str] | None = None
 ) -> Process:
     """Run a container of a pod whose network is there, with more variables than it says."""
-    name = pod["metadata"]["name"]
     variables = environment(container, _fields(there, pod))
     binary = str(there.cluster.built.binary(binary_of(container["image"])))
     said = words(container, variables)[len(container.get("command", ())) :]
     command = [binary, *_with_mounts(said, _mounts(there, pod, container))]
     seen = {"PATH": os.environ["PATH"], **variables, **(more or {})}
-    return start_container(there, name, container["name"], command, seen)
+    return start_container(there, name_of(pod), container["name"], command, seen)
+
+
+def report(cluster: Cluster, pod: Object, address: str, *, ready: bool = True) -> None:
+    """Write a pod's status as its kubelet would: it runs, where, and whether it is ready."""
+    metadata = pod["metadata"]
+    status = {
+        "phase": "Running",
+        "podIP": address,
+        "podIPs": [{"ip": address}],
+        "conditions": [
+            {"type": "PodScheduled", "status": "True"},
+            {"type": "Ready", "status": str(ready)},
+        ],
+    }
+    where = path("pods", metadata["namespace"], metadata["name"], "status")
+    patch(cluster.api, where, {"status": status})
+
+
+def name_of(pod: Object) -> str:
+    """Return what a pod is called on the network."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def port_number(container: Object, port: int | str) -> int:
@@ -36,27 +56,12 @@ def port_number(container: Object, port: int | str) -> int:
     return next(int(each["containerPort"]) for each in container["ports"] if each.get("name") == port)
 
 
-def report(cluster: Cluster, namespace: str, name: str, address: str, *, ready: bool = True) -> None:
-    """Write a pod's status as its kubelet would: it runs, where, and whether it is ready."""
-    conditions = [
-        {"type": "PodScheduled", "status": "True"},
-        {"type": "Ready", "status": str(ready)},
-    ]
-    status = {
-        "phase": "Running",
-        "podIP": address,
-        "podIPs": [{"ip": address}],
-        "conditions": conditions,
-    }
-    patch(cluster.api, path("pods", namespace, name, "status"), {"status": status})
-
-
 def _fields(there: Network, pod: Object) -> dict[str, str]:
     metadata = pod["metadata"]
     return {
         "metadata.name": metadata["name"],
         "metadata.namespace": metadata["namespace"],
-        "status.podIP": there.addresses[metadata["name"]],
+        "status.podIP": there.addresses[name_of(pod)],
     }
 
 
@@ -69,7 +74,7 @@ def _mounts(there: Network, pod: Object, container: Object) -> dict[str, Path]:
 
 def _written(there: Network, pod: Object, volume: Object) -> Path:
     metadata = pod["metadata"]
-    folder = there.cluster.directory / f"pod-{metadata['name']}-{volume['name']}"
+    folder = file_of(there, name_of(pod), f"{volume['name']}.volume")
     folder.mkdir(exist_ok=True)
     if "configMap" in volume:
         where = path("configmaps", metadata["namespace"], volume["configMap"]["name"])

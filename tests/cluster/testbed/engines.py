@@ -3,14 +3,16 @@
 import json
 import os
 import sys
+from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 from intent import Object
-from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.containers import report, run_container
-from tests.cluster.testbed.network import Network, add_pod, ask, listens, start_container
+from tests.cluster.testbed.containers import name_of, report, run_container
+from tests.cluster.testbed.network import Network, add_pod, ask, file_of, listens, start_container
 from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.wait import until
 
@@ -18,20 +20,29 @@ PORT: Final = 8000
 """Where vLLM listens unless it is told otherwise."""
 
 
-def run_pod(there: Network, namespace: str, name: str) -> str:
-    """Run a pod that is stored, until it would be ready; say so in its status; return its address."""
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A stand-in that runs: the name it says, its pod, its address and port, the file of its requests."""
+
+    name: str
+    pod: Object
+    address: str
+    port: int
+    log: Path
+
+
+def run_pod(there: Network, namespace: str, name: str) -> Engine:
+    """Run a pod that is stored, until it would be ready, and say so in its status."""
     pod = _settled(there.cluster, namespace, name)
-    address = add_pod(there, name)
+    address = add_pod(there, name_of(pod))
     for container in pod["spec"].get("initContainers", ()):
         if container.get("restartPolicy") == "Always":
             run_container(there, pod, container)
     port = engine_port(pod["spec"]["containers"][0])
-    log = there.cluster.directory / f"{name}.jsonl"
-    command = (sys.executable, "-m", "tests.cluster.testbed.engine", name, str(port), str(log))
-    start_container(there, name, "engine", command, {**os.environ, "PYTHONPATH": str(ROOT)})
-    until(lambda: listens(there, address, port) and listens(there, address, PORT), f"{name} listens")
-    report(there.cluster, namespace, name, address)
-    return address
+    engine = Engine(name, pod, address, port, file_of(there, name_of(pod), "jsonl"))
+    _start(there, engine)
+    report(there.cluster, pod, address)
+    return engine
 
 
 def engine_port(container: Object) -> int:
@@ -41,45 +52,48 @@ def engine_port(container: Object) -> int:
     return next((int(value) for flag, value in pairs if flag == "--port" and value), PORT)
 
 
-def set_engine(there: Network, name: str, **state: Any) -> None:
+def set_engine(there: Network, engine: Engine, **state: Any) -> None:
     """Change what an engine's metrics say, or how it answers."""
-    port = _engine_port_of(there, name)
-    ask(there, f"{there.addresses[name]}:{port}", "/set", state)
+    ask(there, f"{engine.address}:{engine.port}", "/set", state)
 
 
-def wait_seen(there: Network, *names: str) -> None:
+def wait_seen(there: Network, *engines: Engine) -> None:
     """Wait until a picker has read the metrics of engines that were changed."""
-    before = {name: _reads(there, name) for name in names}
+    before = {engine.address: (engine, _reads(there, engine)) for engine in engines}
 
     def seen() -> bool:
-        return all(_reads(there, name) > count + 1 for name, count in before.items())
+        return all(_reads(there, engine) > count + 1 for engine, count in before.values())
 
-    until(seen, f"the metrics of {', '.join(names)} are read")
+    until(seen, f"the metrics of {', '.join(engine.name for engine in engines)} are read")
 
 
-def received(there: Network, name: str) -> list[Object]:
+def received(engine: Engine) -> list[Object]:
     """Return the requests that an engine has got, oldest first."""
-    log = there.cluster.directory / f"{name}.jsonl"
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return [json.loads(line) for line in engine.log.read_text().splitlines()] if engine.log.exists() else []
 
 
-def _engine_port_of(there: Network, name: str) -> int:
-    *_, port, _log = there.processes[f"{name}/engine"].popen.args  # type: ignore[misc]
-    return int(str(port))
+def _start(there: Network, engine: Engine) -> None:
+    words = ("-m", "tests.cluster.testbed.engine", engine.name, str(engine.port), str(engine.log))
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    start_container(there, name_of(engine.pod), "engine", (sys.executable, *words), variables)
+    ports = {engine.port, PORT}
+    until(lambda: all(listens(there, engine.address, port) for port in ports), f"{engine.name} listens")
 
 
-def _reads(there: Network, name: str) -> int:
-    answer = ask(there, f"{there.addresses[name]}:{_engine_port_of(there, name)}", "/reads")
-    return int(answer.body["reads"])
+def _reads(there: Network, engine: Engine) -> int:
+    return int(ask(there, f"{engine.address}:{engine.port}", "/reads").body["reads"])
 
 
 def _settled(cluster: Cluster, namespace: str, name: str) -> Object:
-    """Return a pod once kwok, if its node is there, has made it run: it does so only once."""
+    """Return a pod once it is there and, if its node is, kwok has made it run: it does so only once."""
     nodes = {node["metadata"]["name"] for node in items(cluster.api, path("nodes"))}
 
-    def taken() -> Object | None:
-        pod = get(cluster.api, path("pods", namespace, name))
-        managed = pod["spec"].get("nodeName") in nodes
-        return None if managed and pod.get("status", {}).get("phase") != "Running" else pod
+    def taken() -> list[Object]:
+        found = items(cluster.api, path("pods", namespace), fieldSelector=f"metadata.name={name}")
+        return [pod for pod in found if pod["spec"].get("nodeName") not in nodes or _runs(pod)]
 
-    return until(taken, f"{name} runs") or {}
+    return until(taken, f"{name} runs")[0]
+
+
+def _runs(pod: Object) -> bool:
+    return bool(pod["status"]["phase"] == "Running")

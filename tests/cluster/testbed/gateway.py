@@ -7,7 +7,7 @@ from intent import Object
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.build import cache_directory
 from tests.cluster.testbed.envoy import PickerServer, configuration
-from tests.cluster.testbed.network import Network, add_pod, listens, start_container
+from tests.cluster.testbed.network import Network, add_pod, file_of, listens, start_container
 from tests.cluster.testbed.pickers import Picker, pools, server_of
 from tests.cluster.testbed.processes import alive, tail
 from tests.cluster.testbed.toolchain import find_envoy
@@ -24,9 +24,9 @@ def start_gateway(there: Network, namespace: str, *pickers: Picker) -> str:
     """Serve the routes of a namespace as they are now, in a pod of its own; return `ADDRESS:PORT`."""
     routes = items(there.cluster.api, path("httproutes", namespace))
     servers = {name: _server(there, pool, list(pickers)) for name, pool in pools(there, namespace).items()}
-    name = f"gateway-{namespace}"
+    name = f"{namespace}/gateway"
     address = add_pod(there, name)
-    file = there.cluster.directory / f"{name}.json"
+    file = file_of(there, name, "json")
     file.write_text(json.dumps(configuration((address, PORT), routes, servers)))
     envoy = str(find_envoy(cache_directory()))
     process = start_container(there, name, "envoy", (envoy, "-c", str(file), *FLAGS))

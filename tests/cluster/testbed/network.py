@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from tests import netns
@@ -18,20 +19,20 @@ from tests.cluster.testbed.relay import relay
 from tests.cluster.testbed.wait import until
 
 SLEEP: Final = ("sh", "-c", "echo ready; exec sleep infinity")
-FIRST: Final = 10
-"""The last number of the first pod's address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A switch, the API server's address there, and the processes by name: pods, and `POD/CONTAINER`."""
+    """A switch, the API server's address there, and its pods, which are called `NAMESPACE/NAME`.
+
+    Processes are those of pods, and of containers by `POD/CONTAINER`. No address is given twice.
+    """
 
     cluster: Cluster
     switch: Process
     api: str
     processes: dict[str, Process] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
-    """Every pod's address; none is given twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,12 @@ def network(cluster: Cluster) -> Iterator[Network]:
         kill(process)
 
 
-def add_pod(there: Network, name: str) -> str:
+def add_pod(there: Network, pod: str) -> str:
     """Add a pod that runs nothing yet; return its address."""
-    address = f"10.99.0.{FIRST + len(there.addresses)}"
-    there.addresses[name] = address
+    address = there.addresses[pod] = _next_address(there)
     command = netns.pod(address, there.switch.pid, *SLEEP)
-    process = there.processes[name] = spawn(name, command, there.cluster.directory / f"pod-{name}.log")
-    until(lambda: "ready" in tail(process), f"pod {name} has its network")
+    process = there.processes[pod] = spawn(pod, command, file_of(there, pod, "log"))
+    until(lambda: "ready" in tail(process), f"pod {pod} has its network")
     return address
 
 
@@ -77,15 +77,21 @@ def start_container(
 ) -> Process:
     """Start a process in the network of a pod."""
     words = netns.beside(there.processes[pod].pid, *command)
-    log = there.cluster.directory / f"pod-{pod}-{name}.log"
-    process = there.processes[f"{pod}/{name}"] = spawn(f"{pod}/{name}", words, log, env)
+    container = f"{pod}/{name}"
+    process = spawn(container, words, file_of(there, container, "log"), env)
+    there.processes[container] = process
     return process
 
 
-def remove_pod(there: Network, name: str) -> None:
-    """End a pod and its containers."""
-    for each in [each for each in there.processes if each == name or each.startswith(f"{name}/")]:
+def remove_pods(there: Network, name: str) -> None:
+    """End a pod, or all pods of a namespace, and their containers."""
+    for each in [each for each in there.processes if f"{each}/".startswith(f"{name}/")]:
         kill(there.processes.pop(each))
+
+
+def file_of(there: Network, name: str, ending: str) -> Path:
+    """Return the path of a file of a pod or container."""
+    return there.cluster.directory / f"pod-{name.replace('/', '-')}.{ending}"
 
 
 def listens(there: Network, address: str, port: int) -> bool:
@@ -121,6 +127,11 @@ def ask(
         return Answer(response.status, found, _parsed(response.read()))
     finally:
         connection.close()
+
+
+def _next_address(there: Network) -> str:
+    count = len(there.addresses)
+    return f"10.99.{1 + count // 250}.{1 + count % 250}"
 
 
 def _parsed(body: bytes) -> Any:

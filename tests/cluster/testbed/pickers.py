@@ -6,7 +6,7 @@ from typing import Final
 
 from intent import Object
 from tests.cluster.testbed.api import get, items, path
-from tests.cluster.testbed.containers import port_number, report, run_container
+from tests.cluster.testbed.containers import name_of, port_number, report, run_container
 from tests.cluster.testbed.health import serving
 from tests.cluster.testbed.network import Network, add_pod, ask, connect, listens
 from tests.cluster.testbed.processes import Process, alive, tail
@@ -36,7 +36,7 @@ class PickerDiedError(Exception):
 def start_picker(there: Network, namespace: str, name: str, replica: int = 0) -> Picker:
     """Run the one container of a pod of a Deployment. It is told nothing but where the API server is."""
     pod = until(lambda: _pods(there, namespace, name)[replica:], f"there is a pod of {name}")[0]
-    address = add_pod(there, pod["metadata"]["name"])
+    address = add_pod(there, name_of(pod))
     (container,) = pod["spec"]["containers"]
     account = kubeconfig_of(there.cluster, there.api, namespace, pod["spec"]["serviceAccountName"])
     process = run_container(there, pod, container, {"KUBECONFIG": str(account)})
@@ -52,8 +52,7 @@ def wait_picker(there: Network, picker: Picker, *, seconds: float = 30.0) -> Non
     until(settled, f"{picker.process.name} is ready: {tail(picker.process)}", seconds=seconds)
     if not alive(picker.process):
         raise PickerDiedError(tail(picker.process))
-    metadata = picker.pod["metadata"]
-    report(there.cluster, metadata["namespace"], metadata["name"], picker.address)
+    report(there.cluster, picker.pod, picker.address)
 
 
 def is_ready(there: Network, picker: Picker) -> bool:
