@@ -89,7 +89,12 @@ class Handler(BaseHTTPRequestHandler):
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.note({"path": self.path, "headers": headers, "body": body})
-        answer = {"engine": self.server.name, "seen_headers": headers, "seen_body": body}
+        answer = {
+            "engine": self.server.name,
+            "seen_path": self.path,
+            "seen_headers": headers,
+            "seen_body": body,
+        }
         self._say(self.server.state["status"], {**answer, **self._hand_over(body), "choices": []})
 
     def _hand_over(self, body: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Of a pool's picker every request is asked, bodies in full duplex: with other mod
 Sources: GIE `docs/proposals/004-endpoint-picker-protocol`; Envoy `api/envoy/extensions/filters/http/`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -97,6 +98,8 @@ def _route(rule: Object, match: Object) -> Object:
     (backend,) = rule["backendRefs"]
     if backend.get("kind") != "InferencePool":
         raise ValueError(f"only InferencePools are known here: {backend}")
+    if unknown := match.keys() - {"path", "headers"}:
+        raise ValueError(f"only path and headers are known here: {unknown}")
     overrides = {"overrides": {"grpc_service": _asking(backend["name"])["grpc_service"]}}
     kind = f"{TYPES}filters.http.ext_proc.v3.ExtProcPerRoute"
     return {
@@ -134,22 +137,23 @@ def _timeout(rule: Object) -> str:
 
 
 def _rewrite(rule: Object, match: Object) -> Object:
-    """Rewrite the path as the rule's filters say; a prefix is cut at its slash."""
+    """Rewrite the path as the rule's filters say."""
     found: Object = {}
     for each in rule.get("filters", ()):
         if each["type"] != "URLRewrite":
             raise ValueError(f"only URLRewrite is known here: {each}")
-        path = each["urlRewrite"]["path"]
-        if path["type"] == "ReplaceFullPath":
-            found = {"regex_rewrite": _regex(".*", path["replaceFullPath"])}
-        else:
-            prefix = match.get("path", {}).get("value", "/").rstrip("/")
-            found = {"regex_rewrite": _regex(f"^{prefix}/*", path["replacePrefixMatch"].rstrip("/") + "/")}
+        found = {"regex_rewrite": _substitution(each["urlRewrite"]["path"], match)}
     return found
 
 
-def _regex(pattern: str, by: str) -> Object:
-    return {"pattern": {"regex": pattern}, "substitution": by}
+def _substitution(path: Object, match: Object) -> Object:
+    """Replace the whole path, or its prefix: where nothing comes instead, the slash behind it goes too."""
+    if path["type"] == "ReplaceFullPath":
+        return {"pattern": {"regex": ".*"}, "substitution": path["replaceFullPath"]}
+    prefix = re.escape(match.get("path", {}).get("value", "/").rstrip("/"))
+    instead = path["replacePrefixMatch"].rstrip("/")
+    slashes = "" if instead else "/*"
+    return {"pattern": {"regex": f"^{prefix}{slashes}"}, "substitution": instead or "/"}
 
 
 def _precision(route: Object) -> tuple[bool, int, int]:

@@ -7,7 +7,7 @@ from intent import Object
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.build import cache_directory
 from tests.cluster.testbed.envoy import PickerServer, configuration
-from tests.cluster.testbed.network import Network, add_pod, file_of, listens, start_container
+from tests.cluster.testbed.network import Network, add_pod, file_of, listens, remove_pods, start_container
 from tests.cluster.testbed.pickers import Picker, pools, server_of
 from tests.cluster.testbed.processes import alive, tail
 from tests.cluster.testbed.toolchain import find_envoy
@@ -21,10 +21,11 @@ FLAGS: Final = (
 
 
 def start_gateway(there: Network, namespace: str, *pickers: Picker) -> str:
-    """Serve the routes of a namespace as they are now, in a pod of its own; return `ADDRESS:PORT`."""
+    """Serve the routes of a namespace as they are now, in place of one before; return `ADDRESS:PORT`."""
     routes = items(there.cluster.api, path("httproutes", namespace))
     servers = {name: _server(there, pool, list(pickers)) for name, pool in pools(there, namespace).items()}
     name = f"{namespace}/gateway"
+    remove_pods(there, name)
     address = add_pod(there, name)
     file = file_of(there, name, "json")
     file.write_text(json.dumps(configuration((address, PORT), routes, servers)))

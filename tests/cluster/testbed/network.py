@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ class Network:
     api: str
     processes: dict[str, Process] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +132,8 @@ def ask(
 
 
 def _next_address(there: Network) -> str:
-    count = len(there.addresses)
-    return f"10.99.{1 + count // 250}.{1 + count % 250}"
+    third, fourth = divmod(next(there.numbers), 250)
+    return f"10.99.{1 + third}.{1 + fourth}"
 
 
 def _parsed(body: bytes) -> Any:
