@@ -2,16 +2,16 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
 import pytest
 
-from tests.cluster.testbed.build import Built, build
+from tests.cluster.testbed.build import build, envoy
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import running
-from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES, Module
+from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
@@ -22,19 +22,21 @@ from tests.netns import NamespacesUnavailableError, require_namespaces
 HERE: Final = Path(__file__).parent
 UNAVAILABLE: Final = pytest.StashKey[str]()
 
+T = TypeVar("T")
 AddNodes = Callable[[int], tuple[str, ...]]
 
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    with running(_built(request.config)) as there:
+    with running(_obtained(request.config, lambda: build(sys.stderr))) as there:
         yield there
 
 
 @pytest.fixture(scope="session")
 def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Another cluster, which has the resources of the Gateway API and its Inference Extension."""
-    built = _built(request.config, (*MODULES, *ROUTE_MODULES))
+    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
+    _obtained(request.config, envoy)
     with running(built, (*CRDS, *ROUTE_CRDS)) as there:
         yield there
 
@@ -105,12 +107,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _built(config: pytest.Config, modules: Sequence[Module] = MODULES) -> Built:
-    """Build with progress on the terminal, past pytest's capture; skip where Go modules cannot be had."""
+def _obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
+    """Build with progress on the terminal, past pytest's capture; skip where that cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
     try:
         with capture.global_and_fixture_disabled():
-            return build(sys.stderr, modules)
+            return obtain()
     except ModulesUnavailableError as error:
         _skip(error, config)
 

@@ -31,6 +31,7 @@ IMAGES: Final = (
 
 
 TRACING: Final = "--tracing=false"
+BACKEND: Final = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "demo"}
 FORBIDDEN: Final = "cannot list resource"
 
 
@@ -67,9 +68,13 @@ def rewriting(pod_network: Network, service: Demo) -> str:
             {"type": "Exact", "value": "/exact"}, {"type": "ReplaceFullPath", "replaceFullPath": "/v1/models"}
         ),
     ]
-    where = path("httproutes", service.namespace, "demo")
-    patch(pod_network.cluster.api, where, {"spec": {"rules": rules}})
-    return start_gateway(pod_network, service.namespace, service.picker)
+    return rerouted(pod_network, service, {"rules": rules})
+
+
+@pytest.fixture(scope="module")
+def hosted(pod_network: Network, service: Demo) -> str:
+    """The gateway once more, with a route for one host."""
+    return rerouted(pod_network, service, {"hostnames": ["a.example"], "rules": [{"backendRefs": [BACKEND]}]})
 
 
 @pytest.mark.parametrize("idle", ["a", "b", "c"])
@@ -116,6 +121,15 @@ def test_paths_are_matched_and_rewritten_as_the_route_says(
     paths = [request["path"] for each in service.engines.values() for request in received(each)]
     assert (answer.status, len(paths) - before) == ((200, 1) if seen else (404, 0))
     assert not seen or answer.body["seen_path"] == seen
+
+
+@pytest.mark.parametrize(("host", "status"), [("a.example", 200), ("b.example", 404)])
+def test_a_route_is_for_its_hosts(pod_network: Network, hosted: str, host: str, status: int) -> None:
+    body = {"model": "stand-in", "prompt": "Hello"}
+
+    answer = ask(pod_network, hosted, "/v1/completions", body, {"Host": host})
+
+    assert answer.status == status
 
 
 def test_a_picker_without_its_rights_is_never_ready(pod_network: Network) -> None:
@@ -198,9 +212,14 @@ def store(pod_network: Network, namespace: str, image: str, config: str, flag: s
 
 def rule(match: Object, instead: Object) -> Object:
     """Return a rule of a route to the service that rewrites a path."""
-    backend = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "demo"}
     rewrite = {"type": "URLRewrite", "urlRewrite": {"path": instead}}
-    return {"matches": [{"path": match}], "filters": [rewrite], "backendRefs": [backend]}
+    return {"matches": [{"path": match}], "filters": [rewrite], "backendRefs": [BACKEND]}
+
+
+def rerouted(pod_network: Network, service: Demo, spec: Object) -> str:
+    """Change the route, and start the gateway anew."""
+    patch(pod_network.cluster.api, path("httproutes", service.namespace, "demo"), {"spec": spec})
+    return start_gateway(pod_network, service.namespace, service.picker)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import Final, TextIO
 from tests.cluster.testbed.cuts import copy_cut
 from tests.cluster.testbed.modules import MODULES, ROUTE_MODULES, Module
 from tests.cluster.testbed.progress import OnProgress, build_progress
-from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_go, go_environment
+from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_envoy, find_go, go_environment
 
 COMPONENTS: Final = Path(__file__).parent.parent / "components"
 
@@ -62,6 +62,13 @@ def build(stream: TextIO, modules: Sequence[Module] = MODULES) -> Built:
         if missing:
             _build_all(missing, folders, find_go(cache), stream)
     return Built(folders)
+
+
+def envoy() -> Path:
+    """Return the path of Envoy, installed into the cache once."""
+    cache = cache_directory()
+    with _alone(cache):
+        return find_envoy(cache)
 
 
 def _digest(module: Module) -> str:

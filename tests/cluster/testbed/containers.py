@@ -19,7 +19,10 @@ from tests.kubelet import environment, words
 def run_container(
     there: Network, pod: Object, container: Object, more: Mapping[str, str] | None = None
 ) -> Process:
-    """Run a container of a pod whose network is there, with more variables than it says."""
+    """Run a container of a pod whose network is there, with more variables than it says.
+
+    Its image's binary takes the place of its command, if it has one.
+    """
     variables = environment(container, _fields(there, pod))
     binary = str(there.cluster.built.binary(binary_of(container["image"])))
     said = words(container, variables)[len(container.get("command", ())) :]

@@ -5,12 +5,11 @@ from typing import Final
 
 from intent import Object
 from tests.cluster.testbed.api import items, path
-from tests.cluster.testbed.build import cache_directory
+from tests.cluster.testbed.build import envoy
 from tests.cluster.testbed.envoy import PickerServer, configuration
 from tests.cluster.testbed.network import Network, add_pod, file_of, listens, remove_pods, start_container
 from tests.cluster.testbed.pickers import Picker, pools, server_of
 from tests.cluster.testbed.processes import alive, tail
-from tests.cluster.testbed.toolchain import find_envoy
 from tests.cluster.testbed.wait import until
 
 PORT: Final = 80
@@ -29,8 +28,7 @@ def start_gateway(there: Network, namespace: str, *pickers: Picker) -> str:
     address = add_pod(there, name)
     file = file_of(there, name, "json")
     file.write_text(json.dumps(configuration((address, PORT), routes, servers)))
-    envoy = str(find_envoy(cache_directory()))
-    process = start_container(there, name, "envoy", (envoy, "-c", str(file), *FLAGS))
+    process = start_container(there, name, "envoy", (str(envoy()), "-c", str(file), *FLAGS))
     until(lambda: listens(there, address, PORT) or not alive(process), f"Envoy listens: {tail(process)}")
     assert alive(process), tail(process)
     return f"{address}:{PORT}"

@@ -42,7 +42,6 @@ class Answer:
     """What a server answered; the body is JSON, or text."""
 
     status: int
-    headers: Mapping[str, str]
     body: Any
 
 
@@ -50,7 +49,6 @@ class Answer:
 def network(cluster: Cluster) -> Iterator[Network]:
     """Run a network until left; then every process on it is ended, and so the network."""
     process = spawn("switch", netns.switch(*SLEEP), cluster.directory / "switch.log")
-    there = None
     try:
         until(lambda: "ready" in tail(process), "the switch is there")
         listener = netns.made_in(process.pid, lambda: socket.create_server((netns.ROUTER, 0)))
@@ -68,8 +66,9 @@ def network(cluster: Cluster) -> Iterator[Network]:
 def add_pod(there: Network, pod: str) -> str:
     """Add a pod that runs nothing yet; return its address."""
     address = there.addresses[pod] = _next_address(there)
-    command = netns.pod(address, there.switch.pid, *SLEEP)
-    process = there.processes[pod] = spawn(pod, command, file_of(there, pod, "log"))
+    command, log = netns.pod(address, there.switch.pid, *SLEEP), file_of(there, pod, "log")
+    log.unlink(missing_ok=True)  # of one before it
+    process = there.processes[pod] = spawn(pod, command, log)
     until(lambda: "ready" in tail(process), f"pod {pod} has its network")
     return address
 
@@ -125,8 +124,7 @@ def ask(
             {"Content-Type": "application/json", **(headers or {})},
         )
         response = connection.getresponse()
-        found = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, found, _parsed(response.read()))
+        return Answer(response.status, _parsed(response.read()))
     finally:
         connection.close()
 

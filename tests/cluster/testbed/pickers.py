@@ -1,6 +1,7 @@
 """Endpoint pickers: the real process of a Deployment that is stored, as its service account."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,8 +30,8 @@ class Picker:
         return dict(found)
 
 
-class PickerDiedError(Exception):
-    """A picker ended while it was waited for; the end of its log."""
+class PickerNotReadyError(Exception):
+    """A picker ended, or is not ready in time; the end of its log."""
 
 
 def start_picker(there: Network, namespace: str, name: str, replica: int = 0) -> Picker:
@@ -44,14 +45,15 @@ def start_picker(there: Network, namespace: str, name: str, replica: int = 0) ->
 
 
 def wait_picker(there: Network, picker: Picker, *, seconds: float = 30.0) -> None:
-    """Wait until its readiness probe succeeds and its ports listen, and report it; raise if it ended."""
+    """Wait until it is ready, and report that; raise PickerNotReadyError if it does not get so."""
 
     def settled() -> bool:
         return is_ready(there, picker) or not alive(picker.process)
 
-    until(settled, f"{picker.process.name} is ready: {tail(picker.process)}", seconds=seconds)
-    if not alive(picker.process):
-        raise PickerDiedError(tail(picker.process))
+    with suppress(TimeoutError):
+        until(settled, f"{picker.process.name} is ready", seconds=seconds)
+    if not is_ready(there, picker):
+        raise PickerNotReadyError(tail(picker.process))
     report(there.cluster, picker.pod, picker.address)
 
 
@@ -87,7 +89,8 @@ def _pods(there: Network, namespace: str, deployment: str) -> list[Object]:
     spec = get(there.cluster.api, path("deployments", namespace, deployment))["spec"]
     labels = ",".join(f"{name}={value}" for name, value in spec["selector"]["matchLabels"].items())
     found = items(there.cluster.api, path("pods", namespace), labelSelector=labels)
-    return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+    stay = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+    return sorted(stay, key=lambda pod: str(pod["metadata"]["name"]))
 
 
 def _probed(there: Network, picker: Picker) -> bool:
