@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.api import create, patch, path
+from tests.cluster.testbed.api import create, get, patch, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.engines import Engine, received, run_pod, set_engine, wait_seen
@@ -17,6 +17,7 @@ from tests.cluster.testbed.gateway import start_gateway
 from tests.cluster.testbed.images import binary_of
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, ask, remove_pods
+from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.pickers import Picker, is_ready, start_picker, wait_picker
 from tests.cluster.testbed.processes import tail
 from tests.cluster.testbed.wait import until
@@ -164,6 +165,22 @@ def test_a_picker_serves_as_its_service_account(pod_network: Network, image: str
     assert answer["engine"] == "a"
 
 
+def test_a_pod_that_kwok_runs_has_the_address_of_its_network(pod_network: Network) -> None:
+    cluster = pod_network.cluster
+    (node,) = add_gpu_nodes(cluster, 1)
+    with namespace_on(pod_network) as namespace:
+        there = engine(pod_network, namespace, "a", node)
+        picker = picked_by(pod_network, namespace, IMAGES[0], "queue-size")
+
+        answer = send(pod_network, start_gateway(pod_network, namespace, picker))
+
+        status = get(cluster.api, path("pods", namespace, "a", "status"))["status"]
+    remove_nodes(cluster)
+
+    assert "containerStatuses" in status, "kwok was there"
+    assert (answer["engine"], status["podIP"]) == ("a", there.address)
+
+
 @pytest.mark.parametrize(("release", "flag"), [("0.4.0", "--connector"), ("0.7.1", "--kv-connector")])
 def test_a_request_is_prefilled_and_then_decoded(pod_network: Network, release: str, flag: str) -> None:
     with namespace_on(pod_network) as namespace:
@@ -232,10 +249,10 @@ def not_ready(pod_network: Network, engine: Engine) -> Iterator[None]:
         report(pod_network.cluster, engine.pod, engine.address)
 
 
-def engine(pod_network: Network, namespace: str, name: str) -> Engine:
+def engine(pod_network: Network, namespace: str, name: str, node: str = "elsewhere") -> Engine:
     """Run a pod that nobody made but this test."""
     labels = {"fusioninfer.io/service": "demo", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
-    spec = {"nodeName": "elsewhere", "containers": [{"name": "vllm", "image": "vllm"}]}
+    spec = {"nodeName": node, "containers": [{"name": "vllm", "image": "vllm"}]}
     pod = {"metadata": {"name": name, "labels": labels}, "spec": spec}
     create(pod_network.cluster.api, path("pods", namespace), pod)
     return run_pod(pod_network, namespace, name)
