@@ -8,7 +8,8 @@ from typing import Any, Final
 from intent import Object, inferenceservice, lws
 from intent.annotations import EXPANSION, INJECT, SERVICE
 from intent.service import Member, ServiceKey, member
-from sync import projection, render, volcano
+from sync import render, volcano
+from sync.pod_group import PodGroup, pod_group, surplus
 from sync.requested import requested
 from sync.rows import deployment, gateway, http_route, inference_pool, pod
 from sync.rows import lws as leader_worker_set
@@ -90,7 +91,7 @@ def _of_service(row: Any) -> tuple[ServiceKey, ...]:
     return (*label, *row.places)
 
 
-def _of_pod_group(row: projection.PodGroup) -> tuple[ServiceKey, ...]:
+def _of_pod_group(row: PodGroup) -> tuple[ServiceKey, ...]:
     own = (row.namespace, row.name)
     return (own, place(lws.KIND, row.namespace, row.made_for)) if row.made_for else (own,)
 
@@ -123,7 +124,7 @@ def _is_applied(row: Stored, service: str, _uid: str) -> bool:
     return row.applied and row.service == service
 
 
-def _is_labelled(row: projection.PodGroup, service: str, _uid: str) -> bool:
+def _is_labelled(row: PodGroup, service: str, _uid: str) -> bool:
     return row.service == service
 
 
@@ -134,14 +135,6 @@ GATEWAY_API: Final = "gateway.networking.k8s.io/v1"
 RBAC: Final = "rbac.authorization.k8s.io/v1"
 
 
-def _leader_worker_set(obj: Object) -> Stored | None:
-    """Keep a member, and whatever an InferenceService controls; drop what only has the label."""
-    row = stored(obj, places=partial(_own_place, lws.KIND))
-    controlled = row.controller.kind == inferenceservice.KIND
-    known = Set(member(obj), leader_worker_set.facts(obj) if controlled else None)
-    return replace(row, facts=known) if known.member or controlled else None
-
-
 @dataclass(frozen=True, slots=True)
 class Set:
     """What is kept of a LeaderWorkerSet beside: the member that it is, and how it does."""
@@ -150,6 +143,14 @@ class Set:
     """None if it was not expanded."""
     report: leader_worker_set.LeaderWorkerSet | None = None
     """Of one that an InferenceService controls: nobody asks of others."""
+
+
+def _leader_worker_set(obj: Object) -> Stored | None:
+    """Keep a member, and whatever an InferenceService controls; drop what only has the label."""
+    row = stored(obj, places=partial(_own_place, lws.KIND))
+    controlled = row.controller.kind == inferenceservice.KIND
+    known = Set(member(obj), leader_worker_set.facts(obj) if controlled else None)
+    return replace(row, facts=known) if known.member or controlled else None
 
 
 def _expanded(asked: Object, answer: Object) -> str:
@@ -188,10 +189,10 @@ LWS: Final = Kind(
     source="LeaderWorkerSet",
 )
 POD_GROUP: Final = Kind(
-    *(render.gang.API_VERSION, render.gang.KIND, "podgroups", projection.pod_group, _of_pod_group),
+    *(render.gang.API_VERSION, render.gang.KIND, "podgroups", pod_group, _of_pod_group),
     ours=_is_labelled,
     guard=volcano.refusal,
-    surplus=projection.surplus,
+    surplus=surplus,
     source="Volcano 1.14.1 or later",
     codes=Codes(absent="FI408", foreign="FI407", refused="FI411", unkept="FI408"),
 )

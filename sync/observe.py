@@ -9,7 +9,7 @@ from sync.cache import Cache
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP, place
 from sync.look import Look
 from sync.plan import Situation
-from sync.projection import PodGroup
+from sync.pod_group import PodGroup
 
 
 @dataclass(slots=True)

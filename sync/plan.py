@@ -26,7 +26,7 @@ from intent.service import (
     waiting,
 )
 from intent.settings import Settings
-from sync.projection import PodGroup
+from sync.pod_group import PodGroup
 
 REST_AFTER: Final = 60.0
 """Seconds without replicas after which a role is no longer required.

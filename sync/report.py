@@ -10,7 +10,6 @@ from intent.service import Finding
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POOL
 from sync.look import Look, Wanted
 from sync.names import picker_name, pool_name, route_name
-from sync.rows.pod_group import PodGroup
 from sync.status import differs, status
 from sync.status.observed import Observed, Routes
 
@@ -31,7 +30,7 @@ def observed(look: Look, wants: Wanted) -> Observed:
         service=value,
         sets=_sets(look, value),
         pods=tuple(row.facts for row in look.rows[POD.kind]),
-        pod_group=PodGroup(pod_group.held) if pod_group and pod_group.service else None,
+        pod_group=pod_group.report if pod_group and pod_group.service else None,
         routes=_routes(look, value, wants),
         errors=_errors(wants.findings),
         settled=look.settled and look.value is not None,

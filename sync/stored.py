@@ -14,6 +14,7 @@ import orjson
 from intent import Object
 from intent.annotations import SERVICE
 from intent.service import ServiceKey
+from intent.shapes import listed, mapping
 from sync.request import FIELD_MANAGER
 
 VOLATILE: Final = frozenset(
@@ -23,7 +24,6 @@ VOLATILE: Final = frozenset(
     }
 )
 """Fields of the metadata that the API server writes, and that differ though nobody changed the object."""
-_EMPTY: Final[Object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ def watched(
     places: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
 ) -> Stored:
     """Project an object that others write."""
-    metadata = _map(obj.get("metadata"))
+    metadata = mapping(obj.get("metadata"))
     return Stored(
         namespace=metadata.get("namespace", ""),
         name=metadata.get("name", ""),
         uid=metadata.get("uid", ""),
-        service=str(_map(metadata.get("labels")).get(SERVICE, "")),
+        service=str(mapping(metadata.get("labels")).get(SERVICE, "")),
         controller=_controller(metadata),
-        applied=any(_is_ours(entry) for entry in _items(metadata.get("managedFields"))),
+        applied=any(_is_ours(entry) for entry in listed(metadata.get("managedFields"))),
         deleting=bool(metadata.get("deletionTimestamp")),
         places=places(obj),
         facts=facts(obj),
@@ -94,7 +94,7 @@ def stored(
     places: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
 ) -> Stored:
     """Project an object that we write, stored or wanted."""
-    metadata = {key: value for key, value in _map(obj.get("metadata")).items() if key not in VOLATILE}
+    metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in VOLATILE}
     rest = {key: value for key, value in obj.items() if key != "status"}
     return replace(watched(obj, facts, places), fingerprint=digest(rest | {"metadata": metadata}))
 
@@ -105,7 +105,7 @@ def digest(value: Any) -> bytes:
 
 
 def _controller(metadata: Object) -> Controller:
-    for reference in _items(metadata.get("ownerReferences")):
+    for reference in listed(metadata.get("ownerReferences")):
         if reference.get("controller"):
             return Controller(*(str(reference.get(field, "")) for field in ("kind", "name", "uid")))
     return NOBODY
@@ -114,11 +114,3 @@ def _controller(metadata: Object) -> Controller:
 def _is_ours(entry: Object) -> bool:
     """Whether an entry of `managedFields` is that of our applies (KEP-555)."""
     return entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"
-
-
-def _items(value: Any) -> list[Object]:
-    return value if isinstance(value, list) else []
-
-
-def _map(value: Any) -> Object:
-    return value if isinstance(value, dict) else _EMPTY

@@ -7,7 +7,7 @@ from intent.lws import ComponentType
 from intent.service import Member
 from intent.settings import Settings
 from sync.plan import Plan, Situation, plan
-from sync.projection import PodGroup
+from sync.pod_group import PodGroup
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")
