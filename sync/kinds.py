@@ -39,7 +39,8 @@ class Kind:
     project: Callable[[Object], Any]
     """What is kept of an object; None if it does not concern us.
 
-    It has `namespace`, `name`, `uid` and `service`; of what we write also `fingerprint` and `deleting`.
+    It has `namespace`, `name`, `uid`, `service` and `version`; of what we write also `fingerprint` and
+    `deleting`.
     """
     keys: Callable[[Any], tuple[ServiceKey, ...]]
     """By what a row is looked up."""

@@ -1,13 +1,13 @@
 """What the loop keeps of a PodGroup: a few slotted values. The JSON that it came from is dropped."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from intent import Object
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.shapes import listed, mapping
 from sync.rows import pod_group as rows
-from sync.stored import digest
+from sync.stored import digest, version
 
 LWS_API: Final = "leaderworkerset.x-k8s.io/"
 OWNED: Final = (
@@ -45,6 +45,8 @@ class PodGroup:
     deleting: bool = False
     report: rows.PodGroup = SILENT
     """What a status needs of it."""
+    version: int = field(default=0, compare=False)
+    """Which version of the object it is; a later one is higher."""
 
 
 def pod_group(obj: Object) -> PodGroup:
@@ -65,6 +67,7 @@ def pod_group(obj: Object) -> PodGroup:
         made_for=_made_for(metadata),
         deleting=bool(metadata.get("deletionTimestamp")),
         report=rows.facts(obj),
+        version=version(metadata),
     )
 
 

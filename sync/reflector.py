@@ -4,7 +4,7 @@ A watch ends for one of three reasons, and each has its own answer:
 1. its time is up, or the connection or a line broke: watch on from the last version;
 2. the version is gone (410, as an answer or as an event) or the server is confused: list again;
 3. there is no such kind (404): nothing is known of it, look again later.
-Versions are opaque (KEP-5504 aside): the last one seen is sent back, never compared.
+The last version seen is sent back as it came; only the cache compares versions.
 """
 
 import asyncio

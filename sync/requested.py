@@ -6,6 +6,7 @@ from intent import Object
 from intent.errors import FieldError, Subject
 from intent.inferenceservice import API_VERSION, KIND, InferenceService, read
 from intent.service import ServiceKey
+from sync.stored import version
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Requested:
     status: Object = field(default_factory=dict)
     deleting: bool = False
     places: tuple[ServiceKey, ...] = ()
+    version: int = field(default=0, compare=False)
+    """Which version of the object it is; a later one is higher."""
 
     @property
     def service(self) -> str:
@@ -49,4 +52,5 @@ def requested(obj: Object) -> Requested:
         errors=errors,
         status=status if isinstance(status, dict) else {},
         deleting=bool(metadata.get("deletionTimestamp")),
+        version=version(metadata),
     )

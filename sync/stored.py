@@ -5,7 +5,7 @@ stays the same while nobody changes the object; what was asked for has another o
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ import orjson
 from intent import Object
 from intent.annotations import SERVICE
 from intent.service import ServiceKey
-from intent.shapes import listed, mapping
+from intent.shapes import listed, mapping, text
 from sync.request import FIELD_MANAGER
 
 VOLATILE: Final = frozenset(
@@ -57,6 +57,8 @@ class Stored:
     """Where it meets objects that its label does not tell of: `kinds.place`."""
     facts: Any = None
     """What its kind keeps beside."""
+    version: int = field(default=0, compare=False)
+    """Which version of the object it is; a later one is higher."""
 
 
 def nothing(_obj: Object) -> None:
@@ -85,6 +87,7 @@ def watched(
         deleting=bool(metadata.get("deletionTimestamp")),
         places=places(obj),
         facts=facts(obj),
+        version=version(metadata),
     )
 
 
@@ -104,10 +107,16 @@ def digest(value: Any) -> bytes:
     return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
+def version(metadata: Object) -> int:
+    """Read a version as a number: what it is by promise since Kubernetes 1.35 (KEP-5504), and was before."""
+    said = text(metadata.get("resourceVersion"))
+    return int(said) if said.isdecimal() else 0
+
+
 def _controller(metadata: Object) -> Controller:
     for reference in listed(metadata.get("ownerReferences")):
         if reference.get("controller"):
-            return Controller(*(str(reference.get(field, "")) for field in ("kind", "name", "uid")))
+            return Controller(*(str(reference.get(key, "")) for key in ("kind", "name", "uid")))
     return NOBODY
 
 

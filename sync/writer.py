@@ -17,6 +17,7 @@ from sync.kinds import Kind
 from sync.metrics import Metrics
 from sync.plan import Refusal
 from sync.request import Request, apply, create, delete, patch
+from sync.status import undated
 from sync.stored import digest
 
 log: Final = logging.getLogger(__name__)
@@ -48,6 +49,11 @@ class Trail:
         now = time.monotonic()
         self.repairs = [at for at in self.repairs if at > now - MINUTE]
         return len(self.repairs) >= FIGHT
+
+    def note(self, asked: bytes) -> None:
+        """Remember a write as a repair if nobody asks for anything else than before."""
+        if self.asked == asked:
+            self.repairs.append(time.monotonic())
 
     def settle(self, asked: bytes, stored: bytes) -> None:
         """Remember what became of what was asked for."""
@@ -88,11 +94,14 @@ class Writer:
             raise
 
     async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> None:
-        """Apply a status, unless it is stored, or was asked for before and stored as it is."""
-        trail = self._trail(key, f"{kind.kind}/status", row.name)
-        asked = digest(status)
+        """Apply a status, unless the same was said before and stored as it is, or somebody undoes it."""
+        trail, asked = self._trail(key, f"{kind.kind}/status", row.name), digest(undated(status))
         if trail.is_settled(asked, digest(row.status)):
             return
+        if trail.fights():
+            log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
+            return
+        trail.note(asked)
         metadata = {"namespace": row.namespace, "name": row.name}
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "status": status}
         answer = await self.send(kind.kind, apply(f"{kind.path(row.namespace, row.name)}/status", body))
@@ -141,8 +150,8 @@ class Writer:
         if stored and not surplus and kind.project(answer).fingerprint == stored.fingerprint:
             trail.settle(asked.fingerprint, stored.fingerprint)
             return None
-        if stored and trail.asked == asked.fingerprint:
-            trail.repairs.append(time.monotonic())
+        if stored:
+            trail.note(asked.fingerprint)
         trail.settle(asked.fingerprint, await self._write(kind, wanted, surplus))
         return None
 
