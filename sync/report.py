@@ -10,6 +10,7 @@ from intent.service import Finding
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POOL
 from sync.look import Look, Wanted
 from sync.names import picker_name, pool_name, route_name
+from sync.routes import is_attached
 from sync.status import differs, status
 from sync.status.observed import Observed, Routes
 
@@ -58,7 +59,7 @@ def _routes(look: Look, value: InferenceService, wants: Wanted) -> Routes | None
         picker=_facts(look, DEPLOYMENT.kind, picker_name(name)),
         pool=_facts(look, POOL.kind, pool_name(name)),
         http_route=_facts(look, HTTP_ROUTE.kind, route_name(name)),
-        attached=bool(router.http_route or router.gateway),
+        attached=is_attached(router),
         gateways=tuple(row.facts for row in look.rows[GATEWAYS.kind]),
         errors=_errors(wants.of_routes),
     )

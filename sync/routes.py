@@ -10,7 +10,7 @@ from intent import Object, yaml
 from intent.inferenceservice import InferenceService, Router
 from intent.pickers import Picker
 from intent.routes import contradictions, disagreements, is_split, picker_of, said, unreachable, waiting
-from intent.routing import Routing
+from intent.routing import NO_ROUTING, Routing
 from intent.service import Finding, Member, ServiceKey, odd_ones, present
 from intent.settings import Settings
 from intent.strategies import preset
@@ -59,7 +59,7 @@ def wanted_routes(
     live = present(members)
     odd = odd_ones(live)
     fitting = tuple(one for one in live if one.name not in odd)
-    asked = _of_router(service.name, service.router) if service and service.router else said(live)
+    asked = _of_router(service) if service else said(live)
     hints = tuple(unreachable(live, asked))
     if not asked.wanted:
         return RoutePlan(findings=hints)
@@ -72,9 +72,20 @@ def wanted_routes(
     return RoutePlan(_routes(key, fitting, service, asked, settings), findings=(*hints, *wrong))
 
 
-def _of_router(service: str, router: Router) -> Routing:
-    """Take what the router role asks for, in the words of the annotations."""
-    gateway = gateway_name(service) if router.gateway else ""
+def is_attached(router: Router) -> bool:
+    """Whether the HTTPRoute of a router has a Gateway to hang on; without one there is none."""
+    return bool(router.http_route.get("parentRefs") or router.gateway)
+
+
+def _of_router(service: InferenceService) -> Routing:
+    """Take what the router role asks for, in the words of the annotations; without one, nothing.
+
+    Its members do not count: they may still say what an earlier router asked for.
+    """
+    router = service.router
+    if router is None:
+        return NO_ROUTING
+    gateway = gateway_name(service.name) if router.gateway else ""
     return Routing(router.strategy, router.config, gateway, http_route=router.http_route)
 
 

@@ -166,7 +166,9 @@ class Api:
         path = request.path.removesuffix("/status")
         stored = self.objects.get(path)
         if path != request.path and stored is not None:
-            return web.json_response(self._store(path, stored | {"status": body["status"]}, "MODIFIED"))
+            reported = copy.deepcopy(stored) | {"status": body["status"]}
+            self._admit(reported)
+            return web.json_response(self._store(path, reported, "MODIFIED"))
         if "apply" not in request.content_type:
             if stored is None:
                 return status(404, "NotFound", name="x")

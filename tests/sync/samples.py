@@ -93,6 +93,19 @@ def inference_service(*roles: Object, **metadata: Any) -> Object:
     }
 
 
+def router(**fields: Any) -> Object:
+    """Make a router whose HTTPRoute hangs on a shared Gateway."""
+    parent = {"namespace": "infra", "name": "shared"}
+    known = {"name": "router", "componentType": "router", "httproute": {"parentRefs": [parent]}}
+    return known | fields
+
+
+def routed(*roles: Object, **metadata: Any) -> Object:
+    """Make an InferenceService with a router beside a prefiller and a decoder, or beside other roles."""
+    engines = roles or (role("prefill", "prefiller"), role("decode", "decoder"))
+    return inference_service(*engines, router(), **metadata)
+
+
 def role(name: str, component_type: ComponentType = "worker", **fields: Any) -> Object:
     """Make a role of one pod with an engine."""
     engine = {"name": "vllm", "image": "vllm/vllm-openai:v0.11.0", "args": ["--model", "Qwen/Qwen3-8B"]}

@@ -1,15 +1,14 @@
-"""The PodGroup, as the design prints it."""
+"""The PodGroup, as the design prints it; and what the loop would make of files."""
 
 import dataclasses
 from pathlib import Path
 
 import yaml
 
-from sync.look import Wanted
+from intent.routing import Routing
 from sync.preview import preview
 from sync.render import objects
 from sync.requested import requested
-from sync.seams import Seams
 from tests.sync.samples import SETTINGS, decode, inference_service, planned, prefill
 
 GOLDEN = Path(__file__).parent / "golden" / "podgroup.yaml"
@@ -53,9 +52,13 @@ def test_offline_the_lws_of_an_inference_service_come_in_as_members() -> None:
 
 
 def test_offline_there_are_routes_too() -> None:
-    pool = {"kind": "InferencePool", "metadata": {"name": "r1-pool"}}
-    seams = Seams(routes=lambda _look, _settings: Wanted((pool,)))
+    asked = Routing("pd-disaggregation")
 
-    found = preview([prefill(uid=""), decode(uid="")], SETTINGS, seams=seams)
+    found = preview([prefill(uid=""), decode(uid="", routing=asked)], SETTINGS)
 
-    assert [obj["kind"] for obj in found.objects] == ["PodGroup", "InferencePool"]
+    assert [
+        obj["metadata"]["name"] for obj in found.objects if obj["kind"] in {"PodGroup", "InferencePool"}
+    ] == [
+        "r1",
+        "r1-pool",
+    ]

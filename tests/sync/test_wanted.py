@@ -5,32 +5,29 @@ from typing import Any
 import pytest
 
 from intent import Object
-from intent.errors import FieldError
-from intent.service import Finding
-from intent.settings import Settings
+from intent.routing import Routing
 from sync.kinds import LWS, ROUTES
 from sync.look import Look, Wanted
 from sync.plan import Refusal, Situation
 from sync.requested import requested
-from sync.seams import Seams
 from sync.wanted import ALL, wanted
-from tests.sync.samples import KEY, SETTINGS, decode, inference_service, prefill, role
+from tests.sync.samples import KEY, SETTINGS, decode, inference_service, prefill, role, routed
 
-POOL = {"kind": "InferencePool", "metadata": {"namespace": "team-a", "name": "r1-pool"}}
 MEMBERS = (prefill(), decode())
+SPLIT = Routing("pd-disaggregation", gateway="gate")
+ROUTED = (prefill(routing=SPLIT), decode(routing=SPLIT))
+PARTS = [
+    *("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "InferencePool", "Deployment", "Service"),
+    "HTTPRoute",
+]
 
 
 def look(service: Object | None = None, members: tuple[Any, ...] = (), **rows: tuple[Any, ...]) -> Look:
     return Look(Situation(KEY, members), requested(service) if service else None, rows)
 
 
-def routed(_look: Look, _settings: Settings) -> Wanted:
-    """Want a pool, whatever is there."""
-    return Wanted((POOL,))
-
-
 def said(wants: Wanted) -> list[tuple[str, str, str]]:
-    return [(one.subject.kind, one.subject.name, one.error.code) for one in wants.findings]
+    return [(one.subject.kind, one.subject.name, one.error.code) for one in wants.said]
 
 
 def kinds(wants: Wanted) -> list[str]:
@@ -64,9 +61,9 @@ def test_they_have_the_label_by_which_the_loop_finds_them() -> None:
 
 
 def test_the_order_is_that_of_need() -> None:
-    wants = wanted(look(inference_service(), MEMBERS), SETTINGS, seams=Seams(routed))
+    wants = wanted(look(routed(), ROUTED), SETTINGS)
 
-    assert kinds(wants) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", "InferencePool"]
+    assert kinds(wants) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", *PARTS]
 
 
 def test_people_keep_the_lws_that_they_wrote() -> None:
@@ -76,9 +73,9 @@ def test_people_keep_the_lws_that_they_wrote() -> None:
 
 
 def test_an_unreadable_one_changes_no_lws_and_no_route() -> None:
-    broken = inference_service(role("a"), role("b"))
+    broken = routed(role("a"), role("b"))
 
-    wants = wanted(look(broken, MEMBERS), SETTINGS, seams=Seams(routed))
+    wants = wanted(look(broken, ROUTED), SETTINGS)
 
     assert (kinds(wants), set(wants.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
 
@@ -110,14 +107,31 @@ def test_what_is_left_of_one_that_is_gone_is_left_to_the_garbage_collector(servi
 
 
 def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
-    members = (prefill(queue="gpu"), decode())
+    members = (prefill(queue="gpu"), decode(routing=SPLIT))
 
-    wants = wanted(look(inference_service(), members), SETTINGS, seams=Seams(routed))
+    wants = wanted(look(routed(), members), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == (
-        ["LeaderWorkerSet", "LeaderWorkerSet", "InferencePool"],
-        {"PodGroup"},
-    )
+    assert (kinds(wants), set(wants.held)) == (["LeaderWorkerSet", "LeaderWorkerSet", *PARTS], {"PodGroup"})
+
+
+def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> None:
+    members = (prefill(routing=Routing("queue-size")), decode(routing=SPLIT))
+
+    wants = wanted(look(members=members), SETTINGS)
+
+    assert (kinds(wants), set(wants.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
+
+
+def test_before_its_lws_are_there_no_route_is_made_or_deleted() -> None:
+    wants = wanted(look(routed()), SETTINGS)
+
+    assert (kinds(wants), set(wants.held)) == (["LeaderWorkerSet", "LeaderWorkerSet"], set(ROUTES))
+
+
+def test_without_a_router_no_route_is_held() -> None:
+    wants = wanted(look(inference_service()), SETTINGS)
+
+    assert wants.held == frozenset()
 
 
 def test_a_refused_route_is_said_of_the_inference_service() -> None:
@@ -139,16 +153,12 @@ def test_without_an_inference_service_it_is_said_of_every_member() -> None:
 def test_an_old_volcano_takes_the_pod_group_and_leaves_the_rest() -> None:
     refusal = Refusal("FI408", "too old", "PodGroup")
 
-    wants = wanted(look(members=MEMBERS), SETTINGS, (refusal,), Seams(routed))
+    wants = wanted(look(members=ROUTED), SETTINGS, (refusal,))
 
-    assert (kinds(wants), {code for _, _, code in said(wants)}) == (["InferencePool"], {"FI408"})
+    assert (kinds(wants), {code for _, _, code in said(wants)}) == (PARTS, {"FI408"})
 
 
-def test_what_routes_find_is_said() -> None:
-    def confused(seen: Look, _settings: Settings) -> Wanted:
-        error = FieldError("spec", None, "members disagree", "FI404")
-        return Wanted(findings=tuple(Finding(subject, error) for subject in seen.subjects))
+def test_what_routes_find_is_said_of_the_routes_alone() -> None:
+    wants = wanted(look(routed(), MEMBERS), SETTINGS)
 
-    wants = wanted(look(inference_service()), SETTINGS, seams=Seams(confused))
-
-    assert said(wants) == [("InferenceService", "r1", "FI404")]
+    assert ([one.error.code for one in wants.of_routes], wants.findings) == (["FI807"], ())
