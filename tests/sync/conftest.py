@@ -22,6 +22,8 @@ from sync.metrics import metrics
 from sync.reflector import reflect
 from sync.writer import Writer
 from tests.sync.fake_api import Api
+from tests.sync.samples import routed
+from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, admit, reported
 
 Background = Callable[[Any], asyncio.Task[Any]]
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -140,3 +142,20 @@ async def start(make: Start, background: Background) -> Start:
         return loop
 
     return begin
+
+
+@pytest.fixture
+def admission(api: Api) -> None:
+    """Let LeaderWorkerSets be expanded on their way in."""
+    api.prune = admit
+
+
+@pytest.fixture
+async def served(api: Api, admission: None, start: Start, eventually: Eventually) -> Loop:  # noqa: ARG001 - first
+    """Run a loop until an InferenceService with routes has all that it should have."""
+    api.put(SERVICE, routed())
+    loop = start()
+    await eventually(lambda: {PREFILL, DECODE, PG, *ROUTES.values()} <= api.objects.keys())
+    await eventually(lambda: reported(api, "RoutesReady") == "PickerNotAvailable")
+    await asyncio.sleep(QUIET)
+    return loop
