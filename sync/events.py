@@ -29,13 +29,34 @@ REASONS: Final = {
     "FI409": "LeaderWorkerSetGangScheduling",
     "FI410": "WaitingForRole",
     "FI411": "PodGroupRefused",
+    "FI701": "FieldInvalid",
+    "FI702": "UnknownField",
+    "FI703": "RolesMakeNoService",
+    "FI704": "SecondRouter",
+    "FI705": "DuplicateRole",
+    "FI706": "FieldMisplaced",
+    "FI707": "NothingToDisaggregate",
+    "FI708": "FieldsDisagree",
+    "FI709": "AnnotationMisplaced",
+    "FI801": "NothingToDisaggregate",
+    "FI802": "RoutedAlike",
+    "FI803": "LeadsNowhere",
+    "FI804": "StrategyAndConfig",
+    "FI805": "PickerCannotDisaggregate",
+    "FI806": "RoutesDisagree",
+    "FI807": "DecoderWithoutSidecar",
+    "FI808": "RoutesWaitForRole",
+    "FI809": "PortsDisagree",
+    **dict.fromkeys((f"FI{number}" for number in range(810, 821)), "PickerConfigInvalid"),
+    "FI818": "ParameterWithoutEffect",
     "FI870": "KindNotInstalled",
     "FI871": "ObjectNotOurs",
     "FI872": "ObjectRefused",
     "FI873": "NotExpanded",
 }
+"""By code; what is wrong with an EndpointPickerConfig has one reason, and the code tells it apart."""
 INVALID: Final = "Invalid"
-"""Everything else is a rule that admission knows too, and that the object breaks."""
+"""Everything else is wrong with an annotation or a template by itself; admission denies it, too."""
 PATIENCE: Final = 2.0
 """Seconds that something must hold before it is said: files are applied one after the other."""
 REPEAT: Final = 1800.0

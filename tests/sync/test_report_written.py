@@ -46,7 +46,7 @@ async def test_an_equal_status_is_not_written(api: Api) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every look at a service have a time of its own."""
     seconds = count()
-    monkeypatch.setattr("sync.loop.now", lambda: f"2026-01-01T12:{next(seconds) // 60 % 60:02}:00Z")
+    monkeypatch.setattr("sync.loop.now", lambda: f"2026-01-01T12:00:{next(seconds) % 60:02}Z")
     yield
     assert next(seconds) > 0
 
@@ -68,6 +68,16 @@ async def test_a_settled_status_keeps_its_times_look_after_look(api: Api) -> Non
         await asyncio.sleep(0.1)
 
     assert (status_writes(api), api.objects[SERVICE]["status"]) == (0, before)
+
+
+@pytest.mark.usefixtures("clock", "served")
+async def test_a_restarted_loop_finds_its_status_and_leaves_it(api: Api, start: Start) -> None:
+    api.writes.clear()
+
+    start()
+    await asyncio.sleep(2 * QUIET)
+
+    assert api.writes == []
 
 
 @pytest.mark.usefixtures("clock", "served")
