@@ -7,7 +7,7 @@ The eldest member comes first, by age, then by name: it keeps the role, who came
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from intent import Object
 from intent.annotations import COMPONENT_TYPE as COMPONENT
@@ -29,10 +29,10 @@ from intent.lws import API_VERSION, KIND, ComponentType
 from intent.routing import NO_ROUTING, Routing
 from intent.serving import DEFAULT, serving_port
 from intent.settings import Settings
+from intent.shapes import EMPTY, mapping, text
 
 ServiceKey = tuple[str, str]
 """Namespace and name of a service."""
-_EMPTY: Final[Object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,32 +93,32 @@ def member(lws: Object) -> Member | None:
 
     A member has the label and the annotation of the service, and they agree, and the record of its expansion.
     """
-    metadata = _map(lws.get("metadata"))
-    annotations, labels = _map(metadata.get("annotations")), _map(metadata.get("labels"))
-    service = _text(labels.get(SERVICE))
+    metadata = mapping(lws.get("metadata"))
+    annotations, labels = mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
+    service = text(labels.get(SERVICE))
     if not service or annotations.get(SERVICE) != service or not annotations.get(EXPANSION):
         return None
-    spec = _map(lws.get("spec"))
-    group = _map(spec.get("leaderWorkerTemplate"))
+    spec = mapping(lws.get("spec"))
+    group = mapping(spec.get("leaderWorkerTemplate"))
     templates, wishes = _templates(group), read_annotations(annotations)[0]
     component_type = _component_type(labels)
     return Member(
-        namespace=_text(metadata.get("namespace")),
-        name=_text(metadata.get("name")),
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
         service=service,
         component_type=component_type,
-        role_name=_text(labels.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
+        role_name=text(labels.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
         roles=_roles(annotations.get(ROLES)),
         scheduler=_scheduler(templates, service),
-        queue=_text(annotations.get(QUEUE_NAME)),
-        priority_class=agreed(_text(_spec(template).get("priorityClassName")) for template in templates),
+        queue=text(annotations.get(QUEUE_NAME)),
+        priority_class=agreed(text(_spec(template).get("priorityClassName")) for template in templates),
         size=max(1, _count(group.get("size"))),
         replicas=_count(spec.get("replicas")),
-        uid=_text(metadata.get("uid")),
-        created=_text(metadata.get("creationTimestamp")),
+        uid=text(metadata.get("uid")),
+        created=text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
         routing=wishes.routing,
-        port=serving_port(templates[0] if templates else _EMPTY, annotations, wishes.engine_container),
+        port=serving_port(templates[0] if templates else EMPTY, annotations, wishes.engine_container),
     )
 
 
@@ -142,7 +142,7 @@ def _templates(group: Object) -> tuple[Object, ...]:
 
 
 def _spec(template: Object) -> Object:
-    return _map(template.get("spec"))
+    return mapping(template.get("spec"))
 
 
 def _component_type(labels: Object) -> ComponentType:
@@ -151,27 +151,19 @@ def _component_type(labels: Object) -> ComponentType:
 
 
 def _roles(value: Any) -> frozenset[str]:
-    return frozenset(role.strip() for role in _text(value).split(",") if role.strip())
+    return frozenset(role.strip() for role in text(value).split(",") if role.strip())
 
 
 def _scheduler(templates: tuple[Object, ...], service: str) -> str:
     """Read who schedules the pods as a gang: all of them must carry the service's group."""
-    groups = {_text(_map(_map(t.get("metadata")).get("annotations")).get(GROUP_NAME)) for t in templates}
-    name = agreed(_text(_spec(template).get("schedulerName")) for template in templates)
+    groups = {text(mapping(mapping(t.get("metadata")).get("annotations")).get(GROUP_NAME)) for t in templates}
+    name = agreed(text(_spec(template).get("schedulerName")) for template in templates)
     return name if groups == {service} and name != NO_GANG else ""
 
 
 def _count(value: Any) -> int:
     """Read `size` or `replicas`; the API's default for both is 1."""
     return value if type(value) is int and value >= 0 else 1
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _map(value: Any) -> Object:
-    return value if isinstance(value, dict) else _EMPTY
 
 
 # --- rules ------------------------------------------------------------------------------------------

@@ -1,17 +1,17 @@
 """What stands in the way of an InferenceService, and that it stops nothing else."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from aiohttp import web
 
-from sync.kinds import OUTPUTS, POD_GROUP
+from sync.kinds import OUTPUTS
 from tests.sync.conftest import QUIET, Eventually, Start
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, role, routed
 from tests.sync.served import (
     DECODE,
-    HOME,
     PG,
     PREFILL,
     ROUTES,
@@ -100,29 +100,18 @@ async def test_a_missing_kind_is_logged_once(
     ]
 
 
-async def test_a_refused_pod_group_does_not_stop_the_routes(
-    api: Api, start: Start, eventually: Eventually
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: status(403, "Forbidden", "queue gpu is not open", "r1"),
+        lambda: status(500, "InternalError", "failed calling webhook"),
+    ],
+    ids=["refused", "failed"],
+)
+async def test_a_pod_group_that_cannot_be_written_does_not_stop_the_routes(
+    api: Api, start: Start, eventually: Eventually, answer: Callable[[], web.Response]
 ) -> None:
-    def refuse(request: web.Request) -> web.Response | None:
-        writes = request.method != "GET" and "podgroups" in request.path
-        return status(403, "Forbidden", "queue gpu is not open", "r1") if writes else None
-
-    api.fault = refuse
-    api.put(SERVICE, routed())
-
-    start()
-
-    await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
-
-
-async def test_one_write_that_fails_does_not_stop_the_others(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    def fail(request: web.Request) -> web.Response | None:
-        writes = request.method != "GET" and request.path.startswith(POD_GROUP.path(HOME))
-        return status(500, "InternalError", "failed calling webhook") if writes else None
-
-    api.fault = fail
+    api.fault = lambda r: answer() if r.method != "GET" and "podgroups" in r.path else None
     api.put(SERVICE, routed())
 
     start()
