@@ -204,7 +204,7 @@ GATEWAYS: Final = _part(
     project=partial(stored, facts=gateway.facts, places=partial(_own_place, GATEWAY)),
 )
 HTTP_ROUTE: Final = _part(
-    *(GATEWAY_API, "HTTPRoute", "httproutes", "InferencePool"),
+    *(GATEWAY_API, "HTTPRoute", "httproutes", "InferencePool", GATEWAY),
     source="the Gateway API",
     project=partial(stored, facts=http_route.facts, places=_parents),
 )

@@ -336,7 +336,7 @@ async def test_a_gateway_that_is_not_asked_for_any_more_goes(api: Api, eventuall
     await eventually(lambda: OWN_GATEWAY not in api.objects)
 
 
-async def test_a_gateway_of_somebody_else_is_not_touched(
+async def test_a_gateway_of_somebody_else_is_not_touched_and_nothing_hangs_on_it(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     metadata = {"namespace": HOME, "name": "r1-gateway"}
@@ -350,6 +350,7 @@ async def test_a_gateway_of_somebody_else_is_not_touched(
         {"gatewayClassName": "mine"},
         [("InferenceService", "r1", "ObjectNotOurs")],
     )
+    assert ROUTES["HTTPRoute"] not in api.objects
 
 
 async def test_a_service_that_is_gone_is_forgotten(api: Api, served: Loop, eventually: Eventually) -> None:
