@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from fusioninfer.documents import Document
 from intent import Object
-from intent.errors import FieldError
-from intent.inferenceservice import KIND, read
+from intent.errors import FieldError, Subject
+from intent.inferenceservice import KIND, InferenceService, read
 from intent.members import leader_worker_sets
 from intent.service import Member, member
 from intent.settings import Settings
@@ -53,7 +53,7 @@ def compose(
     parts = list(rendered(documents))
     objects = [_expand(part, settings) for part in parts]
     if not admission_only:
-        made, about = _loop(parts, objects, settings)
+        made, about = _loop(documents, parts, objects, settings)
         objects.extend(made)
         found.extend(one for one in about if one not in found)
     return Composition(tuple(objects), tuple(sorted(found, key=lambda one: one.error.severity != "error")))
@@ -62,12 +62,20 @@ def compose(
 def rendered(documents: Iterable[Document]) -> Iterator[Document]:
     """Put the LeaderWorkerSets of a good InferenceService into its place; leave all else."""
     for document in documents:
-        service, errors = read(document.object) if is_inferenceservice(document.object) else (None, ())
-        if service is None or any(error.severity == "error" for error in errors):
+        service = _requested(document)
+        if service is None:
             yield document
         else:
             for lws in leader_worker_sets(service):
                 yield replace(document, object=lws, part=f"LeaderWorkerSet {lws['metadata']['name']}")
+
+
+def _requested(document: Document) -> InferenceService | None:
+    """Read an InferenceService; None if it is something else, or is not good."""
+    if not is_inferenceservice(document.object):
+        return None
+    service, errors = read(document.object)
+    return None if any(error.severity == "error" for error in errors) else service
 
 
 def is_lws(value: Object) -> bool:
@@ -104,13 +112,17 @@ def _placed(document: Document, namespace: str) -> Document:
 
 
 def _loop(
-    parts: list[Document], objects: list[Object], settings: Settings
+    documents: list[Document], parts: list[Document], objects: list[Object], settings: Settings
 ) -> tuple[list[Object], list[Found]]:
     """Give what the loop makes of the expanded objects, and what it says about them."""
-    places: dict[Member, Document] = {}
+    members: list[Member] = []
+    places: dict[Subject, Document] = {}
     for part, value in zip(parts, objects, strict=True):
         one = member(value) if is_lws(value) else None
         if one is not None:
-            places[one] = part
-    ahead = preview(places, settings)
-    return list(ahead.objects), [Found(places[one.member], one.error) for one in ahead.findings]
+            members.append(one)
+            places[one.subject] = part
+    asked = [(document, service) for document in documents if (service := _requested(document))]
+    places |= {service.subject: document for document, service in asked}
+    ahead = preview(members, settings, [service for _, service in asked])
+    return list(ahead.objects), [Found(places[one.subject], one.error) for one in ahead.findings]

@@ -689,6 +689,30 @@ CODES: Final[dict[str, Code]] = {
         "let the command call the engine's new port, or probe by httpGet, which is moved",
         "the sidecar answers /health on the port of the API before the engine does",
     ),
+    "FI870": Code(
+        "error",
+        "the cluster lacks a kind that the service needs",
+        "install the CRDs that the message names; what else the service has is made without it",
+        "the API server knows no such kind, or one without a field that is needed",
+    ),
+    "FI871": Code(
+        "error",
+        "an object of that name belongs to somebody else",
+        "delete or rename that object, or rename the service; ours is not made before",
+        "it exists, and it was not this service for which the loop made it",
+    ),
+    "FI872": Code(
+        "error",
+        "the API server refuses an object of the service",
+        "the message says why; it is tried again every half minute",
+        "a quota, a policy, admission, or a right that the loop does not have",
+    ),
+    "FI873": Code(
+        "error",
+        "a LeaderWorkerSet would not be expanded",
+        "install FusionInfer's webhook configurations, and see that they match its namespace",
+        "the answer of a dry run carries no record of an expansion",
+    ),
     "FI901": Code(
         "error",
         "the record of what was added cannot be read",

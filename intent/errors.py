@@ -1,4 +1,4 @@
-"""What is wrong with an object: where, what would be right, and a code of `intent.codes`."""
+"""What is wrong with which object: where, what would be right, and a code of `intent.codes`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,18 @@ class FieldError:
     def __str__(self) -> str:
         """Say it as Kubernetes says field errors, with the code behind."""
         return f"{self.path}: {_shown(self.value)}{self.message} ({self.code})"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The object that something is said about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    """Empty offline."""
 
 
 def _shown(value: Any, limit: int = 80) -> str:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from intent import Object, v1alpha1
 from intent.annotations import QUEUE_NAME, ComponentType
-from intent.errors import FieldError
+from intent.errors import FieldError, Subject
 from intent.routing import DISAGGREGATION
 from intent.shapes import mapping, number, text
 from intent.topology import PASSED, disaggregates, findings
@@ -67,6 +67,11 @@ class InferenceService:
     generation: int = 0
     created: str = ""
     deleting: bool = False
+
+    @property
+    def subject(self) -> Subject:
+        """The InferenceService, as something is said about it."""
+        return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
 
 
 Reading = tuple[InferenceService | None, tuple[FieldError, ...]]

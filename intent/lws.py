@@ -13,6 +13,8 @@ from intent.routing import NO_ROUTING, Routing
 ComponentType = Literal["worker", "prefiller", "decoder"]
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
+API_VERSION: Final = "leaderworkerset.x-k8s.io/v1"
+KIND: Final = "LeaderWorkerSet"
 LWT: Final = "spec.leaderWorkerTemplate"
 
 _POSITION: Final = {"digest": False}

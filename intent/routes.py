@@ -53,7 +53,9 @@ def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
     for key, what, value in _SAID:
         if len({value(one.routing) for one in members} - {""}) > 1:
             for one in members:
-                yield Finding(one, FieldError(path(key), None, _others(one, members, what, value), "FI806"))
+                yield Finding(
+                    one.subject, FieldError(path(key), None, _others(one, members, what, value), "FI806")
+                )
 
 
 def _others(one: Member, members: tuple[Member, ...], what: str, value: Callable[[Routing], str]) -> str:
@@ -73,7 +75,7 @@ def _short(text: str) -> str:
 def contradictions(members: tuple[Member, ...], routing: Routing, settings: Settings) -> Iterator[Finding]:
     """Say what cannot be routed as it is asked for; `members` are those that fit together."""
     if problem := routing_problem(routing, split=is_split(members), settings=settings):
-        yield from (Finding(one, problem) for one in members)
+        yield from (Finding(one.subject, problem) for one in members)
     elif routing.config:
         yield from _unreadable(members, routing.config, picker_of(split=is_split(members), settings=settings))
     if routing.strategy == DISAGGREGATION:
@@ -105,7 +107,7 @@ def _cannot(picker: Picker) -> str:
 def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:
     """Say on every member what stops the picker in a configuration (FI810 to FI820)."""
     for error in check_config(config, picker, path(ENDPOINT_PICKER_CONFIG)):
-        yield from (Finding(one, error) for one in members)
+        yield from (Finding(one.subject, error) for one in members)
 
 
 def _without_sidecar(members: tuple[Member, ...]) -> Iterator[Finding]:
@@ -113,7 +115,9 @@ def _without_sidecar(members: tuple[Member, ...]) -> Iterator[Finding]:
     for one in members:
         if one.component_type == "decoder" and one.routing.strategy != DISAGGREGATION:
             message = f"must be {DISAGGREGATION} here too: without it this decoder gets no sidecar"
-            yield Finding(one, FieldError(path(STRATEGY), one.routing.strategy or None, message, "FI807"))
+            yield Finding(
+                one.subject, FieldError(path(STRATEGY), one.routing.strategy or None, message, "FI807")
+            )
 
 
 def _ports(members: tuple[Member, ...]) -> Iterator[Finding]:
@@ -125,7 +129,7 @@ def _ports(members: tuple[Member, ...]) -> Iterator[Finding]:
         message = (
             f"all leaders must serve at one port, that of the pool ({everybody}); give them the same --port"
         )
-        yield Finding(one, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
+        yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
 
 
 def leads_nowhere(routing: Routing) -> tuple[str, str] | None:
@@ -142,7 +146,7 @@ def unreachable(members: tuple[Member, ...], routing: Routing) -> Iterator[Findi
     """Say on every member what has no effect (FI803)."""
     if found := leads_nowhere(routing):
         key, message = found
-        yield from (Finding(one, FieldError(path(key), None, message, "FI803")) for one in members)
+        yield from (Finding(one.subject, FieldError(path(key), None, message, "FI803")) for one in members)
 
 
 def waiting(members: tuple[Member, ...]) -> Iterator[Finding]:
@@ -153,4 +157,4 @@ def waiting(members: tuple[Member, ...]) -> Iterator[Finding]:
         return
     for one in members:
         message = f"the routes of {one.service} wait for a {' and a '.join(lacking)}"
-        yield Finding(one, FieldError(path(STRATEGY), None, message, "FI808"))
+        yield Finding(one.subject, FieldError(path(STRATEGY), None, message, "FI808"))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any
 
 from intent import Object
 from intent.annotations import COMPONENT_TYPE as COMPONENT
@@ -24,18 +24,17 @@ from intent.annotations import (
     SERVICE,
 )
 from intent.annotations import read as read_annotations
-from intent.errors import FieldError
+from intent.errors import FieldError, Subject
 from intent.gang import DISAGGREGATED, NO_GANG
 from intent.handover import Handover, mismatch, read_handover
-from intent.lws import ComponentType
+from intent.lws import API_VERSION, KIND, ComponentType
 from intent.routing import NO_ROUTING, Routing
 from intent.serving import DEFAULT, serving_port
 from intent.settings import Settings
-from intent.shapes import mapping, text
+from intent.shapes import EMPTY, mapping, text
 
 ServiceKey = tuple[str, str]
 """Namespace and name of a service."""
-_EMPTY: Final[Object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,11 @@ class Member:
         return self.namespace, self.service
 
     @property
+    def subject(self) -> Subject:
+        """The LeaderWorkerSet, as something is said about it."""
+        return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
+
+    @property
     def age(self) -> tuple[str, str]:
         """Sorts the eldest first."""
         return self.created, self.name
@@ -79,9 +83,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to say to the author of one member."""
+    """One thing to say to the author of one object."""
 
-    member: Member
+    subject: Subject
     error: FieldError
 
 
@@ -119,7 +123,7 @@ def member(lws: Object) -> Member | None:
         deleting=bool(metadata.get("deletionTimestamp")),
         handover=read_handover(lws) if component_type in DISAGGREGATED else None,
         routing=wishes.routing,
-        port=serving_port(templates[0] if templates else _EMPTY, annotations, wishes.engine_container),
+        port=serving_port(templates[0] if templates else EMPTY, annotations, wishes.engine_container),
     )
 
 
@@ -274,7 +278,7 @@ def _handovers(members: tuple[Member, ...], settings: Settings) -> Iterator[Find
     for one, other in product(members, members):
         sides = {side.component_type: side.handover for side in (one, other) if side.handover}
         if message := mismatch(sides, settings.engines):
-            yield Finding(one, FieldError("spec", None, f"{message} ({other.name})", "FI420"))
+            yield Finding(one.subject, FieldError("spec", None, f"{message} ({other.name})", "FI420"))
 
 
 def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above
@@ -295,4 +299,4 @@ def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above
 
 
 def _finding(one: Member, key: str, value: Any, message: str, code: str) -> Finding:
-    return Finding(one, FieldError(f"metadata.annotations[{key}]", value, message, code))
+    return Finding(one.subject, FieldError(f"metadata.annotations[{key}]", value, message, code))

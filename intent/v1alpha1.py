@@ -84,9 +84,9 @@ class Role(_Model):
     """Of a router: how requests are spread. Absent: `pd-disaggregation` if there are prefillers and decoders,
     else `prefix-cache`."""
     httproute: Object = {}
-    """Of a router: the spec of an HTTPRoute of the Gateway API, with its parentRefs."""
+    """Of a router: the spec of an HTTPRoute of the Gateway API, with its parentRefs or beside `gateway`."""
     gateway: Object = {}
-    """Of a router: the spec of a Gateway of the Gateway API."""
+    """Of a router: the spec of a Gateway of the Gateway API, made as `<service>-gateway`."""
     endpoint_picker_config: Annotated[str, Field(max_length=65536)] = ""
     """Of a router: an EndpointPickerConfig of your own, as YAML, in place of the strategy's."""
     role_replicas: Count = 1

@@ -26,21 +26,18 @@ class Cache:
     rows: dict[Name, Any] = field(default_factory=dict)
     index: dict[ServiceKey, dict[Name, Any]] = field(default_factory=lambda: defaultdict(dict))
     synced: asyncio.Event = field(default_factory=asyncio.Event)
+    absent: bool = False
+    """Whether the API server has no such kind."""
 
     def of(self, key: ServiceKey) -> tuple[Any, ...]:
         """Give the rows that concern a key."""
         return tuple(self.index.get(key, {}).values())
 
     def put(self, row: Any) -> None:
-        """Know a row; an equal one changes nothing and wakes nobody."""
-        name = (row.namespace, row.name)
-        if self.rows.get(name) == row:
-            return
-        self.drop(name)
-        self.rows[name] = row
-        for key in self.kind.keys(row):
-            self.index[key][name] = row
-            self.changed(key)
+        """Know a row, unless a newer one is known: a watch tells of our own writes after their answers."""
+        known = self.rows.get((row.namespace, row.name))
+        if known is None or row.version >= known.version:
+            self._keep(row)
 
     def drop(self, name: Name) -> None:
         """Forget a row."""
@@ -57,5 +54,17 @@ class Cache:
         for name in self.rows.keys() - fresh.keys():
             self.drop(name)
         for row in fresh.values():
-            self.put(row)
+            self._keep(row)
         self.synced.set()
+
+    def _keep(self, row: Any) -> None:
+        """Know a row; one that is equal to what is known wakes nobody."""
+        name = (row.namespace, row.name)
+        is_news = self.rows.get(name) != row
+        if is_news:
+            self.drop(name)
+        self.rows[name] = row
+        for key in self.kind.keys(row):
+            self.index[key][name] = row
+            if is_news:
+                self.changed(key)

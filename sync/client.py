@@ -49,6 +49,8 @@ class ApiError(Exception):
         super().__init__(f"{code} {status.get('reason', '')}: {message}")
         self.code = code
         self.retry_after = retry_after
+        self.exists = status.get("reason") == "AlreadyExists"
+        """Whether somebody has an object of the name that was to be created."""
         self.named = bool(status.get("details", {}).get("name"))
         """Whether the answer is about an object; a kind that does not exist has no names."""
         self.undeclared = UNDECLARED in str(status.get("message", ""))

@@ -1,4 +1,4 @@
-"""Findings as Events on the LeaderWorkerSet: said once, again if they come back or still hold much later.
+"""Findings as Events on their subjects: said once, again if they come back or still hold much later.
 
 The name of an Event is made from what it says, so a new leader that says it too makes no second one.
 """
@@ -6,7 +6,6 @@ The name of an Event is made from what it says, so a new leader that says it too
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
@@ -16,7 +15,7 @@ from intent import Object
 from intent.codes import CODES
 from intent.service import Finding, ServiceKey
 from sync.client import ApiError
-from sync.kinds import LWS
+from sync.clock import now
 from sync.request import Request, create, patch
 
 REASONS: Final = {
@@ -31,7 +30,34 @@ REASONS: Final = {
     "FI410": "WaitingForRole",
     "FI411": "PodGroupRefused",
     "FI420": "HandoverDoesNotFit",
+    "FI701": "FieldInvalid",
+    "FI702": "UnknownField",
+    "FI703": "RolesMakeNoService",
+    "FI704": "SecondRouter",
+    "FI705": "DuplicateRole",
+    "FI706": "FieldMisplaced",
+    "FI707": "NothingToDisaggregate",
+    "FI708": "FieldsDisagree",
+    "FI709": "AnnotationMisplaced",
+    "FI801": "NothingToDisaggregate",
+    "FI802": "RoutedAlike",
+    "FI803": "LeadsNowhere",
+    "FI804": "StrategyAndConfig",
+    "FI805": "PickerCannotDisaggregate",
+    "FI806": "RoutesDisagree",
+    "FI807": "DecoderWithoutSidecar",
+    "FI808": "RoutesWaitForRole",
+    "FI809": "PortsDisagree",
+    **dict.fromkeys((f"FI{number}" for number in range(810, 821)), "PickerConfigInvalid"),
+    "FI818": "ParameterWithoutEffect",
+    "FI870": "KindNotInstalled",
+    "FI871": "ObjectNotOurs",
+    "FI872": "ObjectRefused",
+    "FI873": "NotExpanded",
 }
+"""By code; what is wrong with an EndpointPickerConfig has one reason, and the code tells it apart."""
+INVALID: Final = "Invalid"
+"""Everything else is wrong with an annotation or a template by itself; admission denies it, too."""
 PATIENCE: Final = 2.0
 """Seconds that something must hold before it is said: files are applied one after the other."""
 REPEAT: Final = 1800.0
@@ -94,37 +120,37 @@ class Voice:
 
 async def _speak(send: Send, said: Said, name: str, finding: Finding) -> None:
     """Create the Event; if it is there and this process made it, count it up."""
-    events = f"/api/v1/namespaces/{finding.member.namespace}/events"
+    events = f"/api/v1/namespaces/{finding.subject.namespace}/events"
     try:
         await send(create(events, event(finding, name)))
     except ApiError as error:
         if error.code != CONFLICT:
             raise
         if said.times:
-            again = {"count": said.times + 1, "lastTimestamp": _now()}
+            again = {"count": said.times + 1, "lastTimestamp": now()}
             await send(patch(f"{events}/{name}", again))
 
 
 def event(finding: Finding, name: str) -> Object:
     """Render a finding as a `v1` Event of type Warning."""
-    one, code, now = finding.member, finding.error.code, _now()
+    one, at = finding.subject, now()
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": one.namespace},
         "involvedObject": {
-            "apiVersion": LWS.api_version,
-            "kind": LWS.kind,
+            "apiVersion": one.api_version,
+            "kind": one.kind,
             "namespace": one.namespace,
             "name": one.name,
             "uid": one.uid,
         },
         "type": "Warning",
-        "reason": REASONS[code],
+        "reason": REASONS.get(finding.error.code, INVALID),
         "message": _message(finding),
         "source": {"component": "fusioninfer-sync"},
-        "firstTimestamp": now,
-        "lastTimestamp": now,
+        "firstTimestamp": at,
+        "lastTimestamp": at,
         "count": 1,
     }
 
@@ -143,9 +169,5 @@ def _by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
 
 def event_name(finding: Finding) -> str:
     """Name an Event after its object and what it says."""
-    said = f"{finding.member.uid}/{finding.error.code}/{finding.error.message}"
-    return f"{finding.member.name}.{blake2b(said.encode(), digest_size=8).hexdigest()}"
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    said = f"{finding.subject.uid}/{finding.error.code}/{finding.error.message}"
+    return f"{finding.subject.name}.{blake2b(said.encode(), digest_size=8).hexdigest()}"

@@ -1,20 +1,32 @@
-"""The kinds that the loop reads and writes: one row each. A route is one more row."""
+"""The kinds that the loop reads and writes: one row each."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
-from intent import Object, service
-from intent.annotations import SERVICE
-from intent.service import Member, ServiceKey
-from sync import projection, render, volcano
+from intent import Object, inferenceservice, lws
+from intent.annotations import EXPANSION, INJECT, SERVICE
+from intent.service import Member, ServiceKey, member
+from sync import render, volcano
+from sync.pod_group import PodGroup, pod_group, surplus
+from sync.requested import requested
+from sync.rows import deployment, gateway, http_route, inference_pool, pod
+from sync.rows import lws as leader_worker_set
+from sync.stored import Stored, stored, watched
 
-RIVAL: Final = "lws/"
 
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """What is said if an object of a kind cannot be written."""
 
-def trusted(_asked: Object, _answer: Object) -> str:
-    """Find nothing wrong with what the API server would store."""
-    return ""
+    absent: str = "FI870"
+    """The API server has no such kind, or an older one."""
+    foreign: str = "FI871"
+    """Somebody else has an object of that name."""
+    refused: str = "FI872"
+    unkept: str = "FI873"
+    """The guard does not like what would be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +37,25 @@ class Kind:
     kind: str
     plural: str
     project: Callable[[Object], Any]
-    """What is kept of an object, with its `namespace` and `name`; None if it does not concern us.
+    """What is kept of an object; None if it does not concern us.
 
-    Of what we write also `uid`, `service`, `fingerprint`, `owned`, `deleting`: see `projection.PodGroup`.
+    It has `namespace`, `name`, `uid`, `service` and `version`; of what we write also `fingerprint` and
+    `deleting`.
     """
     keys: Callable[[Any], tuple[ServiceKey, ...]]
     """By what a row is looked up."""
     selector: str = ""
-    guard: Callable[[Object, Object], str] = trusted
+    ours: Callable[[Any, str, str], bool] = lambda _row, _service, _uid: False
+    """Whether an object was made by us for a service, and for the InferenceService with that uid."""
+    guard: Callable[[Object, Object], str] = lambda _asked, _answer: ""
     """What is wrong with the answer of a dry run to what was asked; empty if nothing is."""
+    surplus: Callable[[Any, Any], tuple[str, ...]] = lambda _stored, _asked: ()
+    """Fields of the spec that must be taken out, whoever set them."""
+    needs: frozenset[str] = frozenset()
+    """Kinds without which it is of no use."""
+    source: str = ""
+    """Whose CRDs bring it; empty if every cluster has it."""
+    codes: Codes = Codes()
 
     @property
     def collection(self) -> str:
@@ -50,41 +72,164 @@ def _root(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
-def rival_key(namespace: str, lws: str) -> ServiceKey:
-    """Give the key of PodGroups that LWS's own provider made; no service has a slash in its name."""
-    return namespace, f"{RIVAL}{lws}"
+# --- by what rows are found -------------------------------------------------------------------------
 
 
-def service_key(key: ServiceKey, members: Mapping[tuple[str, str], Member]) -> ServiceKey | None:
-    """Give the service that a key is about; `members` are by namespace and name of their LeaderWorkerSet."""
-    namespace, name = key
-    if not name.startswith(RIVAL):
-        return key
-    member = members.get((namespace, name.removeprefix(RIVAL)))
-    return member.key if member else None
+def place(kind: str, namespace: str, name: str) -> ServiceKey:
+    """Give the key under which objects meet that share no label; no service has a slash in its name."""
+    return namespace, f"{kind}/{name}"
 
 
-def _of_member(member: Member) -> tuple[ServiceKey, ...]:
-    return (member.key,)
+def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Any]]) -> tuple[ServiceKey, ...]:
+    """Give the services that a key is about: itself, or those of the rows that meet there."""
+    if "/" not in key[1]:
+        return (key,)
+    return tuple({(row.namespace, row.service): None for row in rows(key) if row.service})
 
 
-def _of_pod_group(row: projection.PodGroup) -> tuple[ServiceKey, ...]:
-    if row.made_for:
-        return (row.namespace, row.name), rival_key(row.namespace, row.made_for)
-    return ((row.namespace, row.name),)
+def _of_service(row: Any) -> tuple[ServiceKey, ...]:
+    label = ((row.namespace, row.service),) if row.service else ()
+    return (*label, *row.places)
 
 
+def _of_pod_group(row: PodGroup) -> tuple[ServiceKey, ...]:
+    own = (row.namespace, row.name)
+    return (own, place(lws.KIND, row.namespace, row.made_for)) if row.made_for else (own,)
+
+
+def _own_place(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
+    return (place(kind, obj["metadata"]["namespace"], obj["metadata"]["name"]),)
+
+
+def _parents(route: Object) -> tuple[ServiceKey, ...]:
+    """Meet the Gateways on which an HTTPRoute hangs; those without a namespace are in its own."""
+    references = route.get("spec", {}).get("parentRefs") or ()
+    home = route["metadata"].get("namespace", "")
+    return tuple(
+        place(GATEWAY, reference.get("namespace", home), reference["name"])
+        for reference in references
+        if reference.get("kind", GATEWAY) == GATEWAY
+    )
+
+
+# --- what is ours -----------------------------------------------------------------------------------
+
+
+def _is_controlled(row: Stored, _service: str, uid: str) -> bool:
+    """Whether the InferenceService made it: people write LeaderWorkerSets with our label too."""
+    return bool(uid) and (row.controller.kind, row.controller.uid) == (inferenceservice.KIND, uid)
+
+
+def _is_applied(row: Stored, service: str, _uid: str) -> bool:
+    """Whether we applied it: somebody's own Service may carry our label."""
+    return row.applied and row.service == service
+
+
+def _is_labelled(row: PodGroup, service: str, _uid: str) -> bool:
+    return row.service == service
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+GATEWAY: Final = "Gateway"
+GATEWAY_API: Final = "gateway.networking.k8s.io/v1"
+RBAC: Final = "rbac.authorization.k8s.io/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """What is kept of a LeaderWorkerSet beside: the member that it is, and how it does."""
+
+    member: Member | None
+    """None if it was not expanded."""
+    report: leader_worker_set.LeaderWorkerSet | None = None
+    """Of one that an InferenceService controls: nobody asks of others."""
+
+
+def _leader_worker_set(obj: Object) -> Stored | None:
+    """Keep a member, and whatever an InferenceService controls; drop what only has the label."""
+    row = stored(obj, places=partial(_own_place, lws.KIND))
+    controlled = row.controller.kind == inferenceservice.KIND
+    known = Set(member(obj), leader_worker_set.facts(obj) if controlled else None)
+    return replace(row, facts=known) if known.member or controlled else None
+
+
+def _expanded(asked: Object, answer: Object) -> str:
+    """Refuse a LeaderWorkerSet that admission has not seen: its pods would start one by one."""
+    annotations = answer["metadata"].get("annotations", {})
+    if annotations.get(EXPANSION) or annotations.get(INJECT) == "disabled":
+        return ""
+    return f"admission does not expand LeaderWorkerSet {asked['metadata']['name']}; it is not made"
+
+
+def _part(  # noqa: PLR0913 - a row of the table below
+    api_version: str,
+    kind: str,
+    plural: str,
+    *needs: str,
+    source: str = "",
+    selector: str = SERVICE,
+    project: Callable[[Object], Any] = stored,
+) -> Kind:
+    """Write the row of a part of the routes."""
+    return Kind(
+        *(api_version, kind, plural, project, _of_service, selector),
+        ours=_is_applied,
+        needs=frozenset(needs),
+        source=source,
+    )
+
+
+INFERENCE_SERVICE: Final = Kind(
+    *(inferenceservice.API_VERSION, inferenceservice.KIND, "inferenceservices", requested, _of_service)
+)
 LWS: Final = Kind(
-    "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets", service.member, _of_member, SERVICE
+    *(lws.API_VERSION, lws.KIND, "leaderworkersets", _leader_worker_set, _of_service, SERVICE),
+    ours=_is_controlled,
+    guard=_expanded,
+    source="LeaderWorkerSet",
 )
 POD_GROUP: Final = Kind(
-    render.gang.API_VERSION,
-    render.gang.KIND,
-    "podgroups",
-    projection.pod_group,
-    _of_pod_group,
+    *(render.gang.API_VERSION, render.gang.KIND, "podgroups", pod_group, _of_pod_group),
+    ours=_is_labelled,
     guard=volcano.refusal,
+    surplus=surplus,
+    source="Volcano 1.14.1 or later",
+    codes=Codes(absent="FI408", foreign="FI407", refused="FI411", unkept="FI408"),
 )
-OUTPUTS: Final = (POD_GROUP,)
-"""What the loop applies and prunes."""
-WATCHED: Final = (LWS, *OUTPUTS)
+GATEWAYS: Final = _part(
+    *(GATEWAY_API, GATEWAY, "gateways"),
+    source="the Gateway API",
+    selector="",
+    project=partial(stored, facts=gateway.facts, places=partial(_own_place, GATEWAY)),
+)
+HTTP_ROUTE: Final = _part(
+    *(GATEWAY_API, "HTTPRoute", "httproutes", "InferencePool", GATEWAY),
+    source="the Gateway API",
+    project=partial(stored, facts=http_route.facts, places=_parents),
+)
+POOL: Final = _part(
+    *("inference.networking.k8s.io/v1", "InferencePool", "inferencepools"),
+    source="the Gateway API Inference Extension",
+    project=partial(stored, facts=inference_pool.facts),
+)
+DEPLOYMENT: Final = _part(
+    *("apps/v1", "Deployment", "deployments", "RoleBinding", "ConfigMap", "InferencePool"),
+    project=partial(stored, facts=deployment.facts),
+)
+PARTS: Final = (
+    _part("v1", "ServiceAccount", "serviceaccounts"),
+    _part(RBAC, "Role", "roles"),
+    _part(RBAC, "RoleBinding", "rolebindings", "ServiceAccount", "Role"),
+    _part("v1", "ConfigMap", "configmaps"),
+    POOL,
+    DEPLOYMENT,
+    _part("v1", "Service", "services"),
+    GATEWAYS,
+    HTTP_ROUTE,
+)
+ROUTES: Final = frozenset(kind.kind for kind in PARTS)
+OUTPUTS: Final[Mapping[str, Kind]] = {kind.kind: kind for kind in (LWS, POD_GROUP, *PARTS)}
+"""What the loop applies and prunes, in that order."""
+POD: Final = Kind("v1", "Pod", "pods", partial(watched, facts=pod.facts), _of_service, SERVICE)
+WATCHED: Final = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)

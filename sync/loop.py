@@ -1,53 +1,57 @@
 """The loop: look at one service, make the cluster have what it should have, say what stands in the way.
 
-What there is to read and write are rows of `kinds.py`; what to want is `plan.py`.
+What there is to read and write are rows of `kinds.py`; what to want is `wanted.py`.
 """
 
 import asyncio
 import logging
-import time
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from intent import Object
-from intent.service import Finding, Member, ServiceKey
+from intent.service import ServiceKey
 from intent.settings import Settings
 from sync import volcano
 from sync.cache import Cache
 from sync.client import NO_ANSWER, ApiError
+from sync.clock import now
 from sync.events import Voice
-from sync.kinds import LWS, OUTPUTS, POD_GROUP, rival_key, service_key
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, service_keys
 from sync.lease import LeadershipLostError
+from sync.look import Look, Wanted
 from sync.metrics import Metrics
-from sync.plan import Plan, Refusal, Situation, plan, refused
-from sync.projection import PodGroup
+from sync.observe import Memory, observe
+from sync.plan import Refusal
 from sync.queue import Queue
-from sync.render import objects
+from sync.report import report
 from sync.request import get
+from sync.wanted import wanted
 from sync.writer import Writer
 
 log: Final = logging.getLogger(__name__)
 WORKERS: Final = 4
-ASK_AGAIN: Final = 60.0
+ASK_AGAIN: Final = 30.0
 """Seconds after which something that was refused is tried again."""
 VERSION_AGAIN: Final = 300.0
 """Seconds after which the version of Volcano is read again."""
 
 
 @dataclass(slots=True)
-class Memory:
-    """What must outlast one look at a service."""
+class Undone:
+    """What of one service could not be done."""
 
-    ours: PodGroup | None = None
-    """Our PodGroup, as last seen: what opened the gate, if somebody deletes it."""
-    empty_since: dict[str, float] = field(default_factory=dict)
-    """Since when (monotonic) a member, by uid, has no replicas."""
+    refusals: tuple[Refusal, ...] = ()
+    troubles: tuple[ApiError, ...] = ()
+    """What may work when it is tried again."""
+    kinds: frozenset[str] = frozenset()
+    """Kinds of which an object is missing now."""
 
-    def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
-        """Give the seconds that members have been without replicas; start counting where that is new."""
-        now, empty = time.monotonic(), [one for one in members if not one.replicas]
-        self.empty_since = {one.uid: self.empty_since.get(one.uid, now) for one in empty}
-        return {one.name: now - self.empty_since[one.uid] for one in empty}
+    def without(
+        self, kind: Kind, refusals: tuple[Refusal, ...] = (), troubles: tuple[ApiError, ...] = ()
+    ) -> "Undone":
+        """Add a kind, and why."""
+        return Undone(self.refusals + refusals, self.troubles + troubles, self.kinds | {kind.kind})
 
 
 @dataclass(slots=True)
@@ -68,61 +72,81 @@ class Loop:
 
     async def reconcile(self, key: ServiceKey) -> None:
         """Bring about what one service should have, and say what stands in the way."""
-        situation = self.observe(key)
-        decided = plan(situation, self.settings)
-        refusal = await self.bring_about(key, decided)
-        if refusal:
-            decided = refused(decided, refusal, situation, self.settings)
-        await self.prune(key, decided)
+        look = self.observe(key)
+        wants = wanted(look, self.settings)
+        undone = await self.bring_about(key, look, wants)
+        if undone.refusals:
+            wants = wanted(look, self.settings, undone.refusals)
+        await self.prune(key, look, wants, undone)
         waits = (
-            decided.requeue_after,
-            await self.say(key, decided.findings),
-            ASK_AGAIN if refusal or self.writer.is_fighting(key) else None,
+            wants.requeue_after,
+            await self.voice.say(self.writer.event, key, wants.said),
+            ASK_AGAIN if undone.refusals or self.writer.is_fighting(key) else None,
         )
         self.queue.look_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
+        await self.report(key, wants, settled=not (undone.kinds or self.writer.is_fighting(key)))
+        self.forget_if_gone(key)
+        for trouble in undone.troubles:
+            raise trouble
 
-    def observe(self, key: ServiceKey) -> Situation:
-        """Put together all that a plan is made from."""
-        members: tuple[Member, ...] = self.caches[LWS.kind].of(key)
-        pod_groups = self.caches[POD_GROUP.kind]
-        stored, memory = pod_groups.rows.get(key), self.memories.setdefault(key, Memory())
-        if stored and stored.service:
-            memory.ours = stored
-        rivals = (one.name for one in members if pod_groups.of(rival_key(one.namespace, one.name)))
-        empty_for = memory.empty_for(members)
-        return Situation(key, members, stored, memory.ours, frozenset(rivals), empty_for, self.too_old)
+    def observe(self, key: ServiceKey) -> Look:
+        """Look at one service."""
+        return observe(key, self.caches, self.memories.setdefault(key, Memory()), self.too_old)
 
-    async def bring_about(self, key: ServiceKey, decided: Plan) -> Refusal | None:
-        """Apply everything that is wanted; stop at the first refusal."""
-        for wanted in objects(decided):
-            kind = next(kind for kind in OUTPUTS if kind.kind == wanted["kind"])
-            if refusal := await self.writer.apply(key, kind, wanted):
-                return refusal
-        return None
+    async def bring_about(self, key: ServiceKey, look: Look, wants: Wanted) -> Undone:
+        """Apply everything that is wanted, but what is of no use without something that is not there."""
+        undone, uid = Undone(), look.service.uid if look.service else ""
+        for obj in wants.objects:
+            kind = OUTPUTS[obj["kind"]]
+            if kind.needs & undone.kinds:
+                undone = undone.without(kind)
+                continue
+            try:
+                if refusal := await self.writer.apply(key, kind, obj, uid):
+                    undone = undone.without(kind, refusals=(refusal,))
+            except ApiError as error:
+                undone = undone.without(kind, troubles=(error,))
+        return undone
 
-    async def prune(self, key: ServiceKey, decided: Plan) -> None:
-        """Delete what was made for a service and is not wanted any more."""
-        wanted = {(obj["kind"], obj["metadata"]["name"]) for obj in objects(decided)}
-        stored = [(kind, row) for kind in OUTPUTS for row in self.caches[kind.kind].of(key)]
-        for kind, row in () if decided.hold else stored:
-            if row.service == key[1] and not row.deleting and (kind.kind, row.name) not in wanted:
-                await self.writer.delete(kind, row)
+    async def prune(self, key: ServiceKey, look: Look, wants: Wanted, undone: Undone) -> None:
+        """Delete what was made for a service and is not wanted any more, last made first.
 
-    async def say(self, key: ServiceKey, findings: tuple[Finding, ...]) -> float | None:
-        """Tell the authors, once; forget a service that has no members any more."""
-        due = await self.voice.say(self.writer.event, key, findings)
-        if not self.caches[LWS.kind].of(key):
+        Where an object is missing, others of its kind stay: a role that is renamed keeps its pods until
+        the new ones can be made.
+        """
+        names = {(obj["kind"], obj["metadata"]["name"]) for obj in wants.objects}
+        kept = wants.held | undone.kinds & {kind for kind, _ in names}
+        uid = look.service.uid if look.service else ""
+        for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in kept]):
+            for row in self.caches[kind.kind].of(key):
+                wanted_still = (kind.kind, row.name) in names or row.deleting
+                if not wanted_still and kind.ours(row, key[1], uid):
+                    await self.writer.delete(kind, row)
+
+    async def report(self, key: ServiceKey, wants: Wanted, *, settled: bool) -> None:
+        """Write the status of the InferenceService, from how things are now."""
+        look = replace(self.observe(key), settled=settled)
+        if look.service is None or look.service.deleting:
+            return
+        if status := report(look, wants, now()):
+            await self.writer.report(key, INFERENCE_SERVICE, look.service, status)
+
+    def forget_if_gone(self, key: ServiceKey) -> None:
+        """Remember nothing of a service that has no members and no InferenceService any more."""
+        if not any(self.caches[kind.kind].of(key) for kind in (LWS, INFERENCE_SERVICE)):
             self.voice.forget(key)
             self.writer.forget(key)
             self.memories.pop(key, None)
-        return due
 
     # --- all of them --------------------------------------------------------------------------------
 
     def changed(self, key: ServiceKey) -> None:
-        """Want a look at the service that a changed object concerns."""
-        if service := service_key(key, self.caches[LWS.kind].rows):
+        """Want a look at the services that a changed object concerns."""
+        for service in service_keys(key, self._rows_of):
             self.queue.add(service)
+
+    def _rows_of(self, key: ServiceKey) -> Iterator[Any]:
+        return (row for cache in self.caches.values() for row in cache.of(key))
 
     async def run(self) -> None:
         """Work until cancelled: every service once, then those that change."""

@@ -26,7 +26,7 @@ from intent.service import (
     waiting,
 )
 from intent.settings import Settings
-from sync.projection import PodGroup
+from sync.pod_group import PodGroup
 
 REST_AFTER: Final = 60.0
 """Seconds without replicas after which a role is no longer required.
@@ -92,10 +92,11 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the API server would not take, or not keep: FI408 or FI411, and why."""
+    """What the API server would not take, or not keep: the code, and why."""
 
     code: str
     message: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,4 +249,4 @@ def _surroundings(situation: Situation, members: tuple[Member, ...]) -> Iterator
 
 
 def _said(one: Member, path: str, message: str, code: str) -> Finding:
-    return Finding(one, FieldError(path, None, message, code))
+    return Finding(one.subject, FieldError(path, None, message, code))

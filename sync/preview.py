@@ -1,15 +1,20 @@
-"""What the loop would make of members that stand in files: no API server, no uids, no status."""
+"""What the loop would make of services that stand in files: no API server, no uids, no status.
+
+The LeaderWorkerSets of an InferenceService are left out: they go through admission, and come in as members.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from intent import Object
+from intent.inferenceservice import InferenceService
+from intent.lws import KIND as LWS
 from intent.service import Finding, Member, ServiceKey, services
 from intent.settings import Settings
-from sync.plan import Situation, plan
-from sync.render import objects
-from sync.render.routes import route_objects
-from sync.routes import wanted_routes
+from sync.look import Look, together
+from sync.plan import Situation
+from sync.requested import Requested
+from sync.wanted import wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +25,19 @@ class Preview:
     findings: tuple[Finding, ...]
 
 
-def preview(members: Iterable[Member], settings: Settings) -> Preview:
-    """Plan and render every service of the given members."""
-    made = [_preview(key, of_one, settings) for key, of_one in services(members).items()]
-    return Preview(
-        tuple(obj for one in made for obj in one.objects),
-        tuple(finding for one in made for finding in one.findings),
-    )
+def preview(
+    members: Iterable[Member],
+    settings: Settings,
+    asked: Iterable[InferenceService] = (),
+) -> Preview:
+    """Plan and render every service of the given members and InferenceServices, in the order of the loop."""
+    found = services(members)
+    requests = {(one.namespace, one.name): _requested(one) for one in asked}
+    keys: tuple[ServiceKey, ...] = tuple({**found, **requests})
+    looks = [Look(Situation(key, found.get(key, ())), requests.get(key)) for key in keys]
+    wants = together(wanted(look, settings) for look in looks)
+    return Preview(tuple(obj for obj in wants.objects if obj["kind"] != LWS), wants.said)
 
 
-def _preview(key: ServiceKey, members: tuple[Member, ...], settings: Settings) -> Preview:
-    """Plan and render one service: its gang, then its routes."""
-    gang = plan(Situation(key, members), settings)
-    routes = wanted_routes(key, members, None, settings)
-    return Preview((*objects(gang), *route_objects(routes)), (*gang.findings, *routes.findings))
+def _requested(service: InferenceService) -> Requested:
+    return Requested(service.namespace, service.name, service.uid, service.generation, service)

@@ -4,7 +4,7 @@ A watch ends for one of three reasons, and each has its own answer:
 1. its time is up, or the connection or a line broke: watch on from the last version;
 2. the version is gone (410, as an answer or as an event) or the server is confused: list again;
 3. there is no such kind (404): nothing is known of it, look again later.
-Versions are opaque (KEP-5504 aside): the last one seen is sent back, never compared.
+The last version seen is sent back as it came; only the cache compares versions.
 """
 
 import asyncio
@@ -42,8 +42,7 @@ async def reflect(client: Client, cache: Cache) -> None:
             log.info("list again", extra={"kind": cache.kind.plural})
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
-            _unless_there_is_no_such_kind(cache, error)
-            await _wait(cache, backoff, error)
+            await (_wait_for_kind if _is_absent(error) else _wait)(cache, backoff, error)
 
 
 async def _list(client: Client, cache: Cache) -> str:
@@ -57,6 +56,7 @@ async def _list(client: Client, cache: Cache) -> str:
         token = metadata.get("continue", "")
         if not token:
             cache.replace(rows)
+            cache.absent = False
             return str(metadata["resourceVersion"])
 
 
@@ -99,9 +99,17 @@ def _learn(cache: Cache, event: Object) -> str:
     return str(metadata["resourceVersion"])
 
 
-def _unless_there_is_no_such_kind(cache: Cache, error: Exception) -> None:
-    if isinstance(error, ApiError) and error.code == NOT_FOUND:
-        cache.replace(())
+def _is_absent(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.code == NOT_FOUND
+
+
+async def _wait_for_kind(cache: Cache, backoff: Backoff, _error: Exception) -> None:
+    """Know nothing of a kind that is not installed, and say so once; it may come."""
+    if not cache.absent:
+        log.info("no such kind", extra={"kind": cache.kind.plural})
+    cache.absent = True
+    cache.replace(())
+    await asyncio.sleep(backoff.next())
 
 
 async def _wait(cache: Cache, backoff: Backoff, error: Exception) -> None:

@@ -71,9 +71,10 @@ def watch(path: str, selector: str, version: str, seconds: int) -> Request:
     )
 
 
-def create(path: str, obj: Object) -> Request:
-    """Create an object."""
-    return Request("create", path, {"fieldManager": FIELD_MANAGER}, obj)
+def create(path: str, obj: Object, *, dry_run: bool = False) -> Request:
+    """Create an object; refused with 409 if there is one of that name."""
+    query = {"fieldManager": FIELD_MANAGER}
+    return Request("create", path, query | _given(dryRun="All" if dry_run else ""), obj)
 
 
 def update(path: str, obj: Object) -> Request:

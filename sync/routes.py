@@ -10,10 +10,11 @@ from intent import Object, yaml
 from intent.inferenceservice import InferenceService, Router
 from intent.pickers import Picker
 from intent.routes import contradictions, disagreements, is_split, picker_of, said, unreachable, waiting
-from intent.routing import Routing
+from intent.routing import NO_ROUTING, Routing
 from intent.service import Finding, Member, ServiceKey, odd_ones, present
 from intent.settings import Settings
 from intent.strategies import preset
+from sync.names import gateway_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Routes:
     secure_serving: bool = True
     http_route: Object = field(default_factory=dict)
     """The spec of the HTTPRoute, without its backends; empty: there is none."""
+    gateway: Object = field(default_factory=dict)
+    """The spec of a Gateway of the service's own; empty: there is none."""
     members: tuple[tuple[str, str], ...] = ()
     """Name and uid of the LeaderWorkerSets, which own the routes where no InferenceService does."""
     owner: tuple[str, str] | None = None
@@ -56,10 +59,12 @@ def wanted_routes(
     live = present(members)
     odd = odd_ones(live)
     fitting = tuple(one for one in live if one.name not in odd)
-    asked = _of_router(service.router) if service and service.router else said(live)
+    asked = _of_router(service) if service else said(live)
     hints = tuple(unreachable(live, asked))
-    if not (asked.wanted and fitting):
+    if not asked.wanted:
         return RoutePlan(findings=hints)
+    if not fitting:
+        return RoutePlan(hold=True, findings=hints)
     wrong = (*disagreements(live), *contradictions(fitting, asked, settings))
     waits = tuple(waiting(fitting))
     if waits or any(one.error.severity == "error" for one in wrong):
@@ -67,11 +72,20 @@ def wanted_routes(
     return RoutePlan(_routes(key, fitting, service, asked, settings), findings=(*hints, *wrong))
 
 
-def _of_router(router: Router) -> Routing:
-    """Take what the router role asks for, in the words of the annotations."""
-    gateway = router.gateway.get("name", "")
-    if gateway and router.gateway.get("namespace"):
-        gateway = f"{router.gateway['namespace']}/{gateway}"
+def is_attached(router: Router) -> bool:
+    """Whether the HTTPRoute of a router has a Gateway to hang on; without one there is none."""
+    return bool(router.http_route.get("parentRefs") or router.gateway)
+
+
+def _of_router(service: InferenceService) -> Routing:
+    """Take what the router role asks for, in the words of the annotations; without one, nothing.
+
+    Its members do not count: they may still say what an earlier router asked for.
+    """
+    router = service.router
+    if router is None:
+        return NO_ROUTING
+    gateway = gateway_name(service.name) if router.gateway else ""
     return Routing(router.strategy, router.config, gateway, http_route=router.http_route)
 
 
@@ -92,6 +106,7 @@ def _routes(
         split=split,
         secure_serving=settings.secure_serving,
         http_route=_http_route(asked),
+        gateway=service.router.gateway if service and service.router else {},
         members=tuple(sorted((one.name, one.uid) for one in members)),
         owner=(service.name, service.uid) if service else None,
     )

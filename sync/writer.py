@@ -1,11 +1,11 @@
-"""Writes objects: only what differs, tried before, and never in a fight.
+"""Writes objects: only what differs and is ours, tried before, and never in a fight.
 
 Every write goes through `send`, which asks for leave first and counts.
 """
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,7 +16,9 @@ from sync.client import ApiError, Client
 from sync.kinds import Kind
 from sync.metrics import Metrics
 from sync.plan import Refusal
-from sync.request import Request, apply, delete, patch
+from sync.request import Request, apply, create, delete, patch
+from sync.status import undated
+from sync.stored import digest
 
 log: Final = logging.getLogger(__name__)
 FIGHT: Final = 5
@@ -31,10 +33,16 @@ REFUSED: Final = (400, 403, 422)
 class Trail:
     """What was written of one object lately."""
 
-    answer: tuple[bytes, bytes] | None = None
-    """What was asked for last, and what was stored then."""
+    asked: bytes = b""
+    """What was asked for last."""
+    stored: bytes = b""
+    """What was stored then."""
     repairs: list[float] = field(default_factory=list)
-    """When (monotonic) it was written over, in the last minute."""
+    """When (monotonic) it was written over, in the last minute, though nobody asked for anything else."""
+
+    def is_settled(self, asked: bytes, stored: bytes) -> bool:
+        """Whether writing would change nothing: it is stored, or was asked for before and stored as it is."""
+        return asked == stored or (self.asked, self.stored) == (asked, stored)
 
     def fights(self) -> bool:
         """Whether somebody undoes what we write, again and again."""
@@ -42,10 +50,14 @@ class Trail:
         self.repairs = [at for at in self.repairs if at > now - MINUTE]
         return len(self.repairs) >= FIGHT
 
-    def repaired(self, answer: tuple[bytes, bytes]) -> None:
-        """Remember a write over something that existed."""
-        self.answer = answer
-        self.repairs.append(time.monotonic())
+    def note(self, asked: bytes) -> None:
+        """Remember a write as a repair if nobody asks for anything else than before."""
+        if self.asked == asked:
+            self.repairs.append(time.monotonic())
+
+    def settle(self, asked: bytes, stored: bytes) -> None:
+        """Remember what became of what was asked for."""
+        self.asked, self.stored = asked, stored
 
 
 @dataclass(slots=True)
@@ -59,30 +71,52 @@ class Writer:
     caches: Mapping[str, Cache]
     trails: dict[ServiceKey, dict[tuple[str, str], Trail]] = field(default_factory=dict)
 
-    async def apply(self, key: ServiceKey, kind: Kind, wanted: Object) -> Refusal | None:
-        """Apply an object server-side, unless what is stored is equal in all that is ours."""
+    async def apply(self, key: ServiceKey, kind: Kind, wanted: Object, uid: str = "") -> Refusal | None:
+        """Apply an object server-side, unless that changes nothing or it is not ours.
+
+        Ours is what was made for the service, or for its InferenceService with that uid.
+        """
         asked = kind.project(wanted)
         stored = self.caches[kind.kind].rows.get((asked.namespace, asked.name))
-        trail = self.trails.setdefault(key, {}).setdefault((kind.kind, asked.name), Trail())
-        if stored and _is_settled(trail, asked.fingerprint, stored.fingerprint):
+        trail = self._trail(key, kind.kind, asked.name)
+        if stored and (stored.deleting or trail.is_settled(asked.fingerprint, stored.fingerprint)):
             return None
+        if stored and not kind.ours(stored, key[1], uid):
+            return _not_ours(kind, wanted)
         if stored and trail.fights():
             log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
             return None
-        if refusal := await self._try(kind, wanted):
-            return refusal
-        answer = await self._write(kind, wanted, stored)
-        if stored:
-            trail.repaired((asked.fingerprint, answer.fingerprint))
-        return None
+        try:
+            return await self._try_and_write(kind, wanted, stored, trail)
+        except ApiError as error:
+            if refusal := _refusal(kind, wanted, error):
+                return refusal
+            raise
+
+    async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> None:
+        """Apply a status, unless the same was said before and stored as it is, or somebody undoes it."""
+        trail, asked = self._trail(key, f"{kind.kind}/status", row.name), digest(undated(status))
+        if trail.is_settled(asked, digest(row.status)):
+            return
+        if trail.fights():
+            log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
+            return
+        trail.note(asked)
+        metadata = {"namespace": row.namespace, "name": row.name}
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "status": status}
+        answer = await self.send(kind.kind, apply(f"{kind.path(row.namespace, row.name)}/status", body))
+        known = kind.project(answer)
+        self.caches[kind.kind].put(known)
+        trail.settle(asked, digest(known.status))
 
     async def delete(self, kind: Kind, row: Any) -> None:
-        """Delete an object; if it is gone already, that is as good."""
+        """Delete an object; if it is gone already, that is as good. It is not deleted again meanwhile."""
         try:
             await self.send(kind.kind, delete(kind.path(row.namespace, row.name), row.uid))
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise
+        self.caches[kind.kind].drop((row.namespace, row.name))
 
     async def send(self, kind: str, request: Request) -> Object:
         """Send a request that writes, if this process still may."""
@@ -103,41 +137,67 @@ class Writer:
         """Remember nothing of a service that is gone."""
         self.trails.pop(key, None)
 
-    async def _try(self, kind: Kind, wanted: Object) -> Refusal | None:
-        """Ask what the API server would store, without storing it."""
-        try:
-            answer = await self.client.call(apply(_path(kind, wanted), wanted, dry_run=True))
-        except ApiError as error:
-            if refusal := _refusal(kind, error):
-                return refusal
-            raise
-        problem = kind.guard(wanted, answer)
-        return Refusal("FI408", problem) if problem else None
+    def _trail(self, key: ServiceKey, kind: str, name: str) -> Trail:
+        return self.trails.setdefault(key, {}).setdefault((kind, name), Trail())
 
-    async def _write(self, kind: Kind, wanted: Object, stored: Any) -> Any:
-        """Take out what must not be there, then apply; gives the projection of what is stored now."""
-        path = _path(kind, wanted)
+    async def _try_and_write(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
+        """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
+        answer = await self.client.call(_trial(kind, wanted, stored))
+        if problem := kind.guard(wanted, answer):
+            return Refusal(kind.codes.unkept, problem, kind.kind)
         asked = kind.project(wanted)
-        if surplus := [field for field in stored.owned if field not in asked.owned] if stored else []:
+        surplus = kind.surplus(stored, asked) if stored else ()
+        if stored and not surplus and kind.project(answer).fingerprint == stored.fingerprint:
+            trail.settle(asked.fingerprint, stored.fingerprint)
+            return None
+        if stored:
+            trail.note(asked.fingerprint)
+        trail.settle(asked.fingerprint, await self._write(kind, wanted, surplus))
+        return None
+
+    async def _write(self, kind: Kind, wanted: Object, surplus: Iterable[str]) -> bytes:
+        """Take out what must not be there, then apply; gives the fingerprint of what is stored now."""
+        path = _path(kind, wanted)
+        if surplus:
             await self.send(kind.kind, patch(path, {"spec": dict.fromkeys(surplus)}))
         answer = kind.project(await self.send(kind.kind, apply(path, wanted)))
         self.caches[kind.kind].put(answer)
-        return answer
+        fingerprint: bytes = answer.fingerprint
+        return fingerprint
 
 
-def _is_settled(trail: Trail, asked: bytes, stored: bytes) -> bool:
-    """Whether writing would change nothing: it is stored, or the answer last time was what is stored."""
-    return asked == stored or trail.answer == (asked, stored)
+def _trial(kind: Kind, wanted: Object, stored: Any) -> Request:
+    """Ask what the API server would store. Where we know of nothing, whatever has the name is not ours."""
+    if stored:
+        return apply(_path(kind, wanted), wanted, dry_run=True)
+    return create(kind.path(wanted["metadata"]["namespace"]), wanted, dry_run=True)
 
 
-def _refusal(kind: Kind, error: ApiError) -> Refusal | None:
+def _refusal(kind: Kind, wanted: Object, error: ApiError) -> Refusal | None:
+    """Say what trying again does not change; None if it may."""
+    if error.exists:
+        return _not_ours(kind, wanted)
     if error.code == NOT_FOUND and not error.named:
-        return Refusal("FI408", f"this cluster has no {kind.kind} of {kind.api_version}")
+        return _absent(kind, f"this cluster has no {kind.kind} of {kind.api_version}")
     if error.undeclared:
-        return Refusal("FI408", f"this cluster's {kind.kind} lacks fields that a gang needs")
+        return _absent(kind, f"this cluster's {kind.kind} lacks fields that are needed")
     if error.code in REFUSED:
-        return Refusal("FI411", f"{kind.kind} is refused: {error}")
+        return Refusal(kind.codes.refused, f"{_called(kind, wanted)} is refused: {error}", kind.kind)
     return None
+
+
+def _absent(kind: Kind, message: str) -> Refusal:
+    remedy = f"; install the CRDs of {kind.source}" if kind.source else ""
+    return Refusal(kind.codes.absent, message + remedy, kind.kind)
+
+
+def _not_ours(kind: Kind, wanted: Object) -> Refusal:
+    message = f"{_called(kind, wanted)} was not made for this service; it is left alone"
+    return Refusal(kind.codes.foreign, message, kind.kind)
+
+
+def _called(kind: Kind, obj: Object) -> str:
+    return f"{kind.kind} {obj['metadata']['name']}"
 
 
 def _path(kind: Kind, obj: Object) -> str:

@@ -17,7 +17,7 @@ CHAPTERS: Final = {
     "5": "Warnings",
     "6": "What is put on",
     "7": "The InferenceService",
-    "8": "Routes",
+    "8": "Routes, and what the loop makes",
     "9": "The webhook itself",
 }
 START: Final = """\

@@ -6,5 +6,5 @@ from sync.render.gang import pod_group
 
 
 def objects(plan: Plan) -> tuple[Object, ...]:
-    """Render every object that a plan wants."""
+    """Render what the plan of a gang wants."""
     return (pod_group(plan.gang),) if plan.gang else ()

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from intent import Object
 from intent.shapes import listed, mapping
-from sync.render.metadata import metadata, route_name
+from sync.names import route_name
+from sync.render.metadata import metadata
 from sync.render.pool import backend
 from sync.routes import Routes
 

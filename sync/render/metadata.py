@@ -1,29 +1,9 @@
-"""Names, labels and owners of what is rendered for the routes of a service."""
+"""Labels and owners of what is rendered for the routes of a service."""
 
 from intent import Object
 from intent.annotations import SERVICE
 from sync.render.owners import member_reference, service_reference
 from sync.routes import Routes
-
-
-def picker_name(service: str) -> str:
-    """Name the picker: its ServiceAccount, Role, RoleBinding, Deployment and Service."""
-    return f"{service}-epp"
-
-
-def config_name(service: str) -> str:
-    """Name the ConfigMap of the picker."""
-    return f"{service}-epp-config"
-
-
-def pool_name(service: str) -> str:
-    """Name the InferencePool."""
-    return f"{service}-pool"
-
-
-def route_name(service: str) -> str:
-    """Name the HTTPRoute."""
-    return f"{service}-httproute"
 
 
 def metadata(routes: Routes, name: str) -> Object:

@@ -1,20 +1,18 @@
 """Who owns what the loop makes, so that the garbage collector takes it along."""
 
-from intent import Object, inferenceservice
-
-LWS_API: str = "leaderworkerset.x-k8s.io/v1"
+from intent import Object, inferenceservice, lws
 
 
 def member_reference(name: str, uid: str) -> Object:
     """Let an object go with its last member; nobody's deletion waits for it."""
-    return {"apiVersion": LWS_API, "kind": "LeaderWorkerSet", "name": name, "uid": uid}
+    return {"apiVersion": lws.API_VERSION, "kind": lws.KIND, "name": name, "uid": uid}
 
 
 def service_reference(name: str, uid: str) -> Object:
     """Let an object go with its InferenceService, which alone controls it.
 
     No `blockOwnerDeletion`: it would need the right to update finalizers (admission plugin
-    OwnerReferencesPermissionEnforcement), and nothing here has to be gone first.
+    OwnerReferencesPermissionEnforcement, on in OpenShift), and nothing here has to be gone first.
     """
     return {
         "apiVersion": inferenceservice.API_VERSION,

@@ -8,7 +8,8 @@ from typing import Final
 
 from intent import Object
 from intent.pickers import POOLS
-from sync.render.metadata import config_name, metadata, picker_name, pool_name
+from sync.names import config_name, picker_name, pool_name
+from sync.render.metadata import metadata
 from sync.render.pool import GRPC_PORT
 from sync.routes import Routes
 

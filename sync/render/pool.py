@@ -10,7 +10,8 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.pickers import POOLS
 from intent.routing import LEADERS
-from sync.render.metadata import metadata, picker_name, pool_name
+from sync.names import picker_name, pool_name
+from sync.render.metadata import metadata
 from sync.routes import Routes
 
 API_VERSION: Final = f"{POOLS}/v1"

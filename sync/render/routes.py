@@ -4,6 +4,7 @@ The pool comes before the Deployment: without it a picker is not alive (`cmd/epp
 """
 
 from intent import Object
+from sync.render.gateway import gateway
 from sync.render.http_route import http_route
 from sync.render.picker import account, config_map, deployment, role, role_binding, service
 from sync.render.pool import inference_pool
@@ -16,5 +17,6 @@ def route_objects(plan: RoutePlan) -> tuple[Object, ...]:
     if routes is None:
         return ()
     parts = (account, role, role_binding, config_map, inference_pool, deployment, service)
+    gateways = (gateway(routes),) if routes.gateway else ()
     route = (http_route(routes),) if routes.http_route else ()
-    return (*(part(routes) for part in parts), *route)
+    return (*(part(routes) for part in parts), *gateways, *route)

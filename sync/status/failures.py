@@ -60,15 +60,14 @@ def crash(seen: Observed) -> str:
     roles = [role for role in seen.service.roles if failing(seen, role)]
     if not roles:
         return ""
-    present = crash_among(pod for role in roles for pod in seen.all_pods_of(role))
     return (
-        present
+        _first_crash(pod for role in roles for pod in seen.all_pods_of(role))
         or seen.memory.message
         or f"a pod of role {roles[0].name} failed, and it is not complete since"
     )
 
 
-def crash_among(pods: Iterable[Pod]) -> str:
+def _first_crash(pods: Iterable[Pod]) -> str:
     """Describe the first of these pods that keeps failing; empty if there is none."""
     found = [(pod.name, pod.failure) for pod in pods if pod.failure]
     return _described(*min(found, key=itemgetter(0))) if found else ""

@@ -19,8 +19,6 @@ class Routes:
     """What there is of the routes that a service asks for."""
 
     picker: Deployment | None = None
-    picker_pods: tuple[Pod, ...] = ()
-    """Those of the endpoint picker, where they are watched: they know more than its Deployment."""
     pool: InferencePool | None = None
     http_route: HTTPRoute | None = None
     attached: bool = True

@@ -78,7 +78,7 @@ def _picker_down(routes: Routes) -> Verdict | None:
         return Verdict(
             "NotObserved", "the Deployment of the endpoint picker reports of an earlier generation"
         )
-    why = failures.crash_among(routes.picker_pods) or picker.message or "no pod of it is ready"
+    why = picker.message or "no pod of it is ready"
     return Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
 
 

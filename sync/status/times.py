@@ -3,7 +3,22 @@
 import re
 from typing import Any, Final
 
+from intent import Object
+from intent.shapes import listed, mapping
+
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)").fullmatch
+
+
+def undated(status: Object) -> Object:
+    """Take the times out of a status: what is left is what it says."""
+    conditions = [_without(one, "lastTransitionTime") for one in listed(status.get("conditions"))]
+    roles = mapping(status.get("components")).items()
+    components = {name: _without(role, "lastUpdateTime") for name, role in roles}
+    return status | {"conditions": conditions, "components": components}
+
+
+def _without(value: Any, field: str) -> Object:
+    return {key: one for key, one in mapping(value).items() if key != field}
 
 
 def dated(stored: Any, now: str, *, same: bool) -> str:

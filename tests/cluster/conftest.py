@@ -2,24 +2,49 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from typing import NoReturn, TypeVar
 
 import pytest
 
-from tests.cluster.testbed.build import Built, build
+from tests.cluster.testbed.build import build, envoy
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import running
+from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
+from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
+from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.unavailable import unavailable
 
+T = TypeVar("T")
 AddNodes = Callable[[int], tuple[str, ...]]
 
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    with running(_built(request.config)) as there:
+    with running(_obtained(request.config, lambda: build(sys.stderr))) as there:
+        yield there
+
+
+@pytest.fixture(scope="session")
+def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Another cluster, which has the resources of the Gateway API and its Inference Extension."""
+    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
+    _obtained(request.config, envoy)
+    with running(built, (*CRDS, *ROUTE_CRDS)) as there:
+        yield there
+
+
+@pytest.fixture(scope="session")
+def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+    """A network of pods beside that cluster."""
+    try:
+        require_namespaces()
+    except NamespacesUnavailableError as error:
+        _skip(error, request.config)
+    with network(routed) as there:
         yield there
 
 
@@ -54,11 +79,15 @@ def namespace(cluster: Cluster, add_nodes: AddNodes) -> Iterator[str]:  # noqa: 
     empty_namespace(cluster, name)
 
 
-def _built(config: pytest.Config) -> Built:
-    """Build with progress on the terminal, past pytest's capture; skip where Go modules cannot be had."""
+def _obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
+    """Build with progress on the terminal, past pytest's capture; skip where that cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
     try:
         with capture.global_and_fixture_disabled():
-            return build(sys.stderr)
+            return obtain()
     except ModulesUnavailableError as error:
-        unavailable("cluster", "Go modules are", error, config)
+        _skip(error, config)
+
+
+def _skip(error: Exception, config: pytest.Config) -> NoReturn:
+    unavailable("cluster", "real components are", error, config)

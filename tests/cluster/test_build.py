@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.testbed.build import cache_directory
+from tests.cluster.testbed.cuts import CutMissedError, copy_cut
+from tests.cluster.testbed.modules import Cut, Module
 from tests.cluster.testbed.progress import build_progress
 
 
@@ -33,3 +35,40 @@ def test_off_a_terminal_plain_lines_say_what_is_left_to_build() -> None:
         "building etcd: 0 of 2 packages; then left: kubectl, kwok\n"
         "building etcd: 2 of 2 packages; then left: kubectl, kwok\n"
     )
+
+
+def test_a_module_is_copied_without_its_cuts(tmp_path: Path) -> None:
+    cuts = (Cut("gone.go"), Cut("folder"), Cut("kept.go", "Gone"))
+
+    copy_cut(Module("m", "example.com/m", cuts=cuts), written(tmp_path / "source"), tmp_path / "copy")
+
+    left = {str(file.relative_to(tmp_path / "copy")): file.read_text() for file in files(tmp_path / "copy")}
+    assert left == {"kept.go": "Add(Kept)\n", "other/other.go": "Other\n"}
+
+
+@pytest.mark.parametrize("cut", [Cut("elsewhere.go"), Cut("kept.go", "Elsewhere")])
+def test_a_cut_that_finds_nothing_is_an_error(tmp_path: Path, cut: Cut) -> None:
+    module = Module("m", "example.com/m", cuts=(cut,))
+
+    with pytest.raises(CutMissedError):
+        copy_cut(module, written(tmp_path / "source"), tmp_path / "copy")
+
+
+def written(source: Path) -> Path:
+    """Write a module's source, which cannot be changed, as in the module cache."""
+    texts = {
+        "gone.go": "Gone\n",
+        "folder/gone.go": "Gone\n",
+        "kept.go": "Add(Kept)\nAdd(Gone)\n",
+        "other/other.go": "Other\n",
+        "other/other_test.go": "Test\n",
+    }
+    for name, text in texts.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text)
+        (source / name).chmod(0o444)
+    return source
+
+
+def files(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file()]

@@ -7,22 +7,32 @@ from collections.abc import Iterator
 from typing import Final
 
 import pytest
+import yaml
 
+from sync.kinds import WATCHED
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster
 from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, pod_group, told
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
+from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
 
-RIGHTS: Final = {
-    *(("list", "leaderworkersets"), ("watch", "leaderworkersets")),
-    *((verb, "podgroups") for verb in ("list", "watch", "patch", "create", "delete")),
-    *((verb, "events") for verb in ("create", "patch")),
-    *((verb, "leases") for verb in ("get", "create", "update")),
-    ("get", "deployments"),
-}
-"""`manifests/base/rbac.yaml`, in short."""
+HANDED_ON: Final = frozenset({"inferenceobjectives", "inferencemodelrewrites"})
+"""What the loop only grants to endpoint pickers, and never asks for itself."""
+
+
+def rights() -> set[tuple[str, str]]:
+    """Return the verbs and resources of all roles of the loop; subresources count as their resource."""
+    documents = yaml.safe_load_all((ROOT / "manifests" / "base" / "rbac.yaml").read_text())
+    rules = [rule for document in documents for rule in document.get("rules", ())]
+    return {
+        (verb, resource.partition("/")[0])
+        for rule in rules
+        for verb in rule["verbs"]
+        for resource in rule["resources"]
+        if resource not in HANDED_ON
+    }
 
 
 @pytest.fixture(scope="module")
@@ -56,5 +66,11 @@ def test_every_request_was_made_as_its_service_account(whole_life: Cluster) -> N
 def test_it_asks_for_what_it_was_granted_and_nothing_else(whole_life: Cluster) -> None:
     asked = {words(request) for request in requests(whole_life)}
 
-    assert asked <= RIGHTS
+    assert asked <= rights()
     assert {("patch", "podgroups"), ("delete", "podgroups"), ("create", "events")} <= asked
+
+
+def test_it_looks_out_for_every_kind_that_it_knows(whole_life: Cluster) -> None:
+    asked = {words(request) for request in requests(whole_life)}
+
+    assert {("list", kind.plural) for kind in WATCHED} <= asked

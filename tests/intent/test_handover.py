@@ -84,7 +84,7 @@ def test_both_members_are_told_and_no_other() -> None:
     )
 
     told = {
-        (one.member.name, one.error.severity)
+        (one.subject.name, one.error.severity)
         for one in findings(members, SETTINGS)
         if one.error.code == "FI420"
     }

@@ -9,8 +9,9 @@ from typing import NoReturn
 import pytest
 
 from intent import Object
+from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.ray.install import RayUnavailableError, install
-from tests.ray.running import Group, require_namespaces, running
+from tests.ray.running import Group, running
 from tests.unavailable import unavailable
 from webhook.expand import expanded
 
@@ -37,7 +38,7 @@ def namespaces(request: pytest.FixtureRequest) -> None:
     """Skip where there can be no network namespaces."""
     try:
         require_namespaces()
-    except RayUnavailableError as error:
+    except NamespacesUnavailableError as error:
         _skip(error, request.config)
 
 
@@ -48,9 +49,9 @@ def _installed(release: str, config: pytest.Config) -> Path:
         require_namespaces()
         with capture.global_and_fixture_disabled():
             return install(release, sys.stderr)
-    except RayUnavailableError as error:
+    except (NamespacesUnavailableError, RayUnavailableError) as error:
         _skip(error, config)
 
 
-def _skip(error: RayUnavailableError, config: pytest.Config) -> NoReturn:
+def _skip(error: Exception, config: pytest.Config) -> NoReturn:
     unavailable("ray", "Ray is", error, config)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
-from tests.ray import kubelet
+from tests import kubelet
 
 NAMESPACE: Final = "default"
 DOMAIN: Final = "svc.cluster.local"
@@ -65,7 +65,7 @@ def _prepared(container: Object, rank: int, lws: Object) -> Object:
 
 
 def _run(container: Object, address: str) -> tuple[list[str], dict[str, str]]:
-    environment = kubelet.environment(container, address)
+    environment = kubelet.environment(container, {"status.podIP": address})
     return kubelet.words(container, environment), environment
 
 

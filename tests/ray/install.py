@@ -18,7 +18,7 @@ WHOLE: Final = ".whole"
 
 
 class RayUnavailableError(Exception):
-    """This machine can have no such release of Ray, or no network namespaces: nothing here can run."""
+    """This machine can have no such release of Ray: nothing here can run."""
 
 
 def cache_directory() -> Path:

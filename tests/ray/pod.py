@@ -1,4 +1,4 @@
-"""One pod: `unshare --net python -m tests.ray.pod FILE` connects its network and runs its containers.
+"""One pod: `python -m tests.ray.pod FILE`, in its network, runs its containers.
 
 A pod is a network namespace; each container has process ids, mounts, IPC and a host name of its own, with its
 command as process 1. The namespaces end with their processes: nothing is left to remove, even after SIGKILL.
@@ -14,14 +14,6 @@ from typing import Any, Final
 
 from tests.cluster.testbed.processes import dies_with_us
 
-NETWORK: Final = """
-ip link set lo up
-ip link add eth0 type veth peer name "$1" netns "$2"
-nsenter --target "$2" --net ip link set "$1" master br0 up
-ip address add "$3/24" dev eth0
-ip link set eth0 up
-ip route add default via 10.99.0.1
-"""
 CONTAINER: Final = """
 echo "$1" >/proc/sys/kernel/hostname
 mount -t tmpfs -o size=1g tmpfs /dev/shm
@@ -37,9 +29,7 @@ NAMESPACES: Final = ("--pid", "--mount", "--ipc", "--uts", "--fork", "--kill-chi
 
 
 def run(pod: dict[str, Any]) -> int:
-    """Connect the pod, wait as long as it is late, run its containers one by one; give the last status."""
-    veth, switch = f"veth{pod['address'].rpartition('.')[2]}", str(pod["switch"])
-    subprocess.run(("sh", "-ec", NETWORK, "sh", veth, switch, pod["address"]), check=True)
+    """Wait as long as the pod is late, run its containers one by one; give the last status."""
     time.sleep(pod["late"])
     status = 0
     for words, variables in pod["containers"]:

@@ -1,7 +1,6 @@
 """Run the pods of a group, each in a network namespace, on a switch with a name server of the group's own."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,21 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from intent import Object
+from tests import netns
 from tests.cluster.testbed.processes import Process, alive, kill, spawn, tail
 from tests.cluster.testbed.wait import until
 from tests.ray.group import DOMAIN, NAMESPACE, Pod, leader_record, pods
-from tests.ray.install import RayUnavailableError
 
-SWITCH: Final = """
-ip link set lo up
-ip link add br0 type bridge
-ip address add 10.99.0.1/24 dev br0
-ip link set br0 up
-exec "$@"
-"""
 FILES: Final = {
     "resolv.conf": f"""\
-nameserver 10.99.0.1
+nameserver {netns.ROUTER}
 search {NAMESPACE}.{DOMAIN} {DOMAIN} cluster.local
 options ndots:5
 """,
@@ -56,8 +48,8 @@ def running(
     """
     records = folder / "records.json"
     records.write_text(json.dumps(leader_record(lws) if named else {}))
-    command = ("sh", "-ec", SWITCH, "sh", sys.executable, "-m", "tests.ray.dns", str(records))
-    processes = [spawn("switch", ("unshare", "--net", *command), folder / "switch.log")]
+    command = netns.switch(sys.executable, "-m", "tests.ray.dns", str(records))
+    processes = [spawn("switch", command, folder / "switch.log")]
     try:
         until(lambda: "ready" in tail(processes[0]), "the name server answers")
         for rank, pod in enumerate(pods(lws)):
@@ -95,22 +87,13 @@ def said(group: Group) -> str:
     return "".join(f"\n--- {pod.name}\n{tail(pod)}" for pod in group.pods)
 
 
-def require_namespaces() -> None:
-    """Raise RayUnavailableError where this user, or this machine, can have none."""
-    try:
-        subprocess.run(("unshare", "--net", "ip", "link"), check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", "") or error
-        raise RayUnavailableError(f"no network namespaces (root, util-linux, iproute2): {said}") from error
-
-
 def _start(pod: Pod, switch: int, programs: Path, folder: Path, late: float) -> Process:
     own = folder / pod.name
     _write_files(pod, own)
     image = IMAGE | {"PATH": f"{IMAGE['HOME']}/bin:{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
-    described = asdict(pod) | {"switch": switch, "image": image, "folder": str(own), "late": late}
+    described = asdict(pod) | {"image": image, "folder": str(own), "late": late}
     (own / "pod.json").write_text(json.dumps(described))
-    command = ("unshare", "--net", sys.executable, "-m", "tests.ray.pod", str(own / "pod.json"))
+    command = netns.pod(pod.address, switch, sys.executable, "-m", "tests.ray.pod", str(own / "pod.json"))
     return spawn(pod.name, command, folder / f"{pod.name}.log")
 
 

@@ -11,10 +11,10 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.processes import tail
 from tests.cluster.testbed.wait import until
+from tests.kubelet import expand
 from tests.lws import container, lws, template
 from tests.ray.dns import answer
 from tests.ray.group import pods
-from tests.ray.kubelet import expand
 from tests.ray.running import ended, publish, running
 
 PROGRAMS: Final = Path("/usr/bin")

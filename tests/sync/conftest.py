@@ -11,11 +11,25 @@ import pytest
 import yaml
 from aiohttp import web
 
+from intent.settings import Settings
 from sync import backoff, events
+from sync.cache import Cache
 from sync.client import Client, connect
+from sync.events import Voice
+from sync.kinds import WATCHED
+from sync.loop import Loop
+from sync.metrics import metrics
+from sync.reflector import reflect
+from sync.writer import Writer
 from tests.sync.fake_api import Api
+from tests.sync.samples import routed
+from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, admit, reported
 
+Background = Callable[[Any], asyncio.Task[Any]]
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
+Start = Callable[..., Loop]
+QUIET = 0.3
+"""Seconds in which an idle loop would have written something."""
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +115,47 @@ def eventually() -> Eventually:
             await asyncio.sleep(0.01)
 
     return wait
+
+
+@pytest.fixture
+async def make(client: Client, background: Background) -> Start:
+    """Make a loop and start its reflectors."""
+
+    def begin(settings: Settings | None = None, permit: Callable[[], None] = lambda: None) -> Loop:
+        caches = {kind.kind: Cache(kind) for kind in WATCHED}
+        measured = metrics()
+        for cache in caches.values():
+            background(reflect(client, cache))
+        writer = Writer(client, measured, permit, caches)
+        return Loop(settings or Settings(), measured, caches, writer, Voice(measured.findings))
+
+    return begin
+
+
+@pytest.fixture
+async def start(make: Start, background: Background) -> Start:
+    """Make a loop and start it."""
+
+    def begin(**known: Any) -> Loop:
+        loop = make(**known)
+        background(loop.run())
+        return loop
+
+    return begin
+
+
+@pytest.fixture
+def admission(api: Api) -> None:
+    """Let LeaderWorkerSets be expanded on their way in."""
+    api.prune = admit
+
+
+@pytest.fixture
+async def served(api: Api, admission: None, start: Start, eventually: Eventually) -> Loop:  # noqa: ARG001 - first
+    """Run a loop until an InferenceService with routes has all that it should have."""
+    api.put(SERVICE, routed())
+    loop = start()
+    await eventually(lambda: {PREFILL, DECODE, PG, *ROUTES.values()} <= api.objects.keys())
+    await eventually(lambda: reported(api, "RoutesReady") == "PickerNotAvailable")
+    await asyncio.sleep(QUIET)
+    return loop

@@ -1,6 +1,6 @@
 """A stand-in for the Kubernetes API, for what the real one cannot be made to do: refuse, break off, forget.
 
-It knows objects by path, versions, pages, watches, server-side apply of whole fields, dry runs and uids.
+It knows objects by path, versions, pages, watches, labels, server-side apply of whole fields, dry runs, uids.
 Every fault is a function from a request to an answer, asked before anything else.
 """
 
@@ -14,9 +14,11 @@ import orjson
 from aiohttp import web
 
 from intent import Object
+from sync.kinds import WATCHED
+from sync.request import FIELD_MANAGER
 
 Fault = Callable[[web.Request], web.StreamResponse | None]
-COLLECTIONS = ("leaderworkersets", "podgroups", "events", "leases")
+COLLECTIONS = (*(kind.plural for kind in WATCHED), "events", "leases")
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -41,7 +43,9 @@ class Api:
     requests: list[tuple[str, str]] = field(default_factory=list)
     fault: Fault = lambda _request: None
     prune: Callable[[Object], None] = lambda _obj: None
-    """What an older CRD drops from an object."""
+    """What admission changes of an object, or an older CRD drops."""
+    absent: set[str] = field(default_factory=set)
+    """Collections of kinds that are not installed."""
     applied: dict[str, set[str]] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     watches: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -89,6 +93,8 @@ class Api:
         await asyncio.sleep(self.latency)
         if (answer := self.fault(request)) is not None:
             return answer
+        if _plural(request.path) in self.absent:
+            return web.Response(status=404, text="404 page not found")
         if request.method in WRITES and "dryRun" not in request.query and "/leases" not in request.path:
             self.writes.append((request.method, request.path))
         if "watch" in request.query:
@@ -106,7 +112,8 @@ class Api:
 
     def _list(self, request: web.Request) -> web.Response:
         start = int(request.query.get("continue", "0"))
-        items = self.kept(_plural(request.path))
+        label = request.query.get("labelSelector", "")
+        items = [obj for obj in self.kept(_plural(request.path)) if _has(obj, label)]
         more = {"continue": str(start + self.page)} if start + self.page < len(items) else {}
         metadata = {"resourceVersion": str(len(self.history)), **more}
         return web.json_response({"metadata": metadata, "items": items[start : start + self.page]})
@@ -117,7 +124,7 @@ class Api:
             return status(410, "Expired")
         response = web.StreamResponse()
         await response.prepare(request)
-        task = asyncio.create_task(self._send(response, _plural(request.path), seen))
+        task = asyncio.create_task(self._send(response, request, seen))
         self.watches.add(task)
         try:
             await task
@@ -128,11 +135,12 @@ class Api:
             self.watches.discard(task)
         return response
 
-    async def _send(self, response: web.StreamResponse, plural: str, seen: int) -> None:
+    async def _send(self, response: web.StreamResponse, request: web.Request, seen: int) -> None:
+        plural, label = _plural(request.path), request.query.get("labelSelector", "")
         while True:
             self.changed.clear()
             for kind, obj in self.history[seen:]:
-                if _plural_of(obj) == plural:
+                if _plural_of(obj) == plural and _has(obj, label):
                     await response.write(orjson.dumps({"type": kind, "object": obj}) + b"\n")
             seen = len(self.history)
             await self.changed.wait()
@@ -141,6 +149,9 @@ class Api:
         path = f"{request.path}/{body['metadata']['name']}"
         if path in self.objects:
             return status(409, "AlreadyExists", name=body["metadata"]["name"])
+        self._admit(body)
+        if "dryRun" in request.query:
+            return web.json_response(body, status=201)
         return web.json_response(self._store(path, body, "ADDED"), status=201)
 
     def _update(self, request: web.Request, body: Object) -> web.Response:
@@ -152,20 +163,31 @@ class Api:
         return web.json_response(self._store(request.path, body, "MODIFIED"))
 
     def _patch(self, request: web.Request, body: Object) -> web.Response:
-        stored = self.objects.get(request.path)
+        path = request.path.removesuffix("/status")
+        stored = self.objects.get(path)
+        if path != request.path and stored is not None:
+            reported = copy.deepcopy(stored) | {"status": body["status"]}
+            self._admit(reported)
+            return web.json_response(self._store(path, reported, "MODIFIED"))
         if "apply" not in request.content_type:
             if stored is None:
                 return status(404, "NotFound", name="x")
             return web.json_response(self._store(request.path, merge(stored, body), "MODIFIED"))
-        lost = self.applied.get(request.path, set()) - body["spec"].keys()
-        merged = merge(stored or {}, body | {"spec": dict.fromkeys(lost) | body["spec"]})
-        self.prune(merged)
+        spec = body.get("spec", {})
+        lost = self.applied.get(request.path, set()) - spec.keys()
+        merged = merge(stored or {}, body | {"spec": dict.fromkeys(lost) | spec} if lost else body)
+        merged["metadata"]["managedFields"] = [{"manager": FIELD_MANAGER, "operation": "Apply"}]
+        self._admit(merged)
         if "dryRun" in request.query:
             return web.json_response(merged)
-        self.applied[request.path] = set(body["spec"])
+        self.applied[request.path] = set(spec)
         if merged == stored:
             return web.json_response(stored)
         return web.json_response(self._store(request.path, merged, "MODIFIED" if stored else "ADDED"))
+
+    def _admit(self, obj: Object) -> None:
+        if "spec" in obj:
+            self.prune(obj)
 
     def _delete(self, request: web.Request, body: Object) -> web.Response:
         stored = self.objects.get(request.path)
@@ -199,6 +221,11 @@ def merge(value: Object, part: Object) -> Object:
         else:
             merged[key] = merge(merged.get(key, {}), new) if isinstance(new, dict) else new
     return merged
+
+
+def _has(obj: Object, label: str) -> bool:
+    """Whether an object has a label; an ERROR event has none, and is sent all the same."""
+    return not label or "name" not in obj["metadata"] or label in obj["metadata"].get("labels", {})
 
 
 def _plural(path: str) -> str:

@@ -7,7 +7,7 @@ from intent.lws import ComponentType
 from intent.service import Member
 from intent.settings import Settings
 from sync.plan import Plan, Situation, plan
-from sync.projection import PodGroup
+from sync.pod_group import PodGroup
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")
@@ -49,7 +49,7 @@ def ours(*members: Member, roles: tuple[str, ...] = (), **fields: Any) -> PodGro
 
 def codes(decided: Plan) -> set[tuple[str, str]]:
     """Say who is told what."""
-    return {(finding.member.name, finding.error.code) for finding in decided.findings}
+    return {(finding.subject.name, finding.error.code) for finding in decided.findings}
 
 
 def required(decided: Plan) -> dict[str, int]:
@@ -80,6 +80,37 @@ def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: An
             **spec,
         },
     }
+
+
+def inference_service(*roles: Object, **metadata: Any) -> Object:
+    """Make an InferenceService with a prefiller and a decoder, or with other roles."""
+    known = {"namespace": KEY[0], "name": KEY[1], "uid": "uid-r1", "generation": 1}
+    return {
+        "apiVersion": "fusioninfer.io/v1alpha1",
+        "kind": "InferenceService",
+        "metadata": known | metadata,
+        "spec": {"roles": list(roles) or [role("prefill", "prefiller"), role("decode", "decoder")]},
+    }
+
+
+def router(**fields: Any) -> Object:
+    """Make a router whose HTTPRoute hangs on a shared Gateway."""
+    parent = {"namespace": "infra", "name": "shared"}
+    known = {"name": "router", "componentType": "router", "httproute": {"parentRefs": [parent]}}
+    return known | fields
+
+
+def routed(*roles: Object, **metadata: Any) -> Object:
+    """Make an InferenceService with a router beside a prefiller and a decoder, or beside other roles."""
+    engines = roles or (role("prefill", "prefiller"), role("decode", "decoder"))
+    return inference_service(*engines, router(), **metadata)
+
+
+def role(name: str, component_type: ComponentType = "worker", **fields: Any) -> Object:
+    """Make a role of one pod with an engine."""
+    engine = {"name": "vllm", "image": "vllm/vllm-openai:v0.11.0", "args": ["--model", "Qwen/Qwen3-8B"]}
+    pods = {"spec": {"containers": [engine]}}
+    return {"name": name, "componentType": component_type, "replicas": 1, "template": pods, **fields}
 
 
 def template(scheduler: str = "volcano", priority: str = "") -> Object:

@@ -54,7 +54,7 @@ def test_every_member_is_told_which_declared_role_is_missing() -> None:
 
     decided = planned(prefill(roles=roles), decode())
 
-    said = {(f.member.name, f.error.message) for f in decided.findings}
+    said = {(f.subject.name, f.error.message) for f in decided.findings}
     assert said == {(name, "service r1 waits for role decode-long") for name in ("p", "d")}
 
 

@@ -14,7 +14,7 @@ import pytest
 from fusioninfer.syncing import sync
 from intent.settings import Settings
 from sync.client import ConfigError
-from sync.kinds import LWS, POD_GROUP
+from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.lease import Timing
 from tests.sync.conftest import Eventually
 from tests.sync.fake_api import Api, status
@@ -78,7 +78,7 @@ async def test_who_waits_is_ready_too(
     held = {"holderIdentity": "other", "leaseDurationSeconds": 60}
     api.put(LEASE, {"kind": "Lease", "metadata": {"name": "fusioninfer-sync"}, "spec": held})
     background(sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port))
-    await eventually(lambda: len(api.watches) == 2)
+    await eventually(lambda: len(api.watches) == len(WATCHED))
 
     code, _ = await answer(port, "/readyz")
 

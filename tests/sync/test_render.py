@@ -1,13 +1,15 @@
-"""The PodGroup, as the design prints it."""
+"""The PodGroup, as the design prints it; and what the loop would make of files."""
 
 import dataclasses
 from pathlib import Path
 
 import yaml
 
+from intent.routing import Routing
 from sync.preview import preview
 from sync.render import objects
-from tests.sync.samples import SETTINGS, decode, planned, prefill
+from sync.requested import requested
+from tests.sync.samples import SETTINGS, decode, inference_service, planned, prefill
 
 GOLDEN = Path(__file__).parent / "golden" / "podgroup.yaml"
 
@@ -38,3 +40,25 @@ def test_a_shared_priority_is_rendered() -> None:
     decided = planned(prefill(priority_class="high"), decode(priority_class="high"))
 
     assert objects(decided)[0]["spec"]["priorityClassName"] == "high"
+
+
+def test_offline_the_lws_of_an_inference_service_come_in_as_members() -> None:
+    value = requested(inference_service()).value
+    assert value is not None
+
+    found = preview([prefill(uid=""), decode(uid="")], SETTINGS, [value])
+
+    assert [obj["kind"] for obj in found.objects] == ["PodGroup"]
+
+
+def test_offline_there_are_routes_too() -> None:
+    asked = Routing("pd-disaggregation")
+
+    found = preview([prefill(uid=""), decode(uid="", routing=asked)], SETTINGS)
+
+    assert [
+        obj["metadata"]["name"] for obj in found.objects if obj["kind"] in {"PodGroup", "InferencePool"}
+    ] == [
+        "r1",
+        "r1-pool",
+    ]

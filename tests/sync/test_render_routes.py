@@ -249,6 +249,23 @@ def test_offline_nobody_owns_them() -> None:
     assert "ownerReferences" not in made(routes(worker(uid="")))["InferencePool"]["metadata"]
 
 
+def test_a_gateway_is_its_authors_and_comes_before_the_route_on_it() -> None:
+    mine = {"gatewayClassName": "kgateway", "listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]}
+
+    found = made(routes(worker(routing=Routing()), service=isvc(strategy="queue-size", gateway=mine)))
+
+    assert list(found)[-2:] == ["Gateway", "HTTPRoute"]
+    assert (found["Gateway"]["metadata"]["name"], found["Gateway"]["spec"]) == ("r1-gateway", mine)
+
+
+def test_a_gateway_goes_with_its_inference_service() -> None:
+    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "kgateway"})
+
+    (owner,) = made(routes(worker(), service=service))["Gateway"]["metadata"]["ownerReferences"]
+
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("InferenceService", "uid-isvc", True)
+
+
 def test_no_rules_are_one_that_takes_everything_and_never_times_out() -> None:
     assert http_route()["rules"] == [
         {

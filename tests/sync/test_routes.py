@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from intent import yaml
+from intent import Object, yaml
 from intent.inferenceservice import InferenceService, Router
 from intent.lws import ComponentType
 from intent.pickers import PICKERS
@@ -13,7 +13,7 @@ from intent.service import Member
 from intent.settings import Settings
 from intent.strategies import presets
 from sync.preview import preview
-from sync.routes import RoutePlan, Routes, wanted_routes
+from sync.routes import RoutePlan, Routes, is_attached, wanted_routes
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
 
 PD = Routing("pd-disaggregation", gateway="gate")
@@ -41,7 +41,7 @@ def routes(*members: Member, **known: Any) -> Routes:
 
 def codes(found: RoutePlan) -> set[tuple[str, str]]:
     """Say who is told what."""
-    return {(finding.member.name, finding.error.code) for finding in found.findings}
+    return {(finding.subject.name, finding.error.code) for finding in found.findings}
 
 
 def isvc(**router: Any) -> InferenceService:
@@ -195,15 +195,60 @@ def test_the_router_says_it_for_all_its_members() -> None:
 
 
 def test_the_routers_gateway_is_the_parent_where_the_route_names_none() -> None:
-    service = isvc(strategy="queue-size", gateway={"name": "g", "namespace": "n"})
+    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "kgateway"})
 
     found = routes(worker(routing=Routing()), service=service)
 
-    assert found.http_route["parentRefs"] == [{"name": "g", "namespace": "n"}]
+    assert found.http_route["parentRefs"] == [{"name": f"{KEY[1]}-gateway"}]
 
 
 def test_a_service_without_a_router_has_no_routes() -> None:
     assert plan(worker(routing=Routing()), service=InferenceService(*KEY)) == RoutePlan()
+
+
+def test_a_router_that_is_gone_does_not_speak_through_its_members() -> None:
+    assert plan(worker(), service=InferenceService(*KEY)) == RoutePlan()
+
+
+def test_the_routes_of_an_inference_service_wait_for_its_lws() -> None:
+    assert plan(service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
+
+
+def test_lws_that_go_leave_the_routes_to_their_inference_service() -> None:
+    going = worker(routing=Routing(), deleting=True)
+
+    assert plan(going, service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
+
+
+def test_without_an_inference_service_the_last_lws_takes_the_routes_along() -> None:
+    assert plan(worker(deleting=True)) == RoutePlan()
+
+
+def test_an_author_who_names_a_parent_keeps_it_beside_a_gateway_of_ones_own() -> None:
+    mine = {"parentRefs": [{"name": "g"}]}
+    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"}, http_route=mine)
+
+    found = routes(worker(routing=Routing()), service=service)
+
+    assert (found.http_route, found.gateway) == (mine, {"gatewayClassName": "c"})
+
+
+@pytest.mark.parametrize(
+    ("router", "attached"),
+    [
+        ({}, False),
+        ({"http_route": {"rules": []}}, False),
+        ({"http_route": {"parentRefs": [{"name": "g"}]}}, True),
+        ({"gateway": {"gatewayClassName": "c"}}, True),
+    ],
+)
+def test_an_http_route_needs_a_gateway_to_hang_on(router: Object, attached: bool) -> None:  # noqa: FBT001 - a case
+    service = isvc(strategy="queue-size", **router)
+    assert service.router is not None
+
+    made = bool(routes(worker(routing=Routing()), service=service).http_route)
+
+    assert (made, is_attached(service.router)) == (attached, attached)
 
 
 def test_the_configuration_is_yaml_that_reads_back() -> None:

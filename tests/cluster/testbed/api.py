@@ -18,6 +18,9 @@ GROUPS: Final = {
     "pods": "/api/v1",
     "services": "/api/v1",
     "events": "/api/v1",
+    "configmaps": "/api/v1",
+    "serviceaccounts": "/api/v1",
+    "deployments": "/apis/apps/v1",
     "statefulsets": "/apis/apps/v1",
     "controllerrevisions": "/apis/apps/v1",
     "leases": "/apis/coordination.k8s.io/v1",
@@ -29,6 +32,9 @@ GROUPS: Final = {
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "inferenceservices": "/apis/fusioninfer.io/v1alpha1",
     "httproutes": "/apis/gateway.networking.k8s.io/v1",
+    "gateways": "/apis/gateway.networking.k8s.io/v1",
+    "inferencepools": "/apis/inference.networking.k8s.io/v1",
+    "inferenceobjectives": "/apis/inference.networking.x-k8s.io/v1alpha2",
 }
 """Where a resource lives: its group and version by its plural name."""
 

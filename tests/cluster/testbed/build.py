@@ -6,20 +6,22 @@ and the files of the module's source that the testbed installs, so starting need
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from tests.cluster.testbed.modules import MODULES, Module
+from tests.cluster.testbed.cuts import copy_cut
+from tests.cluster.testbed.modules import MODULES, ROUTE_MODULES, Module
 from tests.cluster.testbed.progress import OnProgress, build_progress
-from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_go, go_environment
+from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_envoy, find_go, go_environment
 
 COMPONENTS: Final = Path(__file__).parent.parent / "components"
 
@@ -36,7 +38,7 @@ class Built:
 
     def binary(self, name: str) -> Path:
         """Return the path of a binary."""
-        module = next(m for m in MODULES if name in dict(m.packages))
+        module = next(m for m in (*MODULES, *ROUTE_MODULES) if name in dict(m.packages))
         return self.folders[module.name] / "bin" / name
 
     def source(self, module: str, file: str) -> Path:
@@ -51,15 +53,22 @@ def cache_directory() -> Path:
     return Path(own) if own else shared / "fusioninfer" / "testbed"
 
 
-def build(stream: TextIO) -> Built:
+def build(stream: TextIO, modules: Sequence[Module] = MODULES) -> Built:
     """Return the built components; build what the cache does not hold and show progress on the stream."""
     cache = cache_directory()
-    folders = {module.name: cache / f"{module.name}-{_digest(module)}" for module in MODULES}
+    folders = {module.name: cache / f"{module.name}-{_digest(module)}" for module in modules}
     with _alone(cache):
-        missing = [module for module in MODULES if not folders[module.name].exists()]
+        missing = [module for module in modules if not folders[module.name].exists()]
         if missing:
             _build_all(missing, folders, find_go(cache), stream)
     return Built(folders)
+
+
+def envoy() -> Path:
+    """Return the path of Envoy, installed into the cache once."""
+    cache = cache_directory()
+    with _alone(cache):
+        return find_envoy(cache)
 
 
 def _digest(module: Module) -> str:
@@ -88,21 +97,45 @@ def _build_module(module: Module, folder: Path, go: str, progress: OnProgress) -
     """Fill a folder beside its place, then move it there: an entry of the cache is whole or absent."""
     unfinished = Path(tempfile.mkdtemp(prefix=f"unfinished-{module.name}-", dir=folder.parent))
     try:
-        for name, package in module.packages:
-            _build_binary(module, (go, name, package), unfinished / "bin" / name, progress)
-        _keep_files(module, go, unfinished / "source")
+        source = _source(module, go)
+        with _workplace(module, source, go) as place:
+            for name, package in module.packages:
+                _build_binary(place, (go, name, package), unfinished / "bin" / name, progress)
+        _keep_files(module, source, unfinished / "source")
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _build_binary(module: Module, what: tuple[str, str, str], target: Path, progress: OnProgress) -> None:
+def _source(module: Module, go: str) -> Path:
+    """Return the folder of the module cache that holds the module's source."""
+    downloaded = _go(COMPONENTS / module.name, go, "mod", "download", "-json", module.path)
+    return Path(json.loads(downloaded)["Dir"])
+
+
+@contextmanager
+def _workplace(module: Module, source: Path, go: str) -> Iterator[Path]:
+    """Return where to build: the folder of the go.mod, or a copy of it beside the source without its cuts."""
+    own = COMPONENTS / module.name
+    if not module.cuts:
+        yield own
+        return
+    with tempfile.TemporaryDirectory(prefix=f"fusioninfer-{module.name}-") as name:
+        place = Path(name)
+        for file in ("go.mod", "go.sum"):
+            shutil.copyfile(own / file, place / file)
+        copy_cut(module, source, place / "source")
+        _go(place, go, "mod", "edit", f"-replace={module.path}=./source")
+        yield place
+
+
+def _build_binary(place: Path, what: tuple[str, str, str], target: Path, progress: OnProgress) -> None:
     go, name, package = what
-    total = len(_go(module, go, "list", "-deps", package).split())
+    total = len(_go(place, go, "list", "-deps", package).split())
     progress(name, 0, total)
     command = [go, "build", "-v", "-ldflags=-s -w", "-o", str(target), package]
-    folder, env = COMPONENTS / module.name, go_environment()
-    with subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE, text=True) as compiler:
+    env = go_environment()
+    with subprocess.Popen(command, cwd=place, env=env, stderr=subprocess.PIPE, text=True) as compiler:
         lines = []
         for line in compiler.stderr or ():
             lines.append(line)
@@ -112,17 +145,16 @@ def _build_binary(module: Module, what: tuple[str, str, str], target: Path, prog
     progress(name, total, total)
 
 
-def _keep_files(module: Module, go: str, target: Path) -> None:
-    source = Path(_go(module, go, "list", "-m", "-f", "{{.Dir}}", module.path).strip())
+def _keep_files(module: Module, source: Path, target: Path) -> None:
     for file in module.files:
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / file, target / file)
 
 
-def _go(module: Module, *command: str) -> str:
+def _go(place: Path, *command: str) -> str:
     """Run Go in a module; it downloads what it needs, and where it cannot, nothing can be built."""
-    folder, env = COMPONENTS / module.name, go_environment()
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    env = go_environment()
+    done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ModulesUnavailableError(f"Go modules of {module.name} can not be had: {done.stderr[-800:]}")
+        raise ModulesUnavailableError(f"Go modules of {place.name} can not be had: {done.stderr[-800:]}")
     return done.stdout

@@ -82,13 +82,31 @@ def prepare(built: Built, directory: Path) -> Cluster:
     (directory / "ca.crt").write_bytes(cluster.authority_pem)
     (directory / "tokens.csv").write_text("".join(_token_line(cluster, name) for name in IDENTITIES))
     for name in IDENTITIES:
-        kubeconfig(cluster, name).write_text(json.dumps(_kubeconfig(cluster, name)))
+        own = kubeconfig_for(cluster, cluster.url, name, tokens[name])
+        kubeconfig(cluster, name).write_text(json.dumps(own))
     return cluster
 
 
 def kubeconfig(cluster: Cluster, identity: str = "admin") -> Path:
     """Return the path of an identity's kubeconfig."""
     return cluster.directory / f"{identity}.kubeconfig"
+
+
+def kubeconfig_for(cluster: Cluster, server: str, name: str, token: str) -> Object:
+    """Return a kubeconfig: the API server at an address, called with a token."""
+    called = {
+        "server": server,
+        "certificate-authority": str(cluster.directory / "ca.crt"),
+        "tls-server-name": "localhost",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "testbed", "cluster": called}],
+        "users": [{"name": name, "user": {"token": token}}],
+        "contexts": [{"name": "testbed", "context": {"cluster": "testbed", "user": name}}],
+        "current-context": "testbed",
+    }
 
 
 def api_as(cluster: Cluster, identity: str) -> Api:
@@ -122,15 +140,3 @@ def run_kubectl(
 def _token_line(cluster: Cluster, name: str) -> str:
     identity = IDENTITIES[name]
     return f'{cluster.tokens[name]},{identity.user},{name},"{",".join(identity.groups)}"\n'
-
-
-def _kubeconfig(cluster: Cluster, name: str) -> Object:
-    server = {"server": cluster.url, "certificate-authority": str(cluster.directory / "ca.crt")}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "testbed", "cluster": server}],
-        "users": [{"name": name, "user": {"token": cluster.tokens[name]}}],
-        "contexts": [{"name": "testbed", "context": {"cluster": "testbed", "user": name}}],
-        "current-context": "testbed",
-    }

@@ -1,6 +1,6 @@
 """Start and stop the control plane, whole or one component at a time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster, prepare
 from tests.cluster.testbed.components import COMPONENTS, CONTROL, STORE
-from tests.cluster.testbed.install import install_definitions, install_lws_webhooks
+from tests.cluster.testbed.install import add_namespaces, install_definitions, install_lws_webhooks
+from tests.cluster.testbed.modules import CRDS
 from tests.cluster.testbed.processes import Process, alive, kill, spawn, tail
 from tests.cluster.testbed.wait import until
 
@@ -18,12 +19,15 @@ class ComponentDiedError(Exception):
 
 
 @contextmanager
-def running(built: Built) -> Iterator[Cluster]:
-    """Run a control plane; at the end every process is ended by its id and the state is removed."""
+def running(built: Built, definitions: Sequence[tuple[str, str]] = CRDS) -> Iterator[Cluster]:
+    """Run a control plane; at the end every process is ended by its id and the state is removed.
+
+    `definitions` are the custom resources that it has from the start.
+    """
     with TemporaryDirectory(prefix="fusioninfer-testbed-") as directory:
         cluster = prepare(built, Path(directory))
         try:
-            _bring_up(cluster)
+            _bring_up(cluster, definitions)
             yield cluster
         finally:
             stop_all(cluster)
@@ -89,8 +93,9 @@ def logs(cluster: Cluster, names: Iterable[str] = ()) -> str:
     return "\n".join(f"== {name}\n{tail(cluster.processes[name])}" for name in chosen)
 
 
-def _bring_up(cluster: Cluster) -> None:
+def _bring_up(cluster: Cluster, definitions: Sequence[tuple[str, str]]) -> None:
     start_component(cluster, *STORE)
-    install_definitions(cluster)
+    add_namespaces(cluster)
+    install_definitions(cluster, definitions)
     install_lws_webhooks(cluster)
     start_component(cluster, *CONTROL)

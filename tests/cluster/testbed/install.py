@@ -1,6 +1,7 @@
 """What is installed before the controllers start: custom resources, LWS's webhook configurations."""
 
 import base64
+from collections.abc import Sequence
 from typing import Final
 
 import jsonpatch
@@ -20,13 +21,17 @@ LWS_PATCHES: Final = {
 """LWS's own kustomize patches: its Pod webhooks see only pods of LeaderWorkerSets."""
 
 
-def install_definitions(cluster: Cluster) -> None:
-    """Install the custom resources of LWS and Volcano, and their namespaces; wait until they are served."""
-    folders = [str(cluster.built.source(module, folder)) for module, folder in CRDS]
+def install_definitions(cluster: Cluster, definitions: Sequence[tuple[str, str]] = CRDS) -> None:
+    """Install custom resources, by module and folder; wait until they are served."""
+    folders = [str(cluster.built.source(module, folder)) for module, folder in definitions]
     kubectl(cluster, "create", "--validate=false", *(f"--filename={folder}" for folder in folders))
+    until(lambda: _all_established(cluster), "the custom resources are served")
+
+
+def add_namespaces(cluster: Cluster) -> None:
+    """Add the namespaces of LWS and Volcano."""
     for name in NAMESPACES:
         create(cluster.api, path("namespaces"), {"metadata": {"name": name}})
-    until(lambda: _all_established(cluster), "the custom resources are served")
 
 
 def install_lws_webhooks(cluster: Cluster) -> None:

@@ -5,13 +5,25 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """What is left out of a module's source: a file or folder, or the lines of a file that have a word."""
+
+    file: str
+    word: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
-    """One Go module: the folder of its go.mod, its path, binary name to main package, files to keep."""
+    """One Go module: the folder of its go.mod, its path, binary name to main package, files to keep.
+
+    A module with cuts is built from a copy of its source, without them.
+    """
 
     name: str
     path: str
-    packages: tuple[tuple[str, str], ...]
+    packages: tuple[tuple[str, str], ...] = ()
     files: tuple[str, ...] = ()
+    cuts: tuple[Cut, ...] = ()
 
 
 _VOLCANO_CRDS: Final = "config/crd/volcano/bases/"
@@ -63,5 +75,64 @@ MODULES: Final = (
         ),
     ),
 )
+
+_EXTENSION: Final = "sigs.k8s.io/gateway-api-inference-extension"
+_SCHEDULER: Final = "github.com/llm-d/llm-d-inference-scheduler"
+_REGISTER: Final = "pkg/plugins/register.go"
+_PRECISE: Final = (
+    Cut("pkg/plugins/scorer/precise_prefix_cache.go"),
+    Cut(_REGISTER, "PrecisePrefixCache"),
+)
+"""The scorer that follows the engines' own cache events: it needs a tokenizer in Rust, ZeroMQ and Python in
+0.4.0, and in 0.7.1 a library that the module proxy does not serve."""
+_TOKENIZING: Final = (
+    *(Cut("pkg/plugins/preparedata"), Cut(_REGISTER, "preparedata")),
+    *(Cut("pkg/plugins/multi"), Cut(_REGISTER, "plugins/multi"), Cut(_REGISTER, "multi.")),
+)
+"""What in 0.7.1 needs the same library for its tokens."""
+
+
+def _extension(version: str, files: tuple[str, ...] = ()) -> Module:
+    """Return a release of the Gateway API Inference Extension: its endpoint picker."""
+    return Module(f"gie-{version}", _EXTENSION, ((f"gie-epp-{version}", f"{_EXTENSION}/cmd/epp"),), files)
+
+
+def _scheduler(version: str, cuts: tuple[Cut, ...]) -> Module:
+    """Return a release of llm-d: its endpoint picker, and its sidecar of decoders."""
+    packages = ((f"{name}-{version}", f"{_SCHEDULER}/cmd/{main}") for name, main in _LLM_D_MAINS)
+    return Module(f"llm-d-{version}", _SCHEDULER, tuple(packages), cuts=cuts)
+
+
+_LLM_D_MAINS: Final = (("llm-d-epp", "epp"), ("pd-sidecar", "pd-sidecar"))
+_GATEWAY_CRDS: Final = "config/crd/standard/"
+_EXTENSION_CRDS: Final = "config/crd/bases/"
+
+ROUTE_MODULES: Final = (
+    Module(
+        "gateway-api",
+        "sigs.k8s.io/gateway-api",
+        files=(
+            _GATEWAY_CRDS + "gateway.networking.k8s.io_gatewayclasses.yaml",
+            _GATEWAY_CRDS + "gateway.networking.k8s.io_gateways.yaml",
+            _GATEWAY_CRDS + "gateway.networking.k8s.io_httproutes.yaml",
+        ),
+    ),
+    _extension(
+        "1.5.0",
+        (
+            _EXTENSION_CRDS + "inference.networking.k8s.io_inferencepools.yaml",
+            _EXTENSION_CRDS + "inference.networking.x-k8s.io_inferencemodelrewrites.yaml",
+            _EXTENSION_CRDS + "inference.networking.x-k8s.io_inferenceobjectives.yaml",
+        ),
+    ),
+    *map(_extension, ("1.4.0", "1.3.1", "1.2.1")),
+    _scheduler("0.4.0", _PRECISE),
+    _scheduler("0.7.1", (*_PRECISE, *_TOKENIZING)),
+)
+"""What only routes need. The pickers share one set of library versions, those of the newest: so they compile
+them once; what is theirs is of their release."""
+
 CRDS: Final = (("lws", "config/crd/bases"), ("volcano", _VOLCANO_CRDS))
 """Where the custom resource definitions lie: module and folder."""
+ROUTE_CRDS: Final = (("gateway-api", _GATEWAY_CRDS), ("gie-1.5.0", _EXTENSION_CRDS))
+"""Those of the Gateway API and of its Inference Extension."""

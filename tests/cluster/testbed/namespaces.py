@@ -7,7 +7,7 @@ from tests.cluster.testbed.api import create, delete, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.wait import until
 
-CLEANED: Final = ("inferenceservices", "leaderworkersets", "statefulsets", "podgroups")
+CLEANED: Final = ("inferenceservices", "leaderworkersets", "statefulsets", "deployments", "podgroups")
 """What makes pods, makers first."""
 
 

@@ -1,4 +1,4 @@
-"""A relay between somebody and a port of loopback, that can be cut and slowed: a bad network."""
+"""A relay between somebody and a port of loopback; it can be cut and slowed: a bad network."""
 
 import socket
 import threading
@@ -28,9 +28,9 @@ class Relay:
 
 
 @contextmanager
-def relay(target: int) -> Iterator[Relay]:
-    """Relay connections until left."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def relay(target: int, at: socket.socket | None = None) -> Iterator[Relay]:
+    """Relay connections until left: those to a port of loopback, or to a socket that listens elsewhere."""
+    with at or socket.create_server(("127.0.0.1", 0)) as listener:
         line = Relay(target, listener)
         acceptor = threading.Thread(target=_accept, args=(line,), daemon=True)
         acceptor.start()

@@ -77,7 +77,6 @@ ERRORS = st.lists(
 ROUTES = st.none() | st.builds(
     Routes,
     picker=st.none() | OBJECTS.map(deployment.facts),
-    picker_pods=st.lists(PODS, max_size=1).map(tuple),
     pool=st.none() | OBJECTS.map(inference_pool.facts),
     http_route=st.none() | OBJECTS.map(http_route.facts),
     attached=st.booleans(),

@@ -8,7 +8,6 @@ import pytest
 from sync.rows.deployment import Deployment
 from sync.rows.inference_pool import InferencePool
 from sync.rows.parents import Answer, Parent
-from sync.rows.pod import Failure, Pod
 from sync.status import Observed
 from tests.sync.status.samples import GATEWAY, RULE, message, reason, route, routes, said, seen
 
@@ -133,16 +132,6 @@ def test_a_picker_that_is_not_available_is_said_with_its_cause() -> None:
 
     assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
     assert message("RoutesReady", observed(picker=picker)).endswith("not available: exceeded quota")
-
-
-def test_a_picker_that_crashes_is_said_with_its_container() -> None:
-    picker = Deployment(available=False, message="minimum availability", current=True)
-    crash = Failure("epp", "CrashLoopBackOff", "back-off")
-    pods = (Pod("team-a", "r1-epp-x", failure=crash),)
-
-    assert "pod r1-epp-x, container epp: CrashLoopBackOff" in message(
-        "RoutesReady", observed(picker=picker, picker_pods=pods)
-    )
 
 
 def test_a_picker_of_an_earlier_generation_proves_nothing() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from intent.errors import FieldError
-from sync.status import differs, status
+from sync.status import differs, status, undated
 from tests.sync.status.samples import (
     D0,
     LATER,
@@ -78,6 +78,14 @@ def test_conditions_of_others_change_nothing() -> None:
     assert not differs(
         status(seen(), before, LATER), before | {"conditions": [others, *before["conditions"]]}
     )
+
+
+def test_without_its_times_a_status_says_the_same_later() -> None:
+    assert undated(status(SHORT, {}, LATER)) == undated(status(SHORT, {}, NOW))
+
+
+def test_without_its_times_a_status_still_says_what_changed() -> None:
+    assert undated(status(SHORT, {}, NOW)) != undated(status(seen(), {}, NOW))
 
 
 def test_a_finding_changes_something() -> None:

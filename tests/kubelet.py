@@ -13,15 +13,15 @@ _REFERENCE: Final = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 def words(container: Object, environment: Mapping[str, str]) -> list[str]:
-    """Give command and args, each with its variables expanded. A container here always has a command."""
-    return [expand(word, environment) for word in (*container["command"], *container.get("args", ()))]
+    """Give command and args, each with its variables expanded; without command, the image's comes first."""
+    return [expand(word, environment) for word in (*container.get("command", ()), *container.get("args", ()))]
 
 
-def environment(container: Object, address: str) -> dict[str, str]:
-    """Give the variables of a container, each expanded by those before it."""
+def environment(container: Object, fields: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables of a container, each expanded by those before it; `fields` are those of its pod."""
     known: dict[str, str] = {}
     for item in container.get("env", ()):
-        known[item["name"]] = expand(item["value"], known) if "value" in item else _field(item, address)
+        known[item["name"]] = expand(item["value"], known) if "value" in item else _field(item, fields)
     return known
 
 
@@ -35,7 +35,8 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
     return _REFERENCE.sub(value, text)
 
 
-def _field(item: Object, address: str) -> str:
-    if item["valueFrom"] != {"fieldRef": {"fieldPath": "status.podIP"}}:
-        raise ValueError(f"only status.podIP is known here: {item}")
-    return address
+def _field(item: Object, fields: Mapping[str, str]) -> str:
+    path = item["valueFrom"].get("fieldRef", {}).get("fieldPath")
+    if path not in fields:
+        raise ValueError(f"only {', '.join(fields)} is known here: {item}")
+    return fields[path]

@@ -1,16 +1,13 @@
-"""What the loop keeps of a PodGroup: a few slotted values. The JSON that it came from is dropped.
+"""What the loop keeps of a PodGroup: a few slotted values. The JSON that it came from is dropped."""
 
-A LeaderWorkerSet is kept as an `intent.service.Member`.
-"""
-
-from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Any, Final
-
-import orjson
+from dataclasses import dataclass, field
+from typing import Final
 
 from intent import Object
 from intent.annotations import LWS_NAME, ROLES, SERVICE
+from intent.shapes import listed, mapping
+from sync.rows import pod_group as rows
+from sync.stored import digest, version
 
 LWS_API: Final = "leaderworkerset.x-k8s.io/"
 OWNED: Final = (
@@ -21,7 +18,7 @@ OWNED: Final = (
 
 The last two are never wanted: they strand half replicas, or keep a gang from coming back.
 """
-_EMPTY: Final[Object] = {}
+SILENT: Final = rows.PodGroup()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +43,16 @@ class PodGroup:
     made_for: str = ""
     """The LeaderWorkerSet for which LWS's own Volcano provider made it (KEP-407)."""
     deleting: bool = False
+    report: rows.PodGroup = SILENT
+    """What a status needs of it."""
+    version: int = field(default=0, compare=False)
+    """Which version of the object it is; a later one is higher."""
 
 
 def pod_group(obj: Object) -> PodGroup:
     """Project a PodGroup, stored or wanted."""
-    metadata, spec = _map(obj.get("metadata")), _map(obj.get("spec"))
-    labels, name = _map(metadata.get("labels")), metadata.get("name", "")
+    metadata, spec = mapping(obj.get("metadata")), mapping(obj.get("spec"))
+    labels, name = mapping(metadata.get("labels")), metadata.get("name", "")
     ours = labels.get(SERVICE) == name
     return PodGroup(
         namespace=metadata.get("namespace", ""),
@@ -65,42 +66,41 @@ def pod_group(obj: Object) -> PodGroup:
         fingerprint=_fingerprint(metadata, spec) if ours else b"",
         made_for=_made_for(metadata),
         deleting=bool(metadata.get("deletionTimestamp")),
+        report=rows.facts(obj),
+        version=version(metadata),
     )
+
+
+def surplus(stored: PodGroup, asked: PodGroup) -> tuple[str, ...]:
+    """Name the fields that are nobody's but ours, and not wanted: server-side apply leaves them in."""
+    return tuple(field for field in stored.owned if field not in asked.owned)
 
 
 def _fingerprint(metadata: Object, spec: Object) -> bytes:
     """Digest what server-side apply of ours sets, in canonical form; defaults of others take no part."""
     owned = {
-        "roles": _map(metadata.get("annotations")).get(ROLES),
+        "roles": mapping(metadata.get("annotations")).get(ROLES),
         "owners": sorted((ref["uid"], ref.get("name", "")) for ref in _owners(metadata)),
         "spec": {field: spec[field] for field in OWNED if spec.get(field)},
     }
-    return blake2b(orjson.dumps(owned, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+    return digest(owned)
 
 
 def _roles(metadata: Object) -> frozenset[str]:
-    text = _map(metadata.get("annotations")).get(ROLES, "")
+    text = mapping(metadata.get("annotations")).get(ROLES, "")
     return frozenset(role for role in text.split(",") if role)
 
 
 def _made_for(metadata: Object) -> str:
     """Name the LeaderWorkerSet whose pod owns it (LWS `pkg/schedulerprovider/volcano_provider.go`)."""
-    owned_by_pod = any(ref.get("kind") == "Pod" for ref in _items(metadata.get("ownerReferences")))
-    return str(_map(metadata.get("labels")).get(LWS_NAME, "")) if owned_by_pod else ""
+    owned_by_pod = any(ref.get("kind") == "Pod" for ref in listed(metadata.get("ownerReferences")))
+    return str(mapping(metadata.get("labels")).get(LWS_NAME, "")) if owned_by_pod else ""
 
 
 def _owners(metadata: Object) -> list[Object]:
-    references = _items(metadata.get("ownerReferences"))
+    references = listed(metadata.get("ownerReferences"))
     return [ref for ref in references if str(ref.get("apiVersion")).startswith(LWS_API)]
 
 
 def _policies(spec: Object) -> list[Object]:
-    return [policy for policy in _items(spec.get("subGroupPolicy")) if policy.get("name")]
-
-
-def _items(value: Any) -> list[Object]:
-    return value if isinstance(value, list) else []
-
-
-def _map(value: Any) -> Object:
-    return value if isinstance(value, dict) else _EMPTY
+    return [policy for policy in listed(spec.get("subGroupPolicy")) if policy.get("name")]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.projection import pod_group
+from sync.pod_group import pod_group
 from sync.render import objects
 from tests.sync.samples import decode, planned, prefill
 

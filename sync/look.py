@@ -1,0 +1,84 @@
+"""What is seen of one service at one moment, and what it should have, as values."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from intent import Object, lws
+from intent.errors import Subject
+from intent.inferenceservice import KIND, InferenceService
+from intent.service import Finding, present
+from sync.plan import Situation
+from sync.requested import Requested
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """All that is seen of one service. Offline: its members and its InferenceService."""
+
+    situation: Situation
+    service: Requested | None = None
+    rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """What the caches hold of it, by kind."""
+    settled: bool = True
+    """Whether all that is wanted is stored as it was asked for."""
+
+    @property
+    def value(self) -> InferenceService | None:
+        """What the InferenceService asks for; None if there is none that can be read."""
+        return self.service.value if self.service else None
+
+    @property
+    def going(self) -> bool:
+        """Whether the garbage collector is about to take what the service has."""
+        return bool((self.service and self.service.deleting) or self._orphans)
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Whom to tell what concerns the service as a whole."""
+        if self.service:
+            return (self.service.subject,)
+        return tuple(one.subject for one in present(self.situation.members))
+
+    @property
+    def _orphans(self) -> list[Any]:
+        """LeaderWorkerSets of an InferenceService of this name that is gone, or was replaced."""
+        uid, name = self.service.uid if self.service else "", self.situation.key[1]
+        rows = self.rows.get(lws.KIND, ())
+        return [row for row in rows if _is_of(row.controller, name) and row.controller.uid != uid]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a service should have, in the order in which it is applied, and what to say to its authors."""
+
+    objects: tuple[Object, ...] = ()
+    held: frozenset[str] = frozenset()
+    """Kinds of which nothing is deleted."""
+    findings: tuple[Finding, ...] = ()
+    of_routes: tuple[Finding, ...] = ()
+    """Findings about the routes alone."""
+    requeue_after: float | None = None
+    """Seconds until time alone may change it."""
+
+    @property
+    def said(self) -> tuple[Finding, ...]:
+        """Everything that there is to say."""
+        return self.findings + self.of_routes
+
+
+def together(parts: Iterable[Wanted]) -> Wanted:
+    """Want all of several parts."""
+    parts = tuple(parts)
+    seconds = [part.requeue_after for part in parts if part.requeue_after is not None]
+    return Wanted(
+        objects=tuple(obj for part in parts for obj in part.objects),
+        held=frozenset[str]().union(*(part.held for part in parts)),
+        findings=tuple(finding for part in parts for finding in part.findings),
+        of_routes=tuple(finding for part in parts for finding in part.of_routes),
+        requeue_after=min(seconds, default=None),
+    )
+
+
+def _is_of(controller: Any, name: str) -> bool:
+    return bool(controller.kind == KIND and controller.name == name)

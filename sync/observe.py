@@ -1,0 +1,49 @@
+"""Puts together what is seen of one service, from the caches and from what was seen before."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from intent.service import Member, ServiceKey
+from sync.cache import Cache
+from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP, place
+from sync.look import Look
+from sync.plan import Situation
+from sync.pod_group import PodGroup
+
+
+@dataclass(slots=True)
+class Memory:
+    """What must outlast one look at a service."""
+
+    ours: PodGroup | None = None
+    """Our PodGroup, as last seen: what opened the gate, if somebody deletes it."""
+    empty_since: dict[str, float] = field(default_factory=dict)
+    """Since when (monotonic) a member, by uid, has no replicas."""
+
+    def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
+        """Give the seconds that members have been without replicas; start counting where that is new."""
+        now, empty = time.monotonic(), [one for one in members if not one.replicas]
+        self.empty_since = {one.uid: self.empty_since.get(one.uid, now) for one in empty}
+        return {one.name: now - self.empty_since[one.uid] for one in empty}
+
+
+def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_old: str) -> Look:
+    """Look at one service; `too_old` says why the Volcano that runs schedules no gang."""
+    rows = {kind: cache.of(key) for kind, cache in caches.items()}
+    gateways = caches[GATEWAYS.kind]
+    places = {at for route in rows[HTTP_ROUTE.kind] for at in route.places}
+    rows[GATEWAYS.kind] = tuple(row for at in sorted(places) for row in gateways.of(at))
+    service = caches[INFERENCE_SERVICE.kind].rows.get(key)
+    return Look(_situation(key, caches, memory, too_old), service, rows)
+
+
+def _situation(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_old: str) -> Situation:
+    """Put together what the plan of a gang is made from."""
+    members = tuple(row.facts.member for row in caches[LWS.kind].of(key) if row.facts.member)
+    pod_groups = caches[POD_GROUP.kind]
+    stored = pod_groups.rows.get(key)
+    if stored and stored.service:
+        memory.ours = stored
+    rivals = (one.name for one in members if pod_groups.of(place(LWS.kind, one.namespace, one.name)))
+    return Situation(key, members, stored, memory.ours, frozenset(rivals), memory.empty_for(members), too_old)

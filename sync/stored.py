@@ -1,0 +1,125 @@
+"""What the loop keeps of an object that it writes or watches: slotted values, and a digest of the rest.
+
+The digest is over all that an author or a controller can set, with the defaults of the API server in it. It
+stays the same while nobody changes the object; what was asked for has another one than what is stored of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from intent.annotations import SERVICE
+from intent.service import ServiceKey
+from intent.shapes import listed, mapping, text
+from sync.request import FIELD_MANAGER
+
+VOLATILE: Final = frozenset(
+    {
+        *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"),
+        *("deletionTimestamp", "deletionGracePeriodSeconds"),
+    }
+)
+"""Fields of the metadata that the API server writes, and that differ though nobody changed the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """Who controls an object: the one owner whose `controller` is true."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+NOBODY: Final = Controller()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One object."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    service: str = ""
+    """The service in its label."""
+    controller: Controller = NOBODY
+    applied: bool = False
+    """Whether it was us who applied it, by its `managedFields`."""
+    deleting: bool = False
+    fingerprint: bytes = b""
+    """Equal for two objects that are equal in all but status; empty for what we do not write."""
+    places: tuple[ServiceKey, ...] = ()
+    """Where it meets objects that its label does not tell of: `kinds.place`."""
+    facts: Any = None
+    """What its kind keeps beside."""
+    version: int = field(default=0, compare=False)
+    """Which version of the object it is; a later one is higher."""
+
+
+def nothing(_obj: Object) -> None:
+    """Keep nothing beside."""
+
+
+def nowhere(_obj: Object) -> tuple[ServiceKey, ...]:
+    """Meet nobody but those of the service."""
+    return ()
+
+
+def watched(
+    obj: Object,
+    facts: Callable[[Object], Any] = nothing,
+    places: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
+) -> Stored:
+    """Project an object that others write."""
+    metadata = mapping(obj.get("metadata"))
+    return Stored(
+        namespace=metadata.get("namespace", ""),
+        name=metadata.get("name", ""),
+        uid=metadata.get("uid", ""),
+        service=str(mapping(metadata.get("labels")).get(SERVICE, "")),
+        controller=_controller(metadata),
+        applied=any(_is_ours(entry) for entry in listed(metadata.get("managedFields"))),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        places=places(obj),
+        facts=facts(obj),
+        version=version(metadata),
+    )
+
+
+def stored(
+    obj: Object,
+    facts: Callable[[Object], Any] = nothing,
+    places: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
+) -> Stored:
+    """Project an object that we write, stored or wanted."""
+    metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in VOLATILE}
+    rest = {key: value for key, value in obj.items() if key != "status"}
+    return replace(watched(obj, facts, places), fingerprint=digest(rest | {"metadata": metadata}))
+
+
+def digest(value: Any) -> bytes:
+    """Digest JSON in canonical form."""
+    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def version(metadata: Object) -> int:
+    """Read a version as a number: what it is by promise since Kubernetes 1.35 (KEP-5504), and was before."""
+    said = text(metadata.get("resourceVersion"))
+    return int(said) if said.isdecimal() else 0
+
+
+def _controller(metadata: Object) -> Controller:
+    for reference in listed(metadata.get("ownerReferences")):
+        if reference.get("controller"):
+            return Controller(*(str(reference.get(key, "")) for key in ("kind", "name", "uid")))
+    return NOBODY
+
+
+def _is_ours(entry: Object) -> bool:
+    """Whether an entry of `managedFields` is that of our applies (KEP-555)."""
+    return entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"

@@ -1,0 +1,74 @@
+"""Everything that one service should have: its LeaderWorkerSets, its PodGroup, its routes.
+
+Rules of this file:
+1. Each part is decided by itself: what stands in the way of one does not change another.
+2. An InferenceService that cannot be read, or that goes, changes nothing.
+3. A refusal of the API server is said; only that of a PodGroup changes what is wanted.
+"""
+
+from typing import Final
+
+from intent.annotations import SERVICE
+from intent.errors import FieldError
+from intent.lws import KIND as LWS
+from intent.service import Finding
+from intent.settings import Settings
+from sync.kinds import OUTPUTS, ROUTES
+from sync.look import Look, Wanted, together
+from sync.plan import Refusal, plan, refused
+from sync.render import objects
+from sync.render.gang import KIND as POD_GROUP
+from sync.render.lws import leader_worker_sets
+from sync.render.routes import route_objects
+from sync.routes import wanted_routes
+
+ALL: Final = frozenset(OUTPUTS)
+
+
+def wanted(look: Look, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Wanted:
+    """Decide what one service should have, after what was refused so far."""
+    if look.going:
+        return Wanted(held=ALL)
+    parts = (_sets(look), _gang(look, settings, refusals), _routes(look, settings))
+    return together((*parts, *(_said(look, refusal) for refusal in refusals)))
+
+
+def _sets(look: Look) -> Wanted:
+    """Want a LeaderWorkerSet for each role; those of people without an InferenceService are their own."""
+    if look.service is None:
+        return Wanted(held=frozenset({LWS}))
+    if look.value is None:
+        errors = look.service.errors
+        return Wanted(
+            held=frozenset({LWS}), findings=tuple(Finding(look.service.subject, error) for error in errors)
+        )
+    return Wanted(leader_worker_sets(look.value))
+
+
+def _gang(look: Look, settings: Settings, refusals: tuple[Refusal, ...]) -> Wanted:
+    """Want the PodGroup of the members that there are, whoever made them."""
+    decided = plan(look.situation, settings)
+    for refusal in refusals:
+        if refusal.kind == POD_GROUP:
+            decided = refused(decided, refusal, look.situation, settings)
+    held = frozenset({POD_GROUP} if decided.hold else ())
+    return Wanted(objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
+
+
+def _routes(look: Look, settings: Settings) -> Wanted:
+    """Want what the router asks for; while nobody can read what it asks, nothing changes."""
+    if look.service and look.value is None:
+        return Wanted(held=ROUTES)
+    decided = wanted_routes(look.situation.key, look.situation.members, look.value, settings)
+    held = ROUTES if decided.hold else frozenset()
+    return Wanted(route_objects(decided), held, of_routes=decided.findings)
+
+
+def _said(look: Look, refusal: Refusal) -> Wanted:
+    """Tell the authors what the API server refused; of a PodGroup its plan does."""
+    if refusal.kind == POD_GROUP:
+        return Wanted()
+    path = "spec" if look.service else f"metadata.annotations[{SERVICE}]"
+    error = FieldError(path, None, refusal.message, refusal.code)
+    said = tuple(Finding(subject, error) for subject in look.subjects)
+    return Wanted(of_routes=said) if refusal.kind in ROUTES else Wanted(findings=said)

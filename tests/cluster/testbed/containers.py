@@ -1,0 +1,94 @@
+"""A container as its pod says, run as a process: its words, variables and mounted ConfigMaps.
+
+What is mounted lies in a folder of the testbed instead; words that name the mount name that folder.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from intent import Object
+from tests.cluster.testbed.api import get, patch, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.images import binary_of
+from tests.cluster.testbed.network import Network, file_of, start_container
+from tests.cluster.testbed.processes import Process
+from tests.kubelet import environment, words
+
+
+def run_container(
+    there: Network, pod: Object, container: Object, more: Mapping[str, str] | None = None
+) -> Process:
+    """Run a container of a pod whose network is there, with more variables than it says.
+
+    Its image's binary takes the place of its command, if it has one.
+    """
+    variables = environment(container, _fields(there, pod))
+    binary = str(there.cluster.built.binary(binary_of(container["image"])))
+    said = words(container, variables)[len(container.get("command", ())) :]
+    command = [binary, *_with_mounts(said, _mounts(there, pod, container))]
+    seen = {"PATH": os.environ["PATH"], **variables, **(more or {})}
+    return start_container(there, name_of(pod), container["name"], command, seen)
+
+
+def report(cluster: Cluster, pod: Object, address: str, *, ready: bool = True) -> None:
+    """Write a pod's status as its kubelet would: it runs, where, and whether it is ready."""
+    metadata = pod["metadata"]
+    status = {
+        "phase": "Running",
+        "podIP": address,
+        "podIPs": [{"ip": address}],
+        "conditions": [
+            {"type": "PodScheduled", "status": "True"},
+            {"type": "Ready", "status": str(ready)},
+        ],
+    }
+    where = path("pods", metadata["namespace"], metadata["name"], "status")
+    patch(cluster.api, where, {"status": status})
+
+
+def name_of(pod: Object) -> str:
+    """Return what a pod is called on the network."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def port_number(container: Object, port: int | str) -> int:
+    """Return a port of a container: a number, or a name that it gives one."""
+    if isinstance(port, int):
+        return port
+    return next(int(each["containerPort"]) for each in container["ports"] if each.get("name") == port)
+
+
+def _fields(there: Network, pod: Object) -> dict[str, str]:
+    metadata = pod["metadata"]
+    return {
+        "metadata.name": metadata["name"],
+        "metadata.namespace": metadata["namespace"],
+        "status.podIP": there.addresses[name_of(pod)],
+    }
+
+
+def _mounts(there: Network, pod: Object, container: Object) -> dict[str, Path]:
+    """Write what the container mounts; return the folder of each path."""
+    volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes", ())}
+    mounts = container.get("volumeMounts", ())
+    return {mount["mountPath"]: _written(there, pod, volumes[mount["name"]]) for mount in mounts}
+
+
+def _written(there: Network, pod: Object, volume: Object) -> Path:
+    metadata = pod["metadata"]
+    folder = file_of(there, name_of(pod), f"{volume['name']}.volume")
+    folder.mkdir(exist_ok=True)
+    if "configMap" in volume:
+        where = path("configmaps", metadata["namespace"], volume["configMap"]["name"])
+        for name, text in get(there.cluster.api, where)["data"].items():
+            (folder / name).write_text(text)
+    elif "emptyDir" not in volume:
+        raise ValueError(f"only configMap and emptyDir are known here: {volume}")
+    return folder
+
+
+def _with_mounts(said: list[str], mounts: Mapping[str, Path]) -> list[str]:
+    for place, folder in mounts.items():
+        said = [word.replace(f"{place.rstrip('/')}/", f"{folder}/") for word in said]
+    return said

@@ -1,0 +1,99 @@
+"""Pods of engines: a stand-in at the engine's port, real sidecars as injected, and the status they have."""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from intent import Object
+from tests.cluster.testbed.api import items, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.containers import name_of, report, run_container
+from tests.cluster.testbed.network import Network, add_pod, ask, file_of, listens, start_container
+from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.wait import until
+
+PORT: Final = 8000
+"""Where vLLM listens unless it is told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A stand-in that runs: the name it says, its pod, its address and port, the file of its requests."""
+
+    name: str
+    pod: Object
+    address: str
+    port: int
+    log: Path
+
+
+def run_pod(there: Network, namespace: str, name: str) -> Engine:
+    """Run a pod that is stored, until it would be ready, and say so in its status."""
+    pod = _settled(there.cluster, namespace, name)
+    address = add_pod(there, name_of(pod))
+    for container in pod["spec"].get("initContainers", ()):
+        if container.get("restartPolicy") == "Always":
+            run_container(there, pod, container)
+    port = engine_port(pod["spec"]["containers"][0])
+    engine = Engine(name, pod, address, port, file_of(there, name_of(pod), "jsonl"))
+    _start(there, engine)
+    report(there.cluster, pod, address)
+    return engine
+
+
+def engine_port(container: Object) -> int:
+    """Return the port that an engine's words ask for."""
+    words = [*container.get("command", ()), *container.get("args", ())]
+    pairs = [word.partition("=")[::2] for word in words] + list(pairwise(words))
+    return next((int(value) for flag, value in pairs if flag == "--port" and value), PORT)
+
+
+def set_engine(there: Network, engine: Engine, **state: Any) -> None:
+    """Change what an engine's metrics say, or how it answers."""
+    ask(there, f"{engine.address}:{engine.port}", "/set", state)
+
+
+def wait_seen(there: Network, *engines: Engine) -> None:
+    """Wait until a picker has read the metrics of engines that were changed."""
+    before = {engine.address: (engine, _reads(there, engine)) for engine in engines}
+
+    def seen() -> bool:
+        return all(_reads(there, engine) > count + 1 for engine, count in before.values())
+
+    until(seen, f"the metrics of {', '.join(engine.name for engine in engines)} are read")
+
+
+def received(engine: Engine) -> list[Object]:
+    """Return the requests that an engine has got, oldest first."""
+    return [json.loads(line) for line in engine.log.read_text().splitlines()] if engine.log.exists() else []
+
+
+def _start(there: Network, engine: Engine) -> None:
+    words = ("-m", "tests.cluster.testbed.engine", engine.name, str(engine.port), str(engine.log))
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    start_container(there, name_of(engine.pod), "engine", (sys.executable, *words), variables)
+    ports = {engine.port, PORT}
+    until(lambda: all(listens(there, engine.address, port) for port in ports), f"{engine.name} listens")
+
+
+def _reads(there: Network, engine: Engine) -> int:
+    return int(ask(there, f"{engine.address}:{engine.port}", "/reads").body["reads"])
+
+
+def _settled(cluster: Cluster, namespace: str, name: str) -> Object:
+    """Return a pod once it is there and, if its node is, kwok has made it run: it does so only once."""
+    nodes = {node["metadata"]["name"] for node in items(cluster.api, path("nodes"))}
+
+    def taken() -> list[Object]:
+        found = items(cluster.api, path("pods", namespace), fieldSelector=f"metadata.name={name}")
+        return [pod for pod in found if pod["spec"].get("nodeName") not in nodes or _runs(pod)]
+
+    return until(taken, f"{name} runs")[0]
+
+
+def _runs(pod: Object) -> bool:
+    return bool(pod["status"]["phase"] == "Running")

@@ -1,0 +1,193 @@
+"""Envoy's configuration for an HTTPRoute to InferencePools, as a gateway would make it.
+
+Of a pool's picker every request is asked, bodies in full duplex: with other modes the request never ends.
+Sources: GIE `docs/proposals/004-endpoint-picker-protocol`; Envoy `api/envoy/extensions/filters/http/`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from intent import Object
+
+DESTINATION: Final = "x-gateway-destination-endpoint"
+"""The header in which a picker names its choice."""
+TYPES: Final = "type.googleapis.com/envoy.extensions."
+BODIES: Final = {
+    "request_header_mode": "SEND",
+    "request_body_mode": "FULL_DUPLEX_STREAMED",
+    "request_trailer_mode": "SEND",
+    "response_header_mode": "SEND",
+    "response_body_mode": "FULL_DUPLEX_STREAMED",
+    "response_trailer_mode": "SEND",
+}
+LOG: Final = "%REQ(:PATH)% %RESPONSE_CODE% %RESPONSE_FLAGS% %RESPONSE_CODE_DETAILS% %UPSTREAM_HOST%\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PickerServer:
+    """Where a pool's picker serves, and whether it wants TLS."""
+
+    address: str
+    port: int
+    tls: bool
+
+
+def configuration(at: tuple[str, int], routes: list[Object], servers: Mapping[str, PickerServer]) -> Object:
+    """Return the configuration of an Envoy that listens at an address and port; the servers are by pool."""
+    listener = {"name": "gateway", "address": _address(*at), **_filters(routes, servers)}
+    clusters = [_picked(), *(_picker(pool, server) for pool, server in servers.items())]
+    return {"static_resources": {"listeners": [listener], "clusters": clusters}}
+
+
+def _filters(routes: list[Object], servers: Mapping[str, PickerServer]) -> Object:
+    default = next(iter(servers))
+    manager = {
+        "stat_prefix": "gateway",
+        "route_config": {"virtual_hosts": _virtual_hosts(routes)},
+        "http_filters": [
+            _typed(
+                "envoy.filters.http.ext_proc", "filters.http.ext_proc.v3.ExternalProcessor", _asking(default)
+            ),
+            _typed(
+                "envoy.filters.http.router", "filters.http.router.v3.Router", {"suppress_envoy_headers": True}
+            ),
+        ],
+        "access_log": [
+            _typed(
+                "envoy.access_loggers.file",
+                "access_loggers.file.v3.FileAccessLog",
+                {"path": "/dev/stdout", "log_format": {"text_format_source": {"inline_string": LOG}}},
+            )
+        ],
+    }
+    kind = "filters.network.http_connection_manager.v3.HttpConnectionManager"
+    return {
+        "filter_chains": [
+            {"filters": [_typed("envoy.filters.network.http_connection_manager", kind, manager)]}
+        ]
+    }
+
+
+def _asking(pool: str) -> Object:
+    return {
+        "grpc_service": {"envoy_grpc": {"cluster_name": pool, "authority": "localhost"}, "timeout": "10s"},
+        "processing_mode": BODIES,
+        "message_timeout": "30s",
+    }
+
+
+def _virtual_hosts(routes: list[Object]) -> list[Object]:
+    """Join the routes of each host name, as they do on one Gateway."""
+    hosts: dict[str, list[Object]] = {}
+    for route in routes:
+        for host in route["spec"].get("hostnames", ["*"]):
+            hosts.setdefault(host, []).extend(_routes(route))
+    return [
+        {"name": host, "domains": [host], "routes": sorted(found, key=_precision)}
+        for host, found in hosts.items()
+    ]
+
+
+def _routes(route: Object) -> list[Object]:
+    return [_route(rule, match) for rule in route["spec"]["rules"] for match in rule.get("matches", [{}])]
+
+
+def _route(rule: Object, match: Object) -> Object:
+    (backend,) = rule["backendRefs"]
+    if backend.get("kind") != "InferencePool":
+        raise ValueError(f"only InferencePools are known here: {backend}")
+    if unknown := match.keys() - {"path", "headers"}:
+        raise ValueError(f"only path and headers are known here: {unknown}")
+    overrides = {"overrides": {"grpc_service": _asking(backend["name"])["grpc_service"]}}
+    kind = f"{TYPES}filters.http.ext_proc.v3.ExtProcPerRoute"
+    return {
+        "match": {
+            **_path(match.get("path", {})),
+            "headers": [_header(each) for each in match.get("headers", ())],
+        },
+        "route": {
+            "cluster": "picked",
+            "timeout": _timeout(rule),
+            "idle_timeout": "0s",
+            **_rewrite(rule, match),
+        },
+        "typed_per_filter_config": {"envoy.filters.http.ext_proc": {"@type": kind, **overrides}},
+    }
+
+
+def _path(path: Object) -> Object:
+    kind, value = path.get("type", "PathPrefix"), path.get("value", "/")
+    if kind == "Exact":
+        return {"path": value}
+    if kind == "RegularExpression":
+        return {"safe_regex": {"regex": value}}
+    return {"prefix": "/"} if value == "/" else {"path_separated_prefix": value.rstrip("/")}
+
+
+def _header(header: Object) -> Object:
+    kind = "safe_regex" if header.get("type") == "RegularExpression" else "exact"
+    value: Any = {"regex": header["value"]} if kind == "safe_regex" else header["value"]
+    return {"name": header["name"], "string_match": {kind: value}}
+
+
+def _timeout(rule: Object) -> str:
+    return str(rule.get("timeouts", {}).get("request", "0s"))
+
+
+def _rewrite(rule: Object, match: Object) -> Object:
+    """Rewrite the path as the rule's filters say."""
+    found: Object = {}
+    for each in rule.get("filters", ()):
+        if each["type"] != "URLRewrite":
+            raise ValueError(f"only URLRewrite is known here: {each}")
+        found = {"regex_rewrite": _substitution(each["urlRewrite"]["path"], match)}
+    return found
+
+
+def _substitution(path: Object, match: Object) -> Object:
+    """Replace the whole path, or its prefix: where nothing comes instead, the slash behind it goes too."""
+    if path["type"] == "ReplaceFullPath":
+        return {"pattern": {"regex": ".*"}, "substitution": path["replaceFullPath"]}
+    prefix = re.escape(match.get("path", {}).get("value", "/").rstrip("/"))
+    instead = path["replacePrefixMatch"].rstrip("/")
+    slashes = "" if instead else "/*"
+    return {"pattern": {"regex": f"^{prefix}{slashes}"}, "substitution": instead or "/"}
+
+
+def _precision(route: Object) -> tuple[bool, int, int]:
+    """Order as the Gateway API does: exact paths, longer ones, then more headers first."""
+    match = route["match"]
+    path = match.get("path") or match.get("path_separated_prefix") or match.get("prefix") or ""
+    return "path" not in match, -len(path), -len(match["headers"])
+
+
+def _picked() -> Object:
+    by_header = {"use_http_header": True, "http_header_name": DESTINATION}
+    kind = {"type": "ORIGINAL_DST", "lb_policy": "CLUSTER_PROVIDED", "connect_timeout": "5s"}
+    return {"name": "picked", **kind, "original_dst_lb_config": by_header}
+
+
+def _picker(pool: str, server: PickerServer) -> Object:
+    kind = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+    http2: Object = {"explicit_http_config": {"http2_protocol_options": {}}}
+    endpoint = {"endpoint": {"address": _address(server.address, server.port)}}
+    tls = {"common_tls_context": {"alpn_protocols": ["h2"]}}
+    socket = _typed("envoy.transport_sockets.tls", "transport_sockets.tls.v3.UpstreamTlsContext", tls)
+    return {
+        "name": pool,
+        "type": "STATIC",
+        "connect_timeout": "5s",
+        "typed_extension_protocol_options": {kind: {"@type": f"type.googleapis.com/{kind}", **http2}},
+        "load_assignment": {"cluster_name": pool, "endpoints": [{"lb_endpoints": [endpoint]}]},
+        **({"transport_socket": socket} if server.tls else {}),
+    }
+
+
+def _address(address: str, port: int) -> Object:
+    return {"socket_address": {"address": address, "port_value": port}}
+
+
+def _typed(name: str, kind: str, body: Object) -> Object:
+    return {"name": name, "typed_config": {"@type": TYPES + kind, **body}}

@@ -1,0 +1,40 @@
+"""A gateway: the real Envoy, for the HTTPRoutes and InferencePools that are stored."""
+
+import json
+from typing import Final
+
+from intent import Object
+from tests.cluster.testbed.api import items, path
+from tests.cluster.testbed.build import envoy
+from tests.cluster.testbed.envoy import PickerServer, configuration
+from tests.cluster.testbed.network import Network, add_pod, file_of, listens, remove_pods, start_container
+from tests.cluster.testbed.pickers import Picker, pools, server_of
+from tests.cluster.testbed.processes import alive, tail
+from tests.cluster.testbed.wait import until
+
+PORT: Final = 80
+FLAGS: Final = (
+    *("--disable-hot-restart", "--concurrency", "1"),
+    *("--log-level", "warn", "--file-flush-interval-msec", "200"),
+)
+
+
+def start_gateway(there: Network, namespace: str, *pickers: Picker) -> str:
+    """Serve the routes of a namespace as they are now, in place of one before; return `ADDRESS:PORT`."""
+    routes = items(there.cluster.api, path("httproutes", namespace))
+    servers = {name: _server(there, pool, list(pickers)) for name, pool in pools(there, namespace).items()}
+    name = f"{namespace}/gateway"
+    remove_pods(there, name)
+    address = add_pod(there, name)
+    file = file_of(there, name, "json")
+    file.write_text(json.dumps(configuration((address, PORT), routes, servers)))
+    process = start_container(there, name, "envoy", (str(envoy()), "-c", str(file), *FLAGS))
+    until(lambda: listens(there, address, PORT) or not alive(process), f"Envoy listens: {tail(process)}")
+    assert alive(process), tail(process)
+    return f"{address}:{PORT}"
+
+
+def _server(there: Network, pool: Object, pickers: list[Picker]) -> PickerServer:
+    picker, port = server_of(there, pool, pickers)
+    plain = {"--secure-serving=false", "-secure-serving=false"} & set(picker.container.get("args", ()))
+    return PickerServer(picker.address, port, not plain)

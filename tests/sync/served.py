@@ -1,0 +1,94 @@
+"""InferenceServices as the loop serves them in the fake cluster: names, parts, and what is read of them."""
+
+import copy
+from typing import Any, Final
+
+from intent import Object
+from intent.settings import Settings
+from sync.kinds import GATEWAYS, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
+from tests.sync.fake_api import Api
+from tests.sync.samples import inference_service, role, router
+from webhook.expand import expanded
+
+HOME: Final = "team-a"
+SERVICE: Final = INFERENCE_SERVICE.path(HOME, "r1")
+STATUS: Final = f"{SERVICE}/status"
+PREFILL: Final = LWS.path(HOME, "r1-prefill")
+DECODE: Final = LWS.path(HOME, "r1-decode")
+PG: Final = POD_GROUP.path(HOME, "r1")
+NAMES: Final = {
+    "ServiceAccount": "r1-epp",
+    "Role": "r1-epp",
+    "RoleBinding": "r1-epp",
+    "ConfigMap": "r1-epp-config",
+    "InferencePool": "r1-pool",
+    "Deployment": "r1-epp",
+    "Service": "r1-epp",
+    "HTTPRoute": "r1-httproute",
+}
+ROUTES: Final = {kind: OUTPUTS[kind].path(HOME, name) for kind, name in NAMES.items()}
+OWN_GATEWAY: Final = GATEWAYS.path(HOME, "r1-gateway")
+LISTENER: Final = {"name": "web", "port": 80, "protocol": "HTTP"}
+SETTINGS: Final = Settings()
+
+
+def admit(obj: Object) -> None:
+    """Expand LeaderWorkerSets as admission does, and default as the API server does."""
+    if obj["kind"] == "LeaderWorkerSet":
+        obj.update(expanded(obj, SETTINGS))
+        obj["spec"].setdefault("startupPolicy", "LeaderCreated")
+    if obj["kind"] == "Deployment":
+        obj["spec"].setdefault("progressDeadlineSeconds", 600)
+
+
+def ready_pod(name: str, **status: Any) -> Object:
+    """Make a pod of a LeaderWorkerSet of one pod a group, that runs."""
+    labels = {
+        "fusioninfer.io/service": "r1",
+        "leaderworkerset.sigs.k8s.io/name": name,
+        "leaderworkerset.sigs.k8s.io/group-index": "0",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"namespace": HOME, "name": f"{name}-0", "labels": labels},
+        "spec": {"nodeName": "node-1"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}], **status},
+    }
+
+
+def accepted() -> Object:
+    """Make what the shared Gateway answers to the HTTPRoute that it takes."""
+    said = [
+        {"type": kind, "status": "True", "observedGeneration": 1} for kind in ("Accepted", "ResolvedRefs")
+    ]
+    return {"parents": [{"parentRef": {"namespace": "infra", "name": "shared"}, "conditions": said}]}
+
+
+def condition(api: Api, kind: str) -> Object:
+    """Give one condition of the stored status; empty if there is none."""
+    conditions = api.objects[SERVICE].get("status", {}).get("conditions", [])
+    return next((one for one in conditions if one["type"] == kind), {})
+
+
+def reported(api: Api, kind: str) -> str:
+    """Give the reason of one condition of the stored status."""
+    return str(condition(api, kind).get("reason", ""))
+
+
+def reasons(api: Api) -> list[tuple[str, str, str]]:
+    """Say which Events there are on which objects."""
+    about = [(event["involvedObject"], event["reason"]) for event in api.kept("events")]
+    return sorted((subject["kind"], subject["name"], reason) for subject, reason in about)
+
+
+def change(api: Api, path: str, **fields: Any) -> None:
+    """Change fields of an object by hand."""
+    api.put(path, copy.deepcopy(api.objects[path]) | fields)
+
+
+def with_gateway() -> Object:
+    """Make an InferenceService that brings its Gateway."""
+    own = router(gateway={"gatewayClassName": "istio", "listeners": [LISTENER]})
+    del own["httproute"]
+    return inference_service(role("prefill", "prefiller"), role("decode", "decoder"), own)

@@ -1,0 +1,360 @@
+"""The loop and InferenceServices, against a fake API server with our own admission in it."""
+
+import asyncio
+import copy
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from sync.kinds import LWS, OUTPUTS
+from sync.loop import Loop
+from sync.writer import FIGHT
+from tests.sync.conftest import QUIET, Background, Eventually, Start
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import inference_service, lws, role, routed
+from tests.sync.served import (
+    DECODE,
+    HOME,
+    OWN_GATEWAY,
+    PG,
+    PREFILL,
+    ROUTES,
+    SERVICE,
+    change,
+    reasons,
+    with_gateway,
+)
+
+pytestmark = pytest.mark.usefixtures("admission")
+
+
+def without_version(section: Any) -> Any:
+    """Leave out what every write changes."""
+    if not isinstance(section, dict):
+        return section
+    return {key: value for key, value in section.items() if key != "resourceVersion"}
+
+
+# --- what it makes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("served")
+def test_each_role_gets_its_lws_through_admission(api: Api) -> None:
+    annotations = api.objects[PREFILL]["metadata"]["annotations"]
+
+    assert "fusioninfer.io/expansion" in annotations
+
+
+@pytest.mark.usefixtures("served")
+def test_everything_is_written_once(api: Api) -> None:
+    written = [path for method, path in api.writes if not path.endswith("/status")]
+
+    assert written == [PREFILL, DECODE, PG, *ROUTES.values()]
+
+
+@pytest.mark.usefixtures("served")
+def test_the_members_of_an_inference_service_are_a_gang(api: Api) -> None:
+    assert api.objects[PG]["spec"]["minMember"] == 2
+
+
+async def test_a_lone_worker_of_one_pod_has_no_pod_group(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, inference_service(role("inference")))
+
+    start()
+    await eventually(lambda: LWS.path(HOME, "r1-inference") in api.objects)
+    await asyncio.sleep(QUIET)
+
+    assert (api.kept("podgroups"), api.kept("events")) == ([], [])
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_changed_role_is_written(api: Api, eventually: Eventually) -> None:
+    changed = role("decode", "decoder", replicas=3)
+
+    api.put(SERVICE, routed(role("prefill", "prefiller"), changed))
+
+    await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
+
+
+@pytest.mark.usefixtures("served")
+async def test_replicas_that_nobody_asks_for_are_an_autoscalers(api: Api, eventually: Eventually) -> None:
+    free = role("decode", "decoder")
+    del free["replicas"]
+    api.put(SERVICE, routed(role("prefill", "prefiller"), free))
+    await eventually(lambda: "replicas" not in api.objects[DECODE]["spec"])
+
+    api.edit(DECODE, replicas=7)
+    await asyncio.sleep(QUIET)
+
+    assert api.objects[DECODE]["spec"]["replicas"] == 7
+
+
+# --- what it leaves alone ---------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_restarted_loop_writes_nothing(api: Api, start: Start) -> None:
+    api.writes.clear()
+
+    start()
+    await asyncio.sleep(2 * QUIET)
+
+    assert api.writes == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_idle_it_asks_nothing_either(api: Api) -> None:
+    api.requests.clear()
+
+    await asyncio.sleep(QUIET)
+
+    assert [method for method, _ in api.requests if method != "GET"] == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_the_annotation_of_a_controller_is_no_drift(api: Api) -> None:
+    api.writes.clear()
+    metadata = copy.deepcopy(api.objects[ROUTES["Deployment"]]["metadata"])
+    metadata["annotations"] = {"deployment.kubernetes.io/revision": "1"}
+
+    change(api, ROUTES["Deployment"], metadata=metadata)
+    await asyncio.sleep(QUIET)
+
+    assert api.writes == []
+
+
+async def test_an_lws_that_somebody_wrote_is_not_touched(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    theirs = lws("r1-decode", "decoder")
+    api.put(DECODE, theirs)
+    api.put(SERVICE, inference_service())
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert (api.objects[DECODE]["spec"], reasons(api)) == (
+        theirs["spec"],
+        [("InferenceService", "r1", "ObjectNotOurs")],
+    )
+
+
+@pytest.mark.parametrize("labels", [{}, {"fusioninfer.io/service": "r1"}], ids=["unlabelled", "labelled"])
+async def test_an_object_of_somebody_else_is_not_touched(
+    api: Api, start: Start, eventually: Eventually, labels: dict[str, str]
+) -> None:
+    metadata = {"namespace": HOME, "name": "r1-epp-config", "labels": labels}
+    api.put(ROUTES["ConfigMap"], {"kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}})
+    api.put(SERVICE, routed())
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert (api.objects[ROUTES["ConfigMap"]]["data"], reasons(api)) == (
+        {"a": "b"},
+        [("InferenceService", "r1", "ObjectNotOurs")],
+    )
+
+
+@pytest.mark.usefixtures("served")
+async def test_somebodys_own_object_with_our_label_is_not_pruned(api: Api) -> None:
+    own = OUTPUTS["Service"].path(HOME, "mine")
+    metadata = {"namespace": HOME, "name": "mine", "labels": {"fusioninfer.io/service": "r1"}}
+
+    api.put(own, {"kind": "Service", "metadata": metadata})
+    await asyncio.sleep(QUIET)
+
+    assert own in api.objects
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_unreadable_one_changes_nothing(api: Api, eventually: Eventually) -> None:
+    api.writes.clear()
+
+    api.put(SERVICE, inference_service(role("a"), role("b"), generation=2))
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert {path for _, path in api.writes if "/events" not in path} <= {f"{SERVICE}/status"}
+
+
+@pytest.mark.usefixtures("served")
+async def test_one_that_goes_is_left_to_the_garbage_collector(api: Api) -> None:
+    api.writes.clear()
+    metadata = api.objects[SERVICE]["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+    change(api, SERVICE, metadata=metadata)
+    api.remove(DECODE)
+    await asyncio.sleep(QUIET)
+
+    assert api.writes == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_one_that_is_gone_is_left_to_the_garbage_collector(api: Api) -> None:
+    api.writes.clear()
+
+    api.remove(SERVICE)
+    api.remove(DECODE)
+    await asyncio.sleep(QUIET)
+
+    assert api.writes == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_what_is_on_its_way_out_is_waited_for(api: Api) -> None:
+    metadata = api.objects[DECODE]["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    change(api, DECODE, metadata=metadata)
+    await asyncio.sleep(QUIET)
+    api.writes.clear()
+
+    api.edit(DECODE, replicas=0)
+    await asyncio.sleep(QUIET)
+
+    assert [path for _, path in api.writes if path == DECODE] == []
+
+
+# --- what it repairs and prunes ---------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_hand_edit_of_an_lws_is_repaired(api: Api, eventually: Eventually) -> None:
+    api.edit(DECODE, replicas=0)
+
+    await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 1)
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize(
+    ("kind", "section", "edit"),
+    [
+        ("ServiceAccount", "metadata", {"ownerReferences": []}),
+        ("Role", "rules", []),
+        ("RoleBinding", "subjects", []),
+        ("ConfigMap", "data", {"config.yaml": ""}),
+        ("InferencePool", "spec", {"targetPorts": [{"number": 81}]}),
+        ("Deployment", "spec", {"replicas": 0}),
+        ("Service", "spec", {"ports": []}),
+        ("HTTPRoute", "spec", {"rules": []}),
+    ],
+)
+async def test_a_hand_edit_of_a_route_is_repaired(
+    api: Api, eventually: Eventually, kind: str, section: str, edit: Any
+) -> None:
+    before = copy.deepcopy(api.objects[ROUTES[kind]][section])
+
+    change(api, ROUTES[kind], **{section: before | edit if isinstance(edit, dict) else edit})
+
+    await eventually(lambda: without_version(api.objects[ROUTES[kind]][section]) == without_version(before))
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_deleted_part_is_made_again(api: Api, eventually: Eventually) -> None:
+    api.remove(ROUTES["ConfigMap"])
+
+    await eventually(lambda: ROUTES["ConfigMap"] in api.objects)
+
+
+@pytest.mark.usefixtures("served")
+async def test_nothing_is_written_again_and_again(api: Api, background: Background) -> None:
+    api.writes.clear()
+
+    async def undo() -> None:
+        while True:
+            await asyncio.sleep(0.02)
+            if api.objects[ROUTES["Deployment"]]["spec"]["replicas"] != 5:
+                api.edit(ROUTES["Deployment"], replicas=5)
+
+    background(undo())
+    await asyncio.sleep(1)
+
+    assert api.writes.count(("PATCH", ROUTES["Deployment"])) == FIGHT
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_renamed_role_gets_a_new_lws_and_loses_the_old_one(api: Api, eventually: Eventually) -> None:
+    api.put(SERVICE, routed(role("prefill", "prefiller"), role("decode-a", "decoder")))
+
+    renamed = LWS.path(HOME, "r1-decode-a")
+    await eventually(lambda: renamed in api.objects and DECODE not in api.objects)
+
+    assert ("PATCH", PREFILL) not in api.writes[api.writes.index(("DELETE", DECODE)) :]
+
+
+@pytest.mark.usefixtures("served")
+async def test_while_the_new_name_is_refused_the_old_lws_stays(api: Api, eventually: Eventually) -> None:
+    def refuse(request: web.Request) -> web.Response | None:
+        creates = request.method == "POST" and request.path == LWS.path(HOME)
+        return status(403, "Forbidden", "exceeded quota", "r1-decode-a") if creates else None
+
+    api.fault = refuse
+    api.put(SERVICE, routed(role("prefill", "prefiller"), role("decode-a", "decoder")))
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert DECODE in api.objects
+
+
+@pytest.mark.usefixtures("served")
+async def test_without_its_router_the_routes_go_and_the_rest_stays(api: Api, eventually: Eventually) -> None:
+    api.writes.clear()
+
+    api.put(SERVICE, inference_service())
+    await eventually(lambda: not set(ROUTES.values()) & api.objects.keys())
+    await asyncio.sleep(QUIET)
+
+    deleted = [path for method, path in api.writes if method == "DELETE"]
+    assert deleted == list(reversed(ROUTES.values()))
+
+
+# --- a Gateway of its own ---------------------------------------------------------------------------
+
+
+async def test_a_router_with_a_gateway_gets_it_and_a_route_on_it(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, with_gateway())
+
+    start()
+    await eventually(lambda: {OWN_GATEWAY, ROUTES["HTTPRoute"]} <= api.objects.keys())
+
+    parents = api.objects[ROUTES["HTTPRoute"]]["spec"]["parentRefs"]
+    assert (api.objects[OWN_GATEWAY]["spec"]["gatewayClassName"], parents) == (
+        "istio",
+        [{"name": "r1-gateway"}],
+    )
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_gateway_that_is_not_asked_for_any_more_goes(api: Api, eventually: Eventually) -> None:
+    api.put(SERVICE, with_gateway())
+    await eventually(lambda: OWN_GATEWAY in api.objects)
+
+    api.put(SERVICE, routed())
+
+    await eventually(lambda: OWN_GATEWAY not in api.objects)
+
+
+async def test_a_gateway_of_somebody_else_is_not_touched_and_nothing_hangs_on_it(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    metadata = {"namespace": HOME, "name": "r1-gateway"}
+    api.put(OWN_GATEWAY, {"kind": "Gateway", "metadata": metadata, "spec": {"gatewayClassName": "mine"}})
+    api.put(SERVICE, with_gateway())
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert (api.objects[OWN_GATEWAY]["spec"], reasons(api)) == (
+        {"gatewayClassName": "mine"},
+        [("InferenceService", "r1", "ObjectNotOurs")],
+    )
+    assert ROUTES["HTTPRoute"] not in api.objects
+
+
+async def test_a_service_that_is_gone_is_forgotten(api: Api, served: Loop, eventually: Eventually) -> None:
+    for path in (SERVICE, PREFILL, DECODE, PG, *ROUTES.values()):
+        api.remove(path)
+
+    await eventually(lambda: not (served.memories or served.voice.said or served.writer.trails))

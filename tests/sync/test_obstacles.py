@@ -1,0 +1,142 @@
+"""What stands in the way of an InferenceService, and that it stops nothing else."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from aiohttp import web
+
+from sync.kinds import OUTPUTS
+from tests.sync.conftest import QUIET, Eventually, Start
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import inference_service, role, routed
+from tests.sync.served import (
+    DECODE,
+    PG,
+    PREFILL,
+    ROUTES,
+    SERVICE,
+    reasons,
+)
+
+pytestmark = pytest.mark.usefixtures("admission")
+
+
+async def test_without_their_crds_the_routes_are_missing_and_nothing_else(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.absent = {"inferencepools", "httproutes", "gateways"}
+    api.put(SERVICE, routed())
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert {PREFILL, DECODE, PG, ROUTES["ConfigMap"]} <= api.objects.keys()
+
+
+async def test_it_names_the_crds_that_are_missing(api: Api, start: Start, eventually: Eventually) -> None:
+    api.absent = {"inferencepools", "httproutes", "gateways"}
+    api.put(SERVICE, routed())
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    message = api.kept("events")[0]["message"]
+    assert message.startswith(
+        "this cluster has no InferencePool of inference.networking.k8s.io/v1; "
+        "install the CRDs of the Gateway API Inference Extension (FI870: "
+    )
+
+
+async def test_what_needs_a_missing_kind_is_not_tried(api: Api, start: Start, eventually: Eventually) -> None:
+    api.absent = {"inferencepools"}
+    api.put(SERVICE, routed())
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert not {ROUTES["Deployment"], ROUTES["HTTPRoute"]} & api.objects.keys()
+
+
+async def test_crds_that_come_later_need_no_restart(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.loop.ASK_AGAIN", 0.1)
+    api.absent = {"inferencepools", "httproutes", "gateways"}
+    api.put(SERVICE, routed())
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    api.absent = set()
+
+    await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
+
+
+async def test_missing_kinds_do_not_concern_who_has_no_routes(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.absent = {"inferencepools", "httproutes", "gateways"}
+    api.put(SERVICE, inference_service())
+
+    start()
+    await eventually(lambda: PG in api.objects)
+    await asyncio.sleep(QUIET)
+
+    assert api.kept("events") == []
+
+
+async def test_a_missing_kind_is_logged_once(
+    api: Api, start: Start, caplog: pytest.LogCaptureFixture, eventually: Eventually
+) -> None:
+    caplog.set_level("INFO")
+    api.absent = {"httproutes"}
+
+    start()
+    lists = ("GET", OUTPUTS["HTTPRoute"].collection)
+    await eventually(lambda: api.requests.count(lists) > 3)
+
+    assert [record.message for record in caplog.records if record.name == "sync.reflector"] == [
+        "no such kind"
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: status(403, "Forbidden", "queue gpu is not open", "r1"),
+        lambda: status(500, "InternalError", "failed calling webhook"),
+    ],
+    ids=["refused", "failed"],
+)
+async def test_a_pod_group_that_cannot_be_written_does_not_stop_the_routes(
+    api: Api, start: Start, eventually: Eventually, answer: Callable[[], web.Response]
+) -> None:
+    api.fault = lambda r: answer() if r.method != "GET" and "podgroups" in r.path else None
+    api.put(SERVICE, routed())
+
+    start()
+
+    await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
+
+
+async def test_an_lws_that_admission_does_not_expand_is_not_made(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.prune = lambda _obj: None
+    api.put(SERVICE, inference_service())
+
+    start()
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert (api.kept("leaderworkersets"), set(reasons(api))) == (
+        [],
+        {("InferenceService", "r1", "NotExpanded")},
+    )
+
+
+async def test_one_that_breaks_a_rule_is_told(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(SERVICE, inference_service(role("a"), role("b")))
+
+    start()
+
+    await eventually(lambda: [(kind, name) for kind, name, _ in reasons(api)] == [("InferenceService", "r1")])
