@@ -6,9 +6,11 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.cluster.testbed.answers import REFUSES, TAKES, answer, conditions, ready_when
+from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.engines import received
 from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, request, serve, set_engines
-from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.loops import apply, becomes
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.isvc import decoder, isvc, prefiller, router
@@ -25,6 +27,7 @@ SPLIT: Final = isvc(
 )
 PREFILLER: Final = "demo-prefill-0"
 DECODERS: Final = ("demo-decode-0", "demo-decode-1")
+READY: Final = ("True", "ServiceReady")
 IDLE: Final[Object] = {"waiting": 0, "cache": 0.1, "status": 200}
 
 
@@ -76,3 +79,30 @@ def test_a_prefiller_that_fails_is_no_silent_answer(split: Service) -> None:
 
     set_engines(split, IDLE)
     assert status == 500
+
+
+def test_it_is_ready_when_a_gateway_takes_its_route(split: Service) -> None:
+    cluster = split.there.cluster
+
+    answer(cluster, split.namespace, NAME, TAKES)
+    becomes(lambda: conditions(cluster, split.namespace, NAME)["Ready"], READY)
+
+    assert conditions(cluster, split.namespace, NAME)["Ready"] == READY
+
+
+def test_it_is_not_ready_when_its_gateway_refuses_the_route(split: Service) -> None:
+    answer(split.there.cluster, split.namespace, NAME, REFUSES)
+
+    said = ready_when(split.there.cluster, split.namespace, NAME, "RouteNotAccepted")
+
+    assert said == ("False", "RoutesNotReady")
+
+
+def test_it_is_not_ready_while_its_picker_is_down(split: Service) -> None:
+    cluster = split.there.cluster
+    answer(cluster, split.namespace, NAME, TAKES)
+    report(cluster, split.picker.pod, split.picker.address, ready=False)
+
+    said = ready_when(cluster, split.namespace, NAME, "PickerNotAvailable")
+
+    assert said == ("False", "RoutesNotReady")
