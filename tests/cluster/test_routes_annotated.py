@@ -27,6 +27,7 @@ PORT: Final = 9000
 HEALTH: Final[Object] = {"httpGet": {"path": "/health", "port": PORT}}
 WORKERS: Final = template(container(args=["org/M", "--port", str(PORT), *PARALLEL], readinessProbe=HEALTH))
 SPLIT: Final = template(container(args=["org/M", *PARALLEL, *TRANSFER]))
+PREFILLERS: Final = ("prefiller-0", "prefiller-1")
 LEADERS: Final = ("queue-0", "queue-1")
 IDLE: Final[Object] = {"waiting": 0, "health": 200}
 
@@ -34,7 +35,7 @@ IDLE: Final[Object] = {"waiting": 0, "health": 200}
 @pytest.fixture(scope="module")
 def other_settings(served_network: Network) -> Iterator[Network]:
     """Have prefill and decode picked by llm-d 0.7, and pickers serve without TLS."""
-    add_gpu_nodes(served_network.cluster, 8)
+    add_gpu_nodes(served_network.cluster, 10)
     with configured(served_network.cluster, disaggregatedPicker="llm-d-0.7", secureServing=False):
         yield served_network
     remove_nodes(served_network.cluster)
@@ -51,12 +52,13 @@ def queued(other_settings: Network) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def split(other_settings: Network) -> Iterator[Service]:
-    """A group of two nodes that prefills, and one that decodes."""
+    """Two groups of two nodes that prefill, and one that decodes."""
     with namespace_on(other_settings) as namespace:
-        for component in ("prefiller", "decoder"):
+        for component, replicas in (("prefiller", len(PREFILLERS)), ("decoder", 1)):
             group = lws(2, SPLIT, service="split", component_type=component, strategy="pd-disaggregation")
-            apply(other_settings.cluster, namespace, named(group, component, gateway="gateway"))
-        yield serve(other_settings, namespace, "split", 2)
+            scaled = changed(named(group, component, gateway="gateway"), "spec.replicas", replicas)
+            apply(other_settings.cluster, namespace, scaled)
+        yield serve(other_settings, namespace, "split", len(PREFILLERS) + 1)
 
 
 @pytest.mark.parametrize("leader", LEADERS)
@@ -89,14 +91,26 @@ def test_a_group_is_asked_when_its_engine_serves_not_when_ray_does(queued: Servi
     until(lambda: request(queued).status == 200, "the groups are asked again")
 
 
-def test_a_prompt_is_prefilled_by_a_leader_and_decoded_by_another(split: Service) -> None:
+@pytest.mark.parametrize("leader", PREFILLERS)
+def test_a_prompt_is_prefilled_by_a_leader_and_decoded_by_another(split: Service, leader: str) -> None:
+    set_engines(split, {"waiting": 4}, **{leader: {"waiting": 0}})
+
     answer = answered(split, max_tokens=5)
 
-    asked = received(split.engines["prefiller-0"])[-1]["body"]
+    asked = received(split.engines[leader])[-1]["body"]
     handed_over = answer["seen_body"]["kv_transfer_params"]
     assert (asked["max_tokens"], asked["kv_transfer_params"]["do_remote_decode"]) == (1, True)
     assert (answer["engine"], answer["seen_body"]["max_tokens"]) == ("decoder-0", 5)
-    assert handed_over["remote_host"] == split.engines["prefiller-0"].address
+    assert handed_over["remote_host"] == split.engines[leader].address
+
+
+def test_the_same_prompt_is_prefilled_by_the_same_leader(split: Service) -> None:
+    set_engines(split, {"waiting": 0})
+    prompts = [f"{letter} long prompt. " * 100 for letter in "ABCDE"]
+
+    hosts = [{prefilled_at(split, prompt + tail) for tail in ("x", "y", "z")} for prompt in prompts]
+
+    assert [len(each) for each in hosts] == [1] * len(prompts)
 
 
 def test_only_the_leader_of_a_decoder_has_the_sidecar(split: Service) -> None:
@@ -110,6 +124,11 @@ def test_only_the_leader_of_a_decoder_has_the_sidecar(split: Service) -> None:
 def test_the_pickers_serve_without_tls(queued: Service, split: Service) -> None:
     for service in (queued, split):
         assert "--secure-serving=false" in service.picker.container["args"]
+
+
+def prefilled_at(service: Service, prompt: str) -> str:
+    """Give the address at which a prompt was prefilled."""
+    return str(answered(service, prompt)["seen_body"]["kv_transfer_params"]["remote_host"])
 
 
 def names(pod: Object) -> list[str]:

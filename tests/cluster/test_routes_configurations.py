@@ -11,6 +11,8 @@ from intent.pickerconfig import check_config
 from intent.pickers import PICKERS
 from intent.routing import DISAGGREGATION
 from intent.strategies import preset, presets
+from tests.cluster.testbed.api import ApiError, create, path
+from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.network import Network, remove_pods
@@ -18,6 +20,7 @@ from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_pic
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.rendered import configured_with, routes, store
 from tests.cluster.testbed.wait import until
+from tests.isvc import isvc, router, worker
 from tests.pickerconfig import QUEUE, config, profile
 
 Cases = Mapping[str, Object | str | None]
@@ -144,6 +147,16 @@ def test_what_is_accepted_starts(asked: tuple[str, dict[str, bool]]) -> None:
     accepted = [name for name in starts if not verdict(row, name)]
 
     assert [name for name in accepted if not starts[name]] == []
+
+
+def test_a_configuration_that_would_stop_the_picker_is_denied(served: Cluster) -> None:
+    wrong = router(strategy=None, endpointPickerConfig=written(SHARED["unknown-type"]))
+    plain = router(strategy=None, endpointPickerConfig=written(EVERYWHERE["plain"]))
+    where = path("inferenceservices", "default")
+
+    create(served.api, where, isvc(plain, worker()), dryRun="All")
+    with pytest.raises(ApiError, match="FI814"):
+        create(served.api, where, isvc(wrong, worker()), dryRun="All")
 
 
 def test_every_code_about_configurations_is_tried() -> None:
