@@ -615,7 +615,7 @@ CODES: Final[dict[str, Code]] = {
         "error",
         "the EndpointPickerConfig has a field that stops the picker",
         "remove the field, or use the one that the message names",
-        "pickers decode their configuration strictly",
+        "pickers decode their configuration strictly, at any depth",
     ),
     "FI813": Code(
         "error",
@@ -631,21 +631,21 @@ CODES: Final[dict[str, Code]] = {
     ),
     "FI815": Code(
         "error",
-        "a profile refers to a plugin that is not declared",
+        "a pluginRef names a plugin that is not declared",
         "declare it under plugins, or correct the name",
         "the name of a pluginRef is none of the plugins",
     ),
     "FI816": Code(
         "error",
         "the scheduling profiles do not fit together",
-        "give each profile a name, and several profiles one handler that knows them",
+        "give each profile a name and at most one picker, and several profiles one handler that knows them",
         "single-profile-handler, which is the default, runs one profile",
     ),
     "FI817": Code(
         "error",
         "a parameter of a plugin stops the picker",
         "write what the message names instead",
-        "the parameter was renamed, and its old name is refused",
+        "the parameter was renamed, or its value is of another kind",
     ),
     "FI818": Code(
         "warning",

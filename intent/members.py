@@ -7,6 +7,9 @@ from typing import Any, Final
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
+    ENDPOINT_PICKER_CONFIG,
+    GATEWAY,
+    HOSTNAMES,
     ROLE_NAME,
     ROLES,
     SCHEDULER_NAME,
@@ -95,6 +98,9 @@ _FIELDS: Final = (
 )
 """Where a field of a LeaderWorkerSet comes from; the first row whose path begins a path is taken."""
 
+ROUTING: Final = (STRATEGY, GATEWAY, HOSTNAMES, ENDPOINT_PICKER_CONFIG)
+"""What a router says for all members."""
+
 
 def authored(error: FieldError, service: InferenceService, role: Role) -> FieldError:
     """Say of a finding about a rendered LeaderWorkerSet where its author wrote that."""
@@ -106,6 +112,14 @@ def authored(error: FieldError, service: InferenceService, role: Role) -> FieldE
     return _said(
         error if carried is None else replace(error, path=f"spec.roles[{role.index}].template.{error.path}")
     )
+
+
+def authored_routing(error: FieldError, service: InferenceService) -> FieldError | None:
+    """Say of a finding about the routing of members where the router says that; None if it does not."""
+    if service.router is None:
+        return None
+    field = next((ELSEWHERE[key] for key in ROUTING if error.path == path(key)), "")
+    return replace(error, path=field.format(router=service.router.index)) if field else None
 
 
 def _said(error: FieldError) -> FieldError:

@@ -7,14 +7,14 @@ A field inside of the text is named in the message: `plugins[0].type`.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from intent import Object, yaml
 from intent.errors import FieldError
+from intent.pickerfields import misfits, nearest
 from intent.pickers import CONFIG_API, CONFIG_KIND, PICKERS, Picker
-from intent.plugins import SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
+from intent.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent.shapes import listed, mapping, text
 
 LONGEST: Final = 16_384
@@ -24,6 +24,12 @@ BRACKETS: Final = 512
 """Reading takes time in square of how deep brackets are nested; no configuration has as many."""
 MOST: Final = 20
 """More findings than these help nobody."""
+
+DECIDERS: Final = (
+    *("prefill", "encode", "deciderPluginName"),
+    *("prefillDeciderPluginName", "encodeDeciderPluginName"),
+)
+"""Parameters of profile handlers that name a decider, the first two within `deciders`."""
 
 Said = tuple[str, str]
 """A message and its code."""
@@ -48,7 +54,7 @@ def _read(config: str) -> tuple[Object, str]:
     if config.count("[") + config.count("{") > BRACKETS:
         return {}, f"has more than {BRACKETS} brackets; write it in block style"
     try:
-        documents = list(yaml.load(config, yaml.Plain))
+        documents = [one for one in yaml.load(config, yaml.Plain) if one is not None]
     except yaml.UNREADABLE as error:
         return {}, f"must be YAML or JSON: {yaml.problem(error)}"
     if len(documents) != 1 or not isinstance(documents[0], dict):
@@ -60,20 +66,16 @@ def _read(config: str) -> tuple[Object, str]:
 
 
 def _kind(config: Object, picker: Picker) -> Iterator[Said]:
-    """Hold kind and apiVersion against those of the generation."""
+    """Hold kind and apiVersion, where they stand, against those of the generation."""
     for name, right in (("apiVersion", CONFIG_API), ("kind", CONFIG_KIND)):
-        if config.get(name) != right:
+        if config.get(name) not in {None, right}:
             yield f"{name}: {picker.name} reads {right}", "FI811"
 
 
 def _fields(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find fields that stop the picker, which decodes strictly, and lists that are none."""
-    for name in config:
-        if name not in picker.fields:
-            yield f"{name}: {picker.name} knows no such field{_nearest(name, picker.fields)}", "FI812"
-    for name in ("plugins", "schedulingProfiles", "featureGates"):
-        if config.get(name) is not None and not isinstance(config[name], list):
-            yield f"{name}: must be a list", "FI812"
+    """Find what stops the picker, which decodes strictly."""
+    for message in misfits(config, dict(picker.fields), picker.name):
+        yield message, "FI812"
 
 
 def _names(config: Object, _picker: Picker) -> Iterator[Said]:
@@ -88,7 +90,7 @@ def _types(config: Object, picker: Picker) -> Iterator[Said]:
     for at, plugin in enumerate(_plugins(config)):
         kind = text(plugin.get("type"))
         if kind not in picker.plugins:
-            who = _who_has(kind) or _nearest(kind, picker.plugins)
+            who = _who_has(kind) or nearest(kind, picker.plugins)
             yield (
                 f"plugins[{at}].type: {picker.name} has no {kind or 'plugin without a type'}{who}",
                 "FI814",
@@ -103,10 +105,13 @@ def _parameters(config: Object, picker: Picker) -> Iterator[Said]:
         for name in given:
             where = f"plugins[{at}].parameters.{name}"
             instead = picker.fatal.get((kind, name))
-            if instead and instead.partition(",")[0] not in given:
+            if instead and given[name] and not given.get(instead.partition(",")[0]):
                 yield f"{where}: stops {picker.name}; use {instead}", "FI817"
             elif known is not None and name not in known:
-                yield f"{where}: {picker.name} ignores it{_nearest(name, known)}", "FI818"
+                yield f"{where}: {picker.name} ignores it{nearest(name, known)}", "FI818"
+            elif known is not None:
+                shape = PARAMETERS.get(name, "anything")
+                yield from ((one, "FI817") for one in misfits(given[name], shape, picker.name, where))
 
 
 def _references(config: Object, _picker: Picker) -> Iterator[Said]:
@@ -117,7 +122,44 @@ def _references(config: Object, _picker: Picker) -> Iterator[Said]:
             name = text(reference.get("pluginRef"))
             if name not in names:
                 where = f"schedulingProfiles[{at}].plugins[{number}].pluginRef"
-                yield f"{where}: {name or 'it'} is not among the plugins{_nearest(name, names)}", "FI815"
+                yield f"{where}: {name or 'it'} is not among the plugins{nearest(name, names)}", "FI815"
+
+
+def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
+    """Find references of the parser and of the data layer to plugins that are not declared."""
+    names = [_name(plugin) for plugin in _plugins(config)]
+    wanted = [("parser", config["parser"])] if config.get("parser") is not None else []
+    sources = listed(mapping(config.get("dataLayer")).get("sources"))
+    wanted += [(f"dataLayer.sources[{at}]", source) for at, source in enumerate(sources)]
+    for where, reference in wanted if "parser" in picker.fields else ():
+        if (name := text(mapping(reference).get("pluginRef"))) not in names:
+            yield f"{where}.pluginRef: {name or 'it'} is not among the plugins{nearest(name, names)}", "FI815"
+    if config.get("dataLayer") is not None and not sources and "dataLayer" in picker.fields:
+        yield f"dataLayer.sources: {picker.name} needs one here", "FI812"
+
+
+def _deciders(config: Object, picker: Picker) -> Iterator[Said]:
+    """Find handlers whose decider is not declared before them: they look for it when they are made."""
+    before: list[str] = []
+    for at, plugin in enumerate(_plugins(config)):
+        kind, given = text(plugin.get("type")), mapping(plugin.get("parameters"))
+        if kind in picker.deciders:
+            named = given | mapping(given.get("deciders"))
+            asked = [name for key in DECIDERS if (name := text(named.get(key)))] or [picker.deciders[kind]]
+            for name in asked:
+                if name and name not in before:
+                    yield f"plugins[{at}]: {kind} needs {name} among the plugins before it", "FI815"
+        before.append(_name(plugin))
+
+
+def _pickers(config: Object, _picker: Picker) -> Iterator[Said]:
+    """Find a second picker in a profile."""
+    kinds = {_name(plugin): text(plugin.get("type")) for plugin in _plugins(config)}
+    for at, profile in enumerate(_profiles(config)):
+        names = [text(reference.get("pluginRef")) for reference in _in(profile)]
+        found = [name for name in names if is_picker(kinds.get(name, ""))]
+        if len(found) > 1:
+            yield f"schedulingProfiles[{at}]: one picker, not {' and '.join(found)}", "FI816"
 
 
 def _handlers(config: Object, picker: Picker) -> Iterator[Said]:
@@ -161,6 +203,12 @@ def _gates(config: Object, picker: Picker) -> Iterator[Said]:
     for gate in listed(config.get("featureGates")):
         if gate not in picker.gates:
             yield f"featureGates: {picker.name} knows {', '.join(picker.gates)}, not {gate}", "FI820"
+    for gate, name in picker.fielded.items():
+        if gate in listed(config.get("featureGates")) and not config.get(name):
+            yield f"featureGates: in {picker.name} {gate} needs the field {name}", "FI820"
+    for name, gate in picker.gated.items():
+        if config.get(name) is not None and gate not in listed(config.get("featureGates")):
+            yield f"{name}: {picker.name} needs the feature gate {gate} with it", "FI820"
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -170,6 +218,9 @@ RULES: Final[tuple[Rule, ...]] = (
     _types,
     _parameters,
     _references,
+    _elsewhere,
+    _deciders,
+    _pickers,
     _handlers,
     _weights,
     _gates,
@@ -199,8 +250,3 @@ def _name(plugin: Object) -> str:
 def _who_has(kind: str) -> str:
     able = [row.name for row in PICKERS.values() if kind in row.plugins]
     return f"; {', '.join(able)} would do" if able else ""
-
-
-def _nearest(name: Any, known: Any) -> str:
-    close = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]}?" if close else ""

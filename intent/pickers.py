@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from intent import Object
+from intent.pickerfields import FIELDS_1_2, FIELDS_1_3, FIELDS_1_4, FIELDS_1_5, Fields
 from intent.plugins import GIE_1_2, GIE_1_3, GIE_1_4, GIE_1_5, LLM_D_0_4, LLM_D_0_7, PREFIX_SCORER, Plugins
 
 CONFIG_KIND: Final = "EndpointPickerConfig"
@@ -49,12 +50,18 @@ class Picker:
     sidecar: Sidecar | None = None
     """None: it knows nothing of prefill and decode."""
     plugins: Plugins = field(default_factory=dict)
-    fields: tuple[str, ...] = ()
-    """Top-level fields of its configuration; any other one stops it."""
+    fields: Fields = field(default_factory=dict)
+    """What its configuration may hold; anything else stops it."""
     gates: tuple[str, ...] = ()
     """Feature gates that it knows; any other one stops it."""
+    gated: Mapping[str, str] = field(default_factory=dict)
+    """Fields that stop it without a gate."""
+    fielded: Mapping[str, str] = field(default_factory=dict)
+    """Gates that stop it without a field."""
     fatal: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Parameters (plugin, parameter) that stop it, and what to write instead."""
+    deciders: Mapping[str, str] = field(default_factory=dict)
+    """Profile handlers that stop it without their decider, and the one that each asks for by itself."""
     panics: bool = False
     """Whether a picker before a scorer without a weight stops it with a nil pointer."""
     flags: tuple[str, ...] = ()
@@ -66,7 +73,6 @@ class Picker:
     disaggregation: Disaggregation | None = None
 
 
-_FIELDS: Final = ("apiVersion", "kind", "plugins", "schedulingProfiles", "featureGates", "saturationDetector")
 _WATCHES: Final[tuple[Right, ...]] = (
     ("", "pods"),
     (POOLS, "inferencepools"),
@@ -78,6 +84,9 @@ _OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
 """GIE before 1.3 does not ask whether it is there (`pkg/epp/server/controller_manager.go`)."""
 _NEW_NAME: Final = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc"
 """vLLM's name since 0.11; the default of GIE before 1.3 is the old one, and GIE 1.5 exits on the flag."""
+_GATED: Final = {"data": "dataLayer"}
+_FIELDED: Final = {"dataLayer": "data"}
+"""`pkg/epp/config/loader/configloader.go`: the one without the other is an error (until 1.5)."""
 _IN_TOKENS: Final = {(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"}
 _GIE: Final = "registry.k8s.io/gateway-api-inference-extension/epp"
 _LLM_D: Final = "ghcr.io/llm-d/llm-d-inference-scheduler"
@@ -90,7 +99,7 @@ PICKERS: Final = {
             "gie-1.2",
             f"{_GIE}:v1.2.1",
             plugins=GIE_1_2,
-            fields=_FIELDS,
+            fields=FIELDS_1_2,
             gates=("dataLayer", "flowControl"),
             panics=True,
             flags=(_NEW_NAME,),
@@ -101,16 +110,19 @@ PICKERS: Final = {
             "gie-1.3",
             f"{_GIE}:v1.3.1",
             plugins=GIE_1_3,
-            fields=(*_FIELDS, "data"),
+            fields=FIELDS_1_3,
             gates=("dataLayer", "flowControl", "prepareDataPlugins"),
+            gated=_GATED,
+            fielded=_FIELDED,
             rights=(*_WATCHES, _REWRITES),
         ),
         Picker(
             "gie-1.4",
             f"{_GIE}:v1.4.0",
             plugins=GIE_1_4,
-            fields=(*_FIELDS, "data", "flowControl"),
+            fields=FIELDS_1_4,
             gates=("dataLayer", "flowControl", "prepareDataPlugins"),
+            fielded=_FIELDED,
             fatal=_IN_TOKENS,
             rights=(*_WATCHES, _REWRITES),
         ),
@@ -118,7 +130,7 @@ PICKERS: Final = {
             "gie-1.5",
             f"{_GIE}:v1.5.0",
             plugins=GIE_1_5,
-            fields=(*_FIELDS, "dataLayer", "flowControl", "parser"),
+            fields=FIELDS_1_5,
             gates=("dataLayer", "enableLegacyMetrics", "flowControl"),
             rights=(*_WATCHES, _REWRITES),
         ),
@@ -127,7 +139,7 @@ PICKERS: Final = {
             f"{_LLM_D}:v0.4.0",
             Sidecar(f"{_SIDECAR}:v0.4.0", ("--connector=nixlv2", "--secure-proxy=false")),
             plugins=LLM_D_0_4,
-            fields=_FIELDS,
+            fields=FIELDS_1_2,
             gates=("dataLayer", "flowControl"),
             panics=True,
             flags=(_NEW_NAME,),
@@ -143,8 +155,10 @@ PICKERS: Final = {
             f"{_LLM_D}:v0.7.1",
             Sidecar(f"{_SIDECAR}:v0.7.1", ("--kv-connector=nixlv2", "--secure-proxy=false")),
             plugins=LLM_D_0_7,
-            fields=(*_FIELDS, "data", "flowControl"),
+            fields=FIELDS_1_4,
             gates=("dataLayer", "flowControl", "prepareDataPlugins"),
+            fielded=_FIELDED,
+            deciders={"pd-profile-handler": "prefix-based-pd-decider", "disagg-profile-handler": ""},
             fatal=_IN_TOKENS,
             env=(
                 ("OTEL_TRACES_SAMPLER_ARG", "0"),

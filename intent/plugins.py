@@ -7,6 +7,8 @@ kubernetes-sigs/gateway-api-inference-extension (GIE) v1.2.1, v1.3.1, v1.4.0, v1
 
 from typing import Final
 
+from intent.pickerfields import Fields
+
 Plugins = dict[str, tuple[str, ...] | None]
 """None: takes parameters that are not checked here."""
 
@@ -107,6 +109,23 @@ LLM_D_0_7: Final[Plugins] = (
         "model-server-protocol-models": None,
     }
 )
+
+_WHOLE: Final = (
+    *("blockSize", "blockSizeTokens", "maxPrefixBlocksToMatch", "maxPrefixTokensToMatch"),
+    *("lruCapacityPerServer", "maxNumOfEndpoints", "threshold", "hashBlockSize", "primaryPort"),
+    "nonCachedTokens",
+)
+_TEXT: Final = (
+    *("prefillProfile", "decodeProfile", "encodeProfile", "prefixPluginName", "prefixPluginType"),
+    *("deciderPluginName", "scheme", "path", "label"),
+)
+PARAMETERS: Final[Fields] = {
+    **dict.fromkeys(_WHOLE, "whole"),
+    **dict.fromkeys(_TEXT, "text"),
+    **dict.fromkeys(("autoTune", "insecureSkipVerify", "allowsNoLabel"), "flag"),
+    "validValues": ["text"],
+}
+"""What stands in a parameter that is checked, whichever plugin reads it; any other kind of value stops it."""
 
 
 def is_scorer(plugin: str) -> bool:

@@ -8,12 +8,11 @@ from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.pickerconfig import check_config
 from intent.pickers import PICKERS, Picker
-from intent.routing import DISAGGREGATION, NO_ROUTING, Routing
+from intent.routing import DISAGGREGATION, NO_ROUTING, SPLIT, Routing
 from intent.service import Finding, Member
 from intent.settings import Settings
 
 ALONE: Final = f"a worker prefills and decodes itself; {DISAGGREGATION} needs prefillers and decoders"
-SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requests to prefillers too"
 BOTH: Final = "remove one: a strategy writes the configuration that endpoint-picker-config would replace"
 LONGEST_SERVICE: Final = 63 - len("-epp")
 """The picker's Service is named after the service, and a Service's name is a DNS label."""

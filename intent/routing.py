@@ -7,6 +7,8 @@ from intent import Object
 
 DISAGGREGATION: Final = "pd-disaggregation"
 STRATEGIES: Final = ("prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", DISAGGREGATION)
+SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requests to prefillers too"
+"""What is wrong with another strategy for them."""
 LEADERS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """The label by which only leaders are endpoints; the one pod of a group of size 1 has it too."""
 

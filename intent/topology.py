@@ -22,7 +22,7 @@ from intent.annotations import (
 )
 from intent.errors import FieldError
 from intent.names import LABEL, longest_name
-from intent.routing import DISAGGREGATION
+from intent.routing import DISAGGREGATION, SPLIT
 from intent.shapes import mapping, text
 from intent.v1alpha1 import ALIASES, ENGINE_FIELDS, ROUTER_FIELDS, InferenceService, InferenceServiceSpec
 
@@ -109,8 +109,7 @@ def _strategy(service: InferenceService) -> Iterator[FieldError]:
         if role.strategy == DISAGGREGATION and not split:
             yield FieldError(path, role.strategy, NO_DISAGGREGATION, "FI707")
         elif role.strategy != DISAGGREGATION and split and not role.endpoint_picker_config:
-            message = f"no prompt goes to a prefiller first; {DISAGGREGATION} does that"
-            yield FieldError(path, None, message, "FI802")
+            yield FieldError(path, role.strategy, SPLIT, "FI802")
 
 
 def _aliases(service: InferenceService) -> Iterator[FieldError]:

@@ -6,11 +6,14 @@ Rules of this file:
 3. A refusal of the API server is said; only that of a PodGroup changes what is wanted.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from intent.annotations import SERVICE
 from intent.errors import FieldError
+from intent.inferenceservice import InferenceService
 from intent.lws import KIND as LWS
+from intent.members import authored_routing
 from intent.service import Finding
 from intent.settings import Settings
 from sync.kinds import OUTPUTS, ROUTES
@@ -61,7 +64,19 @@ def _routes(look: Look, settings: Settings) -> Wanted:
         return Wanted(held=ROUTES)
     decided = wanted_routes(look.situation.key, look.situation.members, look.value, settings)
     held = ROUTES if decided.hold else frozenset()
-    return Wanted(route_objects(decided), held, of_routes=decided.findings)
+    return Wanted(route_objects(decided), held, of_routes=tuple(_in_its_words(decided.findings, look.value)))
+
+
+def _in_its_words(findings: tuple[Finding, ...], service: InferenceService | None) -> Iterator[Finding]:
+    """Say once, to the author of a router, what is found about the routing of all members."""
+    told: list[FieldError] = []
+    for finding in findings:
+        error = authored_routing(finding.error, service) if service else None
+        if service is None or error is None:
+            yield finding
+        elif error not in told:
+            told.append(error)
+            yield Finding(service.subject, error)
 
 
 def _said(look: Look, refusal: Refusal) -> Wanted:

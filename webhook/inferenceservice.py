@@ -9,8 +9,11 @@ from dataclasses import replace
 from intent import Object
 from intent.annotations import INJECT, PREFIX, QUEUE_NAME
 from intent.errors import FieldError
-from intent.inferenceservice import read
+from intent.gang import DISAGGREGATED
+from intent.inferenceservice import InferenceService, read
 from intent.members import authored, leader_worker_sets
+from intent.pickerconfig import check_config
+from intent.routes import picker_of
 from intent.settings import Settings
 from intent.shapes import number
 from webhook import check as leaderworkerset
@@ -37,7 +40,8 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
     yield from errors
     if service is None:
         return
-    said, before = {(error.path, "") for error in errors}, _members(old)
+    known_service, _ = read(old)
+    said, before = {(error.path, "") for error in errors}, _members(known_service)
     for role, lws in zip(service.roles, leader_worker_sets(service), strict=True):
         known = before.get(lws["metadata"]["name"])
         for error in leaderworkerset.check(lws, known, settings, mutated=False):
@@ -45,11 +49,26 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
             if said.isdisjoint({(told.path, ""), (told.path, told.code + told.message)}):
                 said.add((told.path, told.code + told.message))
                 yield told
+    same = known_service is not None and _configuration(known_service) == _configuration(service)
+    yield from (replace(one, softened=same) for one in _of_router(service, settings))
 
 
-def _members(old: Object | None) -> dict[str, Object]:
+def _of_router(service: InferenceService, settings: Settings) -> Iterator[FieldError]:
+    """Hold a configuration of the author's own against the picker that would get it."""
+    config, split = _configuration(service)
+    if service.router and config:
+        where = f"spec.roles[{service.router.index}].endpointPickerConfig"
+        yield from check_config(config, picker_of(split=split, settings=settings), where)
+
+
+def _configuration(service: InferenceService) -> tuple[str, bool]:
+    """Give the configuration, and whether it is for prefillers and decoders."""
+    split = any(role.component_type in DISAGGREGATED for role in service.roles)
+    return (service.router.config if service.router else ""), split
+
+
+def _members(service: InferenceService | None) -> dict[str, Object]:
     """Render what the InferenceService was, by name."""
-    service, _ = read(old)
     return {} if service is None else {lws["metadata"]["name"]: lws for lws in leader_worker_sets(service)}
 
 

@@ -49,6 +49,22 @@ def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Net
 
 
 @pytest.fixture(scope="session")
+def served(routed: Cluster) -> Cluster:
+    """That cluster with all of ours."""
+    install_manifests(routed)
+    start_webhook(routed)
+    wait_admission(routed)
+    start_sync(routed)
+    return routed
+
+
+@pytest.fixture(scope="session")
+def served_network(served: Cluster, pod_network: Network) -> Network:  # noqa: ARG001 - ours are there first
+    """The network of pods beside that cluster with all of ours."""
+    return pod_network
+
+
+@pytest.fixture(scope="session")
 def admission(cluster: Cluster) -> Cluster:
     """The cluster with our manifests and our webhook."""
     install_manifests(cluster)

@@ -3,36 +3,27 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from intent import Object
+from intent import Object, yaml
+from intent.pickers import PICKERS
+from intent.strategies import preset
 from tests.cluster.testbed.api import create, get, patch, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.containers import report
-from tests.cluster.testbed.engines import Engine, received, run_pod, set_engine, wait_seen
+from tests.cluster.testbed.engines import Engine, received, run_pods, set_engine, wait_seen
+from tests.cluster.testbed.flows import ROUTE, namespace_on
 from tests.cluster.testbed.gateway import start_gateway
-from tests.cluster.testbed.images import binary_of
-from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.network import Network, ask, remove_pods
+from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.cluster.testbed.pickers import Picker, is_ready, start_picker, wait_picker
+from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_picker
 from tests.cluster.testbed.processes import tail
+from tests.cluster.testbed.rendered import routes, store
 from tests.cluster.testbed.wait import until
 
-ROUTES: Final = Path(__file__).parent / "routes"
-EXTENSION: Final = "registry.k8s.io/gateway-api-inference-extension/epp:v"
-LLM_D: Final = "ghcr.io/llm-d/llm-d-inference-scheduler:v"
-IMAGES: Final = (
-    *(EXTENSION + release for release in ("1.5.0", "1.4.0", "1.3.1", "1.2.1")),
-    *(LLM_D + release for release in ("0.7.1", "0.4.0")),
-)
-
-
-TRACING: Final = "--tracing=false"
-BACKEND: Final = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "demo"}
+BACKEND: Final = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "demo-pool"}
 FORBIDDEN: Final = "cannot list resource"
 
 
@@ -49,7 +40,7 @@ class Demo(NamedTuple):
 def service(pod_network: Network) -> Iterator[Demo]:
     with namespace_on(pod_network) as namespace:
         engines = {name: engine(pod_network, namespace, name) for name in ("a", "b", "c")}
-        picker = picked_by(pod_network, namespace, IMAGES[0], "queue-size")
+        picker = picked_by(pod_network, namespace)
         yield Demo(engines, start_gateway(pod_network, namespace, picker), namespace, picker)
 
 
@@ -135,30 +126,30 @@ def test_a_route_is_for_its_hosts(pod_network: Network, hosted: str, host: str, 
 
 def test_a_picker_without_its_rights_is_never_ready(pod_network: Network) -> None:
     with namespace_on(pod_network) as namespace:
-        store(pod_network, namespace, IMAGES[0], "queue-size")
+        stored(pod_network, namespace)
         kubectl(pod_network.cluster, "delete", "rolebinding", "-n", namespace, "demo-epp")
         picker = start_picker(pod_network, namespace, "demo-epp")
 
         until(lambda: FORBIDDEN in tail(picker.process), "it says so")
 
-        assert not is_ready(pod_network, picker)
+        assert not serves(pod_network, picker)
 
 
 def test_a_picker_without_tls_is_asked_without(pod_network: Network) -> None:
     with namespace_on(pod_network) as namespace:
         engine(pod_network, namespace, "a")
-        picker = picked_by(pod_network, namespace, IMAGES[0], "queue-size", "--secure-serving=false")
+        picker = picked_by(pod_network, namespace, secure_serving=False)
 
         answer = send(pod_network, start_gateway(pod_network, namespace, picker))
 
     assert answer["engine"] == "a"
 
 
-@pytest.mark.parametrize("image", IMAGES, ids=binary_of)
-def test_a_picker_serves_as_its_service_account(pod_network: Network, image: str) -> None:
+@pytest.mark.parametrize("generation", PICKERS)
+def test_a_picker_serves_as_its_service_account(pod_network: Network, generation: str) -> None:
     with namespace_on(pod_network) as namespace:
         engine(pod_network, namespace, "a")
-        picker = picked_by(pod_network, namespace, image, "queue-size")
+        picker = picked_by(pod_network, namespace, generation)
 
         answer = send(pod_network, start_gateway(pod_network, namespace, picker))
 
@@ -170,7 +161,7 @@ def test_a_pod_that_kwok_runs_has_the_address_of_its_network(pod_network: Networ
     (node,) = add_gpu_nodes(cluster, 1)
     with namespace_on(pod_network) as namespace:
         there = engine(pod_network, namespace, "a", node)
-        picker = picked_by(pod_network, namespace, IMAGES[0], "queue-size")
+        picker = picked_by(pod_network, namespace)
 
         answer = send(pod_network, start_gateway(pod_network, namespace, picker))
 
@@ -181,50 +172,19 @@ def test_a_pod_that_kwok_runs_has_the_address_of_its_network(pod_network: Networ
     assert (answer["engine"], status["podIP"]) == ("a", there.address)
 
 
-@pytest.mark.parametrize(("release", "flag"), [("0.4.0", "--connector"), ("0.7.1", "--kv-connector")])
-def test_a_request_is_prefilled_and_then_decoded(pod_network: Network, release: str, flag: str) -> None:
-    with namespace_on(pod_network) as namespace:
-        groups = (ROUTES / "disaggregated.yaml").read_text()
-        groups = groups.replace("RELEASE", f"v{release}").replace("CONNECTOR", f"{flag}=nixlv2")
-        kubectl(pod_network.cluster, "apply", "-n", namespace, "-f", "-", stdin=groups)
-        prefill, decode = (run_pod(pod_network, namespace, f"{name}-0") for name in ("prefill", "decode"))
-        picker = picked_by(pod_network, namespace, LLM_D + release, f"pd-{release}")
-
-        answer = send(pod_network, start_gateway(pod_network, namespace, picker))
-        (first,) = received(prefill)
-
-    handed_over = {"remote_engine_id": "prefill-0", "remote_host": prefill.address}
-    assert first["body"]["kv_transfer_params"]["do_remote_decode"] is True
-    assert answer["engine"] == decode.name
-    assert handed_over.items() <= answer["seen_body"]["kv_transfer_params"].items()
-
-
-@contextmanager
-def namespace_on(pod_network: Network) -> Iterator[str]:
-    """Add a namespace; at the end its pods end, and what is in it is removed."""
-    namespace = add_namespace(pod_network.cluster)
-    try:
-        yield namespace
-    finally:
-        remove_pods(pod_network, namespace)
-        empty_namespace(pod_network.cluster, namespace)
-
-
-def picked_by(pod_network: Network, namespace: str, image: str, config: str, flag: str = TRACING) -> Picker:
+def picked_by(pod_network: Network, namespace: str, generation: str = "gie-1.5", **fields: Any) -> Picker:
     """Store what routes a service; start the picker and wait for it."""
-    store(pod_network, namespace, image, config, flag)
+    stored(pod_network, namespace, generation, **fields)
     picker = start_picker(pod_network, namespace, "demo-epp")
     wait_picker(pod_network, picker)
     return picker
 
 
-def store(pod_network: Network, namespace: str, image: str, config: str, flag: str = TRACING) -> None:
-    """Store what routes a service."""
-    text = (ROUTES / "pickers" / f"{config}.yaml").read_text()
-    config_map: Object = {"metadata": {"name": "demo-epp"}, "data": {"config.yaml": text}}
-    create(pod_network.cluster.api, path("configmaps", namespace), config_map)
-    service = (ROUTES / "service.yaml").read_text().replace("IMAGE", image).replace(TRACING, flag)
-    kubectl(pod_network.cluster, "apply", "-n", namespace, "-f", "-", stdin=service)
+def stored(pod_network: Network, namespace: str, generation: str = "gie-1.5", **fields: Any) -> None:
+    """Store what routes a service by queue."""
+    row = PICKERS[generation]
+    config = yaml.dump(preset(row, "queue-size"))
+    store(pod_network, routes(namespace, "demo", row, config, http_route=ROUTE, **fields))
 
 
 def rule(match: Object, instead: Object) -> Object:
@@ -235,7 +195,7 @@ def rule(match: Object, instead: Object) -> Object:
 
 def rerouted(pod_network: Network, service: Demo, spec: Object) -> str:
     """Change the route, and start the gateway anew."""
-    patch(pod_network.cluster.api, path("httproutes", service.namespace, "demo"), {"spec": spec})
+    patch(pod_network.cluster.api, path("httproutes", service.namespace, "demo-httproute"), {"spec": spec})
     return start_gateway(pod_network, service.namespace, service.picker)
 
 
@@ -255,7 +215,8 @@ def engine(pod_network: Network, namespace: str, name: str, node: str = "elsewhe
     spec = {"nodeName": node, "containers": [{"name": "vllm", "image": "vllm"}]}
     pod = {"metadata": {"name": name, "labels": labels}, "spec": spec}
     create(pod_network.cluster.api, path("pods", namespace), pod)
-    return run_pod(pod_network, namespace, name)
+    (found,) = run_pods(pod_network, namespace, name)
+    return found
 
 
 def send(pod_network: Network, gateway: str) -> Object:

@@ -1,31 +1,14 @@
 """What a generation of pickers would not understand of a configuration."""
 
-from typing import Any
-
 import pytest
 
 from intent import Object, yaml
 from intent.pickerconfig import check_config
-from intent.pickers import CONFIG_API, PICKERS, Picker
+from intent.pickers import PICKERS, Picker
 from intent.strategies import preset, presets
+from tests.pickerconfig import QUEUE, config, profile
 
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
-QUEUE = ({"type": "queue-scorer"}, {"type": "max-score-picker"})
-
-
-def config(*plugins: Object, **fields: Any) -> Object:
-    """Make a configuration of these plugins, with one profile of them all, in their order."""
-    listed = list(plugins or QUEUE)
-    references = [{"pluginRef": plugin.get("name", plugin["type"])} for plugin in listed]
-    weighed = [ref | ({"weight": 1} if ref["pluginRef"].endswith("scorer") else {}) for ref in references]
-    profiles = [{"name": "default", "plugins": weighed}]
-    return {
-        "apiVersion": CONFIG_API,
-        "kind": "EndpointPickerConfig",
-        "plugins": listed,
-        "schedulingProfiles": profiles,
-        **fields,
-    }
 
 
 def said(value: Object | str, row: str = "gie-1.5") -> list[tuple[str, str]]:
@@ -92,7 +75,144 @@ def test_an_unknown_field_stops_the_picker() -> None:
     ],
 )
 def test_fields_come_and_go_between_generations(field: str, knows: set[str]) -> None:
-    assert {row for row in PICKERS if not said(config(**{field: {}}), row)} == knows
+    message = f"{field}: must be a map"
+
+    value = config(**{field: "x"})
+
+    assert {row for row in PICKERS if ("FI812", message) in said(value, row)} == knows
+    assert all(said(value, row) for row in PICKERS)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            config(plugins=[{"type": "queue-scorer", "nam": "x"}]),
+            "plugins[0].nam: gie-1.5 knows no such field",
+        ),
+        (config(plugins=["queue-scorer"]), "plugins[0]: must be a map"),
+        (config(schedulingProfiles=[{"name": 5}]), "schedulingProfiles[0].name: must be text"),
+        (
+            config(schedulingProfiles=[profile({"pluginRef": "queue-scorer", "weight": "2"})]),
+            "schedulingProfiles[0].plugins[0].weight: must be a number",
+        ),
+        (
+            config(saturationDetector={"queueDepthThreshold": 5}),
+            "saturationDetector.queueDepthThreshold: gie-1.5 knows no such field",
+        ),
+    ],
+)
+def test_pickers_decode_strictly_at_any_depth(value: Object, message: str) -> None:
+    found = [(code, one.partition(";")[0]) for code, one in said(value)]
+
+    assert ("FI812", message) in found
+
+
+def test_weights_may_have_fractions_since_1_4() -> None:
+    value = config(schedulingProfiles=[profile({"pluginRef": "queue-scorer", "weight": 1.5})])
+
+    assert {row for row in PICKERS if said(value, row)} == {"gie-1.2", "gie-1.3", "llm-d-0.4"}
+
+
+@pytest.mark.parametrize("field", ["apiVersion", "kind", "plugins", "featureGates", "saturationDetector"])
+def test_null_is_an_absent_field(field: str) -> None:
+    assert said(config(schedulingProfiles=[]) | {field: None}) == []
+
+
+def test_a_second_picker_of_a_profile_is_refused() -> None:
+    value = config(*QUEUE, {"type": "random-picker"})
+
+    assert said(value) == [
+        ("FI816", "schedulingProfiles[0]: one picker, not max-score-picker and random-picker")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"parser": {}}, ("FI815", "parser.pluginRef: it is not among the plugins")),
+        ({"parser": {"pluginRef": "queue-scorer"}}, None),
+        ({"dataLayer": {}}, ("FI812", "dataLayer.sources: gie-1.5 needs one here")),
+        (
+            {"dataLayer": {"sources": [{"pluginRef": "x"}]}},
+            ("FI815", "dataLayer.sources[0].pluginRef: x is not among the plugins"),
+        ),
+    ],
+)
+def test_references_outside_of_profiles_are_followed(fields: Object, found: tuple[str, str] | None) -> None:
+    assert said(config(**fields)) == ([found] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "must"),
+    [
+        ({"maxPrefixBlocksToMatch": "many"}, "maxPrefixBlocksToMatch: must be a whole number"),
+        ({"autoTune": "no"}, "autoTune: must be true or false"),
+    ],
+)
+def test_a_parameter_of_another_kind_stops_the_picker(parameters: Object, must: str) -> None:
+    plugin = {"type": "prefix-cache-scorer", "parameters": parameters}
+
+    assert said(config(*QUEUE, plugin)) == [("FI817", f"plugins[2].parameters.{must}")]
+
+
+OLD_HANDLER: Object = {"type": "pd-profile-handler", "parameters": {"threshold": 0}}
+ALWAYS: Object = {"type": "always-disagg-pd-decider"}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "asked"),
+    [
+        ((OLD_HANDLER,), "plugins[2]: pd-profile-handler needs prefix-based-pd-decider"),
+        (
+            (
+                {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": ALWAYS["type"]}}},
+                ALWAYS,
+            ),
+            "plugins[2]: disagg-profile-handler needs always-disagg-pd-decider",
+        ),
+    ],
+)
+def test_a_decider_stands_before_who_asks_it(plugins: tuple[Object, ...], asked: str) -> None:
+    found = [one for one in said(config(*QUEUE, *plugins), "llm-d-0.7") if one[0] == "FI815"]
+
+    assert found == [("FI815", f"{asked} among the plugins before it")]
+
+
+def test_a_decider_may_have_a_name() -> None:
+    plugins = (ALWAYS | {"name": "x"}, OLD_HANDLER | {"parameters": {"deciderPluginName": "x"}})
+
+    assert said(config(*QUEUE, *plugins), "llm-d-0.7") == []
+
+
+def test_a_data_layer_of_1_3_needs_its_gate() -> None:
+    value = config(data={"sources": []})
+
+    assert said(value, "gie-1.3") == [("FI820", "data: gie-1.3 needs the feature gate dataLayer with it")]
+    assert said(value, "gie-1.4") == []
+
+
+def test_the_gate_of_the_data_layer_needs_its_field() -> None:
+    value = config(featureGates=["dataLayer"])
+
+    assert {row for row in PICKERS if said(value, row)} == {"gie-1.3", "gie-1.4", "llm-d-0.7"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "code"),
+    [
+        ({"blockSize": 0}, "FI818"),
+        ({"blockSize": 64, "blockSizeTokens": 0}, "FI817"),
+    ],
+)
+def test_a_size_of_zero_is_none(sizes: Object, code: str) -> None:
+    plugin = {"type": "prefix-cache-scorer", "parameters": sizes}
+
+    assert [code for code, _ in said(config(*QUEUE, plugin), "gie-1.4")] == [code]
+
+
+def test_a_separator_at_the_end_is_no_second_document() -> None:
+    assert said(f"{yaml.dump(config())}---\n") == []
 
 
 def test_plugins_are_a_list() -> None:

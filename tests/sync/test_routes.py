@@ -1,11 +1,12 @@
 """Which routes a service should have, and what stands in their way."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from intent import Object, yaml
-from intent.inferenceservice import InferenceService, Router
+from intent.inferenceservice import InferenceService, Role, Router
 from intent.lws import ComponentType
 from intent.pickers import PICKERS
 from intent.routing import Routing
@@ -72,7 +73,7 @@ def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
 
 
 def test_a_configuration_that_stops_the_picker_is_not_rolled_out() -> None:
-    found = plan(worker(routing=Routing(config="kind: EndpointPickerConfig")))
+    found = plan(worker(routing=Routing(config="kind: Other")))
 
     assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
 
@@ -255,3 +256,13 @@ def test_the_configuration_is_yaml_that_reads_back() -> None:
     (read,) = yaml.load(routes(worker()).config)
 
     assert read["kind"] == "EndpointPickerConfig"
+
+
+def test_what_is_wrong_with_a_router_is_said_once_and_to_its_author() -> None:
+    service = replace(isvc(config="kind: Other"), roles=(Role("w", "worker", {}),))
+    members = [worker(name, role_name=name, routing=Routing()) for name in ("w", "x")]
+
+    found = preview(members, SETTINGS, [service]).findings
+
+    told = [(one.subject.kind, one.error.path) for one in found if one.error.code == "FI811"]
+    assert told == [("InferenceService", "spec.roles[0].endpointPickerConfig")]

@@ -6,10 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from intent import Object
+from intent import Object, yaml
 from intent.errors import FieldError
-from tests.isvc import decoder, isvc, prefiller, worker
+from tests.isvc import decoder, isvc, prefiller, router, worker
 from tests.lws import changed
+from tests.pickerconfig import QUEUE, config
 from webhook import review
 from webhook.inferenceservice import check
 
@@ -178,3 +179,34 @@ def test_mutate_leaves_it_alone() -> None:
     carried = isvc(annotations={"fusioninfer.io/launcher": "auto"})
 
     assert "patch" not in reviewed(review.mutate, carried)
+
+
+def configured(config: Object, *others: Object) -> Object:
+    """Make an InferenceService whose router brings a configuration."""
+    own = router(strategy=None, endpointPickerConfig=yaml.dump(config))
+    return changed(isvc(*(others or (worker(),)), own), "metadata.generation", 1)
+
+
+UNKNOWN = config(*QUEUE, {"type": "prefill-filter"})
+
+
+def test_a_configuration_that_stops_the_picker_is_refused() -> None:
+    assert errors(check(configured(UNKNOWN))) == [("spec.roles[1].endpointPickerConfig", "FI814")]
+
+
+def test_a_configuration_is_held_against_the_picker_of_its_roles() -> None:
+    assert errors(check(configured(UNKNOWN, prefiller(), decoder()))) == []
+
+
+def test_an_old_configuration_denies_no_change_of_a_role() -> None:
+    old = configured(UNKNOWN)
+
+    found = check(rewritten(old, "spec.roles.0.replicas", 3), old)
+
+    assert (errors(found), [one.code for one in found]) == ([], ["FI814"])
+
+
+def test_a_configuration_that_is_changed_is_checked() -> None:
+    old, new = configured(config()), configured(UNKNOWN)
+
+    assert errors(check(changed(new, "metadata.generation", 2), old)) != []

@@ -32,7 +32,7 @@ def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tupl
         ({"strategy": "queue-size", "hostnames": "a.b"}, "FI803"),
         ({"strategy": "queue-size", "endpoint_picker_config": CONFIG}, "FI804"),
         ({"endpoint_picker_config": "- a"}, "FI810"),
-        ({"endpoint_picker_config": "kind: EndpointPickerConfig"}, "FI811"),
+        ({"endpoint_picker_config": "kind: Other"}, "FI811"),
     ],
 )
 def test_what_cannot_be_routed_is_denied(annotations: dict[str, Any], code: str) -> None:

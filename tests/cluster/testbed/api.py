@@ -20,6 +20,8 @@ GROUPS: Final = {
     "events": "/api/v1",
     "configmaps": "/api/v1",
     "serviceaccounts": "/api/v1",
+    "roles": "/apis/rbac.authorization.k8s.io/v1",
+    "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "deployments": "/apis/apps/v1",
     "statefulsets": "/apis/apps/v1",
     "controllerrevisions": "/apis/apps/v1",

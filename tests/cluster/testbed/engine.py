@@ -36,6 +36,7 @@ IDLE: Final[dict[str, Any]] = {
     "adapters": "",
     "max_lora": 4,
     "status": 200,
+    "health": 200,
     "hands_over": True,
 }
 """What `/set` may change. Before vLLM 0.10 the metric was vllm:gpu_cache_usage_perc."""
@@ -74,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.reads += 1
             self._answer(200, _metrics(self.server.state).encode(), "text/plain")
         elif self.path == "/health":
-            self._answer(200, b"")
+            self._answer(self.server.state["health"], b"")
         elif self.path == "/reads":
             self._say(200, {"reads": self.server.reads})
         else:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of, report, run_container
 from tests.cluster.testbed.network import Network, add_pod, ask, file_of, listens, start_container
 from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.wait import until
 
 PORT: Final = 8000
@@ -31,18 +33,18 @@ class Engine:
     log: Path
 
 
-def run_pod(there: Network, namespace: str, name: str) -> Engine:
-    """Run a pod that is stored, until it would be ready, and say so in its status."""
-    pod = _settled(there.cluster, namespace, name)
-    address = add_pod(there, name_of(pod))
-    for container in pod["spec"].get("initContainers", ()):
-        if container.get("restartPolicy") == "Always":
-            run_container(there, pod, container)
-    port = engine_port(pod["spec"]["containers"][0])
-    engine = Engine(name, pod, address, port, file_of(there, name_of(pod), "jsonl"))
-    _start(there, engine)
-    report(there.cluster, pod, address)
-    return engine
+def run_pods(there: Network, namespace: str, *names: str) -> list[Engine]:
+    """Run pods that are stored, until they would be ready, and say so in their status."""
+    engines = [_start(there, _settled(there.cluster, namespace, name)) for name in names]
+    for engine in engines:
+        until(partial(_is_up, there, engine), f"{engine.name} is ready")
+        look(there, engine)
+    return engines
+
+
+def look(there: Network, engine: Engine) -> None:
+    """Say in a pod's status, as its kubelet would, whether it is ready now."""
+    report(there.cluster, engine.pod, engine.address, ready=is_ready(there, engine.pod))
 
 
 def engine_port(container: Object) -> int:
@@ -72,12 +74,22 @@ def received(engine: Engine) -> list[Object]:
     return [json.loads(line) for line in engine.log.read_text().splitlines()] if engine.log.exists() else []
 
 
-def _start(there: Network, engine: Engine) -> None:
-    words = ("-m", "tests.cluster.testbed.engine", engine.name, str(engine.port), str(engine.log))
+def _start(there: Network, pod: Object) -> Engine:
+    """Start the sidecars of a pod, and a stand-in for its engine."""
+    name, address = pod["metadata"]["name"], add_pod(there, name_of(pod))
+    port = engine_port(pod["spec"]["containers"][0])
+    engine = Engine(name, pod, address, port, file_of(there, name_of(pod), "jsonl"))
+    for container in pod["spec"].get("initContainers", ()):
+        if container.get("restartPolicy") == "Always":
+            run_container(there, pod, container)
+    words = ("-m", "tests.cluster.testbed.engine", name, str(port), str(engine.log))
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    start_container(there, name_of(engine.pod), "engine", (sys.executable, *words), variables)
-    ports = {engine.port, PORT}
-    until(lambda: all(listens(there, engine.address, port) for port in ports), f"{engine.name} listens")
+    start_container(there, name_of(pod), "engine", (sys.executable, *words), variables)
+    return engine
+
+
+def _is_up(there: Network, engine: Engine) -> bool:
+    return is_ready(there, engine.pod) and listens(there, engine.address, engine.port)
 
 
 def _reads(there: Network, engine: Engine) -> int:

@@ -18,7 +18,7 @@ from tests.cluster.testbed.api import ApiError, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import http_body
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.ours import ROOT, start_sync
+from tests.cluster.testbed.ours import ROOT, start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay
 from tests.cluster.testbed.written import EXAMPLES
@@ -68,6 +68,27 @@ def loops(cluster: Cluster, flags: Mapping[str, Mapping[str, object]]) -> Iterat
         finally:
             for name in flags.keys() & cluster.processes.keys():
                 kill_process(cluster, name)
+
+
+@contextmanager
+def configured(cluster: Cluster, **settings: object) -> Iterator[None]:
+    """Run the webhook and the loop with other settings for a while."""
+    file = cluster.directory / "settings.yaml"
+    file.write_text(json.dumps(settings))
+    _restart(cluster, {"--config": file})
+    try:
+        yield
+    finally:
+        _restart(cluster, {})
+
+
+def _restart(cluster: Cluster, flags: Mapping[str, object]) -> None:
+    for name in ("webhook", "sync"):
+        kill_process(cluster, name)
+    delete(cluster.api, LEASE)
+    start_webhook(cluster, flags=flags)
+    start_sync(cluster, flags=flags)
+    wait_admission(cluster)
 
 
 def kubeconfig_through(cluster: Cluster, line: Relay) -> Path:

@@ -35,15 +35,17 @@ def install_manifests(cluster: Cluster, directory: Path = MANIFESTS) -> None:
         _apply(cluster, batch)
 
 
-def start_webhook(cluster: Cluster, module: str = "fusioninfer") -> None:
+def start_webhook(
+    cluster: Cluster, module: str = "fusioninfer", flags: Mapping[str, object] | None = None
+) -> None:
     """Start the webhook of a command without any kubeconfig, and wait until it is ready."""
-    flags = {
+    usual = {
         "--cert-dir": cluster.directory / "webhook",
         "--host": "127.0.0.1",
         "--port": cluster.ports["webhook"],
         "--metrics-port": cluster.ports["webhook-metrics"],
     }
-    _start(cluster, "webhook", flags, module)
+    _start(cluster, "webhook", {**usual, **(flags or {})}, module)
 
 
 def start_sync(cluster: Cluster, name: str = "sync", flags: Mapping[str, object] | None = None) -> None:

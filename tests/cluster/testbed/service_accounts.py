@@ -18,7 +18,8 @@ def token(cluster: Cluster, namespace: str, name: str) -> str:
 
 
 def kubeconfig_of(cluster: Cluster, server: str, namespace: str, name: str) -> Path:
-    """Write a kubeconfig of a service account for a server's address."""
+    """Write a kubeconfig of a service account for a server's address; one before it may be being read."""
     file = cluster.directory / f"{namespace}-{name}.kubeconfig"
-    file.write_text(json.dumps(kubeconfig_for(cluster, server, name, token(cluster, namespace, name))))
-    return file
+    next_one = file.with_suffix(".next")
+    next_one.write_text(json.dumps(kubeconfig_for(cluster, server, name, token(cluster, namespace, name))))
+    return next_one.replace(file)

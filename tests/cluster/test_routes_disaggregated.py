@@ -1,0 +1,108 @@
+"""A prompt is prefilled and then decoded: an InferenceService with the default picker, and TLS to it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from intent import Object
+from tests.cluster.testbed.answers import REFUSES, TAKES, answer, conditions, ready_when
+from tests.cluster.testbed.containers import report
+from tests.cluster.testbed.engines import received
+from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, request, serve, set_engines
+from tests.cluster.testbed.loops import apply, becomes
+from tests.cluster.testbed.network import Network
+from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
+from tests.isvc import decoder, isvc, prefiller, router
+from tests.lws import container, template
+
+NAME: Final = "demo"
+TRANSFER: Final = ("--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')
+ENGINE: Final = template(container(args=["org/M", *TRANSFER]))
+SPLIT: Final = isvc(
+    router(strategy="pd-disaggregation", httproute=ROUTE),
+    prefiller(multinode=None, template=ENGINE),
+    decoder(multinode=None, replicas=2, template=ENGINE),
+    name=NAME,
+)
+PREFILLER: Final = "demo-prefill-0"
+DECODERS: Final = ("demo-decode-0", "demo-decode-1")
+READY: Final = ("True", "ServiceReady")
+IDLE: Final[Object] = {"waiting": 0, "cache": 0.1, "status": 200}
+
+
+@pytest.fixture(scope="module")
+def split(served_network: Network) -> Iterator[Service]:
+    add_gpu_nodes(served_network.cluster, 3)
+    with namespace_on(served_network) as namespace:
+        apply(served_network.cluster, namespace, SPLIT)
+        yield serve(served_network, namespace, NAME, 3)
+    remove_nodes(served_network.cluster)
+
+
+def test_the_prefiller_makes_one_token_and_keeps_the_cache(split: Service) -> None:
+    answered(split, max_tokens=5)
+
+    asked = received(split.engines[PREFILLER])[-1]["body"]
+    assert (asked["max_tokens"], asked["kv_transfer_params"]["do_remote_decode"]) == (1, True)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_the_decoder_picked_is_told_where_the_cache_is(split: Service, decoder: str) -> None:
+    set_engines(split, IDLE | {"waiting": 4}, **{decoder: {"waiting": 0}})
+
+    answer = answered(split, max_tokens=5)
+
+    handed_over = answer["seen_body"]["kv_transfer_params"]
+    assert (answer["engine"], answer["seen_body"]["max_tokens"]) == (decoder, 5)
+    assert handed_over["remote_host"] == split.engines[PREFILLER].address
+    assert handed_over["remote_engine_id"] == PREFILLER
+
+
+def test_every_prompt_is_prefilled_elsewhere(split: Service) -> None:
+    before = len(received(split.engines[PREFILLER]))
+
+    for prompt in ("Hi", "Hi", "A long prompt. " * 200):
+        answered(split, prompt)
+
+    assert len(received(split.engines[PREFILLER])) - before == 3
+
+
+def test_no_request_is_about_ranks(split: Service) -> None:
+    assert "x-data-parallel-host-port" not in answered(split)["seen_headers"]
+
+
+def test_a_prefiller_that_fails_is_no_silent_answer(split: Service) -> None:
+    set_engines(split, IDLE, **{PREFILLER: {"status": 500}})
+
+    status = request(split).status
+
+    set_engines(split, IDLE)
+    assert status == 500
+
+
+def test_it_is_ready_when_a_gateway_takes_its_route(split: Service) -> None:
+    cluster = split.there.cluster
+
+    answer(cluster, split.namespace, NAME, TAKES)
+    becomes(lambda: conditions(cluster, split.namespace, NAME)["Ready"], READY)
+
+    assert conditions(cluster, split.namespace, NAME)["Ready"] == READY
+
+
+def test_it_is_not_ready_when_its_gateway_refuses_the_route(split: Service) -> None:
+    answer(split.there.cluster, split.namespace, NAME, REFUSES)
+
+    said = ready_when(split.there.cluster, split.namespace, NAME, "RouteNotAccepted")
+
+    assert said == ("False", "RoutesNotReady")
+
+
+def test_it_is_not_ready_while_its_picker_is_down(split: Service) -> None:
+    cluster = split.there.cluster
+    answer(cluster, split.namespace, NAME, TAKES)
+    report(cluster, split.picker.pod, split.picker.address, ready=False)
+
+    said = ready_when(cluster, split.namespace, NAME, "PickerNotAvailable")
+
+    assert said == ("False", "RoutesNotReady")

@@ -1,0 +1,177 @@
+"""Each strategy of an InferenceService: kubectl, webhook, loop, picker, Envoy, and the engine picked."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from intent import Object
+from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.flows import (
+    ROUTE,
+    Service,
+    answered,
+    namespace_on,
+    repicked,
+    request,
+    serve,
+    set_engines,
+)
+from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.network import Network, ask
+from tests.cluster.testbed.wait import until
+from tests.isvc import isvc, router, worker
+from tests.lws import container, template
+
+NAME: Final = "demo"
+PODS: Final = ("demo-inference-0", "demo-inference-1", "demo-inference-2")
+IDLE: Final[Object] = {"waiting": 0, "running": 0, "cache": 0.1, "adapters": ""}
+ENGINE: Final = template(container(args=["org/M"], resources=None))
+SHEDDABLE: Final[Object] = {
+    "apiVersion": "inference.networking.x-k8s.io/v1alpha2",
+    "kind": "InferenceObjective",
+    "metadata": {"name": "sheddable"},
+    "spec": {"priority": -100, "poolRef": {"name": f"{NAME}-pool"}},
+}
+each_pod: Final = pytest.mark.parametrize("pod", PODS)
+
+
+def routed_by(strategy: str, replicas: int = len(PODS)) -> Object:
+    """Make a service of workers of one node."""
+    workers = worker(multinode=None, replicas=replicas, template=ENGINE)
+    return isvc(router(strategy=strategy, httproute=ROUTE), workers, name=NAME)
+
+
+@pytest.fixture(scope="module")
+def first(served_network: Network) -> Iterator[Service]:
+    """The service by queue."""
+    with namespace_on(served_network) as namespace:
+        apply(served_network.cluster, namespace, routed_by("queue-size"))
+        yield serve(served_network, namespace, NAME, len(PODS))
+
+
+@pytest.fixture(scope="module")
+def by_queue(first: Service) -> Service:
+    return first
+
+
+@pytest.fixture(scope="module")
+def by_cache(by_queue: Service) -> Service:
+    return changed(by_queue, "kv-cache-utilization")
+
+
+@pytest.fixture(scope="module")
+def by_prefix(by_cache: Service) -> Service:
+    return changed(by_cache, "prefix-cache")
+
+
+@pytest.fixture(scope="module")
+def by_adapter(by_prefix: Service) -> Service:
+    return changed(by_prefix, "lora-affinity")
+
+
+def changed(service: Service, strategy: str) -> Service:
+    """Apply the service with another strategy; its engines run on, its picker is replaced."""
+    apply(service.there.cluster, service.namespace, routed_by(strategy))
+    return repicked(service)
+
+
+@each_pod
+def test_requests_go_to_the_shortest_queue(by_queue: Service, pod: str) -> None:
+    set_engines(by_queue, IDLE | {"waiting": 4}, **{pod: {"waiting": 0, "cache": 0.5}})
+
+    picked = Counter(answered(by_queue)["engine"] for _ in range(10))
+
+    assert picked == {pod: 10}
+
+
+def test_requests_go_where_an_objective_lets_them(by_queue: Service) -> None:
+    set_engines(by_queue, IDLE | {"waiting": 50})
+    apply(by_queue.there.cluster, by_queue.namespace, SHEDDABLE)
+
+    until(lambda: asked_as(by_queue, "sheddable") == 429, "the picker knows the objective")
+
+    assert asked_as(by_queue, "unknown") == 200
+
+
+def test_its_metrics_are_served_to_everyone(by_queue: Service) -> None:
+    answer = ask(by_queue.there, f"{by_queue.picker.address}:9090", "/metrics")
+
+    assert (answer.status, "inference_" in answer.body) == (200, True)
+
+
+@each_pod
+def test_requests_go_to_the_emptiest_cache(by_cache: Service, pod: str) -> None:
+    set_engines(by_cache, IDLE | {"cache": 0.7}, **{pod: {"cache": 0.1}})
+
+    picked = Counter(answered(by_cache)["engine"] for _ in range(10))
+
+    assert picked == {pod: 10}
+
+
+def test_the_same_prompt_goes_to_the_same_engine(by_prefix: Service) -> None:
+    set_engines(by_prefix, IDLE)
+    prompts = [f"{letter} long prompt. " * 100 for letter in "ABCDE"]
+
+    picked = [
+        {answered(by_prefix, prompt + tail)["engine"] for tail in ("x", "y", "z")} for prompt in prompts
+    ]
+
+    assert [len(each) for each in picked] == [1] * len(prompts)
+
+
+def test_a_warm_engine_that_fills_up_is_left(by_prefix: Service) -> None:
+    set_engines(by_prefix, IDLE)
+    prompt = "Something else, and long. " * 100
+    warm = answered(by_prefix, prompt)["engine"]
+    set_engines(by_prefix, IDLE, **{warm: {"waiting": 4, "cache": 0.7}})
+
+    picked = {answered(by_prefix, prompt)["engine"] for _ in range(5)}
+
+    assert warm not in picked
+
+
+@each_pod
+def test_requests_go_to_the_engine_with_their_adapter(by_adapter: Service, pod: str) -> None:
+    set_engines(by_adapter, IDLE, **{pod: {"adapters": "sql", "waiting": 1}})
+
+    picked = Counter(answered(by_adapter, model="sql")["engine"] for _ in range(10))
+
+    assert picked == {pod: 10}
+
+
+def test_another_strategy_replaces_the_picker_and_no_engine(by_adapter: Service) -> None:
+    engines = {name: engine.pod["metadata"]["uid"] for name, engine in by_adapter.engines.items()}
+
+    pods = uids(by_adapter)
+
+    picker = by_adapter.picker.pod["metadata"]
+    assert pods == engines | {picker["name"]: picker["uid"]}
+
+
+def test_more_engines_keep_the_picker(by_adapter: Service) -> None:
+    picker = by_adapter.picker.pod["metadata"]
+    api, where = by_adapter.there.cluster.api, path("inferenceservices", by_adapter.namespace, NAME)
+
+    apply(by_adapter.there.cluster, by_adapter.namespace, routed_by("lora-affinity", replicas=4))
+    until(lambda: is_looked_at(get(api, where)), "the loop has done all that it wants to do")
+    until(lambda: len(uids(by_adapter)) == len(PODS) + 2, "there is a fourth engine")
+
+    assert uids(by_adapter)[picker["name"]] == picker["uid"]
+
+
+def uids(service: Service) -> dict[str, str]:
+    """Give the uid of each pod that stays."""
+    pods = [pod["metadata"] for pod in items(service.there.cluster.api, path("pods", service.namespace))]
+    return {pod["name"]: pod["uid"] for pod in pods if "deletionTimestamp" not in pod}
+
+
+def is_looked_at(stored: Object) -> bool:
+    """Whether the status speaks of what is asked for now: it is written last."""
+    return bool(stored["status"]["observedGeneration"] == stored["metadata"]["generation"])
+
+
+def asked_as(service: Service, objective: str) -> int:
+    """Ask for tokens with an objective; return the status of the answer."""
+    return request(service, headers={"x-gateway-inference-objective": objective}).status

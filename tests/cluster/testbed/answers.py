@@ -1,0 +1,47 @@
+"""What the controller of a gateway answers to routes, and what the status of the service says then."""
+
+from typing import Final
+
+from intent import Object
+from tests.cluster.testbed.api import get, patch, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.wait import until
+
+CONTROLLER: Final = {"controllerName": "example.com/gateway"}
+"""Whom an HTTPRoute wants named; an InferencePool does not take it in every version."""
+SAID: Final = {"lastTransitionTime": "2026-11-21T00:00:00Z", "message": "in words"}
+TAKES: Final = ("True", "Accepted")
+REFUSES: Final = ("False", "NotAllowedByListeners")
+
+
+def answer(cluster: Cluster, namespace: str, service: str, said: tuple[str, str]) -> None:
+    """Answer for the gateway, to the route and to the pool of a service: status and reason of Accepted."""
+    _answer(cluster, path("httproutes", namespace, f"{service}-httproute"), said, CONTROLLER)
+    _answer(cluster, path("inferencepools", namespace, f"{service}-pool"), said, {})
+
+
+def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tuple[str, str]]:
+    """Give status and reason of each condition of an InferenceService."""
+    stored = get(cluster.api, path("inferenceservices", namespace, service))
+    found = stored.get("status", {}).get("conditions", ())
+    return {each["type"]: (each["status"], each["reason"]) for each in found}
+
+
+def ready_when(cluster: Cluster, namespace: str, service: str, reason: str) -> tuple[str, str]:
+    """Wait until RoutesReady has a reason; give what Ready says."""
+    until(
+        lambda: conditions(cluster, namespace, service).get("RoutesReady", ("", ""))[1] == reason,
+        f"RoutesReady is {reason}",
+    )
+    return conditions(cluster, namespace, service)["Ready"]
+
+
+def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:
+    generation = get(cluster.api, where)["metadata"]["generation"]
+    verdicts = {"Accepted": said, "ResolvedRefs": ("True", "ResolvedRefs")}
+    found = [
+        {**SAID, "type": kind, "status": status, "reason": reason, "observedGeneration": generation}
+        for kind, (status, reason) in verdicts.items()
+    ]
+    parent = {"parentRef": {"name": "gateway"}, "conditions": found, **more}
+    patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})

@@ -1,0 +1,27 @@
+"""EndpointPickerConfigs for tests: a plain one, and ways to change it."""
+
+from typing import Any, Final
+
+from intent import Object
+from intent.pickers import CONFIG_API, CONFIG_KIND
+
+QUEUE: Final[tuple[Object, ...]] = ({"type": "queue-scorer"}, {"type": "max-score-picker"})
+
+
+def config(*plugins: Object, **fields: Any) -> Object:
+    """Make a configuration of these plugins, with one profile of them all, in their order."""
+    listed = list(plugins or QUEUE)
+    names = [str(plugin.get("name", plugin["type"])) for plugin in listed]
+    weighed = [{"pluginRef": name} | ({"weight": 1} if name.endswith("scorer") else {}) for name in names]
+    return {
+        "apiVersion": CONFIG_API,
+        "kind": CONFIG_KIND,
+        "plugins": listed,
+        "schedulingProfiles": [profile(*weighed)],
+        **fields,
+    }
+
+
+def profile(*references: Object, name: str = "default") -> Object:
+    """Make a profile."""
+    return {"name": name, "plugins": list(references)}
