@@ -30,7 +30,7 @@ def written() -> Iterator[str]:
                 yield str(node.value)
 
 
-def test_whatever_is_said_of_a_service_has_a_reason_of_its_own() -> None:
+def test_whatever_is_said_of_a_service_has_a_reason() -> None:
     of_one_template = {code for code in written() if code[2] in "13"}
 
     assert set(written()) - of_one_template - NEVER.keys() == REASONS.keys()

@@ -258,6 +258,20 @@ async def test_a_deleted_part_is_made_again(api: Api, eventually: Eventually) ->
 
 
 @pytest.mark.usefixtures("served")
+async def test_lws_that_are_deleted_by_hand_are_made_again_and_the_routes_stay(
+    api: Api, eventually: Eventually
+) -> None:
+    api.writes.clear()
+
+    api.remove(PREFILL)
+    api.remove(DECODE)
+    await eventually(lambda: {PREFILL, DECODE} <= api.objects.keys())
+    await asyncio.sleep(QUIET)
+
+    assert [path for method, path in api.writes if method == "DELETE" and path != PG] == []
+
+
+@pytest.mark.usefixtures("served")
 async def test_nothing_is_written_again_and_again(api: Api, background: Background) -> None:
     api.writes.clear()
 

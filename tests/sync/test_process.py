@@ -54,6 +54,15 @@ async def answer(port: int, path: str) -> tuple[int, str]:
         return got.status, await got.text()
 
 
+async def until_it_leads(port: int) -> None:
+    """Wait until the process knows that the Lease is its own: later than the API server does."""
+    for _ in range(500):
+        if "fusioninfer_sync_is_leader 1.0" in (await answer(port, "/metrics"))[1]:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("it never leads")
+
+
 @pytest.mark.usefixtures("process")
 async def test_it_makes_the_pod_group(api: Api, eventually: Eventually) -> None:
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
@@ -67,9 +76,7 @@ async def test_it_makes_the_pod_group(api: Api, eventually: Eventually) -> None:
 async def test_the_leader_says_so(api: Api, port: int, eventually: Eventually) -> None:
     await eventually(lambda: LEASE in api.objects)
 
-    _, text = await answer(port, "/metrics")
-
-    assert "fusioninfer_sync_is_leader 1.0" in text
+    await until_it_leads(port)
 
 
 async def test_who_waits_is_ready_too(
@@ -96,9 +103,10 @@ async def test_without_lists_it_is_not_ready(api: Api, port: int, eventually: Ev
 
 
 async def test_a_signal_ends_it_and_gives_the_lease_back(
-    api: Api, process: asyncio.Task[int], eventually: Eventually
+    api: Api, process: asyncio.Task[int], port: int, eventually: Eventually
 ) -> None:
     await eventually(lambda: LEASE in api.objects)
+    await until_it_leads(port)
 
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -112,10 +120,11 @@ async def test_lost_leadership_ends_it_with_a_failure(
         sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port, timing=SHORT)
     )
     await eventually(lambda: LEASE in api.objects)
+    await until_it_leads(port)
 
     api.fault = lambda request: status(500, "InternalError") if "/leases" in request.path else None
 
-    assert await process == 1
+    assert await asyncio.wait_for(process, 5) == 1
 
 
 async def test_without_credentials_it_does_not_start(
