@@ -17,8 +17,6 @@ from tests.isvc import isvc, router, worker
 from tests.lws import container, template
 
 NAME: Final = "demo"
-SECONDS: Final = 2.0
-"""In which an edit is undone."""
 ENGINE: Final = worker(multinode=None, template=template(container(args=["org/M"], resources=None)))
 ROUTER: Final = router(strategy="queue-size", httproute=ROUTE)
 PARTS: Final = {
@@ -59,14 +57,14 @@ def test_an_edit_by_hand_is_undone(served: Cluster, namespace: str, kind: str) -
     edited = written(patch(served.api, where, EDITS[kind]))
 
     assert edited != before
-    assert before == becomes(lambda: written(get(served.api, where)), before, SECONDS)
+    assert before == becomes(lambda: written(get(served.api, where)), before)
 
 
 def test_a_part_that_is_deleted_is_made_again(served: Cluster, namespace: str) -> None:
     for kind, name in PARTS.items():
         delete(served.api, path(kind, namespace, name))
 
-    assert becomes(lambda: there(served, namespace), set(PARTS), 2 * SECONDS) == set(PARTS)
+    assert becomes(lambda: there(served, namespace), set(PARTS)) == set(PARTS)
 
 
 def test_a_router_that_goes_leaves_nothing(served: Cluster, namespace: str) -> None:
