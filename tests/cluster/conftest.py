@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.testbed.build import build, envoy
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.control_plane import running
+from tests.cluster.testbed.control_plane import restart_component, running
 from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
@@ -42,6 +42,13 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
+def route_definitions(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The folders of the custom resources of the Gateway API and its Inference Extension."""
+    built = _obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
+    return tuple(str(built.source(module, folder)) for module, folder in ROUTE_CRDS)
+
+
+@pytest.fixture(scope="session")
 def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
     """A network of pods beside that cluster."""
     try:
@@ -55,9 +62,7 @@ def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Net
 @pytest.fixture(scope="session")
 def admission(cluster: Cluster) -> Cluster:
     """The cluster with our manifests and our webhook."""
-    install_manifests(cluster)
-    start_webhook(cluster)
-    wait_admission(cluster)
+    _start_admission(cluster)
     return cluster
 
 
@@ -66,6 +71,14 @@ def fusioninfer(admission: Cluster) -> Cluster:
     """The cluster with all of ours: the loop too."""
     start_sync(admission)
     return admission
+
+
+@pytest.fixture(scope="session")
+def everything(routed: Cluster) -> Cluster:
+    """The cluster that has routes, with all of ours."""
+    _start_admission(routed)
+    start_sync(routed)
+    return routed
 
 
 @pytest.fixture
@@ -81,6 +94,14 @@ def namespace(cluster: Cluster, add_nodes: AddNodes) -> Iterator[str]:  # noqa: 
     name = add_namespace(cluster)
     yield name
     empty_namespace(cluster, name)
+
+
+@pytest.fixture
+def routed_namespace(routed: Cluster) -> Iterator[str]:
+    """A new namespace in the cluster that has routes."""
+    name = add_namespace(routed)
+    yield name
+    empty_namespace(routed, name)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -105,6 +126,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI, tests on real components that could not run are a failure."""
     if UNAVAILABLE in session.config.stash and os.environ.get("CI") == "true":
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _start_admission(cluster: Cluster) -> None:
+    """Install our manifests and start our webhook. The garbage collector takes up new kinds every 30 s."""
+    install_manifests(cluster)
+    restart_component(cluster, "kube-controller-manager")
+    start_webhook(cluster)
+    wait_admission(cluster)
 
 
 def _obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:

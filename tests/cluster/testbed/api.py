@@ -22,6 +22,8 @@ GROUPS: Final = {
     "serviceaccounts": "/api/v1",
     "deployments": "/apis/apps/v1",
     "statefulsets": "/apis/apps/v1",
+    "roles": "/apis/rbac.authorization.k8s.io/v1",
+    "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "controllerrevisions": "/apis/apps/v1",
     "leases": "/apis/coordination.k8s.io/v1",
     "leaderworkersets": "/apis/leaderworkerset.x-k8s.io/v1",

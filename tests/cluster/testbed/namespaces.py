@@ -1,10 +1,13 @@
 """A namespace for one test, and what it leaves behind removed."""
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from tests.cluster.testbed.api import create, delete, items, path
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.nodes import remove_nodes
 from tests.cluster.testbed.wait import until
 
 CLEANED: Final = ("inferenceservices", "leaderworkersets", "statefulsets", "deployments", "podgroups")
@@ -21,6 +24,17 @@ def add_namespace(cluster: Cluster) -> str:
 def empty_namespace(cluster: Cluster, namespace: str) -> None:
     """Remove what a test left: our resources, sets, PodGroups and pods. The empty namespace stays."""
     until(lambda: _emptied(cluster, namespace), f"{namespace} is empty", every=0.1)
+
+
+@contextmanager
+def new_namespace(cluster: Cluster) -> Iterator[str]:
+    """Add a namespace; at the end remove what is in it, and every node."""
+    name = add_namespace(cluster)
+    try:
+        yield name
+    finally:
+        empty_namespace(cluster, name)
+        remove_nodes(cluster)
 
 
 def _emptied(cluster: Cluster, namespace: str) -> bool:
