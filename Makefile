@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test demo-cluster fast check format golden bench clean help
+.PHONY: demo test demo-cluster fast check format golden manifests bench clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -33,6 +33,9 @@ format: $(READY) ## Format the source
 
 golden: $(READY) ## Write expected files and generated tables anew; read the difference
 	$(BIN)/python -m pytest tests/golden tests/test_*.py -q --refresh
+
+manifests: $(READY) ## Make the Helm chart, the dashboard and the tables about them from the manifests
+	$(BIN)/python -m pytest tests/manifests -q --refresh
 
 bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
 	$(BIN)/python -m tests.bench

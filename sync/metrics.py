@@ -1,8 +1,12 @@
 """Every metric of the loop, by name."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+OUTCOMES: Final = ("done", "retry", "bug")
+"""How a look at a service ends: each has its series from the start, so that `increase` sees the first bug."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Metrics:
 def metrics() -> Metrics:
     """Make them, all at zero."""
     to = CollectorRegistry()
-    return Metrics(
+    made = Metrics(
         registry=to,
         is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process works", registry=to),
         objects=Gauge("fusioninfer_sync_objects", "Objects known", ["kind"], registry=to),
@@ -34,3 +38,6 @@ def metrics() -> Metrics:
         seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Time of one look", registry=to),
         writes=Counter("fusioninfer_sync_writes", "Requests that write", ["kind", "verb"], registry=to),
     )
+    for outcome in OUTCOMES:
+        made.reconciles.labels(outcome)
+    return made
