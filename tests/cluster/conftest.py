@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.testbed.build import build, envoy
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import running
-from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES
+from tests.cluster.testbed.modules import CHART_MODULES, CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
@@ -44,12 +44,15 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
     """A network of pods beside that cluster."""
-    try:
-        require_namespaces()
-    except NamespacesUnavailableError as error:
-        _skip(error, request.config)
+    _require_namespaces(request.config)
     with network(routed) as there:
         yield there
+
+
+@pytest.fixture(scope="session")
+def helm(request: pytest.FixtureRequest) -> Path:
+    """Helm itself."""
+    return _obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +69,14 @@ def fusioninfer(admission: Cluster) -> Cluster:
     """The cluster with all of ours: the loop too."""
     start_sync(admission)
     return admission
+
+
+@pytest.fixture(scope="module")
+def own_network(admission: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+    """A network for pods of ours beside the cluster with our manifests."""
+    _require_namespaces(request.config)
+    with network(admission) as there:
+        yield there
 
 
 @pytest.fixture
@@ -114,6 +125,13 @@ def _obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
         with capture.global_and_fixture_disabled():
             return obtain()
     except ModulesUnavailableError as error:
+        _skip(error, config)
+
+
+def _require_namespaces(config: pytest.Config) -> None:
+    try:
+        require_namespaces()
+    except NamespacesUnavailableError as error:
         _skip(error, config)
 
 

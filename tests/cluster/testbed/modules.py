@@ -132,6 +132,9 @@ ROUTE_MODULES: Final = (
 """What only routes need. The pickers share one set of library versions, those of the newest: so they compile
 them once; what is theirs is of their release."""
 
+CHART_MODULES: Final = (Module("helm", "helm.sh/helm/v4", (("helm", "helm.sh/helm/v4/cmd/helm"),)),)
+"""What renders our chart."""
+
 CRDS: Final = (("lws", "config/crd/bases"), ("volcano", _VOLCANO_CRDS))
 """Where the custom resource definitions lie: module and folder."""
 ROUTE_CRDS: Final = (("gateway-api", _GATEWAY_CRDS), ("gie-1.5.0", _EXTENSION_CRDS))
