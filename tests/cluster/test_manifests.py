@@ -118,11 +118,14 @@ def test_the_chart_in_another_namespace_names_ours_nowhere(helm: Path) -> None:
     assert NAMESPACE not in text
 
 
-def test_a_value_that_is_not_known_is_refused(helm: Path) -> None:
+@pytest.mark.parametrize(
+    "value", ["replica=3", 'backstop.actions=["Deny","Warn"]', 'settings.launcher="unknown"']
+)
+def test_a_value_that_cannot_be_is_refused(helm: Path, value: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
-        rendered(helm, "replica=3")
+        rendered(helm, value)
 
-    assert "replica" in refused.value.stderr
+    assert "values don't meet the specifications of the schema" in refused.value.stderr
 
 
 # --- the API server ---------------------------------------------------------------------------------

@@ -48,6 +48,8 @@ _ACTIONS: Final[Object] = {
     "minItems": 1,
     "uniqueItems": True,
     "items": {"enum": ["Deny", "Warn", "Audit"]},
+    # The API server refuses the two together: they would say the same twice.
+    "not": {"allOf": [{"contains": {"const": "Deny"}}, {"contains": {"const": "Warn"}}]},
 }
 _PORTS: Final[Object] = {
     "type": "array",
