@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from intent.annotations import EXPANSION
 from tests.cluster.testbed.api import create, delete, get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
@@ -105,6 +106,14 @@ def test_an_object_that_lost_its_record_is_told_so(admission: Cluster, unguarded
     write(admission, unguarded, expanded)
 
     assert SAID in write(admission, unguarded, named(ANNOTATED, "was-expanded"))
+
+
+def test_a_file_that_is_applied_again_keeps_the_record_and_passes(admission: Cluster, unguarded: str) -> None:
+    expanded = named(ANNOTATED, "applied-again")
+    write(admission, unguarded, expanded)
+    kubectl(admission, "annotate", "lws", "applied-again", f"{EXPANSION}={{}}", "--namespace", unguarded)
+
+    assert "Warning" not in write(admission, unguarded, expanded)
 
 
 def test_where_it_is_strict_it_is_refused(admission: Cluster, strict: str) -> None:

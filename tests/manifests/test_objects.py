@@ -133,6 +133,14 @@ def test_a_drain_ends_before_the_pod_is_killed() -> None:
     assert grace >= limits.drain_seconds + limits.finish_seconds + MARGIN
 
 
+def test_as_many_bodies_as_may_be_on_their_way_fit_into_memory() -> None:
+    limits = Limits()
+    memory = container("fusioninfer-webhook")["resources"]["limits"]["memory"]
+
+    of_its_own = 128 * 2**20
+    assert int(memory.removesuffix("Mi")) * 2**20 >= limits.reviews * limits.body_bytes + of_its_own
+
+
 def test_the_lease_is_given_back_before_the_pod_is_killed() -> None:
     grace = pod_spec("fusioninfer-sync").get("terminationGracePeriodSeconds", 30)
 
