@@ -8,7 +8,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import EXPANSION
-from tests.cluster.testbed.api import create, delete, get, path
+from tests.cluster.testbed.api import delete, get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import wait_admission
@@ -39,15 +39,16 @@ def unguarded(admission: Cluster) -> Iterator[str]:
         until(lambda: SAID in dry_run(admission, namespace), "the policy warns")
         yield namespace
     finally:
-        for where, configuration in zip(CONFIGURATIONS, taken, strict=True):
-            create(admission.api, where.rpartition("/")[0], renewed(configuration))
+        for configuration in taken:
+            put_back(admission, configuration)
         wait_admission(admission)
         empty_namespace(admission, namespace)
 
 
-def renewed(stored: Object) -> Object:
-    """Return an object as it can be created again."""
-    return {**stored, "metadata": {"name": stored["metadata"]["name"]}}
+def put_back(cluster: Cluster, stored: Object) -> None:
+    """Apply an object again as the installation did."""
+    wanted = {**stored, "metadata": {"name": stored["metadata"]["name"]}}
+    kubectl(cluster, "apply", "--server-side", "--filename=-", stdin=json.dumps(wanted))
 
 
 @pytest.fixture
