@@ -17,6 +17,8 @@ class Metrics:
     reconciles: Counter
     seconds: Histogram
     writes: Counter
+    certificate_not_after: Gauge
+    certificate_looks: Counter
 
 
 def metrics() -> Metrics:
@@ -33,4 +35,13 @@ def metrics() -> Metrics:
         reconciles=Counter("fusioninfer_sync_reconciles", "Looks at a service", ["outcome"], registry=to),
         seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Time of one look", registry=to),
         writes=Counter("fusioninfer_sync_writes", "Requests that write", ["kind", "verb"], registry=to),
+        certificate_not_after=Gauge(
+            "fusioninfer_sync_certificate_not_after_seconds",
+            "When what is kept for the webhook ends, in seconds since 1970",
+            ["certificate"],
+            registry=to,
+        ),
+        certificate_looks=Counter(
+            "fusioninfer_sync_certificate_looks", "Looks at the webhook's Secret", ["outcome"], registry=to
+        ),
     )
