@@ -4,6 +4,7 @@ Rules of this file:
 - A new authority is stored, then trusted by every webhook configuration, and only a look later signs a
   leaf: by then every API server has heard of it.
 - Where nothing that anybody believes is served, there is nothing to wait for.
+- If the Secret is lost, what the configurations trust stays trusted: its leaf is still mounted somewhere.
 - What the cluster holds is all there is to know: a process that starts goes on where another one ended.
 """
 
@@ -52,18 +53,25 @@ async def look(cluster: Cluster, place: Place, terms: Terms, now: datetime) -> L
     stored = await cluster.get(place.path)
     found = {path: each for path in place.configurations if (each := await cluster.get(path))}
     before = objects.read(stored)
+    if not before.authorities:
+        before = rotation.found(objects.trusted(found.values()), now, terms)
     kept = rotation.with_authority(before, now, terms)
     if kept != before:
         stored = await _store(cluster, place, kept, stored)
     trusting = await _trust(cluster, kept, found)
     done = ("authority", *trusting) if kept.key != before.key else trusting
-    if not found or (trusting and rotation.is_served(kept, now)):
+    if not found or (trusting and _is_believed(kept, before, now)):
         return Looked(kept, done)
     serving = rotation.with_leaf(kept, objects.hosts(found.values()), now, terms)
     if serving == kept:
         return Looked(kept, done)
     await _store(cluster, place, serving, stored)
     return Looked(serving, (*done, "leaf"))
+
+
+def _is_believed(kept: Kept, before: Kept, now: datetime) -> bool:
+    """Whether what is served now may be believed; of a leaf that is not kept nobody knows."""
+    return rotation.is_served(kept, now) if kept.leaf else bool(before.authorities)
 
 
 async def _store(cluster: Cluster, place: Place, kept: Kept, before: Object | None) -> Object:

@@ -53,6 +53,16 @@ def hosts(configurations: Iterable[Object]) -> set[str]:
     }
 
 
+def trusted(configurations: Iterable[Object]) -> set[bytes]:
+    """Find the authorities (PEM) that any webhook trusts."""
+    return {
+        certificate
+        for configuration in configurations
+        for webhook in configuration.get("webhooks", ())
+        for certificate in _certificates(_decoded(webhook["clientConfig"].get("caBundle", "")))
+    }
+
+
 def injection(configuration: Object, bundle: bytes) -> list[Object]:
     """Render the JSON patch (RFC 6902) with which each webhook trusts a bundle; empty if each does.
 

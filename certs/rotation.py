@@ -8,7 +8,7 @@ Rules of this file:
 - Nothing here reads the clock; who trusts first and serves then is `certs.keep`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -50,6 +50,15 @@ def with_authority(kept: Kept, now: datetime, terms: Terms) -> Kept:
         return replace(kept, authorities=valid)
     new = authority("fusioninfer", now - terms.backdate, now + terms.authority)
     return replace(kept, authorities=(new.certificate, *valid), key=new.key)
+
+
+def found(trusted: Iterable[bytes], now: datetime, terms: Terms) -> Kept:
+    """Keep what was trusted though nothing is kept: whoever serves a leaf of before is still believed.
+
+    What lasts longer than an authority of ours was put there by somebody else, and goes.
+    """
+    ours = [one for one in trusted if _is_valid(one, now) and ends(one) <= now + terms.authority]
+    return Kept(tuple(sorted(ours, key=ends, reverse=True)))
 
 
 def with_leaf(kept: Kept, hosts: Collection[str], now: datetime, terms: Terms) -> Kept:

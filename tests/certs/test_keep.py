@@ -1,12 +1,13 @@
 """In which order an authority is stored, trusted and used; on objects in memory."""
 
 import copy
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 
 import jsonpatch
 import pytest
 
-from certs import objects, rotation
+from certs import issue, objects, rotation
 from certs.keep import Cluster, Looked, Place, look
 from certs.rotation import Terms
 from intent import Object
@@ -146,14 +147,43 @@ async def test_without_configurations_the_authority_waits(api: Api) -> None:
     assert looked.kept.leaf is None
 
 
-async def test_a_configuration_that_comes_later_is_served_at_once(api: Api) -> None:
+async def test_a_configuration_that_comes_later_trusts_first_and_is_served_then(api: Api) -> None:
     api.stored.clear()
     await api.look()
     api.stored["/v"] = configuration()
 
+    looks = [(await api.look()).done for _ in range(3)]
+
+    assert looks == [("trust by v",), ("leaf",), ()]
+
+
+async def test_if_the_secret_is_lost_what_was_trusted_stays_trusted(api: Api) -> None:
+    before = (await api.look()).kept
+    del api.stored[PLACE.path]
+
     looked = await api.look()
 
-    assert looked.done == ("trust by v", "leaf")
+    assert looked.done == ("authority", "trust by m", "trust by v")
+    assert looked.kept.authorities[1:] == before.authorities
+
+
+async def test_a_look_after_it_was_lost_there_is_a_leaf_again(api: Api) -> None:
+    await api.look()
+    del api.stored[PLACE.path]
+    await api.look()
+
+    looked = await api.look()
+
+    assert looked.done == ("leaf",)
+
+
+async def test_an_authority_that_somebody_else_had_trusted_goes(api: Api) -> None:
+    other = issue.authority("other", NOW, NOW + 3650 * DAY).certificate
+    api.stored["/m"]["webhooks"][0]["clientConfig"]["caBundle"] = b64encode(other).decode()
+
+    looked = await api.look()
+
+    assert len(looked.kept.authorities) == 1
 
 
 async def test_a_secret_of_somebody_else_is_not_touched(api: Api) -> None:
