@@ -11,11 +11,24 @@ import pytest
 from tests.cluster.testbed.build import build, envoy
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import running
-from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES
+from tests.cluster.testbed.modules import (
+    CERTIFICATE_CRDS,
+    CERTIFICATE_MODULES,
+    CRDS,
+    MODULES,
+    ROUTE_CRDS,
+    ROUTE_MODULES,
+)
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
+from tests.cluster.testbed.ours import (
+    MANIFESTS,
+    install_manifests,
+    start_sync,
+    start_webhook,
+    wait_admission,
+)
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces
 
@@ -38,6 +51,16 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
     _obtained(request.config, envoy)
     with running(built, (*CRDS, *ROUTE_CRDS)) as there:
+        yield there
+
+
+@pytest.fixture(scope="session")
+def certified(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Another cluster, which has the resources of cert-manager and our manifests; no webhook runs."""
+    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
+    with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
+        install_manifests(there)
+        install_manifests(there, MANIFESTS.parent / "self-signed")
         yield there
 
 
