@@ -177,6 +177,17 @@ async def test_a_look_after_it_was_lost_there_is_a_leaf_again(api: Api) -> None:
     assert looked.done == ("leaf",)
 
 
+async def test_an_authority_taken_out_of_the_secret_is_trusted_no_more(due: Api) -> None:
+    for _ in range(2):
+        newest = (await due.look(LATER)).kept.authorities[0]
+    due.stored[PLACE.path]["data"]["ca.crt"] = b64encode(newest).decode()
+
+    looked = await due.look(LATER)
+
+    assert looked.done == ("trust by m", "trust by v")
+    assert objects.trusted(due.stored[path] for path in PLACE.configurations) == {newest}
+
+
 async def test_an_authority_that_somebody_else_had_trusted_goes(api: Api) -> None:
     other = issue.authority("other", NOW, NOW + 3650 * DAY).certificate
     api.stored["/m"]["webhooks"][0]["clientConfig"]["caBundle"] = b64encode(other).decode()

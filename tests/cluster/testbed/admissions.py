@@ -6,7 +6,7 @@ as failed too.
 
 import threading
 import time
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -41,6 +41,15 @@ def call_at(cluster: Cluster, port: int) -> None:
     for where in CONFIGURATIONS:
         webhooks = get(cluster.api, where)["webhooks"]
         amend(cluster.api, where, [_at(index, webhook, port) for index, webhook in enumerate(webhooks)])
+
+
+def trust(cluster: Cluster, bundle: bytes) -> None:
+    """Have our webhook configurations trust a bundle."""
+    encoded = b64encode(bundle).decode()
+    for where in CONFIGURATIONS:
+        places = range(len(get(cluster.api, where)["webhooks"]))
+        paths = [f"/webhooks/{place}/clientConfig/caBundle" for place in places]
+        amend(cluster.api, where, [{"op": "add", "path": each, "value": encoded} for each in paths])
 
 
 def trusted(cluster: Cluster) -> set[bytes]:
