@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtensionOID
 
@@ -92,9 +94,9 @@ def _is_fresh(pair: Pair, signer: bytes, hosts: Collection[str], until: datetime
     certificate = x509.load_pem_x509_certificate(pair.certificate)
     return (
         until < certificate.not_valid_after_utc
-        and set(hosts) == _names(certificate)
         and _is_signed(pair.certificate, signer)
         and _is_key_of(pair.key, certificate)
+        and set(hosts) == _names(certificate)
     )
 
 
@@ -114,15 +116,18 @@ def _is_signed(certificate: bytes, signer: bytes) -> bool:
 
 
 def _is_key_of(key: bytes, certificate: x509.Certificate) -> bool:
+    """Whether it is, and of the kind that we issue."""
     try:
-        return load_pem_private_key(key, None).public_key() == certificate.public_key()
-    except ValueError:
+        read = load_pem_private_key(key, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # no key, a locked one, one of a kind unheard of
         return False
+    return isinstance(read, EllipticCurvePrivateKey) and read.public_key() == certificate.public_key()
 
 
 def _names(certificate: x509.Certificate) -> set[str]:
-    found = certificate.extensions.get_extension_for_oid(ExtensionOID.SUBJECT_ALTERNATIVE_NAME).value
-    if not isinstance(found, x509.SubjectAlternativeName):
+    """Read the names of a certificate that we issued: those have some."""
+    names = certificate.extensions.get_extension_for_oid(ExtensionOID.SUBJECT_ALTERNATIVE_NAME).value
+    if not isinstance(names, x509.SubjectAlternativeName):
         raise TypeError("subjectAltName was not read as one")
-    addresses = found.get_values_for_type(x509.IPAddress)
-    return {*found.get_values_for_type(x509.DNSName), *map(str, addresses)}
+    addresses = names.get_values_for_type(x509.IPAddress)
+    return {*names.get_values_for_type(x509.DNSName), *map(str, addresses)}

@@ -16,6 +16,7 @@ from certs.objects import ForeignError
 from certs.rotation import Terms
 from intent import Object
 from sync.client import NO_ANSWER, ApiError, Client
+from sync.lease import LeadershipLostError
 from sync.metrics import Metrics
 from sync.request import amend, apply, get
 
@@ -27,7 +28,7 @@ CONFIGURATIONS: Final = (
 )
 """What trusts the webhook (`manifests/base/webhooks.yaml`)."""
 NOT_FOUND: Final = 404
-FAILED: Final = (ApiError, ForeignError, *NO_ANSWER, ValueError, KeyError)
+FAILED: Final = (ApiError, ForeignError, *NO_ANSWER, ValueError)
 """What a look may run into; the next one tries again."""
 
 
@@ -49,8 +50,13 @@ async def keep(
     while True:
         try:
             said = _tell(measured, await look(cluster, place, certificates.terms, datetime.now(UTC)))
+        except LeadershipLostError:
+            raise
         except FAILED as error:
             said = _complain(measured, error, said)
+        except Exception:  # a door of the process: the loop beside it goes on
+            measured.certificate_looks.labels("bug").inc()
+            log.exception("bug")
         await asyncio.sleep(certificates.look_seconds)
 
 

@@ -5,6 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    KeySerializationEncryption,
+    NoEncryption,
+    PrivateFormat,
+)
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from certs import issue
@@ -158,6 +167,45 @@ def test_nothing_changes_while_nothing_is_due() -> None:
     kept = kept_at(NOW)
 
     assert kept == kept_at(NOW + DAY, kept)
+
+
+# What somebody else put there
+
+
+def rsa_pair() -> issue.Pair:
+    """Make a certificate without alternative names, which signs itself, and its key."""
+    key, name = rsa.generate_private_key(65537, 2048), x509.Name([])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, NOW - DAY, NOW + 365 * DAY)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, SHA256())
+    )
+    return issue.Pair(certificate.public_bytes(Encoding.PEM), pem(key))
+
+
+def pem(key: rsa.RSAPrivateKey, lock: KeySerializationEncryption | None = None) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock or NoEncryption())
+
+
+def test_an_authority_of_another_kind_signs_nothing() -> None:
+    other = rsa_pair()
+
+    kept = with_authority(Kept((other.certificate,), other.key), NOW, TERMS)
+
+    assert kept.authorities[1:] == (other.certificate,)
+
+
+def test_a_leaf_without_names_is_replaced() -> None:
+    kept = kept_at(NOW, replace(kept_at(NOW), leaf=rsa_pair()))
+
+    assert is_believed(leaf_of(kept), kept.bundle, NOW)
+
+
+def test_a_locked_key_signs_nothing() -> None:
+    locked = pem(rsa.generate_private_key(65537, 2048), BestAvailableEncryption(b"secret"))
+    kept = replace(kept_at(NOW), key=locked)
+
+    assert with_authority(kept, NOW, TERMS).authorities[1:] == kept.authorities
 
 
 # What is believed

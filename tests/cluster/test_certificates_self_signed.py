@@ -14,7 +14,7 @@ from certs.issue import Pair
 from certs.rotation import Kept
 from intent import Object
 from tests.cluster.testbed.admissions import TOGETHER, bursts, call_at, trusted
-from tests.cluster.testbed.api import amend, apply, delete, get, items, path
+from tests.cluster.testbed.api import ApiError, amend, apply, delete, get, items, patch, path
 from tests.cluster.testbed.audit import refused, requests, words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process
@@ -116,6 +116,15 @@ def test_a_manifest_that_drops_a_webhook_is_still_accepted(keeping: Cluster) -> 
         apply_configuration(keeping, whole)
 
     assert [webhook["name"] for webhook in after["webhooks"]] == ["validate.fusioninfer.io"]
+
+
+def test_a_secret_that_changed_meanwhile_is_not_written_over(keeping: Cluster) -> None:
+    before = get(keeping.api, WHERE)
+    patch(keeping.api, WHERE, {"metadata": {"annotations": {"example.com/changed": "yes"}}})
+    wanted = objects.secret(objects.read(before), NAMESPACE, SECRET, before)
+
+    with pytest.raises(ApiError, match="409"):
+        apply(keeping.api, WHERE, wanted, "fusioninfer", force=True)
 
 
 def test_when_nothing_is_due_nothing_is_written(keeping: Cluster) -> None:

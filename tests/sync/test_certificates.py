@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from certs import objects
 from fusioninfer.certificates import Certificates, keep
@@ -42,6 +43,12 @@ def broken(api: Api) -> None:
 def foreign(api: Api) -> None:
     """Store a Secret of that name, as somebody else would."""
     api.put(SECRET, {"kind": "Secret", "metadata": {"name": "tls"}, "data": {"password": "eA=="}})
+
+
+@pytest.fixture
+def strange(api: Api) -> None:
+    """Have every object be one that the API server would not store."""
+    api.fault = lambda _request: web.json_response({"metadata": {}, "webhooks": [{}]})
 
 
 @pytest.fixture
@@ -89,6 +96,11 @@ async def test_a_secret_of_somebody_else_is_left_alone(
     await eventually(lambda: looks(measured, "failed") > 0)
 
     assert api.objects[SECRET]["data"] == {"password": "eA=="}
+
+
+@pytest.mark.usefixtures("strange", "keeping")
+async def test_a_bug_ends_nothing(measured: Metrics, eventually: Eventually) -> None:
+    await eventually(lambda: looks(measured, "bug") > 3)
 
 
 async def test_who_does_not_lead_any_more_writes_nothing(api: Api, client: Client, measured: Metrics) -> None:
