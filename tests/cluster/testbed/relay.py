@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.cluster.testbed.wait import until
+
 CHUNK: Final = 65536
 
 
@@ -57,9 +59,14 @@ def cut(line: Relay) -> None:
 
 
 def hang_up(line: Relay) -> None:
-    """Break every connection; the next requests need new ones."""
-    cut(line)
-    mend(line)
+    """End every connection, and wait until both sides know: the next requests need new ones.
+
+    Who did not hear of it yet would send a request on a dead connection. Nothing may be under way.
+    """
+    for end in tuple(line.ends):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_WR)
+    until(lambda: not line.ends, "every connection has ended", every=0.005)
 
 
 def mend(line: Relay) -> None:
