@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo test demo-cluster fast check format golden bench fuzz clean help
+.PHONY: demo test demo-cluster fast check format golden manifests lock image bench fuzz clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -18,8 +19,8 @@ test: check ## Everything: checks, unit, golden, law, Ray and cluster tests
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
 
-fast: check ## Everything but the real components and the real Ray
-	$(BIN)/python -m pytest -m "not cluster and not ray"
+fast: check ## Everything but the real components, the real Ray and what the image installs
+	$(BIN)/python -m pytest -m "not cluster and not ray and not image"
 
 check: $(READY) ## Lint, types, and who may import whom
 	$(BIN)/ruff check .
@@ -33,6 +34,19 @@ format: $(READY) ## Format the source
 
 golden: $(READY) ## Write expected files and generated tables anew; read the difference
 	$(BIN)/python -m pytest tests/golden tests/test_*.py -q --refresh
+
+manifests: $(READY) ## Make the Helm chart, the dashboard and the tables about them from the manifests
+	$(BIN)/python -m pytest tests/manifests -q --refresh
+
+lock: $(READY) ## Lock what the image installs, at the newest versions; make its bill of materials
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --extra fast --generate-hashes --upgrade \
+	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
+	$(BIN)/python -m pytest tests/image/test_lock.py -q --refresh
+
+image: ## Build the image fusioninfer:VERSION with docker
+	docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag fusioninfer:$(VERSION) .
 
 bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
 	$(BIN)/python -m tests.bench

@@ -177,24 +177,36 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.option("--lease-duration", default=15.0, show_default=True, help="Seconds until others may lead.")
 @click.option("--renew-deadline", default=10.0, show_default=True, help="Seconds until a leader gives up.")
 @click.option("--retry-period", default=2.0, show_default=True, help="Seconds between two tries.")
+@click.option(
+    "--manage-certificates",
+    "secret",
+    metavar="SECRET",
+    help="Keep the webhook's certificates in this Secret, and have its configurations trust them.",
+)
 @METRICS_PORT
 @CONFIG
 def sync(
-    config: Path | None, lease_duration: float, renew_deadline: float, retry_period: float, **where: Any
+    config: Path | None,
+    lease_duration: float,
+    renew_deadline: float,
+    retry_period: float,
+    secret: str | None,
+    **where: Any,
 ) -> None:
     """Run the loop: keep a PodGroup for every service. One replica leads, by a Lease.
 
     Exit code 0: it was asked to stop; 1: it lost the Lease, start it again; 2: no credentials.
     """
     # imported here: they bring the Kubernetes client, for the loop alone
-    from fusioninfer import run, syncing  # noqa: PLC0415
+    from fusioninfer import certificates, run, syncing  # noqa: PLC0415
     from sync.client import ConfigError  # noqa: PLC0415
     from sync.lease import Timing  # noqa: PLC0415
 
     settings = _settings(config)
     timing = Timing(lease_duration, renew_deadline, retry_period)
+    kept = certificates.Certificates(secret) if secret else None
     try:
-        sys.exit(run.run(syncing.sync(settings, timing=timing, **where)))
+        sys.exit(run.run(syncing.sync(settings, timing=timing, certificates=kept, **where)))
     except ConfigError as error:
         _unreadable(error)
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Coroutine
 from typing import Any, Final
 
+from fusioninfer.certificates import Certificates, keep
 from intent.settings import Settings
 from sync.cache import Cache
 from sync.client import Client, connect
@@ -35,20 +36,32 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     namespace: str = NAMESPACE,
     metrics_port: int = METRICS_PORT,
     timing: Timing = TIMING,
+    certificates: Certificates | None = None,
 ) -> int:
     """Keep a cluster in step until SIGTERM or SIGINT (0), or until leadership is lost (1).
 
     Without a kubeconfig and a context: the cluster of the pod that this runs in. `namespace` is the Lease's.
+    With `certificates`, the leader keeps the webhook's in a Secret beside the Lease.
     Raises `sync.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context)
     try:
-        return await until_stopped(_serve(client, settings, namespace, metrics_port, timing))
+        return await until_stopped(
+            _serve(client, settings, namespace, port=metrics_port, timing=timing, certificates=certificates)
+        )
     finally:
         await client.close()
 
 
-async def _serve(client: Client, settings: Settings, namespace: str, port: int, timing: Timing) -> None:
+async def _serve(  # noqa: PLR0913 - what `sync` got
+    client: Client,
+    settings: Settings,
+    namespace: str,
+    *,
+    port: int,
+    timing: Timing,
+    certificates: Certificates | None,
+) -> None:
     """Answer probes, fill the caches, and work while the Lease is ours."""
     measured, leadership = metrics(), Leadership(timing)
     caches = {kind.kind: Cache(kind) for kind in WATCHED}
@@ -56,10 +69,17 @@ async def _serve(client: Client, settings: Settings, namespace: str, port: int, 
     writer = Writer(client, measured, leadership.check, caches)
     loop = Loop(settings, measured, caches, writer, Voice(measured.findings))
     elector = Elector(client, namespace, LEASE, _identity(), leadership)
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(loop.run())
+            if certificates:
+                tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
+
     async with serving(port, measured.registry, lambda: _are_synced(caches)), asyncio.TaskGroup() as tasks:
         for cache in caches.values():
             tasks.create_task(reflect(client, cache))
-        tasks.create_task(elector.lead(loop.run, measured.is_leader.set))
+        tasks.create_task(elector.lead(work, measured.is_leader.set))
 
 
 async def until_stopped(work: Coroutine[Any, Any, None]) -> int:

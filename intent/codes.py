@@ -511,9 +511,9 @@ CODES: Final[dict[str, Code]] = {
     ),
     "FI705": Code(
         "error",
-        "two roles have one name",
-        "give each role its own name",
-        "a role's LeaderWorkerSet and its status are named after it",
+        "a name is used twice",
+        "give each role its own name, beside a router not epp",
+        "a role's LeaderWorkerSet, its status and the Service of its pods are named after it",
     ),
     "FI706": Code(
         "error",

@@ -88,6 +88,16 @@ def _unique_names(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
 
 
+def _pickers_name(service: InferenceService) -> Iterator[FieldError]:
+    """FI705: the Service of the endpoint picker is not that of a role's pods, which LeaderWorkerSet makes."""
+    roles = service.spec.roles
+    routed = any(role.component_type == "router" for role in roles)
+    for at, role in enumerate(roles):
+        if routed and role.component_type != "router" and f"-{role.name}" == PICKER:
+            message = "must be another name beside a router: the Service of the endpoint picker has it"
+            yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
+
+
 def _fields(service: InferenceService) -> Iterator[FieldError]:
     """FI706: a field belongs to a type of component; an engine has a template."""
     for at, role in enumerate(service.spec.roles):
@@ -177,6 +187,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _topology,
     _routers,
     _unique_names,
+    _pickers_name,
     _fields,
     _strategy,
     _aliases,

@@ -47,10 +47,14 @@ class Kind:
     selector: str = ""
     ours: Callable[[Any, str, str], bool] = lambda _row, _service, _uid: False
     """Whether an object was made by us for a service, and for the InferenceService with that uid."""
+    goes: Callable[[Any, str], bool] = lambda _row, _uid: True
+    """Whether one of ours that is not wanted is deleted, if the InferenceService there is has that uid."""
     guard: Callable[[Object, Object], str] = lambda _asked, _answer: ""
     """What is wrong with the answer of a dry run to what was asked; empty if nothing is."""
     surplus: Callable[[Any, Any], tuple[str, ...]] = lambda _stored, _asked: ()
     """Fields of the spec that must be taken out, whoever set them."""
+    whole: bool = False
+    """Whether nobody else has a say in its lists: an item that makes ours invalid is taken out."""
     needs: frozenset[str] = frozenset()
     """Kinds without which it is of no use."""
     source: str = ""
@@ -120,9 +124,19 @@ def _is_controlled(row: Stored, _service: str, uid: str) -> bool:
     return bool(uid) and (row.controller.kind, row.controller.uid) == (inferenceservice.KIND, uid)
 
 
-def _is_applied(row: Stored, service: str, _uid: str) -> bool:
-    """Whether we applied it: somebody's own Service may carry our label."""
-    return row.applied and row.service == service
+def _is_applied(row: Stored, service: str, uid: str) -> bool:
+    """Whether we applied it: somebody's own Service may carry our label, and ours may have lost it."""
+    return row.applied and (row.service == service or _is_controlled(row, service, uid))
+
+
+def _is_no_orphan(row: Stored, uid: str) -> bool:
+    """Whether it is for us to delete: not what lost its owner, nor what goes, or stays, with another one.
+
+    We make nothing without an owner; `kubectl delete --cascade=orphan` takes it away, to keep the object.
+    """
+    if row.controller.kind == inferenceservice.KIND:
+        return row.controller.uid == uid
+    return row.owned
 
 
 def _is_labelled(row: PodGroup, service: str, _uid: str) -> bool:
@@ -175,6 +189,8 @@ def _part(  # noqa: PLR0913 - a row of the table below
     return Kind(
         *(api_version, kind, plural, project, _of_service, selector),
         ours=_is_applied,
+        goes=_is_no_orphan,
+        whole=True,
         needs=frozenset(needs),
         source=source,
     )

@@ -20,8 +20,8 @@ class Look:
     service: Requested | None = None
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """What the caches hold of it, by kind."""
-    settled: bool = True
-    """Whether all that is wanted is stored as it was asked for."""
+    undone: frozenset[str] = frozenset()
+    """Kinds of which something that is wanted is not stored as it was asked for."""
 
     @property
     def value(self) -> InferenceService | None:

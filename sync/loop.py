@@ -26,8 +26,8 @@ from sync.plan import Refusal
 from sync.queue import Queue
 from sync.report import report
 from sync.request import get
-from sync.wanted import wanted
-from sync.writer import Writer
+from sync.wanted import ALL, wanted
+from sync.writer import Writer, passing
 
 log: Final = logging.getLogger(__name__)
 WORKERS: Final = 4
@@ -81,10 +81,10 @@ class Loop:
         waits = (
             wants.requeue_after,
             await self.voice.say(self.writer.event, key, wants.said),
-            ASK_AGAIN if undone.refusals or self.writer.is_fighting(key) else None,
+            ASK_AGAIN if undone.refusals or self.writer.fights(key) else None,
         )
         self.queue.look_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
-        await self.report(key, wants, settled=not (undone.kinds or self.writer.is_fighting(key)))
+        await self.report(key, wants, undone.kinds | self.writer.fights(key) & ALL)
         self.forget_if_gone(key)
         for trouble in undone.troubles:
             raise trouble
@@ -103,9 +103,9 @@ class Loop:
                 continue
             try:
                 if refusal := await self.writer.apply(key, kind, obj, uid):
-                    undone = undone.without(kind, refusals=(refusal,))
+                    undone = undone.without(kind, (refusal,))
             except ApiError as error:
-                undone = undone.without(kind, troubles=(error,))
+                undone = undone.without(kind, (passing(kind, obj, error),), (error,))
         return undone
 
     async def prune(self, key: ServiceKey, look: Look, wants: Wanted, undone: Undone) -> None:
@@ -120,12 +120,12 @@ class Loop:
         for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in kept]):
             for row in self.caches[kind.kind].of(key):
                 wanted_still = (kind.kind, row.name) in names or row.deleting
-                if not wanted_still and kind.ours(row, key[1], uid):
+                if not wanted_still and kind.ours(row, key[1], uid) and kind.goes(row, uid):
                     await self.writer.delete(kind, row)
 
-    async def report(self, key: ServiceKey, wants: Wanted, *, settled: bool) -> None:
+    async def report(self, key: ServiceKey, wants: Wanted, undone: frozenset[str]) -> None:
         """Write the status of the InferenceService, from how things are now."""
-        look = replace(self.observe(key), settled=settled)
+        look = replace(self.observe(key), undone=undone)
         if look.service is None or look.service.deleting:
             return
         if status := report(look, wants, now()):

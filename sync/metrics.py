@@ -1,8 +1,12 @@
 """Every metric of the loop, by name."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+OUTCOMES: Final = ("done", "retry", "bug")
+"""How a look at a service ends: each has its series from the start, so that `increase` sees the first bug."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +21,14 @@ class Metrics:
     reconciles: Counter
     seconds: Histogram
     writes: Counter
+    certificate_not_after: Gauge
+    certificate_looks: Counter
 
 
 def metrics() -> Metrics:
     """Make them, all at zero."""
     to = CollectorRegistry()
-    return Metrics(
+    made = Metrics(
         registry=to,
         is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process works", registry=to),
         objects=Gauge("fusioninfer_sync_objects", "Objects known", ["kind"], registry=to),
@@ -33,4 +39,16 @@ def metrics() -> Metrics:
         reconciles=Counter("fusioninfer_sync_reconciles", "Looks at a service", ["outcome"], registry=to),
         seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Time of one look", registry=to),
         writes=Counter("fusioninfer_sync_writes", "Requests that write", ["kind", "verb"], registry=to),
+        certificate_not_after=Gauge(
+            "fusioninfer_sync_certificate_not_after_seconds",
+            "When what is kept for the webhook ends, in seconds since 1970",
+            ["certificate"],
+            registry=to,
+        ),
+        certificate_looks=Counter(
+            "fusioninfer_sync_certificate_looks", "Looks at the webhook's Secret", ["outcome"], registry=to
+        ),
     )
+    for outcome in OUTCOMES:
+        made.reconciles.labels(outcome)
+    return made

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
-from intent.errors import FieldError
+from intent.errors import FieldError, Subject
 from intent.service import (
     Finding,
     Member,
@@ -97,6 +97,8 @@ class Refusal:
     code: str
     message: str
     kind: str
+    passing: bool = False
+    """Whether trying again may be enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ def refused(decided: Plan, refusal: Refusal, situation: Situation, settings: Set
     if refusal.code == "FI408":
         return plan(replace(situation, volcano=refusal.message), settings)
     members = present(situation.members)
-    said = (_said(one, "schedulerName", refusal.message, refusal.code) for one in members)
+    said = (refusal_said(one.subject, "schedulerName", refusal) for one in members)
     return replace(decided, findings=(*decided.findings, *said))
 
 
@@ -246,6 +248,11 @@ def _surroundings(situation: Situation, members: tuple[Member, ...]) -> Iterator
         if one.name in situation.rivals:
             message = "LeaderWorkerSet's own Volcano provider puts every group into a PodGroup of its own"
             yield _said(one, "schedulerName", message, "FI409")
+
+
+def refusal_said(subject: Subject, path: str, refusal: Refusal) -> Finding:
+    """Tell an author what was refused: a warning, if that may pass."""
+    return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.passing))
 
 
 def _said(one: Member, path: str, message: str, code: str) -> Finding:

@@ -7,7 +7,7 @@ from intent.errors import FieldError
 from intent.inferenceservice import InferenceService
 from intent.members import member_name
 from intent.service import Finding
-from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POOL
+from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POOL, ROUTES
 from sync.look import Look, Wanted
 from sync.names import picker_name, pool_name, route_name
 from sync.routes import is_attached
@@ -34,7 +34,7 @@ def observed(look: Look, wants: Wanted) -> Observed:
         pod_group=pod_group.report if pod_group and pod_group.service else None,
         routes=_routes(look, value, wants),
         errors=_errors(wants.findings),
-        settled=look.settled and look.value is not None,
+        settled=look.undone <= ROUTES and look.value is not None,
     )
 
 
@@ -62,6 +62,7 @@ def _routes(look: Look, value: InferenceService, wants: Wanted) -> Routes | None
         attached=is_attached(router),
         gateways=tuple(row.facts for row in look.rows[GATEWAYS.kind]),
         errors=_errors(wants.of_routes),
+        settled=not look.undone & ROUTES,
     )
 
 

@@ -8,7 +8,7 @@ from intent import Object
 
 FIELD_MANAGER: Final = "fusioninfer"
 PAGE: Final = 500
-Verb = Literal["get", "list", "watch", "create", "update", "patch", "apply", "delete"]
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "amend", "apply", "delete"]
 METHODS: Final[Mapping[Verb, str]] = {
     "get": "GET",
     "list": "GET",
@@ -16,11 +16,13 @@ METHODS: Final[Mapping[Verb, str]] = {
     "create": "POST",
     "update": "PUT",
     "patch": "PATCH",
+    "amend": "PATCH",
     "apply": "PATCH",
     "delete": "DELETE",
 }
 CONTENT_TYPES: Final[Mapping[Verb, str]] = {
     "patch": "application/merge-patch+json",
+    "amend": "application/json-patch+json",
     "apply": "application/apply-patch+yaml",
 }
 
@@ -32,7 +34,7 @@ class Request:
     verb: Verb
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
-    body: Object | None = None
+    body: Object | list[Object] | None = None
 
     @property
     def method(self) -> str:
@@ -91,6 +93,11 @@ def apply(path: str, obj: Object, *, dry_run: bool = False) -> Request:
 def patch(path: str, body: Object) -> Request:
     """Merge a patch (RFC 7386); null removes a field, whoever set it."""
     return Request("patch", path, {"fieldManager": FIELD_MANAGER}, body)
+
+
+def amend(path: str, operations: list[Object]) -> Request:
+    """Change an object by a JSON patch (RFC 6902); refused with 422 if one of its tests fails."""
+    return Request("amend", path, {"fieldManager": FIELD_MANAGER}, operations)
 
 
 def delete(path: str, uid: str) -> Request:

@@ -24,6 +24,8 @@ VOLATILE: Final = frozenset(
     }
 )
 """Fields of the metadata that the API server writes, and that differ though nobody changed the object."""
+UNTOLD: Final = frozenset({"apiVersion", "kind", "status"})
+"""Fields of an object that tell no two apart: lists of Kubernetes' own kinds leave the first two out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Stored:
     service: str = ""
     """The service in its label."""
     controller: Controller = NOBODY
+    owned: bool = False
+    """Whether anybody owns it."""
     applied: bool = False
     """Whether it was us who applied it, by its `managedFields`."""
     deleting: bool = False
@@ -83,6 +87,7 @@ def watched(
         uid=metadata.get("uid", ""),
         service=str(mapping(metadata.get("labels")).get(SERVICE, "")),
         controller=_controller(metadata),
+        owned=bool(metadata.get("ownerReferences")),
         applied=any(_is_ours(entry) for entry in listed(metadata.get("managedFields"))),
         deleting=bool(metadata.get("deletionTimestamp")),
         places=places(obj),
@@ -98,7 +103,7 @@ def stored(
 ) -> Stored:
     """Project an object that we write, stored or wanted."""
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in VOLATILE}
-    rest = {key: value for key, value in obj.items() if key != "status"}
+    rest = {key: value for key, value in obj.items() if key not in UNTOLD}
     return replace(watched(obj, facts, places), fingerprint=digest(rest | {"metadata": metadata}))
 
 

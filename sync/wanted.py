@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent.annotations import SERVICE
-from intent.errors import FieldError
 from intent.inferenceservice import InferenceService
 from intent.lws import KIND as LWS
 from intent.members import authored_routing
@@ -18,7 +17,7 @@ from intent.service import Finding
 from intent.settings import Settings
 from sync.kinds import OUTPUTS, ROUTES
 from sync.look import Look, Wanted, together
-from sync.plan import Refusal, plan, refused
+from sync.plan import Refusal, plan, refusal_said, refused
 from sync.render import objects
 from sync.render.gang import KIND as POD_GROUP
 from sync.render.lws import leader_worker_sets
@@ -69,7 +68,7 @@ def _routes(look: Look, settings: Settings) -> Wanted:
 
 def _in_its_words(findings: tuple[Finding, ...], service: InferenceService | None) -> Iterator[Finding]:
     """Say once, to the author of a router, what is found about the routing of all members."""
-    told: list[FieldError] = []
+    told = []
     for finding in findings:
         error = authored_routing(finding.error, service) if service else None
         if service is None or error is None:
@@ -84,6 +83,5 @@ def _said(look: Look, refusal: Refusal) -> Wanted:
     if refusal.kind == POD_GROUP:
         return Wanted()
     path = "spec" if look.service else f"metadata.annotations[{SERVICE}]"
-    error = FieldError(path, None, refusal.message, refusal.code)
-    said = tuple(Finding(subject, error) for subject in look.subjects)
+    said = tuple(refusal_said(subject, path, refusal) for subject in look.subjects)
     return Wanted(of_routes=said) if refusal.kind in ROUTES else Wanted(findings=said)

@@ -25,8 +25,12 @@ FIGHT: Final = 5
 """So many repairs a minute are a fight with somebody, not a repair."""
 MINUTE: Final = 60.0
 NOT_FOUND: Final = 404
-REFUSED: Final = (400, 403, 422)
+INVALID: Final = 422
+REFUSED: Final = (400, 403, INVALID)
 """Answers that trying again does not change."""
+
+
+NAMING: Final = ("apiVersion", "kind", "metadata")
 
 
 @dataclass(slots=True)
@@ -129,9 +133,9 @@ class Writer:
         """Send an Event."""
         return await self.send("Event", request)
 
-    def is_fighting(self, key: ServiceKey) -> bool:
-        """Whether a write for a service was left out, to be looked at again."""
-        return any(trail.fights() for trail in self.trails.get(key, {}).values())
+    def fights(self, key: ServiceKey) -> frozenset[str]:
+        """Name the kinds of which a write for a service was left out, to be looked at again."""
+        return frozenset(kind for (kind, _), trail in self.trails.get(key, {}).items() if trail.fights())
 
     def forget(self, key: ServiceKey) -> None:
         """Remember nothing of a service that is gone."""
@@ -142,7 +146,13 @@ class Writer:
 
     async def _try_and_write(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
         """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
-        answer = await self.client.call(_trial(kind, wanted, stored))
+        try:
+            answer = await self.client.call(_trial(kind, wanted, stored))
+        except ApiError as error:
+            if not (stored and kind.whole and error.code == INVALID):
+                raise
+            await self._take_back(kind, wanted, trail)
+            return None
         if problem := kind.guard(wanted, answer):
             return Refusal(kind.codes.unkept, problem, kind.kind)
         asked = kind.project(wanted)
@@ -154,6 +164,13 @@ class Writer:
             trail.note(asked.fingerprint)
         trail.settle(asked.fingerprint, await self._write(kind, wanted, surplus))
         return None
+
+    async def _take_back(self, kind: Kind, wanted: Object, trail: Trail) -> None:
+        """Set whole lists first: server-side apply leaves the items of others in, valid or not."""
+        fields = {field: value for field, value in wanted.items() if field not in NAMING}
+        await self.send(kind.kind, patch(_path(kind, wanted), fields))
+        trail.repairs.append(time.monotonic())
+        trail.settle(kind.project(wanted).fingerprint, await self._write(kind, wanted, ()))
 
     async def _write(self, kind: Kind, wanted: Object, surplus: Iterable[str]) -> bytes:
         """Take out what must not be there, then apply; gives the fingerprint of what is stored now."""
@@ -184,6 +201,11 @@ def _refusal(kind: Kind, wanted: Object, error: ApiError) -> Refusal | None:
     if error.code in REFUSED:
         return Refusal(kind.codes.refused, f"{_called(kind, wanted)} is refused: {error}", kind.kind)
     return None
+
+
+def passing(kind: Kind, wanted: Object, error: ApiError) -> Refusal:
+    """Say what may pass: it is tried again at once, and later each time."""
+    return Refusal(kind.codes.refused, f"{_called(kind, wanted)} is not written: {error}", kind.kind, True)
 
 
 def _absent(kind: Kind, message: str) -> Refusal:

@@ -11,7 +11,7 @@ from intent.inferenceservice import Role
 from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import counted, ready, updating
-from sync.status.observed import Observed, behind, desired
+from sync.status.observed import Observed, behind, desired, unstored
 from sync.status.reasons import STATES, State
 from sync.status.routes import routes_ready
 from sync.status.scheduled import scheduled, waits
@@ -102,9 +102,9 @@ def active(seen: Observed) -> Verdict:
 def progressing(seen: Observed) -> Verdict:
     """Whether somebody is at work, and on what."""
     cause = failures.cause(seen)
-    if cause and not seen.settled:
+    if cause and unstored(seen):
         return Verdict("Held", f"nothing changes before this is repaired: {cause}")
-    if late := behind(seen):
+    if late := unstored(seen) or behind(seen):
         return Verdict("Applying", late)
     rolling = [role.name for role in seen.service.roles if updating(seen, role)]
     if rolling:

@@ -26,6 +26,8 @@ class Routes:
     gateways: tuple[Gateway, ...] = ()
     errors: tuple[FieldError, ...] = ()
     """Findings about the routes alone, warnings too."""
+    settled: bool = True
+    """Whether all of them is stored as asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Observed:
     errors: tuple[FieldError, ...] = ()
     """Findings about it, warnings too; those about its routes stand there."""
     settled: bool = True
-    """Whether all that this generation asks for is stored as asked, and what is stored has been seen."""
+    """Whether all that this generation asks for, but its routes, is stored as asked, and has been seen."""
 
     memory: Memory = Memory()
     """What the stored status says; `status` reads it."""
@@ -78,13 +80,22 @@ def desired(seen: Observed, role: Role) -> int:
     return lws.replicas if lws else 1
 
 
+def unstored(seen: Observed) -> str:
+    """Say that something is not stored as asked, routes too; empty if everything is."""
+    if seen.settled and (seen.routes is None or seen.routes.settled):
+        return ""
+    said = f"what generation {seen.service.generation} asks for is not all stored yet"
+    errors = (*seen.errors, *(seen.routes.errors if seen.routes else ()))
+    return next((f"{said}: {error.message}" for error in errors if error.softened), said)
+
+
 def behind(seen: Observed) -> str:
-    """Say what does not speak of the present generation yet; empty if everything does."""
+    """Say what of the roles does not speak of the present generation yet; empty if everything does."""
     service = seen.service
     if not service.roles:
         return "what it asks for could not be read"
     if not seen.settled:
-        return f"what generation {service.generation} asks for is not all stored yet"
+        return unstored(seen)
     rows = (seen.sets.get(role.name) for role in service.roles)
     late = [row for row in rows if row and not row.current]
     words = (

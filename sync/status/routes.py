@@ -8,7 +8,7 @@ from sync.rows.http_route import HTTPRoute
 from sync.rows.inference_pool import InferencePool
 from sync.rows.parents import Answer, Parent
 from sync.status import failures
-from sync.status.observed import Observed, Routes
+from sync.status.observed import Observed, Routes, unstored
 from sync.status.verdict import Verdict
 
 UNKNOWN_KIND: Final = "InvalidKind"
@@ -27,9 +27,8 @@ def routes_ready(seen: Observed) -> Verdict:
 
 
 def _accepted(seen: Observed, routes: Routes) -> Verdict:
-    if not seen.settled:
-        message = f"what generation {seen.service.generation} asks for is not all stored yet"
-        return Verdict("NotObserved", message)
+    if late := unstored(seen):
+        return Verdict("NotObserved", late)
     if not routes.attached:
         return Verdict(
             "NoHTTPRouteWanted", f"InferencePool {routes.pool.name if routes.pool else ''} is there"

@@ -2,18 +2,33 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import pytest
 
 from tests.cluster.testbed.build import build, envoy
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.control_plane import running
-from tests.cluster.testbed.modules import CRDS, MODULES, ROUTE_CRDS, ROUTE_MODULES
+from tests.cluster.testbed.control_plane import restart_component, running
+from tests.cluster.testbed.modules import (
+    CERTIFICATE_CRDS,
+    CERTIFICATE_MODULES,
+    CHART_MODULES,
+    CRDS,
+    MODULES,
+    ROUTE_CRDS,
+    ROUTE_MODULES,
+)
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
+from tests.cluster.testbed.ours import (
+    MANIFESTS,
+    install_manifests,
+    start_sync,
+    start_webhook,
+    wait_admission,
+)
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.unavailable import unavailable
@@ -38,12 +53,26 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
+def route_definitions(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The folders of the custom resources of the Gateway API and its Inference Extension."""
+    built = _obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
+    return tuple(str(built.source(module, folder)) for module, folder in ROUTE_CRDS)
+
+
+@pytest.fixture(scope="session")
+def certified(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Another cluster, which has the resources of cert-manager and our manifests; no webhook runs."""
+    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
+    with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
+        install_manifests(there)
+        install_manifests(there, MANIFESTS.parent / "self-signed")
+        yield there
+
+
+@pytest.fixture(scope="session")
 def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
     """A network of pods beside that cluster."""
-    try:
-        require_namespaces()
-    except NamespacesUnavailableError as error:
-        _skip(error, request.config)
+    _require_namespaces(request.config)
     with network(routed) as there:
         yield there
 
@@ -51,9 +80,7 @@ def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Net
 @pytest.fixture(scope="session")
 def served(routed: Cluster) -> Cluster:
     """That cluster with all of ours."""
-    install_manifests(routed)
-    start_webhook(routed)
-    wait_admission(routed)
+    _start_admission(routed)
     start_sync(routed)
     return routed
 
@@ -65,11 +92,15 @@ def served_network(served: Cluster, pod_network: Network) -> Network:  # noqa: A
 
 
 @pytest.fixture(scope="session")
+def helm(request: pytest.FixtureRequest) -> Path:
+    """Helm itself."""
+    return _obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
+
+
+@pytest.fixture(scope="session")
 def admission(cluster: Cluster) -> Cluster:
     """The cluster with our manifests and our webhook."""
-    install_manifests(cluster)
-    start_webhook(cluster)
-    wait_admission(cluster)
+    _start_admission(cluster)
     return cluster
 
 
@@ -78,6 +109,14 @@ def fusioninfer(admission: Cluster) -> Cluster:
     """The cluster with all of ours: the loop too."""
     start_sync(admission)
     return admission
+
+
+@pytest.fixture(scope="module")
+def own_network(admission: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+    """A network for pods of ours beside the cluster with our manifests."""
+    _require_namespaces(request.config)
+    with network(admission) as there:
+        yield there
 
 
 @pytest.fixture
@@ -95,6 +134,22 @@ def namespace(cluster: Cluster, add_nodes: AddNodes) -> Iterator[str]:  # noqa: 
     empty_namespace(cluster, name)
 
 
+@pytest.fixture
+def routed_namespace(routed: Cluster) -> Iterator[str]:
+    """A new namespace in the cluster that has routes."""
+    name = add_namespace(routed)
+    yield name
+    empty_namespace(routed, name)
+
+
+def _start_admission(cluster: Cluster) -> None:
+    """Install our manifests and start our webhook. The garbage collector takes up new kinds every 30 s."""
+    install_manifests(cluster)
+    restart_component(cluster, "kube-controller-manager")
+    start_webhook(cluster)
+    wait_admission(cluster)
+
+
 def _obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
     """Build with progress on the terminal, past pytest's capture; skip where that cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
@@ -102,6 +157,13 @@ def _obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
         with capture.global_and_fixture_disabled():
             return obtain()
     except ModulesUnavailableError as error:
+        _skip(error, config)
+
+
+def _require_namespaces(config: pytest.Config) -> None:
+    try:
+        require_namespaces()
+    except NamespacesUnavailableError as error:
         _skip(error, config)
 
 

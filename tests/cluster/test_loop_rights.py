@@ -4,35 +4,17 @@ The log is that of the whole run so far: what earlier files had the loop do coun
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 import pytest
-import yaml
 
 from sync.kinds import WATCHED
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster
 from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, pod_group, told
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.rights import rights
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
-
-HANDED_ON: Final = frozenset({"inferenceobjectives", "inferencemodelrewrites"})
-"""What the loop only grants to endpoint pickers, and never asks for itself."""
-
-
-def rights() -> set[tuple[str, str]]:
-    """Return the verbs and resources of all roles of the loop; subresources count as their resource."""
-    documents = yaml.safe_load_all((ROOT / "manifests" / "base" / "rbac.yaml").read_text())
-    rules = [rule for document in documents for rule in document.get("rules", ())]
-    return {
-        (verb, resource.partition("/")[0])
-        for rule in rules
-        for verb in rule["verbs"]
-        for resource in rule["resources"]
-        if resource not in HANDED_ON
-    }
 
 
 @pytest.fixture(scope="module")

@@ -181,6 +181,14 @@ def test_a_name_that_is_there_is_refused() -> None:
     assert found(isvc(prefiller(), decoder(), decoder())) == [("spec.roles[2].name", "FI705")]
 
 
+def test_beside_a_router_the_name_of_its_picker_is_refused() -> None:
+    assert found(isvc(router(), worker(name="epp"))) == [("spec.roles[1].name", "FI705")]
+
+
+def test_without_a_router_there_is_no_picker() -> None:
+    assert found(isvc(worker(name="epp"))) == []
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -177,9 +177,11 @@ def test_of_one_that_cannot_be_read_only_name_and_generation_are_known() -> None
     assert (found.service, found.routes) == (InferenceService(*KEY, generation=7), None)
 
 
-@pytest.mark.parametrize("settled", [True, False])
-def test_what_is_not_all_stored_is_not_settled(settled: bool) -> None:  # noqa: FBT001 - a case
-    assert observed(replace(look(), settled=settled), NOTHING).settled is settled
+@pytest.mark.parametrize(
+    ("undone", "settled"), [((), True), (("LeaderWorkerSet",), False), (("Service",), True)]
+)
+def test_what_is_not_all_stored_but_for_routes_is_not_settled(undone: tuple[str, ...], settled: bool) -> None:  # noqa: FBT001 - a case
+    assert observed(replace(look(), undone=frozenset(undone)), NOTHING).settled is settled
 
 
 def test_what_cannot_be_read_is_never_settled() -> None:

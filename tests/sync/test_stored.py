@@ -43,6 +43,12 @@ def test_a_status_makes_no_difference() -> None:
     assert stored(deployment() | {"status": {"replicas": 1}}).fingerprint == stored(deployment()).fingerprint
 
 
+def test_whether_a_list_names_the_kind_makes_no_difference() -> None:
+    listed = {key: value for key, value in deployment().items() if key not in {"apiVersion", "kind"}}
+
+    assert stored(listed).fingerprint == stored(deployment()).fingerprint
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -130,3 +136,37 @@ def test_a_gateway_is_where_routes_meet_it() -> None:
     row = GATEWAYS.project({"metadata": {"namespace": "infra", "name": "shared"}})
 
     assert GATEWAYS.keys(row) == (("infra", "Gateway/shared"),)
+
+
+def test_what_we_applied_is_ours_under_another_label_too() -> None:
+    row = stored(
+        deployment(managedFields=OURS, ownerReferences=[BY_SERVICE], labels={"fusioninfer.io/service": "x"})
+    )
+
+    assert DEPLOYMENT.ours(row, "r1", "uid-r1")
+    assert not DEPLOYMENT.ours(row, "r1", "uid-other")
+
+
+# --- what goes when it is not wanted any more -------------------------------------------------------
+
+
+def part(*references: Object) -> Stored:
+    return stored(deployment(managedFields=OURS, ownerReferences=list(references)))
+
+
+BY_SERVICE = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
+BY_MEMBER = {"kind": "LeaderWorkerSet", "name": "r1-decode", "uid": "uid-decode"}
+
+
+@pytest.mark.parametrize("reference", [BY_SERVICE, BY_MEMBER], ids=["service", "member"])
+def test_a_part_of_the_routes_goes(reference: Object) -> None:
+    assert DEPLOYMENT.goes(part(reference), "uid-r1")
+
+
+def test_a_part_that_lost_its_owner_stays() -> None:
+    assert not DEPLOYMENT.goes(part(), "")
+
+
+@pytest.mark.parametrize("uid", ["", "uid-other"], ids=["gone", "replaced"])
+def test_a_part_of_a_service_that_is_gone_is_left_to_the_garbage_collector(uid: str) -> None:
+    assert not DEPLOYMENT.goes(part(BY_SERVICE), uid)

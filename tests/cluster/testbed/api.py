@@ -19,12 +19,14 @@ GROUPS: Final = {
     "services": "/api/v1",
     "events": "/api/v1",
     "configmaps": "/api/v1",
+    "secrets": "/api/v1",
     "serviceaccounts": "/api/v1",
     "roles": "/apis/rbac.authorization.k8s.io/v1",
     "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "deployments": "/apis/apps/v1",
     "statefulsets": "/apis/apps/v1",
     "controllerrevisions": "/apis/apps/v1",
+    "endpointslices": "/apis/discovery.k8s.io/v1",
     "leases": "/apis/coordination.k8s.io/v1",
     "leaderworkersets": "/apis/leaderworkerset.x-k8s.io/v1",
     "podgroups": "/apis/scheduling.volcano.sh/v1beta1",
@@ -37,10 +39,12 @@ GROUPS: Final = {
     "gateways": "/apis/gateway.networking.k8s.io/v1",
     "inferencepools": "/apis/inference.networking.k8s.io/v1",
     "inferenceobjectives": "/apis/inference.networking.x-k8s.io/v1alpha2",
+    "certificates": "/apis/cert-manager.io/v1",
 }
 """Where a resource lives: its group and version by its plural name."""
 
 MERGE_PATCH: Final = "application/merge-patch+json"
+JSON_PATCH: Final = "application/json-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 
@@ -69,7 +73,11 @@ def path(resource: str, namespace: str = "", name: str = "", subresource: str = 
 
 
 def call(
-    api: Api, method: str, target: str, body: Object | None = None, media: str = "application/json"
+    api: Api,
+    method: str,
+    target: str,
+    body: Object | list[Object] | None = None,
+    media: str = "application/json",
 ) -> Object:
     """Make one call to a path and query; raise ApiError unless the answer is a success."""
     place = urlsplit(api.url)
@@ -115,6 +123,11 @@ def update(api: Api, where: str, body: Object, **query: str) -> Object:
 def patch(api: Api, where: str, body: Object, **query: str) -> Object:
     """Merge into an object (RFC 7396)."""
     return call(api, "PATCH", _target(where, query), body, MERGE_PATCH)
+
+
+def amend(api: Api, where: str, operations: list[Object]) -> Object:
+    """Change an object by a JSON patch (RFC 6902)."""
+    return call(api, "PATCH", where, operations, JSON_PATCH)
 
 
 def apply(api: Api, where: str, body: Object, manager: str = "tests", *, force: bool = False) -> Object:

@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from tests.cluster.testbed.cuts import copy_cut
-from tests.cluster.testbed.modules import MODULES, ROUTE_MODULES, Module
+from tests.cluster.testbed.modules import (
+    CERTIFICATE_MODULES,
+    CHART_MODULES,
+    MODULES,
+    ROUTE_MODULES,
+    Module,
+)
 from tests.cluster.testbed.progress import OnProgress, build_progress
 from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_envoy, find_go, go_environment
 
@@ -38,7 +44,8 @@ class Built:
 
     def binary(self, name: str) -> Path:
         """Return the path of a binary."""
-        module = next(m for m in (*MODULES, *ROUTE_MODULES) if name in dict(m.packages))
+        known = (*MODULES, *ROUTE_MODULES, *CHART_MODULES, *CERTIFICATE_MODULES)
+        module = next(m for m in known if name in dict(m.packages))
         return self.folders[module.name] / "bin" / name
 
     def source(self, module: str, file: str) -> Path:

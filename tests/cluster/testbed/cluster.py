@@ -77,8 +77,9 @@ def prepare(built: Built, directory: Path) -> Cluster:
     """Choose ports, issue certificates, and write tokens and kubeconfigs into the state folder."""
     tokens = {name: secrets.token_urlsafe(16) for name in IDENTITIES}
     cluster = Cluster(directory, built, free_ports(PORTS), trustme.CA(), tokens)
-    for server in ("kube-apiserver", "lws-webhook", "webhook"):
+    for server in ("kube-apiserver", "lws-webhook"):
         issue(cluster.authority, directory / server)
+    issue(cluster.authority, directory / "webhook", "fusioninfer-webhook.fusioninfer-system.svc")
     (directory / "ca.crt").write_bytes(cluster.authority_pem)
     (directory / "tokens.csv").write_text("".join(_token_line(cluster, name) for name in IDENTITIES))
     for name in IDENTITIES:

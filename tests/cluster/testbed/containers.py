@@ -1,16 +1,18 @@
-"""A container as its pod says, run as a process: its words, variables and mounted ConfigMaps.
+"""A container as its pod says, run as a process: its words, variables, mounted ConfigMaps and Secrets.
 
 What is mounted lies in a folder of the testbed instead; words that name the mount name that folder.
 """
 
+import base64
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from intent import Object
 from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.images import binary_of
+from tests.cluster.testbed.images import entrypoint
 from tests.cluster.testbed.network import Network, file_of, start_container
 from tests.cluster.testbed.processes import Process
 from tests.kubelet import environment, words
@@ -21,12 +23,12 @@ def run_container(
 ) -> Process:
     """Run a container of a pod whose network is there, with more variables than it says.
 
-    Its image's binary takes the place of its command, if it has one.
+    Its image's entrypoint takes the place of its command, if it has one.
     """
     variables = environment(container, _fields(there, pod))
-    binary = str(there.cluster.built.binary(binary_of(container["image"])))
+    begins = entrypoint(there.cluster.built, container["image"])
     said = words(container, variables)[len(container.get("command", ())) :]
-    command = [binary, *_with_mounts(said, _mounts(there, pod, container))]
+    command = [*begins, *_with_mounts(said, _mounts(there, pod, container))]
     seen = {"PATH": os.environ["PATH"], **variables, **(more or {})}
     return start_container(there, name_of(pod), container["name"], command, seen)
 
@@ -83,12 +85,17 @@ def _written(there: Network, pod: Object, volume: Object) -> Path:
         where = path("configmaps", metadata["namespace"], volume["configMap"]["name"])
         for name, text in get(there.cluster.api, where)["data"].items():
             (folder / name).write_text(text)
+    elif "secret" in volume:
+        where = path("secrets", metadata["namespace"], volume["secret"]["secretName"])
+        for name, encoded in get(there.cluster.api, where)["data"].items():
+            (folder / name).write_bytes(base64.b64decode(encoded))
     elif "emptyDir" not in volume:
-        raise ValueError(f"only configMap and emptyDir are known here: {volume}")
+        raise ValueError(f"only configMap, secret and emptyDir are known here: {volume}")
     return folder
 
 
 def _with_mounts(said: list[str], mounts: Mapping[str, Path]) -> list[str]:
     for place, folder in mounts.items():
-        said = [word.replace(f"{place.rstrip('/')}/", f"{folder}/") for word in said]
+        mounted = re.compile(rf"{re.escape(place.rstrip('/'))}(?=/|$)")
+        said = [mounted.sub(str(folder), word) for word in said]
     return said

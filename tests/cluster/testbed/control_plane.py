@@ -10,7 +10,7 @@ from tests.cluster.testbed.cluster import Cluster, prepare
 from tests.cluster.testbed.components import COMPONENTS, CONTROL, STORE
 from tests.cluster.testbed.install import add_namespaces, install_definitions, install_lws_webhooks
 from tests.cluster.testbed.modules import CRDS
-from tests.cluster.testbed.processes import Process, alive, kill, spawn, tail
+from tests.cluster.testbed.processes import Process, alive, kill, spawn, stop, tail
 from tests.cluster.testbed.wait import until
 
 
@@ -45,6 +45,11 @@ def start_component(cluster: Cluster, *names: str) -> None:
 def kill_process(cluster: Cluster, name: str) -> None:
     """End a process with SIGKILL: a component, or `webhook` or `sync`."""
     kill(cluster.processes.pop(name))
+
+
+def stop_process(cluster: Cluster, name: str) -> int:
+    """Ask a process to end, as the kubelet asks; return its exit status."""
+    return stop(cluster.processes.pop(name), grace=45.0)
 
 
 def restart_component(cluster: Cluster, name: str) -> None:

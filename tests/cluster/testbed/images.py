@@ -1,6 +1,16 @@
-"""Which of the built binaries an image holds."""
+"""Which of the built binaries an image holds, and what ours runs."""
 
+import sys
+from pathlib import Path
 from typing import Final
+
+from tests.cluster.testbed.build import Built
+
+OURS: Final = "fusioninfer"
+ENTRYPOINT: Final = (sys.executable, "-m", "fusioninfer")
+"""As in the Dockerfile."""
+CHECKOUT: Final = {"PYTHONPATH": str(Path(__file__).parents[3])}
+"""The variables with which it finds this checkout."""
 
 IMAGES: Final = {
     "registry.k8s.io/gateway-api-inference-extension/epp": "gie-epp",
@@ -20,3 +30,10 @@ def binary_of(image: str) -> str:
     if name not in IMAGES:
         raise ImageUnknownError(image)
     return f"{IMAGES[name]}-{tag.removeprefix('v')}"
+
+
+def entrypoint(built: Built, image: str) -> tuple[str, ...]:
+    """Return the words with which a container of an image begins."""
+    if image.partition(":")[0] == OURS:
+        return ENTRYPOINT
+    return (str(built.binary(binary_of(image))),)

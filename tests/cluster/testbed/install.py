@@ -1,6 +1,7 @@
 """What is installed before the controllers start: custom resources, LWS's webhook configurations."""
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,11 +21,16 @@ LWS_PATCHES: Final = {
 }
 """LWS's own kustomize patches: its Pod webhooks see only pods of LeaderWorkerSets."""
 
+TEMPLATED: Final = re.compile(r"^ +\S+: '\{\{.*\n", re.MULTILINE)
+"""Labels that Helm would fill in, in cert-manager's files."""
+
 
 def install_definitions(cluster: Cluster, definitions: Sequence[tuple[str, str]] = CRDS) -> None:
     """Install custom resources, by module and folder; wait until they are served."""
-    folders = [str(cluster.built.source(module, folder)) for module, folder in definitions]
-    kubectl(cluster, "create", "--validate=false", *(f"--filename={folder}" for folder in folders))
+    folders = [cluster.built.source(module, folder) for module, folder in definitions]
+    files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    text = "\n---\n".join(TEMPLATED.sub("", file.read_text()) for file in files)
+    kubectl(cluster, "create", "--validate=false", "--filename=-", stdin=text)
     until(lambda: _all_established(cluster), "the custom resources are served")
 
 

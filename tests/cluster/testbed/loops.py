@@ -3,8 +3,6 @@
 import http.client
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -18,10 +16,10 @@ from tests.cluster.testbed.api import ApiError, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import http_body
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.ours import ROOT, start_sync, start_webhook, wait_admission
+from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay
-from tests.cluster.testbed.written import EXAMPLES
+from tests.cluster.testbed.written import EXAMPLES, composed_offline
 
 T = TypeVar("T")
 LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")
@@ -111,10 +109,8 @@ def apply(cluster: Cluster, namespace: str, *files: Path | Object) -> None:
 
 def offline(namespace: str, *files: Path) -> Object:
     """Return what `fusioninfer expand` prints of the PodGroup of files: spec, labels, annotations."""
-    words = [f"--filename={file}" for file in files]
-    command = [sys.executable, "-m", "fusioninfer", "expand", "--output=json", f"--namespace={namespace}"]
-    done = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, check=True)
-    return next(_part(each) for each in json.loads(done.stdout)["items"] if each["kind"] == "PodGroup")
+    composed = composed_offline(namespace, *files)
+    return next(_part(each) for each in composed if each["kind"] == "PodGroup")
 
 
 # --- what there is ----------------------------------------------------------------------------------

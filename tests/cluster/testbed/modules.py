@@ -132,7 +132,34 @@ ROUTE_MODULES: Final = (
 """What only routes need. The pickers share one set of library versions, those of the newest: so they compile
 them once; what is theirs is of their release."""
 
+CHART_MODULES: Final = (Module("helm", "helm.sh/helm/v4", (("helm", "helm.sh/helm/v4/cmd/helm"),)),)
+"""What renders our chart."""
+_CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
+_CERT_MANAGER_CRDS: Final = "deploy/crds/"
+
+CERTIFICATE_MODULES: Final = (
+    Module(
+        "cert-manager",
+        _CERT_MANAGER,
+        (
+            ("cert-manager-controller", f"{_CERT_MANAGER}/cmd/controller"),
+            ("cert-manager-cainjector", f"{_CERT_MANAGER}/cmd/cainjector"),
+        ),
+        (
+            _CERT_MANAGER_CRDS + "crd-certificaterequests.yaml",
+            _CERT_MANAGER_CRDS + "crd-certificates.yaml",
+            _CERT_MANAGER_CRDS + "crd-challenges.yaml",
+            _CERT_MANAGER_CRDS + "crd-clusterissuers.yaml",
+            _CERT_MANAGER_CRDS + "crd-issuers.yaml",
+            _CERT_MANAGER_CRDS + "crd-orders.yaml",
+        ),
+    ),
+)
+"""What only certificates need. Later releases have their commands in modules of their own."""
+
 CRDS: Final = (("lws", "config/crd/bases"), ("volcano", _VOLCANO_CRDS))
 """Where the custom resource definitions lie: module and folder."""
 ROUTE_CRDS: Final = (("gateway-api", _GATEWAY_CRDS), ("gie-1.5.0", _EXTENSION_CRDS))
 """Those of the Gateway API and of its Inference Extension."""
+CERTIFICATE_CRDS: Final = (("cert-manager", _CERT_MANAGER_CRDS),)
+"""Those of cert-manager."""

@@ -1,10 +1,14 @@
 """A namespace for one test, and what it leaves behind removed."""
 
+import http.client
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from tests.cluster.testbed.api import create, delete, items, path
+from tests.cluster.testbed.api import ApiError, create, delete, items, path
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.nodes import remove_nodes
 from tests.cluster.testbed.wait import until
 
 CLEANED: Final = ("inferenceservices", "leaderworkersets", "statefulsets", "deployments", "podgroups")
@@ -23,7 +27,28 @@ def empty_namespace(cluster: Cluster, namespace: str) -> None:
     until(lambda: _emptied(cluster, namespace), f"{namespace} is empty", every=0.1)
 
 
+@contextmanager
+def new_namespace(cluster: Cluster) -> Iterator[str]:
+    """Add a namespace; at the end remove what is in it, and every node."""
+    name = add_namespace(cluster)
+    try:
+        yield name
+    finally:
+        empty_namespace(cluster, name)
+        remove_nodes(cluster)
+
+
 def _emptied(cluster: Cluster, namespace: str) -> bool:
+    try:
+        return _delete_all(cluster, namespace)
+    except ApiError as error:
+        if error.status == http.client.TOO_MANY_REQUESTS:  # said to whoever is the first to ask for a kind
+            return False
+        raise
+
+
+def _delete_all(cluster: Cluster, namespace: str) -> bool:
+    """Delete what is left; whether there was nothing."""
     left = [kind for kind in (*CLEANED, "pods") if items(cluster.api, path(kind, namespace))]
     for kind in left:
         grace = {"gracePeriodSeconds": "0"} if kind == "pods" else {}

@@ -7,11 +7,12 @@ from tests.cluster.testbed.cluster import Cluster
 
 def add_gpu_nodes(cluster: Cluster, count: int, gpus: int = 8) -> tuple[str, ...]:
     """Add nodes with accelerators; add them after the pods exist, if it matters who comes first."""
-    first = len(items(cluster.api, path("nodes")))
-    names = tuple(f"gpu-{first + index}" for index in range(count))
-    for name in names:
+    taken = {node["metadata"]["name"] for node in items(cluster.api, path("nodes"))}
+    names = (f"gpu-{index}" for index in range(count + len(taken)))
+    added = tuple(name for name in names if name not in taken)[:count]
+    for name in added:
         create(cluster.api, path("nodes"), gpu_node(name, gpus))
-    return names
+    return added
 
 
 def remove_nodes(cluster: Cluster) -> None:

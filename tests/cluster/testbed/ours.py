@@ -36,19 +36,30 @@ def install_manifests(cluster: Cluster, directory: Path = MANIFESTS) -> None:
 
 
 def start_webhook(
-    cluster: Cluster, module: str = "fusioninfer", flags: Mapping[str, object] | None = None
+    cluster: Cluster,
+    module: str = "fusioninfer",
+    name: str = "webhook",
+    flags: Mapping[str, object] | None = None,
 ) -> None:
-    """Start the webhook of a command without any kubeconfig, and wait until it is ready."""
+    """Start the webhook of a command without any kubeconfig, and wait until it is ready.
+
+    A further one has its own name, and `flags` of its own.
+    """
     usual = {
         "--cert-dir": cluster.directory / "webhook",
         "--host": "127.0.0.1",
         "--port": cluster.ports["webhook"],
         "--metrics-port": cluster.ports["webhook-metrics"],
     }
-    _start(cluster, "webhook", {**usual, **(flags or {})}, module)
+    _start(cluster, "webhook", {**usual, **(flags or {})}, module, name)
 
 
-def start_sync(cluster: Cluster, name: str = "sync", flags: Mapping[str, object] | None = None) -> None:
+def start_sync(
+    cluster: Cluster,
+    name: str = "sync",
+    flags: Mapping[str, object] | None = None,
+    module: str = "fusioninfer",
+) -> None:
     """Start the loop as its service account, and wait until it is ready; a further one has its own name.
 
     `flags` are more of them, or others: `--metrics-port` for a further one.
@@ -57,7 +68,7 @@ def start_sync(cluster: Cluster, name: str = "sync", flags: Mapping[str, object]
         "--kubeconfig": kubeconfig(cluster, "sync"),
         "--metrics-port": cluster.ports["sync-metrics"],
     }
-    _start(cluster, "sync", {**usual, **(flags or {})}, name=name)
+    _start(cluster, "sync", {**usual, **(flags or {})}, module, name)
 
 
 def wait_admission(cluster: Cluster) -> None:

@@ -3,22 +3,27 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
+
+from tests.cluster.testbed.wait import until
 
 CHUNK: Final = 65536
 
 
 @dataclass(slots=True)
 class Relay:
-    """Connections to `port` go on to `target`; each piece of data is late by `delay` seconds, both ways."""
+    """Connections to `port` go on to a target; each piece of data is late by `delay` seconds, both ways."""
 
-    target: int
+    target: Callable[[], int]
+    """Chooses the port on loopback for a new connection."""
     listener: socket.socket
     delay: float = 0.0
     is_cut: bool = False
+    accepted: int = 0
+    """How many connections there were."""
     ends: set[socket.socket] = field(default_factory=set)
 
     @property
@@ -28,10 +33,13 @@ class Relay:
 
 
 @contextmanager
-def relay(target: int, at: socket.socket | None = None) -> Iterator[Relay]:
-    """Relay connections until left: those to a port of loopback, or to a socket that listens elsewhere."""
+def relay(target: int | Callable[[], int], at: socket.socket | None = None) -> Iterator[Relay]:
+    """Relay connections until left: those to a port of loopback, or to a socket that listens elsewhere.
+
+    The target is a port of loopback, or what chooses one for each connection.
+    """
     with at or socket.create_server(("127.0.0.1", 0)) as listener:
-        line = Relay(target, listener)
+        line = Relay(target if callable(target) else lambda: target, listener)
         acceptor = threading.Thread(target=_accept, args=(line,), daemon=True)
         acceptor.start()
         try:
@@ -50,6 +58,17 @@ def cut(line: Relay) -> None:
             end.shutdown(socket.SHUT_RDWR)
 
 
+def hang_up(line: Relay) -> None:
+    """End every connection, and wait until both sides know: the next requests need new ones.
+
+    Who did not hear of it yet would send a request on a dead connection. Nothing may be under way.
+    """
+    for end in tuple(line.ends):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_WR)
+    until(lambda: not line.ends, "every connection has ended", every=0.005)
+
+
 def mend(line: Relay) -> None:
     """Take connections again."""
     line.is_cut = False
@@ -61,6 +80,7 @@ def _accept(line: Relay) -> None:
             near, _ = line.listener.accept()
         except OSError:
             return
+        line.accepted += 1
         threading.Thread(target=_serve, args=(line, near), daemon=True).start()
 
 
@@ -69,7 +89,7 @@ def _serve(line: Relay, near: socket.socket) -> None:
     with near, suppress(OSError):
         if line.is_cut:
             return
-        with socket.create_connection(("127.0.0.1", line.target)) as far:
+        with socket.create_connection(("127.0.0.1", line.target())) as far:
             line.ends |= {near, far}
             answers = threading.Thread(target=_copy, args=(line, far, near), daemon=True)
             answers.start()

@@ -34,8 +34,10 @@ def rollout(cluster: Cluster, namespace: str, name: str) -> Rollout:
 
 
 def started(cluster: Cluster, namespace: str, name: str) -> Rollout:
-    """Wait until every pod of the groups exists; return the rollout."""
-    spec = get(cluster.api, path("leaderworkersets", namespace, name))["spec"]
+    """Wait until it exists, and every pod of its groups; return the rollout."""
+    named = {"fieldSelector": f"metadata.name={name}"}
+    sets = until(lambda: items(cluster.api, path("leaderworkersets", namespace), **named), f"{name} is made")
+    spec = sets[0]["spec"]
     count = spec["replicas"] * spec["leaderWorkerTemplate"]["size"]
     until(lambda: len(rollout(cluster, namespace, name).pods) == count, f"{count} pods of {name}")
     return rollout(cluster, namespace, name)

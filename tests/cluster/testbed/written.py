@@ -92,6 +92,14 @@ def expanded_offline(*files: Path | str, stdin: str = "") -> list[Object]:
     return listed(done.stdout)
 
 
+def composed_offline(namespace: str, *files: Path) -> list[Object]:
+    """Have our command print all that files become in a namespace, with what the loop makes."""
+    words = [f"--filename={file}" for file in files]
+    command = [sys.executable, "-m", "fusioninfer", "expand", "--output=json", f"--namespace={namespace}"]
+    done = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return listed(done.stdout)
+
+
 def listed(text: str) -> list[Object]:
     """Read one object, a List, or objects one after the other, as kubectl prints them."""
     found: list[Object] = []

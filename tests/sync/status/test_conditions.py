@@ -191,6 +191,34 @@ def test_an_error_that_holds_the_service_ends_its_progress() -> None:
     assert reason("Progressing", seen(settled=False, errors=(RULE,))) == ("False", "Held")
 
 
+def test_what_may_pass_is_named_while_it_lasts() -> None:
+    trouble = FieldError("spec", None, "r1-decode is not written: 500", "FI872", softened=True)
+    observed = seen(settled=False, errors=(trouble,))
+
+    assert reason("Progressing", observed) == ("True", "Applying")
+    assert message("Progressing", observed).endswith(": r1-decode is not written: 500")
+
+
+@pytest.mark.parametrize("errors", [(), (RULE,)], ids=["in-time", "never"])
+@pytest.mark.parametrize("kind", ["Scheduled", "Active"])
+def test_routes_that_are_not_stored_hide_no_pod(kind: str, errors: tuple[FieldError, ...]) -> None:
+    observed = seen(routes=replace(routes(), settled=False, errors=errors))
+
+    assert reason(kind, observed)[0] == "True"
+
+
+def test_routes_that_are_being_stored_are_progress() -> None:
+    observed = seen(routes=replace(routes(), settled=False))
+
+    assert reason("Progressing", observed) == ("True", "Applying")
+
+
+def test_routes_that_are_refused_hold_it() -> None:
+    observed = seen(routes=replace(routes(), settled=False, errors=(RULE,)))
+
+    assert reason("Progressing", observed) == ("False", "Held")
+
+
 # --- Failed -----------------------------------------------------------------------------------------
 
 

@@ -144,6 +144,10 @@ def test_routes_that_are_being_stored_prove_nothing() -> None:
     assert reason("RoutesReady", replace(observed(), settled=False)) == ("Unknown", "NotObserved")
 
 
+def test_routes_that_are_not_all_stored_prove_nothing() -> None:
+    assert reason("RoutesReady", observed(settled=False)) == ("Unknown", "NotObserved")
+
+
 def test_a_service_that_brings_its_own_route_needs_none_of_ours() -> None:
     found = observed(http_route=None, attached=False, pool=InferencePool("r1-pool"))
 

@@ -1,0 +1,112 @@
+"""The Kubernetes objects that hold certificates: what a Secret says, whom a webhook configuration trusts."""
+
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from certs.issue import Pair
+from certs.rotation import Kept
+from intent import Object
+
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+OURS: Final = "fusioninfer"
+
+
+class ForeignError(Exception):
+    """A Secret holds something, and we did not put it there."""
+
+
+def read(secret: Object | None) -> Kept:
+    """Read what a Secret keeps; what cannot be read is not kept. Raises `ForeignError`."""
+    if not secret or not secret.get("data"):
+        return Kept()
+    if secret["metadata"].get("labels", {}).get(MANAGED_BY) != OURS:
+        raise ForeignError("holds something that was not put there by this process; it is left alone")
+    data = {name: _decoded(value) for name, value in secret["data"].items()}
+    return Kept(_certificates(data.get("ca.crt", b"")), data.get("ca.key", b""), _pair(data))
+
+
+def secret(kept: Kept, namespace: str, name: str, before: Object | None) -> Object:
+    """Render the Secret. The webhook mounts `tls.crt` and `tls.key` of it, and never `ca.key`."""
+    leaf = {"tls.crt": kept.leaf.certificate, "tls.key": kept.leaf.key} if kept.leaf else {}
+    data = {"ca.crt": kept.bundle, "ca.key": kept.key, **leaf}
+    version = {"resourceVersion": before["metadata"]["resourceVersion"]} if before else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": namespace, "labels": {MANAGED_BY: OURS}, **version},
+        "data": {key: b64encode(value).decode() for key, value in data.items()},
+    }
+
+
+def hosts(configurations: Iterable[Object]) -> set[str]:
+    """Find the names by which API servers call the webhooks: a certificate must have each of them."""
+    return {
+        _host(webhook["clientConfig"])
+        for configuration in configurations
+        for webhook in configuration.get("webhooks", ())
+    }
+
+
+def trusted(configurations: Iterable[Object]) -> set[bytes]:
+    """Find the authorities (PEM) that any webhook trusts."""
+    return {
+        certificate
+        for configuration in configurations
+        for webhook in configuration.get("webhooks", ())
+        for certificate in _certificates(_decoded(webhook["clientConfig"].get("caBundle", "")))
+    }
+
+
+def injection(configuration: Object, bundle: bytes) -> list[Object]:
+    """Render the JSON patch (RFC 6902) with which each webhook trusts a bundle; empty if each does.
+
+    Not server-side apply: who applies a part of a webhook owns its entry, and a later manifest without
+    that webhook is then refused, since the part alone is no webhook.
+    """
+    encoded = b64encode(bundle).decode()
+    webhooks = list(enumerate(configuration.get("webhooks", ())))
+    if all(webhook["clientConfig"].get("caBundle") == encoded for _, webhook in webhooks):
+        return []
+    return [operation for index, webhook in webhooks for operation in _trusting(index, webhook, encoded)]
+
+
+def _trusting(index: int, webhook: Object, encoded: str) -> tuple[Object, Object]:
+    """Set the bundle of one webhook, if it is still the one that was read at this place."""
+    at = f"/webhooks/{index}"
+    return (
+        {"op": "test", "path": f"{at}/name", "value": webhook["name"]},
+        {"op": "add", "path": f"{at}/clientConfig/caBundle", "value": encoded},
+    )
+
+
+def _host(client_config: Object) -> str:
+    """Name a service as API servers do (`k8s.io/apiserver` `pkg/util/webhook`), or the host of a URL."""
+    if service := client_config.get("service"):
+        return f"{service['name']}.{service['namespace']}.svc"
+    return urlsplit(client_config["url"]).hostname or ""
+
+
+def _pair(data: dict[str, bytes]) -> Pair | None:
+    """Read the leaf; None unless it is one that can be looked into."""
+    certificates = _certificates(data.get("tls.crt", b""))
+    return Pair(certificates[0], data.get("tls.key", b"")) if certificates else None
+
+
+def _certificates(text: bytes) -> tuple[bytes, ...]:
+    try:
+        return tuple(one.public_bytes(Encoding.PEM) for one in x509.load_pem_x509_certificates(text))
+    except ValueError:
+        return ()
+
+
+def _decoded(value: str) -> bytes:
+    try:
+        return b64decode(value)
+    except binascii.Error:  # the API server stores none; an object from elsewhere may
+        return b""

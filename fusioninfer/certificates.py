@@ -1,0 +1,104 @@
+"""Keep the webhook's certificates in a cluster without cert-manager: `certs.keep`, by the loop's client.
+
+The leader of the loop does it, so one process does. A look reads three objects, and mostly writes none.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from certs import rotation
+from certs.keep import Cluster, Looked, Place, look
+from certs.objects import ForeignError
+from certs.rotation import Terms
+from intent import Object
+from sync.client import NO_ANSWER, ApiError, Client
+from sync.lease import LeadershipLostError
+from sync.metrics import Metrics
+from sync.request import amend, apply, get
+
+log: Final = logging.getLogger(__name__)
+API: Final = "/apis/admissionregistration.k8s.io/v1"
+CONFIGURATIONS: Final = (
+    f"{API}/mutatingwebhookconfigurations/mutate.fusioninfer.io",
+    f"{API}/validatingwebhookconfigurations/validate.fusioninfer.io",
+)
+"""What trusts the webhook (`manifests/base/webhooks.yaml`)."""
+NOT_FOUND: Final = 404
+FAILED: Final = (ApiError, ForeignError, *NO_ANSWER, ValueError)
+"""What a look may run into; the next one tries again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Which Secret holds them, how long they last, and how often to look."""
+
+    secret: str
+    terms: Terms = field(default_factory=Terms)
+    look_seconds: float = 10.0
+
+
+async def keep(
+    client: Client, namespace: str, certificates: Certificates, permit: Callable[[], None], measured: Metrics
+) -> None:
+    """Look again and again, for ever. `permit` raises if this process may not write any more."""
+    cluster, place = _cluster(client, permit), Place(namespace, certificates.secret, CONFIGURATIONS)
+    said = ""
+    while True:
+        try:
+            said = _tell(measured, await look(cluster, place, certificates.terms, datetime.now(UTC)))
+        except LeadershipLostError:
+            raise
+        except FAILED as error:
+            said = _complain(measured, error, said)
+        except Exception:  # a door of the process: the loop beside it goes on
+            measured.certificate_looks.labels("bug").inc()
+            log.exception("bug")
+        await asyncio.sleep(certificates.look_seconds)
+
+
+def _tell(measured: Metrics, looked: Looked) -> str:
+    """Say and count what was done, and show when what is kept ends; nothing is left to complain of."""
+    measured.certificate_looks.labels("changed" if looked.done else "unchanged").inc()
+    if looked.done:
+        log.info("certificates", extra={"done": looked.done})
+    ends = {"authority": looked.kept.authorities[0]}
+    if looked.kept.leaf:
+        ends["leaf"] = looked.kept.leaf.certificate
+    for name, certificate in ends.items():
+        measured.certificate_not_after.labels(name).set(rotation.ends(certificate).timestamp())
+    return ""
+
+
+def _complain(measured: Metrics, error: Exception, said: str) -> str:
+    """Count what went wrong, and say it once."""
+    measured.certificate_looks.labels("failed").inc()
+    words = f"{type(error).__name__}: {error}"
+    if words != said:
+        log.warning("certificates not kept", extra={"error": words})
+    return words
+
+
+def _cluster(client: Client, permit: Callable[[], None]) -> Cluster:
+    """Hand over how to read and write; every write asks for leave first."""
+
+    async def read(path: str) -> Object | None:
+        try:
+            return await client.call(get(path))
+        except ApiError as error:
+            if error.code == NOT_FOUND:
+                return None
+            raise
+
+    async def put(path: str, obj: Object) -> Object:
+        permit()
+        return await client.call(apply(path, obj))
+
+    async def change(path: str, operations: list[Object]) -> Object:
+        permit()
+        return await client.call(amend(path, operations))
+
+    return Cluster(read, put, change)

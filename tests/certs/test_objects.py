@@ -1,0 +1,98 @@
+"""The Secret and the webhook configurations, as values."""
+
+from base64 import b64encode
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import jsonpatch
+import pytest
+
+from certs.objects import ForeignError, hosts, injection, read, secret
+from certs.rotation import Kept, Terms, with_authority, with_leaf
+from intent import Object
+
+NOW = datetime.now(UTC)
+KEPT = with_leaf(with_authority(Kept(), NOW, Terms()), ["localhost"], NOW, Terms())
+BUNDLE = b64encode(KEPT.bundle).decode()
+
+
+def configuration(*client_configs: Object) -> Object:
+    webhooks = [{"name": f"{at}.example.com", "clientConfig": each} for at, each in enumerate(client_configs)]
+    return {"kind": "MutatingWebhookConfiguration", "metadata": {"name": "m"}, "webhooks": webhooks}
+
+
+def service(name: str, **more: str) -> Object:
+    return {"service": {"name": name, "namespace": "system", "path": "/mutate"}, **more}
+
+
+# The Secret
+
+
+def test_what_is_written_is_read_again() -> None:
+    assert read(secret(KEPT, "system", "tls", None)) == KEPT
+
+
+def test_it_holds_what_a_webhook_mounts_and_what_signs() -> None:
+    assert set(secret(KEPT, "system", "tls", None)["data"]) == {"tls.crt", "tls.key", "ca.crt", "ca.key"}
+
+
+def test_it_is_written_only_over_what_was_read() -> None:
+    before = {"metadata": {"resourceVersion": "7"}}
+
+    assert secret(KEPT, "system", "tls", before)["metadata"]["resourceVersion"] == "7"
+
+
+@pytest.mark.parametrize("stored", [None, {"metadata": {}}, {"metadata": {}, "data": None}])
+def test_no_secret_and_an_empty_one_keep_nothing(stored: Object | None) -> None:
+    assert read(stored) == Kept()
+
+
+def test_a_secret_of_somebody_else_is_left_alone() -> None:
+    with pytest.raises(ForeignError):
+        read({"metadata": {"name": "tls"}, "data": {"password": "eA=="}})
+
+
+@pytest.mark.parametrize("value", ["", "eA==", "x"])
+def test_what_is_no_certificate_is_not_kept(value: str) -> None:
+    stored = secret(KEPT, "system", "tls", None)
+    stored["data"]["tls.crt"] = value
+
+    assert read(stored) == replace(KEPT, leaf=None)
+
+
+# The webhook configurations
+
+
+def test_a_service_is_called_by_its_name_in_the_cluster() -> None:
+    assert hosts([configuration(service("webhook"))]) == {"webhook.system.svc"}
+
+
+def test_a_url_is_called_by_its_host() -> None:
+    assert hosts([configuration({"url": "https://127.0.0.1:8443/mutate"})]) == {"127.0.0.1"}
+
+
+def test_every_webhook_of_every_configuration_counts() -> None:
+    found = hosts([configuration(service("a"), service("b")), configuration(service("b")), configuration()])
+
+    assert found == {"a.system.svc", "b.system.svc"}
+
+
+def test_every_webhook_trusts_the_bundle_and_is_otherwise_as_it_was() -> None:
+    before = configuration(service("a"), service("b", caBundle="eA=="))
+
+    after = jsonpatch.apply_patch(before, injection(before, KEPT.bundle))
+
+    assert after == configuration(service("a", caBundle=BUNDLE), service("b", caBundle=BUNDLE))
+
+
+def test_where_all_trust_it_nothing_is_patched() -> None:
+    assert injection(configuration(service("a", caBundle=BUNDLE)), KEPT.bundle) == []
+
+
+def test_a_webhook_that_took_the_place_of_another_is_not_patched() -> None:
+    operations = injection(configuration(service("a"), service("b")), KEPT.bundle)
+    changed = configuration(service("b"))
+    changed["webhooks"][0]["name"] = "1.example.com"
+
+    with pytest.raises(jsonpatch.JsonPatchTestFailed):
+        jsonpatch.apply_patch(changed, operations)

@@ -1,0 +1,163 @@
+"""Certificates by the real cert-manager: rotated while admissions go on, and none of them fails."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+import trustme
+from cryptography import x509
+
+from tests.cluster.testbed.admissions import CONFIGURATIONS, TOGETHER, bursts, call_at, trusted
+from tests.cluster.testbed.api import delete, patch, path
+from tests.cluster.testbed.cert_manager import (
+    AUTHORITY,
+    LEAF,
+    NAMESPACE,
+    ask_for_certificates,
+    renew,
+    start_cert_manager,
+    stop_cert_manager,
+    stored,
+)
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.loops import metric
+from tests.cluster.testbed.mounts import mounted, swap
+from tests.cluster.testbed.ours import wait_admission
+from tests.cluster.testbed.relay import Relay, relay
+from tests.cluster.testbed.replicas import Replica, served, start_replica
+from tests.cluster.testbed.wait import until
+
+SECRET: Final = "fusioninfer-webhook-tls"
+INJECT: Final = "cert-manager.io/inject-ca-from"
+RELOADS: Final = "fusioninfer_tls_reloads_total"
+
+
+@pytest.fixture(scope="module")
+def issued(certified: Cluster) -> Iterator[Cluster]:
+    """The cluster with cert-manager, what our manifests ask of it, and its bundle injected."""
+    start_cert_manager(certified)
+    ask_for_certificates(certified)
+    annotate(certified, f"{NAMESPACE}/{LEAF}")
+    until(lambda: trusted(certified) == {stored(certified, SECRET, "ca.crt")}, "the bundle is injected")
+    yield certified
+    annotate(certified, None)
+    stop_cert_manager(certified)
+    for name in (AUTHORITY, LEAF):
+        delete(certified.api, path("certificates", NAMESPACE, name))
+    for name in (AUTHORITY, SECRET):
+        delete(certified.api, path("secrets", NAMESPACE, name))
+
+
+@pytest.fixture(scope="module")
+def serving(
+    issued: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Replica, Relay, Path]]:
+    """A webhook that mounts the Secret, and the line on which the API server calls it."""
+    with mounted(issued, NAMESPACE, SECRET, tmp_path_factory.mktemp("mounts") / "tls") as directory:
+        until((directory / "tls.crt").exists, "the Secret is mounted")
+        replica = start_replica(issued, "webhook", directory)
+        with relay(replica.port) as line:
+            call_at(issued, line.port)
+            wait_admission(issued)
+            yield replica, line, directory
+            kill_process(issued, "webhook")
+
+
+def test_every_webhook_trusts_the_authority_of_the_leaf(issued: Cluster) -> None:
+    assert trusted(issued) == {stored(issued, AUTHORITY, "tls.crt")}
+
+
+def test_no_call_fails_while_the_leaf_is_renewed_again_and_again(
+    issued: Cluster, serving: tuple[Replica, Relay, Path]
+) -> None:
+    replica, line, _ = serving
+    before = line.accepted
+
+    with bursts(issued, line) as sent:
+        for _ in range(8):
+            renew(issued, LEAF)
+            wait_served(issued, replica)
+
+    assert sent.failures == []
+    assert line.accepted - before > sent.count / TOGETHER, "each burst began on new connections"
+
+
+def test_no_call_fails_while_the_authority_is_renewed(
+    issued: Cluster, serving: tuple[Replica, Relay, Path]
+) -> None:
+    replica, line, _ = serving
+    before = trusted(issued)
+
+    with bursts(issued, line) as sent:
+        renew(issued, AUTHORITY)
+        renew(issued, LEAF)
+        until(lambda: trusted(issued) == {stored(issued, AUTHORITY, "tls.crt")}, "the new one is trusted")
+        wait_served(issued, replica)
+
+    assert sent.failures == []
+    assert not before & trusted(issued)
+
+
+def test_a_renewed_authority_keeps_its_key(issued: Cluster) -> None:
+    key = stored(issued, AUTHORITY, "tls.key")
+
+    renew(issued, AUTHORITY)
+
+    assert stored(issued, AUTHORITY, "tls.key") == key
+
+
+def mismatched(pair: dict[str, bytes]) -> dict[str, bytes]:
+    return {**pair, "tls.key": trustme.CA().issue_cert("localhost").private_key_pem.bytes()}
+
+
+def emptied(pair: dict[str, bytes]) -> dict[str, bytes]:
+    return dict.fromkeys(pair, b"")
+
+
+def expired(_pair: dict[str, bytes]) -> dict[str, bytes]:
+    before = trustme.CA().issue_cert("localhost", not_after=datetime(2020, 1, 1, tzinfo=UTC))
+    return {"tls.crt": before.cert_chain_pems[0].bytes(), "tls.key": before.private_key_pem.bytes()}
+
+
+@pytest.mark.parametrize("harm", [mismatched, emptied, expired])
+def test_a_broken_pair_is_not_served_and_no_call_fails(
+    issued: Cluster,
+    serving: tuple[Replica, Relay, Path],
+    harm: Callable[[dict[str, bytes]], dict[str, bytes]],
+) -> None:
+    replica, line, directory = serving
+    sound = {name: (directory / name).read_bytes() for name in ("tls.crt", "tls.key")}
+    refused = refusals(replica)
+
+    with bursts(issued, line) as sent:
+        swap(directory, harm(sound))
+        until(lambda: refusals(replica) > refused, "it is refused")
+        before = sent.count
+        until(lambda: sent.count > before, "a burst came after it")
+    not_after = metric(replica.metrics_port, "fusioninfer_tls_not_after_seconds")
+    swap(directory, sound)
+
+    assert sent.failures == []
+    assert not_after == ends(sound["tls.crt"])
+
+
+def annotate(cluster: Cluster, certificate: str | None) -> None:
+    """Have cainjector inject the authority of a certificate into our configurations."""
+    for where in CONFIGURATIONS:
+        patch(cluster.api, where, {"metadata": {"annotations": {INJECT: certificate}}})
+
+
+def wait_served(cluster: Cluster, replica: Replica) -> None:
+    """Wait until handshakes show what the Secret holds now."""
+    until(lambda: served(replica) == stored(cluster, SECRET, "tls.crt"), "the new leaf is served")
+
+
+def refusals(replica: Replica) -> float:
+    return metric(replica.metrics_port, RELOADS, result="refused")
+
+
+def ends(certificate: bytes) -> float:
+    return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()

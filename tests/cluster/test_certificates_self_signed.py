@@ -1,0 +1,217 @@
+"""Certificates without cert-manager: the loop keeps them, trusted first and served then; no call fails."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+import pytest
+
+from certs import objects, rotation
+from certs.issue import Pair
+from certs.rotation import Kept
+from intent import Object
+from tests.cluster.testbed.admissions import TOGETHER, bursts, call_at, trusted
+from tests.cluster.testbed.api import ApiError, amend, apply, delete, get, items, patch, path
+from tests.cluster.testbed.audit import refused, requests, words, writes
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.loops import LEASE
+from tests.cluster.testbed.mounts import mounted
+from tests.cluster.testbed.ours import start_sync, wait_admission
+from tests.cluster.testbed.relay import Relay
+from tests.cluster.testbed.replicas import HURRIED, Replicas, balanced, served, start_replica
+from tests.cluster.testbed.wait import until
+
+NAMESPACE: Final = "fusioninfer-system"
+SECRET: Final = "fusioninfer-webhook-tls"
+SECRETS: Final = path("secrets", NAMESPACE)
+WHERE: Final = path("secrets", NAMESPACE, SECRET)
+VALIDATING: Final = path("validatingwebhookconfigurations", "", "validate.fusioninfer.io")
+RESOURCES: Final = {"secrets", "mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+FLAGS: Final = {"--manage-certificates": SECRET}
+SHORT_LIVED: Final = "tests.cluster.certificates.short_lived"
+LAGS: Final = {"prompt": 0.0, "late": 2.0}
+"""Two webhooks, of which one gets its pair later: the kubelets of two nodes."""
+
+
+@pytest.fixture(scope="module")
+def keeping(certified: Cluster) -> Iterator[Cluster]:
+    """The cluster with the loop, which keeps the certificates."""
+    start_sync(certified, flags=FLAGS, module=HURRIED)
+    until(lambda: kept(certified).leaf, "there is a leaf")
+    yield certified
+    kill_process(certified, "sync")
+    delete(certified.api, LEASE)
+    delete(certified.api, WHERE)
+
+
+@pytest.fixture(scope="module")
+def replicas(keeping: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    """Two webhooks that mount the Secret."""
+    folder = tmp_path_factory.mktemp("mounts")
+    with contextlib.ExitStack() as stack:
+        for name, late in LAGS.items():
+            stack.enter_context(mounted(keeping, NAMESPACE, SECRET, folder / name, late))
+        for name in LAGS:
+            until((folder / name / "tls.crt").exists, "the Secret is mounted")
+        yield Replicas([start_replica(keeping, name, folder / name) for name in LAGS])
+        for name in LAGS:
+            kill_process(keeping, name)
+
+
+@pytest.fixture(scope="module")
+def line(keeping: Cluster, replicas: Replicas) -> Iterator[Relay]:
+    """The line on which the API server calls them."""
+    with balanced(replicas) as there:
+        call_at(keeping, there.port)
+        wait_admission(keeping)
+        yield there
+
+
+def test_the_secret_is_made_by_its_name_and_every_webhook_trusts_it(keeping: Cluster) -> None:
+    until(lambda: trusted(keeping) == {kept(keeping).bundle}, "it is trusted")
+
+    assert rotation.is_served(kept(keeping), datetime.now(UTC))
+
+
+def test_no_call_fails_while_the_authority_is_replaced_again_and_again(keeping: Cluster, line: Relay) -> None:
+    before, count = line.accepted, len(kept(keeping).authorities)
+
+    with bursts(keeping, line) as sent:
+        for _ in range(4):
+            replace_authority(keeping)
+            time.sleep(LAGS["late"] + 1.0)
+
+    assert sent.failures == []
+    assert len(kept(keeping).authorities) - count == 4
+    assert line.accepted - before > sent.count / TOGETHER, "each burst began on new connections"
+
+
+def test_no_call_fails_when_the_secret_is_lost(keeping: Cluster, line: Relay) -> None:
+    before = kept(keeping)
+
+    with bursts(keeping, line) as sent:
+        delete(keeping.api, WHERE)
+        until(lambda: kept(keeping).leaf not in {None, before.leaf}, "there is a leaf again")
+        time.sleep(LAGS["late"] + 1.0)
+
+    assert sent.failures == []
+
+
+def test_a_bundle_that_is_lost_is_put_back(keeping: Cluster) -> None:
+    amend(keeping.api, VALIDATING, [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}])
+
+    until(lambda: trusted(keeping) == {kept(keeping).bundle}, "it is trusted again", seconds=10)
+
+
+def test_a_manifest_that_drops_a_webhook_is_still_accepted(keeping: Cluster) -> None:
+    manifest = get(keeping.api, VALIDATING)
+    whole = [without_bundle(webhook) for webhook in manifest["webhooks"]]
+    try:
+        after = apply_configuration(keeping, whole[:1])
+    finally:
+        apply_configuration(keeping, whole)
+
+    assert [webhook["name"] for webhook in after["webhooks"]] == ["validate.fusioninfer.io"]
+
+
+def test_a_secret_that_changed_meanwhile_is_not_written_over(keeping: Cluster) -> None:
+    before = get(keeping.api, WHERE)
+    patch(keeping.api, WHERE, {"metadata": {"annotations": {"example.com/changed": "yes"}}})
+    wanted = objects.secret(objects.read(before), NAMESPACE, SECRET, before)
+
+    with pytest.raises(ApiError, match="409"):
+        apply(keeping.api, WHERE, wanted, "fusioninfer", force=True)
+
+
+def test_when_nothing_is_due_nothing_is_written(keeping: Cluster) -> None:
+    until(lambda: trusted(keeping) == {kept(keeping).bundle}, "all is as it should be")
+    before = len(writes_of_certificates(keeping))
+
+    time.sleep(3.0)
+
+    assert len(writes_of_certificates(keeping)) == before
+
+
+def test_it_asks_only_for_what_the_manifests_grant(keeping: Cluster) -> None:
+    asked = {words(each) for each in requests(keeping) if each["objectRef"]["resource"] in RESOURCES}
+
+    assert asked == {(verb, resource) for verb in ("get", "patch") for resource in RESOURCES}
+    assert refused(keeping) == []
+
+
+def test_it_may_read_no_other_secret(keeping: Cluster) -> None:
+    question = ("auth", "can-i", "get", "secrets/another", "--namespace", NAMESPACE)
+
+    answer = kubectl(keeping, *question, identity="sync", check=False)
+
+    assert answer.strip() == "no"
+
+
+def test_no_call_fails_while_leaves_and_authorities_end(
+    keeping: Cluster, replicas: Replicas, line: Relay
+) -> None:
+    restart_with(keeping, SHORT_LIVED)
+    until(lambda: are_believed(keeping, replicas), "both serve what is kept now")
+    seen: list[Kept] = []
+    end = time.monotonic() + 40.0
+
+    with bursts(keeping, line) as sent:
+        while time.monotonic() < end:
+            seen.append(kept(keeping))
+            time.sleep(1.0)
+
+    assert sent.failures == []
+    assert len({each.leaf for each in seen}) >= 3
+    assert len({each.authorities[0] for each in seen}) >= 2
+
+
+def kept(cluster: Cluster) -> Kept:
+    """Return what the Secret keeps; nothing while there is none."""
+    stored = next((each for each in items(cluster.api, SECRETS) if each["metadata"]["name"] == SECRET), None)
+    return objects.read(stored)
+
+
+def replace_authority(cluster: Cluster) -> None:
+    """Take the authority's key away, and wait until a new one has signed the leaf."""
+    before = kept(cluster)
+    amend(cluster.api, WHERE, [{"op": "remove", "path": "/data/ca.key"}])
+    until(lambda: kept(cluster).leaf != before.leaf, "a new authority has signed a leaf")
+
+
+def restart_with(cluster: Cluster, module: str) -> None:
+    """Start the loop of another command, with nothing kept."""
+    kill_process(cluster, "sync")
+    delete(cluster.api, LEASE)
+    delete(cluster.api, WHERE)
+    start_sync(cluster, flags=FLAGS, module=module)
+    until(lambda: kept(cluster).leaf, "there is a leaf")
+
+
+def are_believed(cluster: Cluster, replicas: Replicas) -> bool:
+    """Whether every replica serves what those who trust the Secret believe."""
+    now, there = datetime.now(UTC), kept(cluster)
+    shown = [replace(there, leaf=Pair(served(each), b"")) for each in replicas.running]
+    return all(rotation.is_served(each, now) for each in shown)
+
+
+def without_bundle(webhook: Object) -> Object:
+    return {**webhook, "clientConfig": {"url": webhook["clientConfig"]["url"]}}
+
+
+def apply_configuration(cluster: Cluster, webhooks: list[Object]) -> Object:
+    """Apply the validating configuration server-side, as who installed it."""
+    manifest = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": VALIDATING.rpartition("/")[2]},
+        "webhooks": webhooks,
+    }
+    return apply(cluster.api, VALIDATING, manifest, "kubectl", force=True)
+
+
+def writes_of_certificates(cluster: Cluster) -> list[Object]:
+    return [each for each in writes(cluster) if each["objectRef"]["resource"] in RESOURCES]

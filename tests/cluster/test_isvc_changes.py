@@ -1,0 +1,172 @@
+"""What a change of an InferenceService does: what it touches is made anew, all else keeps its pods."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from intent import Object
+from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.loops import apply, becomes, pod_group, required
+from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
+from tests.cluster.testbed.services import labelled, made
+from tests.cluster.testbed.wait import until
+from tests.isvc import decoder, isvc, prefiller, router, worker
+
+NAME: Final = "chat"
+PREFILL: Final = f"{NAME}-prefill"
+DECODE: Final = f"{NAME}-decode"
+ROUTE: Final = {"parentRefs": [{"name": "inference-gateway"}]}
+ROUTER: Final = router(strategy="pd-disaggregation", httproute=ROUTE)
+ROLES: Final = (ROUTER, prefiller(replicas=1), decoder(replicas=2))
+
+
+def test_a_second_apply_writes_nothing(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, *ROLES)
+    before = versions(served, routed_namespace)
+
+    apply(served, routed_namespace, service(*ROLES))
+    kubectl(served, "annotate", "-n", routed_namespace, f"inferenceservice/{NAME}", "a=b")
+    caught_up(served, routed_namespace)
+
+    assert before == {**versions(served, routed_namespace), **before}
+
+
+def test_scaling_restarts_nothing(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, *ROLES)
+    before = rollout(served, routed_namespace, DECODE)
+
+    apply(served, routed_namespace, service(ROUTER, ROLES[1], decoder(replicas=3)))
+    until(lambda: generation(served, routed_namespace, DECODE) > 1, "it is scaled")
+    after = started(served, routed_namespace, DECODE)
+
+    assert before.revisions == after.revisions
+    assert before.pods.items() <= after.pods.items()
+
+
+def test_a_role_with_another_name_leaves_the_others_alone(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, *ROLES)
+    before = rollout(served, routed_namespace, PREFILL)
+
+    apply(served, routed_namespace, service(*ROLES[:2], decoder(replicas=2, name="answer")))
+    sets = {PREFILL: (1, 2), f"{NAME}-answer": (1, 2)}
+    policies = becomes(lambda: required(served, routed_namespace, NAME), (4, sets), 30.0)
+    started(served, routed_namespace, f"{NAME}-answer")
+
+    assert policies == (4, sets)
+    assert before == rollout(served, routed_namespace, PREFILL)
+    until(lambda: DECODE not in str(labelled(served, routed_namespace)), "the old one is gone")
+
+
+def test_a_role_that_is_removed_leaves_the_others_alone(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, *ROLES, decoder(replicas=1, name="more"))
+    before = rollout(served, routed_namespace, DECODE)
+
+    apply(served, routed_namespace, service(*ROLES))
+    until(lambda: "more" not in str(labelled(served, routed_namespace)), "it is gone")
+    sets = {PREFILL: (1, 2), DECODE: (1, 2)}
+    policies = becomes(lambda: required(served, routed_namespace, NAME), (4, sets))
+
+    assert policies == (4, sets)
+    assert before == rollout(served, routed_namespace, DECODE)
+
+
+def test_without_its_router_only_the_routes_go(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, router(httproute=ROUTE), worker())
+    before = rollout(served, routed_namespace, f"{NAME}-inference")
+
+    apply(served, routed_namespace, service(worker()))
+    until(lambda: resources(served, routed_namespace) == {"leaderworkersets", "podgroups"}, "routes go")
+    caught_up(served, routed_namespace)
+
+    assert before == rollout(served, routed_namespace, f"{NAME}-inference")
+
+
+def test_without_disaggregation_only_decoders_start_anew(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, *ROLES)
+    before = {name: rollout(served, routed_namespace, name).revisions for name in (PREFILL, DECODE)}
+
+    apply(served, routed_namespace, service(*ROLES[1:]))
+    until(lambda: resources(served, routed_namespace) == {"leaderworkersets", "podgroups"}, "routes go")
+    caught_up(served, routed_namespace)
+
+    after = {name: rollout(served, routed_namespace, name).revisions for name in (PREFILL, DECODE)}
+    assert (before[PREFILL], len(after[DECODE])) == (after[PREFILL], 2)
+
+
+def test_another_strategy_restarts_the_picker_alone(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, router(httproute=ROUTE), worker())
+    before = rollout(served, routed_namespace, f"{NAME}-inference")
+    picker = generation_of(served, routed_namespace, "deployments", f"{NAME}-epp")
+
+    apply(served, routed_namespace, service(router(httproute=ROUTE, strategy="queue-size"), worker()))
+    until(lambda: "queue-scorer" in config(served, routed_namespace), "another configuration")
+    until(
+        lambda: generation_of(served, routed_namespace, "deployments", f"{NAME}-epp") > picker,
+        "the picker starts with it",
+    )
+    caught_up(served, routed_namespace)
+
+    assert before == rollout(served, routed_namespace, f"{NAME}-inference")
+
+
+def test_without_a_gang_the_pod_group_goes(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, *ROLES)
+
+    apply(served, routed_namespace, service(*ROLES, schedulerName="default-scheduler"))
+
+    until(lambda: not pod_group(served, routed_namespace, NAME), "the PodGroup goes")
+    assert schedulers(served, routed_namespace) == {None}
+
+
+def test_back_in_a_gang_it_has_a_pod_group(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace, *ROLES, schedulerName="default-scheduler")
+
+    apply(served, routed_namespace, service(*ROLES))
+
+    sets = {PREFILL: (1, 2), DECODE: (1, 2)}
+    assert (4, sets) == becomes(lambda: required(served, routed_namespace, NAME), (4, sets))
+    assert schedulers(served, routed_namespace) == {"volcano"}
+
+
+def service(*roles: Object, **strategy: str) -> Object:
+    """Make the service with some roles."""
+    return isvc(*roles, name=NAME, **({"schedulingStrategy": strategy} if strategy else {}))
+
+
+def completed(cluster: Cluster, namespace: str, *roles: Object, **strategy: str) -> None:
+    """Apply it; wait until its routes are there, and every pod."""
+    apply(cluster, namespace, service(*roles, **strategy))
+    until(lambda: "httproutes" in resources(cluster, namespace), "the routes are made")
+    for role in (role for role in roles if "template" in role):
+        started(cluster, namespace, f"{NAME}-{role['name']}")
+
+
+def resources(cluster: Cluster, namespace: str) -> set[str]:
+    """Return what sorts of objects the loop made."""
+    return {resource for resource, _ in made(cluster, namespace)}
+
+
+def versions(cluster: Cluster, namespace: str) -> Mapping[str, Any]:
+    """Return the generation of each LeaderWorkerSet, its revisions and pods."""
+    return {
+        name: (generation(cluster, namespace, name), rollout(cluster, namespace, name))
+        for name in (PREFILL, DECODE)
+    }
+
+
+def generation_of(cluster: Cluster, namespace: str, resource: str, name: str) -> int:
+    """Return how many specs an object has had."""
+    return int(get(cluster.api, path(resource, namespace, name))["metadata"]["generation"])
+
+
+def config(cluster: Cluster, namespace: str) -> str:
+    """Return the picker's configuration, without the scorer of the strategy before."""
+    text = str(get(cluster.api, path("configmaps", namespace, f"{NAME}-epp-config"))["data"]["config.yaml"])
+    return "" if "prefix-cache-scorer" in text else text
+
+
+def schedulers(cluster: Cluster, namespace: str) -> set[str | None]:
+    """Return who the LeaderWorkerSets say should schedule their pods; None is Kubernetes' own."""
+    sets = items(cluster.api, path("leaderworkersets", namespace))
+    templates = [each["spec"]["leaderWorkerTemplate"]["workerTemplate"] for each in sets]
+    return {template["spec"].get("schedulerName") for template in templates}

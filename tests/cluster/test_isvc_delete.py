@@ -1,0 +1,68 @@
+"""An InferenceService that is deleted takes along what was made for it; unless it is asked to leave it."""
+
+from typing import Final
+
+from tests.cluster.testbed.api import ApiError, get, path
+from tests.cluster.testbed.audit import words, writes
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.groups import wait_pods
+from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.services import Objects, labelled, made, uids
+from tests.cluster.testbed.wait import until
+from tests.isvc import isvc, router, worker
+
+NAME: Final = "chat"
+ROUTED: Final = isvc(
+    router(httproute={"parentRefs": [{"name": "inference-gateway"}]}), worker(replicas=2), name=NAME
+)
+PARTS: Final = 10
+"""A LeaderWorkerSet, a PodGroup, and eight parts of routes."""
+
+
+def test_everything_goes_with_it(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace)
+
+    kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}")
+
+    until(lambda: not labelled(served, routed_namespace), "nothing has our label", seconds=60.0)
+    until(lambda: not made(served, routed_namespace), "nothing of ours is left")
+
+
+def test_nothing_goes_if_it_is_orphaned(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace)
+    before = uids(served, routed_namespace)
+
+    kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
+    until(lambda: re_owned(served, routed_namespace), "the loop has seen that it is gone")
+
+    assert before == uids(served, routed_namespace)
+
+
+def test_an_orphan_is_its_authors_own(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace)
+    kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
+    until(lambda: re_owned(served, routed_namespace), "the loop has seen that it is gone")
+    before = len(writes(served))
+
+    kubectl(served, "scale", "-n", routed_namespace, f"leaderworkersets/{NAME}-inference", "--replicas=3")
+    wait_pods(served, routed_namespace, 6 + 1)
+
+    wrote = [words(request) for request in writes(served)[before:]]
+    assert ("patch", "leaderworkersets") not in wrote
+
+
+def completed(cluster: Cluster, namespace: str) -> Objects:
+    """Apply one with routes; wait until all of it is there, and its pods."""
+    apply(cluster, namespace, ROUTED)
+    until(lambda: len(made(cluster, namespace)) == PARTS, "the loop has made everything")
+    wait_pods(cluster, namespace, 4 + 1)
+    return made(cluster, namespace)
+
+
+def re_owned(cluster: Cluster, namespace: str) -> bool:
+    """Return whether the picker goes with the LeaderWorkerSet now: its annotations ask for one too."""
+    try:
+        picker = get(cluster.api, path("deployments", namespace, f"{NAME}-epp"))
+    except ApiError:
+        return False
+    return [owner["kind"] for owner in picker["metadata"].get("ownerReferences", ())] == ["LeaderWorkerSet"]

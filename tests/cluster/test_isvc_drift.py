@@ -1,0 +1,161 @@
+"""What somebody does by hand to what an InferenceService has is undone within two seconds; no more than that.
+
+All edits are made on one service, one after the other; the API server's log says what the loop wrote.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+from intent import Object
+from intent.annotations import STRATEGY
+from tests.cluster.testbed.api import delete, get, patch, path
+from tests.cluster.testbed.audit import words, writes
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.differences import differences
+from tests.cluster.testbed.groups import wait_pods
+from tests.cluster.testbed.loops import apply, becomes, loop_dead, metric
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.services import MADE, Objects, comparable, made, says
+from tests.cluster.testbed.wait import until
+from tests.isvc import isvc, router, worker
+
+NAME: Final = "chat"
+PICKER: Final = f"{NAME}-epp"
+IMAGE: Final = "registry.k8s.io/gateway-api-inference-extension/epp:v1.5.0"
+SERVICE: Final = isvc(
+    router(gateway={"gatewayClassName": "any", "listeners": [{"name": "h", "port": 80, "protocol": "HTTP"}]}),
+    worker(replicas=2),
+    name=NAME,
+)
+SECONDS: Final = 2.0
+PATIENCE: Final = 60.0
+"""Until a loop whose API server was just taken away hears news again."""
+IDLE: Final = 30.0
+EDITS: Final[dict[str, tuple[str, str, Object]]] = {
+    "replicas": ("leaderworkersets", f"{NAME}-inference", {"spec": {"replicas": 5}}),
+    "strategy": (
+        "leaderworkersets",
+        f"{NAME}-inference",
+        {"metadata": {"annotations": {STRATEGY: "queue-size"}}},
+    ),
+    "minMember": ("podgroups", NAME, {"spec": {"minMember": 1}}),
+    "targetPorts": ("inferencepools", f"{NAME}-pool", {"spec": {"targetPorts": [{"number": 1}]}}),
+    "ports": ("services", PICKER, {"spec": {"ports": [{"name": "grpc-ext-proc", "port": 1}]}}),
+    "selector": ("services", PICKER, {"spec": {"selector": {"app": "other"}}}),
+    "data": ("configmaps", f"{PICKER}-config", {"data": {"config.yaml": "kind: Other"}}),
+    "args": (
+        "deployments",
+        PICKER,
+        {"spec": {"template": {"spec": {"containers": [{"name": "epp", "image": IMAGE, "args": ["-v"]}]}}}},
+    ),
+    "backend": ("httproutes", f"{NAME}-httproute", {"spec": {"rules": []}}),
+    "parent": ("httproutes", f"{NAME}-httproute", {"spec": {"parentRefs": [{"name": "other"}]}}),
+    "listeners": (
+        "gateways",
+        f"{NAME}-gateway",
+        {"spec": {"listeners": [{"name": "h", "port": 81, "protocol": "HTTP"}]}},
+    ),
+    "more listeners": (
+        "gateways",
+        f"{NAME}-gateway",
+        {"spec": {"listeners": [{"name": "other", "port": 80, "protocol": "HTTP"}]}},
+    ),
+    "rules": ("roles", PICKER, {"rules": []}),
+    "owner": ("deployments", PICKER, {"metadata": {"ownerReferences": None}}),
+    "label": ("services", PICKER, {"metadata": {"labels": {"fusioninfer.io/service": "other"}}}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """The service, as the loop made it."""
+
+    cluster: Cluster
+    namespace: str
+    whole: Objects
+
+
+@pytest.fixture(scope="module")
+def drifted(served: Cluster) -> Iterator[Drifted]:
+    """Have the loop make it, and repair once: what came before may have broken its watches."""
+    with new_namespace(served) as namespace:
+        apply(served, namespace, SERVICE)
+        wait_pods(served, namespace, 4 + 1)
+        says(served, namespace, NAME, {"Failed": ("False", "NothingFailed")})
+        whole = until(lambda: complete(served, namespace), "the loop has made everything")
+        delete(served.api, path("configmaps", namespace, f"{PICKER}-config"))
+        assert whole == becomes(lambda: made(served, namespace), whole, PATIENCE)
+        yield Drifted(served, namespace, whole)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_is_undone(drifted: Drifted, edit: str) -> None:
+    resource, name, change = EDITS[edit]
+
+    patch(drifted.cluster.api, path(resource, drifted.namespace, name), change)
+
+    where, before = path(resource, drifted.namespace, name), drifted.whole[resource, name]
+    after = becomes(lambda: comparable(get(drifted.cluster.api, where)), before, SECONDS)
+    assert differences(before, after) == {}
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"),
+    [("leaderworkersets", f"{NAME}-inference"), ("inferencepools", f"{NAME}-pool"), ("deployments", PICKER)],
+)
+def test_what_others_add_stays(drifted: Drifted, resource: str, name: str) -> None:
+    where = path(resource, drifted.namespace, name)
+    others = {"labels": {"team": "chat"}, "annotations": {"note": "mine"}}
+    patch(drifted.cluster.api, where, {"metadata": others})
+
+    delete(drifted.cluster.api, path("serviceaccounts", drifted.namespace, PICKER))
+    until(lambda: ("serviceaccounts", PICKER) in made(drifted.cluster, drifted.namespace), "the loop looks")
+
+    metadata = get(drifted.cluster.api, where)["metadata"]
+    assert {key: others[key].items() <= metadata[key].items() for key in others} == dict.fromkeys(
+        others, True
+    )
+
+
+def test_idle_it_writes_nothing(drifted: Drifted) -> None:
+    at_rest(drifted.cluster)
+    before = len(writes(drifted.cluster))
+
+    time.sleep(IDLE)
+
+    assert list(map(words, writes(drifted.cluster)[before:])) == []
+
+
+def test_a_loop_that_starts_writes_nothing(drifted: Drifted) -> None:
+    at_rest(drifted.cluster)
+    before = len(writes(drifted.cluster))
+
+    with loop_dead(drifted.cluster):
+        pass
+    port = drifted.cluster.ports["sync-metrics"]
+    until(lambda: metric(port, "fusioninfer_sync_reconciles_total", outcome="done"), "it has looked")
+    at_rest(drifted.cluster)
+
+    tried = [each["requestURI"] for each in writes(drifted.cluster)[before:]]
+    assert [each for each in tried if "dryRun" not in each] == []
+
+
+def complete(cluster: Cluster, namespace: str) -> Objects:
+    """Return what the loop made, once it is all there."""
+    found = made(cluster, namespace)
+    return found if {resource for resource, _ in found} == set(MADE) else {}
+
+
+def at_rest(cluster: Cluster) -> None:
+    """Wait until the loop has written nothing for two seconds."""
+    counts = [-1]
+
+    def unchanged() -> bool:
+        counts.append(len(writes(cluster)))
+        return counts[-1] == counts[-2]
+
+    until(unchanged, "the loop comes to rest", every=2.0)

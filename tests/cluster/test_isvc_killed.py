@@ -1,0 +1,34 @@
+"""A loop that is killed half way makes the rest when it is back."""
+
+from typing import Final
+
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.loops import apply, becomes, kubeconfig_through, loops, metric
+from tests.cluster.testbed.relay import relay
+from tests.cluster.testbed.services import made, offline, story
+from tests.cluster.testbed.wait import until
+
+LOOP: Final = "sync-relayed"
+SLOW: Final = 0.2
+"""Seconds that each answer takes, so that there is a moment between two writes."""
+
+
+def test_killed_after_the_first_set_it_makes_what_the_command_prints(
+    served: Cluster, routed_namespace: str
+) -> None:
+    file = story("readme-disaggregated")
+    expected = offline(served, routed_namespace, file)
+
+    with relay(served.ports["kube-apiserver"]) as line:
+        through = kubeconfig_through(served, line)
+        with loops(served, {LOOP: {"--kubeconfig": through}}) as ports:
+            until(lambda: metric(ports[LOOP], "fusioninfer_sync_is_leader"), "it leads")
+            line.delay = SLOW
+            apply(served, routed_namespace, file)
+            until(lambda: made(served, routed_namespace), "it has made something")
+            kill_process(served, LOOP)
+            meanwhile = made(served, routed_namespace)
+
+    assert expected == becomes(lambda: made(served, routed_namespace), expected, 30.0)
+    assert 0 < len(meanwhile) < len(expected)

@@ -1,0 +1,79 @@
+"""With InferenceServices the loop asks for all that its manifests grant, and for nothing else.
+
+The log is that of the whole run so far: what earlier files had the loop do counts too.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from tests.cluster.testbed.audit import refused, requests, words
+from tests.cluster.testbed.cluster import IDENTITIES, Cluster
+from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, told
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.rights import rights
+from tests.cluster.testbed.services import MADE, made
+from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import named, read
+from tests.isvc import decoder, isvc, prefiller, router
+
+NAME: Final = "chat"
+GATEWAY: Final = {
+    "gatewayClassName": "any",
+    "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+}
+ROUTED: Final = isvc(router(strategy="pd-disaggregation", gateway=GATEWAY), prefiller(), decoder(), name=NAME)
+BARE: Final = isvc(
+    prefiller(name="first"), decoder(), name=NAME, schedulingStrategy={"schedulerName": "default-scheduler"}
+)
+"""Neither routes nor a gang, and one role under another name."""
+SETS: Final = {("leaderworkersets", f"{NAME}-first"), ("leaderworkersets", f"{NAME}-decode")}
+ODD: Final = named(read(DECODE), f"{SERVICE}-decode", scheduler_name="default-scheduler")
+"""A member that contradicts the other."""
+
+
+@pytest.fixture(scope="module")
+def whole_life(served: Cluster) -> Iterator[Cluster]:
+    """A service that has every kind of object, and keeps only its sets; and a finding that comes back."""
+    with new_namespace(served) as namespace:
+        apply(served, namespace, ROUTED)
+        until(lambda: kinds(served, namespace) == set(MADE), "it has an object of every kind")
+        apply(served, namespace, BARE)
+        until(lambda: set(made(served, namespace)) == SETS, "only its sets are left")
+        come_back(served, namespace)
+        yield served
+
+
+def come_back(cluster: Cluster, namespace: str) -> None:
+    """Have two members contradict each other, agree, and contradict each other again."""
+    apply(cluster, namespace, PREFILL, DECODE)
+    for times in (1, 2):
+        apply(cluster, namespace, ODD)
+        until(lambda times=times: len(told(cluster, namespace)) == 2 * times, "each is told")  # type: ignore[misc]
+        apply(cluster, namespace, DECODE)
+        until(lambda: set(made(cluster, namespace)) >= PLACED, "they agree")
+
+
+PLACED: Final = {("podgroups", SERVICE)}
+
+
+def test_nothing_was_forbidden(whole_life: Cluster) -> None:
+    assert refused(whole_life) == []
+
+
+def test_every_request_was_made_as_its_service_account(whole_life: Cluster) -> None:
+    users = {request["user"]["username"] for request in requests(whole_life)}
+
+    assert users == {IDENTITIES["sync"].user}
+
+
+def test_it_asks_for_what_it_was_granted_and_for_all_of_that(whole_life: Cluster) -> None:
+    asked = {words(request) for request in requests(whole_life)}
+
+    assert asked == rights()
+
+
+def kinds(cluster: Cluster, namespace: str) -> set[str]:
+    """Return what sorts of objects the loop made."""
+    return {resource for resource, _ in made(cluster, namespace)}

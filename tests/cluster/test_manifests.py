@@ -1,0 +1,165 @@
+"""The manifests on the real tools: kustomize and Helm make the same of them, and the API server takes it."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from intent import Object
+from tests.cluster.testbed.api import create, path
+from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
+from tests.manifests.objects import MANIFESTS
+
+NAMESPACE: Final = "fusioninfer-system"
+OVERLAYS: Final = ("base", "cert-manager", "self-signed", "development", "monitoring")
+UNKNOWN: Final = frozenset({"Certificate", "Issuer", "ServiceMonitor", "PrometheusRule"})
+"""Kinds of cert-manager and of the Prometheus operator: the testbed has neither."""
+KEPT: Final = "helm.sh/resource-policy"
+CHECKSUM: Final = "checksum/settings"
+DIGEST: Final = re.compile(r"(?<=fusioninfer-settings)-[a-z0-9]{10}$")
+
+Name = tuple[str, str]
+
+
+def kustomized(cluster: Cluster, folder: Path) -> list[Object]:
+    return documents(kubectl(cluster, "kustomize", str(folder)))
+
+
+def rendered(helm: Path, *settings: str) -> list[Object]:
+    """Render the chart as it would be installed by the name and in the namespace of the manifests."""
+    words = [word for each in settings for word in ("--set-json", each)]
+    command = [
+        str(helm),
+        "template",
+        "fusioninfer",
+        str(MANIFESTS / "chart"),
+        "--namespace",
+        NAMESPACE,
+        *words,
+    ]
+    return documents(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def documents(text: str) -> list[Object]:
+    return [each for each in yaml.safe_load_all(text) if each]
+
+
+def by_name(objects: list[Object]) -> dict[Name, Object]:
+    return {(each["kind"], each["metadata"]["name"]): each for each in map(comparable, objects)}
+
+
+def comparable(found: Object) -> Object:
+    """Take off in what the two differ on purpose.
+
+    A change of settings starts pods anew: by the ConfigMap's name in kustomize, by a checksum in Helm. The
+    default settings are comments in one, and nothing in the other. Helm keeps the definition on uninstall.
+    """
+    plain: Object = json.loads(json.dumps(found), object_hook=_without_marks)
+    if plain["kind"] == "ConfigMap" and "settings.yaml" in plain["data"]:
+        plain["data"] = {name: yaml.safe_load(text) or {} for name, text in plain["data"].items()}
+    return plain
+
+
+def _without_marks(value: dict[str, Any]) -> dict[str, Any]:
+    plain = {key: DIGEST.sub("", one) if isinstance(one, str) else one for key, one in value.items()}
+    for mark in (KEPT, CHECKSUM):
+        plain.pop(mark, None)
+    if plain.get("annotations") == {}:
+        del plain["annotations"]
+    return plain
+
+
+def without_namespace(objects: Mapping[Name, Object]) -> dict[Name, Object]:
+    """Leave out the namespace, which Helm makes with `--create-namespace`."""
+    return {name: each for name, each in objects.items() if name[0] != "Namespace"}
+
+
+# --- kustomize and Helm -----------------------------------------------------------------------------
+
+
+def test_the_chart_is_the_overlay_of_cert_manager(cluster: Cluster, helm: Path) -> None:
+    overlay = kustomized(cluster, MANIFESTS / "cert-manager")
+
+    assert by_name(rendered(helm)) == without_namespace(by_name(overlay))
+
+
+def test_the_chart_whose_loop_keeps_certificates_is_the_overlay_of_that(cluster: Cluster, helm: Path) -> None:
+    overlay = kustomized(cluster, MANIFESTS / "self-signed")
+
+    chart = by_name(rendered(helm, 'certificates.mode="self-signed"'))
+    assert chart == without_namespace(by_name(overlay))
+
+
+def test_the_chart_with_monitoring_has_what_its_folder_has(cluster: Cluster, helm: Path) -> None:
+    folder = by_name(kustomized(cluster, MANIFESTS / "monitoring"))
+
+    chart = by_name(rendered(helm, "monitoring.enabled=true"))
+    assert {name: chart[name] for name in folder} == folder
+
+
+def test_the_chart_with_certificates_of_ones_own_is_the_base(cluster: Cluster, helm: Path) -> None:
+    base = kustomized(cluster, MANIFESTS / "base")
+
+    chart = by_name(rendered(helm, 'certificates.mode="provided"'))
+    assert chart == without_namespace(by_name(base))
+
+
+def test_the_chart_that_denies_is_the_strict_component(cluster: Cluster, helm: Path, tmp_path: Path) -> None:
+    overlay = {"resources": ["manifests/cert-manager"], "components": ["manifests/strict"]}
+    (tmp_path / "manifests").symlink_to(MANIFESTS)
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(overlay))
+
+    strict = kustomized(cluster, tmp_path)
+    assert by_name(rendered(helm, 'backstop.actions=["Deny","Audit"]')) == without_namespace(by_name(strict))
+
+
+def test_the_chart_in_another_namespace_names_ours_nowhere(helm: Path) -> None:
+    command = [str(helm), "template", "other", str(MANIFESTS / "chart"), "--namespace", "elsewhere"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert NAMESPACE not in text
+
+
+@pytest.mark.parametrize(
+    "value", ["replica=3", 'backstop.actions=["Deny","Warn"]', 'settings.launcher="unknown"']
+)
+def test_a_value_that_cannot_be_is_refused(helm: Path, value: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        rendered(helm, value)
+
+    assert "values don't meet the specifications of the schema" in refused.value.stderr
+
+
+# --- the API server ---------------------------------------------------------------------------------
+
+
+def known(objects: list[Object]) -> Iterator[Object]:
+    return (each for each in objects if each["kind"] not in UNKNOWN)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_api_server_takes_every_object_strictly(admission: Cluster, overlay: str) -> None:
+    listed = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": list(known(kustomized(admission, MANIFESTS / overlay))),
+    }
+    words = ("--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "--filename=-")
+
+    said = run_kubectl(admission, "apply", *words, stdin=json.dumps(listed))
+    assert said.stderr == ""
+    assert len(said.stdout.splitlines()) == len(listed["items"])
+
+
+@pytest.mark.parametrize("deployment", ["fusioninfer-webhook", "fusioninfer-sync"])
+def test_pods_are_taken_where_pod_security_is_restricted(admission: Cluster, deployment: str) -> None:
+    made = by_name(kustomized(admission, MANIFESTS / "cert-manager"))[("Deployment", deployment)]
+    pod = {"metadata": {"generateName": "trial-"}, "spec": made["spec"]["template"]["spec"]}
+
+    created = create(admission.api, path("pods", NAMESPACE), pod, dryRun="All")
+    assert created["spec"]["securityContext"]["runAsNonRoot"] is True

@@ -1,0 +1,125 @@
+"""Two webhook processes behind one address, replaced one after the other while admissions go on."""
+
+import http.client
+import signal
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import orjson
+import pytest
+
+from tests.cluster.testbed.admissions import call_at, stream, trust
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.components import http_ok
+from tests.cluster.testbed.control_plane import kill_process, stop_process
+from tests.cluster.testbed.ours import wait_admission
+from tests.cluster.testbed.pki import issue
+from tests.cluster.testbed.replicas import Replica, Replicas, balanced, start_replica
+from tests.cluster.testbed.wait import until
+
+COMMAND: Final = "fusioninfer"
+UID: Final = "8a7c5c0e-0000-4000-8000-000000000000"
+REVIEW: Final = orjson.dumps(
+    {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "8a7c5c0e-0000-4000-8000-000000000000",
+            "operation": "CREATE",
+            "object": {"metadata": {}},
+        },
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def pair(certified: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("pair")
+    issue(certified.authority, directory)
+    trust(certified, certified.authority_pem)
+    return directory
+
+
+@pytest.fixture
+def replicas(certified: Cluster, pair: Path) -> Iterator[Replicas]:
+    there = Replicas([start_replica(certified, name, pair, COMMAND) for name in ("first", "second")])
+    yield there
+    for each in there.running:
+        kill_process(certified, each.name)
+
+
+@pytest.fixture
+def called(certified: Cluster, replicas: Replicas) -> Iterator[Replicas]:
+    """Those replicas, as the API server calls them: at one address."""
+    with balanced(replicas) as line:
+        call_at(certified, line.port)
+        wait_admission(certified)
+        yield replicas
+
+
+def test_no_call_fails_while_every_replica_is_replaced(
+    certified: Cluster, pair: Path, called: Replicas
+) -> None:
+    statuses = []
+
+    with stream(certified) as sent:
+        for old in tuple(called.running):
+            called.running.append(start_replica(certified, f"{old.name}-again", pair, COMMAND))
+            statuses.append(stop_process(certified, old.name))
+            called.running.remove(old)
+
+    assert sent.failures == []
+    assert statuses == [0, 0]
+    assert sent.count > 200
+
+
+def test_a_request_is_answered_though_its_replica_was_told_to_end_in_the_midst_of_it(
+    certified: Cluster, replicas: Replicas
+) -> None:
+    replica = replicas.running[0]
+    with begun(certified, replica) as rest:
+        ask_to_end(certified, replica)
+        until(lambda: not http_ok(replica.metrics_port, "/readyz"), "it is not ready any more")
+
+        response = rest()
+
+    assert (response.status, response.headers["Connection"]) == (200, "close")
+    assert orjson.loads(response.read())["response"]["allowed"] is True
+
+
+def test_who_was_told_to_end_takes_new_connections_for_a_while(
+    certified: Cluster, replicas: Replicas
+) -> None:
+    replica = replicas.running[0]
+    ask_to_end(certified, replica)
+    until(lambda: not http_ok(replica.metrics_port, "/readyz"), "it is not ready any more")
+
+    with begun(certified, replica) as rest:
+        assert rest().status == 200
+
+
+@contextmanager
+def begun(cluster: Cluster, replica: Replica) -> Iterator[Callable[[], http.client.HTTPResponse]]:
+    """Send a review but for its last byte; yields what sends that, and returns the answer."""
+    tls = ssl.create_default_context(cadata=cluster.authority_pem.decode())
+    connection = http.client.HTTPSConnection("127.0.0.1", replica.port, timeout=15, context=tls)
+
+    def rest() -> http.client.HTTPResponse:
+        connection.send(REVIEW[-1:])
+        return connection.getresponse()
+
+    connection.putrequest("POST", "/mutate?timeout=15s")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(len(REVIEW)))
+    connection.endheaders(REVIEW[:-1])
+    try:
+        yield rest
+    finally:
+        connection.close()
+
+
+def ask_to_end(cluster: Cluster, replica: Replica) -> None:
+    cluster.processes[replica.name].popen.send_signal(signal.SIGTERM)

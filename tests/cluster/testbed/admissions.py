@@ -1,0 +1,125 @@
+"""Admissions under way: annotated LeaderWorkerSets sent as dry runs, and what became of each.
+
+A write that a webhook does not answer fails, since `failurePolicy` is Fail; one that it did not expand counts
+as failed too.
+"""
+
+import threading
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from intent import Object
+from intent.annotations import EXPANSION, SERVICE
+from tests.cluster.testbed.api import ApiError, amend, create, get, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.components import TRIAL_LWS
+from tests.cluster.testbed.relay import Relay, hang_up
+
+CONFIGURATIONS: Final = (
+    path("mutatingwebhookconfigurations", "", "mutate.fusioninfer.io"),
+    path("validatingwebhookconfigurations", "", "validate.fusioninfer.io"),
+)
+TOGETHER: Final = 12
+"""How many writes are under way at once."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """How many writes were sent, and what was said of those that failed."""
+
+    count: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def call_at(cluster: Cluster, port: int) -> None:
+    """Have the API server call our webhooks at a port of loopback."""
+    for where in CONFIGURATIONS:
+        webhooks = get(cluster.api, where)["webhooks"]
+        amend(cluster.api, where, [_at(index, webhook, port) for index, webhook in enumerate(webhooks)])
+
+
+def trust(cluster: Cluster, bundle: bytes) -> None:
+    """Have our webhook configurations trust a bundle."""
+    encoded = b64encode(bundle).decode()
+    for where in CONFIGURATIONS:
+        places = range(len(get(cluster.api, where)["webhooks"]))
+        paths = [f"/webhooks/{place}/clientConfig/caBundle" for place in places]
+        amend(cluster.api, where, [{"op": "add", "path": each, "value": encoded} for each in paths])
+
+
+def trusted(cluster: Cluster) -> set[bytes]:
+    """Return the bundles that our webhook configurations trust: one, if they agree."""
+    found = (webhook for where in CONFIGURATIONS for webhook in get(cluster.api, where)["webhooks"])
+    return {b64decode(webhook["clientConfig"].get("caBundle", "")) for webhook in found}
+
+
+@contextmanager
+def bursts(cluster: Cluster, line: Relay) -> Iterator[Sent]:
+    """Send bursts of writes, one after the other, each on new connections to the webhook."""
+
+    def send(sent: Sent, pool: ThreadPoolExecutor) -> None:
+        _count(sent, [pool.submit(_refusal, cluster) for _ in range(TOGETHER)])
+        hang_up(line)
+
+    with _under_way(send) as sent:
+        yield sent
+
+
+@contextmanager
+def stream(cluster: Cluster, a_second: float = 20.0) -> Iterator[Sent]:
+    """Send so many writes a second, whether or not those before were answered."""
+    pending: list[Future[str]] = []
+
+    def send(sent: Sent, pool: ThreadPoolExecutor) -> None:
+        pending.append(pool.submit(_refusal, cluster))
+        time.sleep(1 / a_second)
+        _count(sent, [each for each in pending if each.done()])
+        pending[:] = [each for each in pending if not each.done()]
+
+    with _under_way(send) as sent:
+        yield sent
+    _count(sent, pending)
+
+
+@contextmanager
+def _under_way(send: Callable[[Sent, ThreadPoolExecutor], None]) -> Iterator[Sent]:
+    sent, ended = Sent(), threading.Event()
+
+    def go_on() -> None:
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            while not ended.is_set():
+                send(sent, pool)
+
+    sender = threading.Thread(target=go_on, daemon=True)
+    sender.start()
+    try:
+        yield sent
+    finally:
+        ended.set()
+        sender.join()
+
+
+def _count(sent: Sent, answered: list[Future[str]]) -> None:
+    sent.count += len(answered)
+    sent.failures += [refusal for each in answered if (refusal := each.result())]
+
+
+def _refusal(cluster: Cluster) -> str:
+    """Send one write; return why it failed, or nothing."""
+    trial = {**TRIAL_LWS, "metadata": {"generateName": "trial-", "annotations": {SERVICE: "trial"}}}
+    try:
+        admitted = create(cluster.api, path("leaderworkersets", "default"), trial, dryRun="All")
+    except ApiError as error:
+        return str(error)
+    return "" if EXPANSION in admitted["metadata"]["annotations"] else "was not expanded"
+
+
+def _at(index: int, webhook: Object, port: int) -> Object:
+    path_of = webhook["clientConfig"]["url"].rpartition("/")[2]
+    where = f"/webhooks/{index}/clientConfig/url"
+    return {"op": "replace", "path": where, "value": f"https://127.0.0.1:{port}/{path_of}"}

@@ -1,0 +1,76 @@
+"""A Secret as a directory, kept as the kubelet keeps it.
+
+The files are links to `..data/FILE`, and `..data` is a link to a folder; new content is a new folder, to
+which the link is then moved in one step (`k8s.io/kubernetes` `pkg/volume/util/atomic_writer.go`).
+"""
+
+import base64
+import http.client
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from tests.cluster.testbed.api import ApiError, get, path
+from tests.cluster.testbed.cluster import Cluster
+
+PAIR: Final = ("tls.crt", "tls.key")
+EVERY: Final = 0.2
+
+
+@contextmanager
+def mounted(
+    cluster: Cluster, namespace: str, name: str, directory: Path, late: float = 0.0
+) -> Iterator[Path]:
+    """Keep a directory as the pair of a Secret, `late` seconds behind it."""
+    directory.mkdir()
+    ended, read = threading.Event(), partial(_read, cluster, path("secrets", namespace, name))
+    follower = threading.Thread(target=_follow, args=(read, directory, late, ended), daemon=True)
+    follower.start()
+    try:
+        yield directory
+    finally:
+        ended.set()
+        follower.join()
+
+
+def swap(directory: Path, content: Mapping[str, bytes]) -> None:
+    """Replace what a directory holds, in one step."""
+    folder = Path(tempfile.mkdtemp(prefix="..", dir=directory))
+    for name, value in content.items():
+        (folder / name).write_bytes(value)
+    data, before = directory / "..data", (directory / "..data").resolve()
+    (directory / "..data_tmp").symlink_to(folder.name)
+    (directory / "..data_tmp").replace(data)
+    for name in content:
+        if not (directory / name).is_symlink():
+            (directory / name).symlink_to(f"..data/{name}")
+    if before != data:
+        shutil.rmtree(before)
+
+
+def _follow(
+    read: Callable[[], dict[str, bytes]], directory: Path, late: float, ended: threading.Event
+) -> None:
+    held: dict[str, bytes] = {}
+    while not ended.wait(EVERY):
+        found = read()
+        if found and found != held:
+            ended.wait(late)
+            swap(directory, found)
+            held = found
+
+
+def _read(cluster: Cluster, where: str) -> dict[str, bytes]:
+    """Read the pair; nothing unless it is whole: until then the kubelet mounts nothing."""
+    try:
+        data = get(cluster.api, where).get("data", {})
+    except ApiError as error:
+        if error.status == http.client.NOT_FOUND:
+            return {}
+        raise
+    return {key: base64.b64decode(data[key]) for key in PAIR} if set(PAIR) <= data.keys() else {}

@@ -1,0 +1,85 @@
+"""Several webhook processes behind one address: connections go to those that are ready, in turn.
+
+Readiness is asked for once a second, so a process that is going away still gets connections for a while, as
+it does where nodes have not heard of it yet.
+"""
+
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.components import http_ok
+from tests.cluster.testbed.ours import start_webhook
+from tests.cluster.testbed.ports import free_ports
+from tests.cluster.testbed.relay import Relay, relay
+
+HURRIED: Final = "tests.cluster.certificates.hurried"
+ASKED_EVERY: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A webhook process: its name, its port for reviews, and its plain one."""
+
+    name: str
+    port: int
+    metrics_port: int
+
+
+@dataclass(slots=True)
+class Replicas:
+    """Those that run, and those that were ready when they were last asked."""
+
+    running: list[Replica] = field(default_factory=list)
+    ready: list[Replica] = field(default_factory=list)
+    turn: Iterator[int] = field(default_factory=count)
+
+
+def start_replica(cluster: Cluster, name: str, directory: Path, module: str = HURRIED) -> Replica:
+    """Start a webhook with the pair in a directory, and wait until it is ready."""
+    ports = free_ports(("port", "metrics"))
+    replica = Replica(name, ports["port"], ports["metrics"])
+    flags = {"--cert-dir": directory, "--port": replica.port, "--metrics-port": replica.metrics_port}
+    start_webhook(cluster, module, name, flags)
+    return replica
+
+
+def served(replica: Replica) -> bytes:
+    """Shake hands, and return the certificate that was shown (PEM)."""
+    return ssl.get_server_certificate(("127.0.0.1", replica.port)).encode()
+
+
+@contextmanager
+def balanced(replicas: Replicas) -> Iterator[Relay]:
+    """Relay each new connection to the next replica that is ready."""
+    ended = threading.Event()
+    ask(replicas)
+    asking = threading.Thread(target=_keep_asking, args=(replicas, ended), daemon=True)
+    asking.start()
+    try:
+        with relay(lambda: _next(replicas)) as line:
+            yield line
+    finally:
+        ended.set()
+        asking.join()
+
+
+def ask(replicas: Replicas) -> None:
+    """Ask each replica whether it is ready."""
+    replicas.ready = [each for each in replicas.running if http_ok(each.metrics_port, "/readyz")]
+
+
+def _keep_asking(replicas: Replicas, ended: threading.Event) -> None:
+    while not ended.wait(ASKED_EVERY):
+        ask(replicas)
+
+
+def _next(replicas: Replicas) -> int:
+    ready = replicas.ready
+    return ready[next(replicas.turn) % len(ready)].port

@@ -1,0 +1,191 @@
+"""The Helm chart, made from the manifests: each template is one of their files with some words replaced.
+
+A rule that finds another number of places than it expects is an error: so the two cannot drift apart.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fusioninfer import __version__
+from tests.manifests.objects import MANIFESTS
+from tests.manifests.values import schema, values_yaml
+
+MADE: Final = "# made from manifests/ by `make manifests`\n"
+NAMESPACE: Final = "fusioninfer-system"
+MODE: Final = '(eq .Values.certificates.mode "cert-manager")'
+SELF_SIGNED: Final = '(eq .Values.certificates.mode "self-signed")'
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Words of a file (a regular expression), what takes their place, and how often they stand there."""
+
+    words: str
+    template: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that becomes a template: its rules, and the condition under which it is there at all."""
+
+    path: str
+    rules: tuple[Rule, ...] = ()
+    condition: str = ""
+
+
+def _with(value: str, field: str, indent: int, form: str = "{{ . }}") -> str:
+    """Write a field that is there only if its value is set."""
+    return f"{{{{- with .Values.{value} }}}}\n{' ' * indent}{field}: {form}\n{{{{- end }}}}\n"
+
+
+def _block(value: str, field: str, indent: int) -> str:
+    """Write a field with an object or a list, if it is set."""
+    return _with(value, field, indent, f"{{{{- toYaml . | nindent {indent + 2} }}}}")
+
+
+_POD: Final = "".join(
+    (
+        "      enableServiceLinks: false\n",
+        _block("imagePullSecrets", "imagePullSecrets", 6),
+        _with("priorityClassName", "priorityClassName", 6),
+        _block("nodeSelector", "nodeSelector", 6),
+        _block("tolerations", "tolerations", 6),
+    )
+)
+_IMAGE: Final = (
+    '        image: {{ printf "%s:%s" .Values.image.repository '
+    "(.Values.image.tag | default .Chart.AppVersion) }}\n"
+)
+_CHECKSUM: Final = (
+    "  template:\n    metadata:\n      annotations:\n"
+    '        checksum/settings: {{ include (print $.Template.BasePath "/settings.yaml") . | sha256sum }}\n'
+)
+
+
+def _deployment(part: str) -> tuple[Rule, ...]:
+    resources = f"        resources: {{{{- toYaml .Values.{part}.resources | nindent 10 }}}}\n"
+    return (
+        Rule(r"^  replicas: \d+$", f"  replicas: {{{{ .Values.{part}.replicas }}}}"),
+        Rule(r"^  template:\n    metadata:\n", _CHECKSUM),
+        Rule(r"^      enableServiceLinks: false\n", _POD),
+        Rule(r"^        image: .*\n", _IMAGE + _with("image.pullPolicy", "imagePullPolicy", 8)),
+        Rule(r"^        resources:\n(?:          .*\n)+", resources),
+    )
+
+
+_MANAGED: Final = Rule(
+    r"^        - --config=.*\n",
+    "        - --config=/etc/fusioninfer/settings/settings.yaml\n"
+    f"{{{{- if {SELF_SIGNED} }}}}\n        - --manage-certificates=fusioninfer-webhook-tls\n{{{{- end }}}}\n",
+)
+_INJECT: Final = (
+    f"metadata:\n{{{{- if {MODE} }}}}\n  annotations:\n"
+    f"    cert-manager.io/inject-ca-from: {NAMESPACE}/fusioninfer-webhook\n{{{{- end }}}}\n"
+)
+_WEBHOOKS: Final = (
+    Rule(r"^metadata:\n", _INJECT, times=2),
+    Rule(
+        r"^  clientConfig:\n",
+        "  clientConfig:\n" + _with("certificates.caBundle", "caBundle", 4),
+        times=3,
+    ),
+)
+_KEPT: Final = (
+    "metadata:\n  annotations:\n    helm.sh/resource-policy: keep  # else all InferenceServices go\n"
+)
+_PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
+_NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)
+_ACTIONS: Final = Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}")
+_MONITORED: Final = ".Values.monitoring.enabled"
+
+SOURCES: Final = (
+    Source("base/inferenceservice.crd.yaml", (Rule(r"^metadata:\n", _KEPT),)),
+    Source("base/rbac.yaml"),
+    Source("base/service.yaml"),
+    Source("base/webhooks.yaml", _WEBHOOKS),
+    Source("base/backstop.yaml", (_ACTIONS,)),
+    Source("base/webhook-deployment.yaml", _deployment("webhook")),
+    Source("base/sync-deployment.yaml", (*_deployment("sync"), _MANAGED)),
+    Source("base/network-policy.yaml", _NETWORK, ".Values.networkPolicy.enabled"),
+    Source("cert-manager/certificates.yaml", condition=MODE),
+    Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),
+    Source("monitoring/service-monitor.yaml", condition=_MONITORED),
+    Source("monitoring/alerts.yaml", condition=_MONITORED),
+    Source("monitoring/dashboard.yaml", condition=_MONITORED),
+)
+
+SETTINGS: Final = f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: fusioninfer-settings
+  namespace: {NAMESPACE}
+data:
+  settings.yaml: {{{{ toYaml .Values.settings | quote }}}}
+{{{{- range $name, $text := .Values.files }}}}
+  {{{{ $name | quote }}}}: {{{{ $text | quote }}}}
+{{{{- end }}}}
+"""
+
+NOTES: Final = """\
+FusionInfer {{ .Chart.AppVersion }} is in namespace {{ .Release.Namespace }}.
+
+  kubectl --namespace {{ .Release.Namespace }} rollout status deployment/fusioninfer-webhook
+  kubectl --namespace {{ .Release.Namespace }} rollout status deployment/fusioninfer-sync
+
+An annotated LeaderWorkerSet is expanded when this prints a record:
+
+  kubectl apply --dry-run=server -o yaml -f FILE | grep fusioninfer.io/expansion
+"""
+
+CHART: Final = f"""\
+apiVersion: v2
+name: fusioninfer
+description: Turns an annotated LeaderWorkerSet into a gang-scheduled, multi-node LLM service, at admission
+type: application
+version: {__version__}
+appVersion: {__version__}
+kubeVersion: ">=1.30.0-0"
+"""
+
+
+def template(source: Source, text: str) -> str:
+    """Make a template of a file."""
+    text = re.sub(r"\{\{", '{{ "{{" }}', text)
+    for rule in source.rules:
+        text = _replaced(source.path, rule, text)
+    if source.condition:
+        text = f"{{{{- if {source.condition} }}}}\n{text}{{{{- end }}}}\n"
+    return _placed(text)
+
+
+def _replaced(path: str, rule: Rule, text: str) -> str:
+    made, times = re.subn(rule.words, lambda _: rule.template, text, flags=re.MULTILINE)
+    if times != rule.times:
+        raise ValueError(f"{path}: {rule.words!r} stands there {times} times, not {rule.times}")
+    return made
+
+
+def _placed(text: str) -> str:
+    """Have what names our namespace name that of the release."""
+    return text.replace(NAMESPACE, "{{ .Release.Namespace }}")
+
+
+def files() -> Mapping[str, str]:
+    """Give every file of the chart."""
+    templates = {
+        f"templates/{source.path.rpartition('/')[2]}": template(source, (MANIFESTS / source.path).read_text())
+        for source in SOURCES
+    }
+    return {
+        "Chart.yaml": MADE + CHART,
+        "values.yaml": values_yaml(MADE),
+        "values.schema.json": json.dumps(schema(), indent=2) + "\n",
+        "templates/NOTES.txt": NOTES,
+        "templates/settings.yaml": _placed(SETTINGS),
+        **templates,
+    }

@@ -1,0 +1,131 @@
+"""The dashboard for Grafana, made from one table of panels."""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from intent import Object
+
+WIDTH: Final = 12
+HEIGHT: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One row: what it shows, in which unit, by which query, and how a line is named."""
+
+    title: str
+    unit: str
+    expression: str
+    legend: str
+
+
+PANELS: Final = (
+    Panel(
+        "Reviews by outcome",
+        "reqps",
+        "sum by (path, outcome) (rate(fusioninfer_admission_requests_total[$__rate_interval])) > 0",
+        "{{path}} {{outcome}}",
+    ),
+    Panel(
+        "Time of a review, 99 %",
+        "s",
+        "histogram_quantile(0.99, sum by (le, path)"
+        " (rate(fusioninfer_admission_duration_seconds_bucket[$__rate_interval])))",
+        "{{path}}",
+    ),
+    Panel(
+        "Time of a webhook as the API server sees it, 99 %",
+        "s",
+        "histogram_quantile(0.99, sum by (le, name)"
+        ' (rate(apiserver_admission_webhook_admission_duration_seconds_bucket{name=~".*fusioninfer[.]io"}'
+        "[$__rate_interval])))",
+        "{{name}}",
+    ),
+    Panel("Bodies on their way", "short", "sum by (pod) (fusioninfer_admission_inflight)", "{{pod}}"),
+    Panel(
+        "Until the certificate ends",
+        "s",
+        "min by (pod) (fusioninfer_tls_not_after_seconds > 0) - time()",
+        "{{pod}}",
+    ),
+    Panel("Who leads", "short", "sum by (pod) (fusioninfer_sync_is_leader)", "{{pod}}"),
+    Panel("Findings that hold", "short", "max by (code) (fusioninfer_sync_findings) > 0", "{{code}}"),
+    Panel(
+        "Looks of the loop by outcome",
+        "ops",
+        "sum by (outcome) (rate(fusioninfer_sync_reconciles_total[$__rate_interval]))",
+        "{{outcome}}",
+    ),
+    Panel(
+        "Time of a look, 99 %",
+        "s",
+        "histogram_quantile(0.99, sum by (le)"
+        " (rate(fusioninfer_sync_reconcile_seconds_bucket[$__rate_interval])))",
+        "all",
+    ),
+    Panel(
+        "Writes of the loop",
+        "ops",
+        "sum by (kind, verb) (rate(fusioninfer_sync_writes_total[$__rate_interval]))",
+        "{{verb}} {{kind}}",
+    ),
+    Panel("Objects known", "short", "max by (kind) (fusioninfer_sync_objects)", "{{kind}}"),
+    Panel("Versions", "short", "count by (version) (fusioninfer_build_info)", "{{version}}"),
+)
+
+
+def dashboard() -> Object:
+    """Give the dashboard: two panels a row."""
+    return {
+        "title": "FusionInfer",
+        "uid": "fusioninfer",
+        "schemaVersion": 39,
+        "tags": ["fusioninfer"],
+        "time": {"from": "now-6h", "to": "now"},
+        "refresh": "1m",
+        "templating": {"list": [_SOURCE]},
+        "panels": [_panel(number, panel) for number, panel in enumerate(PANELS)],
+    }
+
+
+_SOURCE: Final[Object] = {"name": "datasource", "type": "datasource", "query": "prometheus"}
+
+
+def _panel(number: int, panel: Panel) -> Object:
+    source = {"type": "prometheus", "uid": "${datasource}"}
+    return {
+        "id": number + 1,
+        "type": "timeseries",
+        "title": panel.title,
+        "datasource": source,
+        "gridPos": {
+            "x": number % 2 * WIDTH,
+            "y": number // 2 * HEIGHT,
+            "w": WIDTH,
+            "h": HEIGHT,
+        },
+        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "targets": [
+            {
+                "refId": "A",
+                "datasource": source,
+                "expr": panel.expression,
+                "legendFormat": panel.legend,
+            }
+        ],
+    }
+
+
+def config_map() -> Object:
+    """Give the ConfigMap that Grafana's sidecar looks for by its label."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "fusioninfer-dashboard",
+            "namespace": "fusioninfer-system",
+            "labels": {"grafana_dashboard": "1"},
+        },
+        "data": {"fusioninfer.json": json.dumps(dashboard(), indent=1) + "\n"},
+    }

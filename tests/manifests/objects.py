@@ -1,0 +1,44 @@
+"""The manifests as they lie in their folders."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from intent import Object
+
+MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
+BASE: Final = MANIFESTS / "base"
+KUSTOMIZE: Final = ("Kustomization", "Component")
+
+
+def objects(*folders: str) -> Iterator[Object]:
+    """Read every object of folders; what kustomize makes of them is not looked at."""
+    for folder in folders:
+        for file in sorted((MANIFESTS / folder).glob("*.yaml")):
+            yield from (each for each in yaml.safe_load_all(file.read_text()) if _is_object(each))
+
+
+def find(kind: str, name: str, *folders: str) -> Object:
+    """Find one object by kind and name."""
+    found = objects(*(folders or ("base",)))
+    return next(each for each in found if (each["kind"], each["metadata"]["name"]) == (kind, name))
+
+
+def at(value: Any, path: Sequence[str | int]) -> Any:
+    """Walk down an object."""
+    for step in path:
+        value = value[step]
+    return value
+
+
+def container(deployment: str) -> Object:
+    """Give the only container of a Deployment."""
+    spec = find("Deployment", deployment)["spec"]["template"]["spec"]
+    (only,) = spec["containers"]
+    return dict(only)
+
+
+def _is_object(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("kind") not in {None, *KUSTOMIZE}

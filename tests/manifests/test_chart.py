@@ -1,0 +1,95 @@
+"""The chart is made from the manifests, and what is committed is what is made."""
+
+import re
+from typing import Final
+
+import pytest
+
+from intent import yaml
+from tests.manifests import values
+from tests.manifests.chart import SOURCES, Rule, Source, files, template
+from tests.manifests.dashboard import config_map
+from tests.manifests.objects import MANIFESTS
+from tests.manifests.values import VALUES
+from tests.test_readme import ANY_TABLE, table
+
+CHART: Final = MANIFESTS / "chart"
+DASHBOARD: Final = MANIFESTS / "monitoring" / "dashboard.yaml"
+INSTALL_PAGE: Final = MANIFESTS.parent / "docs" / "install.md"
+MADE: Final = "# made from tests/manifests/dashboard.py by `make manifests`\n"
+NOT_IN_THE_CHART: Final = {"base/namespace.yaml", "base/settings.yaml", "cert-manager/inject.yaml"}
+"""Helm makes the namespace; settings are values; the annotation is a rule of its own."""
+
+
+def test_the_dashboard_is_that_of_the_table(request: pytest.FixtureRequest) -> None:
+    made = MADE + yaml.dump(config_map())
+    if request.config.getoption("--refresh"):
+        DASHBOARD.write_text(made, encoding="utf-8")
+
+    assert DASHBOARD.read_text(encoding="utf-8") == made
+
+
+def test_the_chart_is_made_from_the_manifests(request: pytest.FixtureRequest) -> None:
+    made = dict(files())
+    if request.config.getoption("--refresh"):
+        _write(made)
+
+    assert written() == made
+
+
+def written() -> dict[str, str]:
+    """Read what is committed."""
+    found = (file for file in sorted(CHART.rglob("*")) if file.is_file())
+    return {str(file.relative_to(CHART)): file.read_text(encoding="utf-8") for file in found}
+
+
+def _write(made: dict[str, str]) -> None:
+    for name in written().keys() - made.keys():
+        (CHART / name).unlink()
+    for name, text in made.items():
+        (CHART / name).parent.mkdir(parents=True, exist_ok=True)
+        (CHART / name).write_text(text, encoding="utf-8")
+
+
+def test_every_manifest_is_in_the_chart() -> None:
+    folders = ("base", "cert-manager", "self-signed", "monitoring")
+    there = {f"{folder}/{file.name}" for folder in folders for file in (MANIFESTS / folder).glob("*.yaml")}
+    kustomizations = {f"{folder}/kustomization.yaml" for folder in folders}
+
+    assert {source.path for source in SOURCES} == there - kustomizations - NOT_IN_THE_CHART
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: value.path)
+def test_every_value_is_used_in_a_template(value: values.Value) -> None:
+    used = re.compile(rf"\.Values\.{re.escape(value.path)}\b")
+
+    assert any(used.search(text) for name, text in files().items() if name.startswith("templates/"))
+
+
+def test_every_value_that_a_template_uses_is_documented() -> None:
+    templates = "".join(text for name, text in files().items() if name.startswith("templates/"))
+
+    assert set(re.findall(r"\.Values\.([A-Za-z.]+)", templates)) == {value.path for value in VALUES}
+
+
+def test_a_rule_that_finds_nothing_is_an_error() -> None:
+    source = Source("base/x.yaml", (Rule("^replicas: 2$", "replicas: {{ .Values.replicas }}"),))
+
+    with pytest.raises(ValueError, match="0 times, not 1"):
+        template(source, "replicas: many\n")
+
+
+def test_braces_of_others_are_not_helms() -> None:
+    made = template(Source("x.yaml"), "summary: code {{ $labels.code }}\n")
+
+    assert made == 'summary: code {{ "{{" }} $labels.code }}\n'
+
+
+def test_the_table_of_values_is_that_of_the_code(request: pytest.FixtureRequest) -> None:
+    made = {"values": table(values.table())}
+    text = INSTALL_PAGE.read_text(encoding="utf-8")
+    expected = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)
+    if request.config.getoption("--refresh"):
+        INSTALL_PAGE.write_text(expected, encoding="utf-8")
+
+    assert INSTALL_PAGE.read_text(encoding="utf-8") == expected

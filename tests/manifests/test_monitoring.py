@@ -1,0 +1,119 @@
+"""Alerts and dashboard ask for series that the code has, and the page for operators has every alert."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from certs import reload
+from fusioninfer import __version__
+from intent import Object
+from sync.metrics import metrics
+from tests.manifests.dashboard import PANELS, Panel
+from tests.manifests.objects import MANIFESTS, find
+from tests.test_readme import ANY_TABLE, table
+from webhook import metrics as webhook_metrics
+from webhook.listen import CUTS
+
+PAGE: Final = MANIFESTS.parent / "docs" / "operations.md"
+SERIES: Final = re.compile(r"\b((?:fusioninfer|apiserver)_[a-z_]+)(?:\{([^}]*)\})?")
+MATCHER: Final = re.compile(r'([a-z_]+)(=~?)"([^"]*)"')
+FOREIGN: Final = {
+    "apiserver_admission_webhook_rejection_count",
+    "apiserver_admission_webhook_admission_duration_seconds_bucket",
+}
+"""The API server's own (`k8s.io/apiserver` `pkg/admission/metrics/metrics.go`)."""
+LABELLED_LATER: Final = {
+    "fusioninfer_sync_findings",
+    "fusioninfer_sync_objects",
+    "fusioninfer_sync_writes_total",
+}
+"""What has a series only for what there is: a code, a kind."""
+
+
+def registries() -> tuple[CollectorRegistry, CollectorRegistry]:
+    """Make the registries of both processes, as they are at the start."""
+    webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, CUTS, __version__)
+    return webhook.registry, metrics().registry
+
+
+def samples() -> list[tuple[str, dict[str, str]]]:
+    """Give every series that is there from the start."""
+    families = (family for registry in registries() for family in registry.collect())
+    return [(sample.name, sample.labels) for family in families for sample in family.samples]
+
+
+def names() -> set[str]:
+    return {name for name, _ in samples()} | LABELLED_LATER
+
+
+def rules() -> list[Object]:
+    groups = find("PrometheusRule", "fusioninfer", "monitoring")["spec"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def asked(expression: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Find the series of an expression: names, and patterns of labels."""
+    for name, matchers in SERIES.findall(expression):
+        found = MATCHER.findall(matchers)
+        yield name, [(key, value if kind == "=~" else re.escape(value)) for key, kind, value in found]
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+def test_what_an_alert_asks_for_is_there_from_the_start(rule: Object) -> None:
+    own = [(name, labels) for name, labels in asked(rule["expr"]) if name not in FOREIGN]
+
+    assert {name for name, _ in own} <= names()
+    assert [one for one in wanted(own) if not is_there(*one)] == []
+
+
+def wanted(series: list[tuple[str, list[tuple[str, str]]]]) -> Iterator[tuple[str, str, str]]:
+    """Give each label that is asked for, and each of its values: name, label, pattern."""
+    for name, labels in series:
+        for label, pattern in labels:
+            yield from ((name, label, word) for word in pattern.split("|"))
+
+
+def is_there(name: str, label: str, word: str) -> bool:
+    """Whether a series has a value of a label that fits."""
+    values = [labels.get(label, "") for sample, labels in samples() if sample == name]
+    return any(re.fullmatch(word, value) for value in values)
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
+def test_what_a_panel_asks_for_is_in_the_code(panel: Panel) -> None:
+    found = [name for name, _ in asked(panel.expression)]
+
+    assert found
+    assert set(found) <= names() | FOREIGN
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+def test_an_alert_says_how_bad_it_is_what_is_wrong_and_what_to_do(rule: Object) -> None:
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert set(rule["annotations"]) == {"summary", "remedy"}
+
+
+def alerts() -> list[dict[str, str]]:
+    """Give the table of alerts."""
+    return [
+        {
+            "alert": f"`{rule['alert']}`",
+            "severity": rule["labels"]["severity"],
+            "what is wrong": re.sub(r"\{\{ \$labels\.([a-z]+) \}\}", r"`\1`", rule["annotations"]["summary"]),
+            "what to do": rule["annotations"]["remedy"],
+        }
+        for rule in rules()
+    ]
+
+
+def test_the_table_of_alerts_is_that_of_the_rules(request: pytest.FixtureRequest) -> None:
+    made = {"alerts": table(alerts())}
+    text = PAGE.read_text(encoding="utf-8")
+    written = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)
+    if request.config.getoption("--refresh"):
+        PAGE.write_text(written, encoding="utf-8")
+
+    assert PAGE.read_text(encoding="utf-8") == written

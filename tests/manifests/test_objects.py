@@ -1,0 +1,239 @@
+"""What the manifests promise: our command takes their words, pods are restricted, a drain fits the grace."""
+
+import re
+from typing import Any, Final
+
+import click
+import pytest
+import yaml
+
+from fusioninfer import __version__
+from fusioninfer.cli import main
+from fusioninfer.settings import SettingsFile, read
+from fusioninfer.syncing import LEASE
+from intent import Object
+from intent.annotations import EXPANSION, INJECT, SERVICE
+from sync.lease import Timing
+from tests.manifests.objects import MANIFESTS, container, find, objects
+from webhook.listen import Limits
+
+DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")
+SETTINGS: Final = MANIFESTS / "base" / "settings.yaml"
+MARGIN: Final = 5
+"""Seconds between the end of what a process does on SIGTERM and SIGKILL, at least."""
+
+
+def parsed(words: list[str]) -> dict[str, Any]:
+    """Parse the words of a container by our command; nothing runs."""
+    command = main.commands[words[0]]
+    return command.make_context(words[0], words[1:]).params
+
+
+def pod_spec(deployment: str) -> Object:
+    spec: Object = find("Deployment", deployment)["spec"]["template"]["spec"]
+    return spec
+
+
+@pytest.fixture
+def webhook() -> dict[str, Any]:
+    return parsed(container("fusioninfer-webhook")["args"])
+
+
+@pytest.fixture
+def sync() -> dict[str, Any]:
+    return parsed(container("fusioninfer-sync")["args"])
+
+
+# --- the words --------------------------------------------------------------------------------------
+
+
+def test_a_word_that_the_command_does_not_know_would_be_seen() -> None:
+    with pytest.raises(click.NoSuchOption):
+        parsed(["webhook", "--cert-dir=/tls", "--unknown"])
+
+
+def test_the_webhook_listens_where_its_ports_say(webhook: dict[str, Any]) -> None:
+    ports = {port["name"]: port["containerPort"] for port in container("fusioninfer-webhook")["ports"]}
+
+    assert ports == {"https": webhook["port"], "metrics": webhook["metrics_port"]}
+
+
+def test_the_loop_listens_where_its_port_says(sync: dict[str, Any]) -> None:
+    ports = {port["name"]: port["containerPort"] for port in container("fusioninfer-sync")["ports"]}
+
+    assert ports == {"metrics": sync["metrics_port"]}
+
+
+def test_the_webhook_reads_its_certificate_where_the_secret_is_mounted(webhook: dict[str, Any]) -> None:
+    mounts = {mount["name"]: mount["mountPath"] for mount in container("fusioninfer-webhook")["volumeMounts"]}
+
+    assert str(webhook["cert_dir"]) == mounts["tls"]
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_settings_are_read_where_they_are_mounted(deployment: str) -> None:
+    mounts = {mount["name"]: mount["mountPath"] for mount in container(deployment)["volumeMounts"]}
+
+    config = parsed(container(deployment)["args"])["config"]
+    assert str(config) == f"{mounts['settings']}/{SETTINGS.name}"
+
+
+def test_the_lease_is_in_the_namespace_of_the_pod(sync: dict[str, Any]) -> None:
+    (variable,) = container("fusioninfer-sync")["env"]
+
+    assert variable["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.namespace"
+    assert sync["namespace"] == f"$({variable['name']})"
+
+
+def test_the_role_of_the_lease_is_in_the_namespace_of_the_pod() -> None:
+    role = find("Role", "fusioninfer-sync")
+
+    assert role["metadata"]["namespace"] == find("Deployment", "fusioninfer-sync")["metadata"]["namespace"]
+    assert LEASE == "fusioninfer-sync"
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_the_image_is_of_this_release(deployment: str) -> None:
+    assert container(deployment)["image"] == f"fusioninfer:{__version__}"
+
+
+def test_the_settings_that_are_shipped_are_the_defaults() -> None:
+    assert read(SETTINGS) == read(None)
+
+
+def test_the_settings_that_are_shipped_name_every_field_with_its_default() -> None:
+    lines = SETTINGS.read_text().splitlines()[1:]
+
+    named = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
+    assert named == SettingsFile.model_validate({}).model_dump(by_alias=True)
+
+
+# --- pods -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_nothing_can_be_written_and_nobody_is_root(deployment: str) -> None:
+    context = container(deployment)["securityContext"]
+
+    assert context == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert pod_spec(deployment)["securityContext"]["runAsNonRoot"] is True
+
+
+def test_the_webhook_mounts_no_token() -> None:
+    assert pod_spec("fusioninfer-webhook")["automountServiceAccountToken"] is False
+
+
+def test_a_drain_ends_before_the_pod_is_killed() -> None:
+    limits = Limits()
+
+    grace = pod_spec("fusioninfer-webhook")["terminationGracePeriodSeconds"]
+    assert grace >= limits.drain_seconds + limits.finish_seconds + MARGIN
+
+
+def test_as_many_bodies_as_may_be_on_their_way_fit_into_memory() -> None:
+    limits = Limits()
+    memory = container("fusioninfer-webhook")["resources"]["limits"]["memory"]
+
+    of_its_own = 128 * 2**20
+    assert int(memory.removesuffix("Mi")) * 2**20 >= limits.reviews * limits.body_bytes + of_its_own
+
+
+def test_the_lease_is_given_back_before_the_pod_is_killed() -> None:
+    grace = pod_spec("fusioninfer-sync").get("terminationGracePeriodSeconds", 30)
+
+    assert grace >= Timing().renew_deadline + MARGIN
+
+
+def test_one_webhook_always_answers() -> None:
+    spec = find("Deployment", "fusioninfer-webhook")["spec"]
+
+    assert spec["replicas"] == 2
+    assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_probes_ask_the_second_port(deployment: str) -> None:
+    probes = [value for key, value in container(deployment).items() if key.endswith("Probe")]
+
+    assert {probe["httpGet"]["port"] for probe in probes} == {"metrics"}
+    assert len(probes) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("PodDisruptionBudget", ("selector", "matchLabels")),
+        ("NetworkPolicy", ("podSelector", "matchLabels")),
+        ("Service", ("selector",)),
+        ("Deployment", ("selector", "matchLabels")),
+    ],
+)
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_selectors_are_the_labels_of_the_pods(kind: str, field: tuple[str, ...], deployment: str) -> None:
+    selector = find(kind, deployment)["spec"]
+    for step in field:
+        selector = selector[step]
+
+    template = find("Deployment", deployment)["spec"]["template"]
+    assert selector == template["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_ports_by_name_are_ports_of_the_container(deployment: str) -> None:
+    names = {port["name"] for port in container(deployment)["ports"]}
+
+    asked = {port["targetPort"] for port in find("Service", deployment)["spec"]["ports"]}
+    let_in = {
+        port["port"]
+        for rule in find("NetworkPolicy", deployment)["spec"]["ingress"]
+        for port in rule["ports"]
+    }
+    assert asked == let_in == names
+
+
+# --- admission --------------------------------------------------------------------------------------
+
+
+def webhooks() -> list[Object]:
+    kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    return [one for each in objects("base") if each["kind"] in kinds for one in each["webhooks"]]
+
+
+def test_no_webhook_and_no_policy_looks_at_the_systems_namespaces_or_ours() -> None:
+    policy = find("ValidatingAdmissionPolicy", "backstop.fusioninfer.io")["spec"]["matchConstraints"]
+
+    selectors = [one["namespaceSelector"] for one in (*webhooks(), policy)]
+    left_out = [only["values"] for one in selectors for only in one["matchExpressions"]]
+    assert left_out == [["kube-system", "fusioninfer-system"]] * len(selectors)
+
+
+def test_the_backstop_speaks_of_our_annotations() -> None:
+    spec = find("ValidatingAdmissionPolicy", "backstop.fusioninfer.io")["spec"]
+
+    text = " ".join(one["expression"] for one in (*spec["matchConditions"], *spec["validations"]))
+    assert set(re.findall(r"'(fusioninfer\.io/[^']*)'", text)) == {SERVICE, INJECT, EXPANSION}
+
+
+def test_the_certificate_is_for_the_name_that_the_api_server_calls() -> None:
+    called = {one["clientConfig"]["service"]["name"] for one in webhooks()}
+    certificate = find("Certificate", "fusioninfer-webhook", "cert-manager")["spec"]
+
+    assert certificate["dnsNames"][0] == f"{called.pop()}.fusioninfer-system.svc"
+    assert not called
+
+
+def test_the_certificate_is_the_secret_that_the_webhook_mounts() -> None:
+    mounted = {volume["name"]: volume for volume in pod_spec("fusioninfer-webhook")["volumes"]}
+    certificate = find("Certificate", "fusioninfer-webhook", "cert-manager")["spec"]
+
+    assert mounted["tls"]["secret"]["secretName"] == certificate["secretName"]
+
+
+def test_every_object_is_in_our_namespace_or_in_none() -> None:
+    placed = {each["metadata"].get("namespace") for each in objects("base", "cert-manager", "monitoring")}
+
+    assert placed == {None, "fusioninfer-system"}

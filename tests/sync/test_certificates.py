@@ -1,0 +1,113 @@
+"""The webhook's certificates, kept by the loop: what goes wrong is counted, said once, and tried again."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from certs import objects
+from fusioninfer.certificates import Certificates, keep
+from sync.client import Client
+from sync.lease import LeadershipLostError
+from sync.metrics import Metrics, metrics
+from tests.sync.conftest import Eventually
+from tests.sync.fake_api import Api, status
+
+Background = Callable[[Any], asyncio.Task[Any]]
+SECRET = "/api/v1/namespaces/system/secrets/tls"
+KEPT = Certificates("tls", look_seconds=0.01)
+
+
+@pytest.fixture
+def measured() -> Metrics:
+    return metrics()
+
+
+def looks(measured: Metrics, outcome: str) -> float:
+    return (
+        measured.registry.get_sample_value("fusioninfer_sync_certificate_looks_total", {"outcome": outcome})
+        or 0.0
+    )
+
+
+@pytest.fixture
+def broken(api: Api) -> None:
+    """Have every request fail."""
+    api.fault = lambda _request: status(500, "InternalError")
+
+
+@pytest.fixture
+def foreign(api: Api) -> None:
+    """Store a Secret of that name, as somebody else would."""
+    api.put(SECRET, {"kind": "Secret", "metadata": {"name": "tls"}, "data": {"password": "eA=="}})
+
+
+@pytest.fixture
+def strange(api: Api) -> None:
+    """Have every object be one that the API server would not store."""
+    api.fault = lambda _request: web.json_response({"metadata": {}, "webhooks": [{}]})
+
+
+@pytest.fixture
+async def keeping(client: Client, measured: Metrics, background: Background) -> asyncio.Task[None]:
+    """Keep certificates, from the next step of the test on."""
+    return background(keep(client, "system", KEPT, lambda: None, measured))
+
+
+@pytest.mark.usefixtures("keeping")
+async def test_the_secret_is_made(api: Api, eventually: Eventually) -> None:
+    await eventually(lambda: SECRET in api.objects)
+
+    assert objects.read(api.objects[SECRET]).authorities
+
+
+@pytest.mark.usefixtures("keeping")
+async def test_then_nothing_is_written(api: Api, measured: Metrics, eventually: Eventually) -> None:
+    await eventually(lambda: looks(measured, "unchanged") > 3)
+
+    assert [write for write in api.writes if write[1] == SECRET] == [("PATCH", SECRET)]
+
+
+@pytest.mark.usefixtures("keeping")
+async def test_it_is_shown_when_what_is_kept_ends(measured: Metrics, eventually: Eventually) -> None:
+    await eventually(lambda: looks(measured, "changed") > 0)
+
+    (kept,) = measured.certificate_not_after.collect()
+
+    assert [sample.labels for sample in kept.samples] == [{"certificate": "authority"}]
+
+
+@pytest.mark.usefixtures("broken", "keeping")
+async def test_what_goes_wrong_is_said_once_and_tried_again(
+    measured: Metrics, eventually: Eventually, caplog: pytest.LogCaptureFixture
+) -> None:
+    await eventually(lambda: looks(measured, "failed") > 3)
+
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+@pytest.mark.usefixtures("foreign", "keeping")
+async def test_a_secret_of_somebody_else_is_left_alone(
+    api: Api, measured: Metrics, eventually: Eventually
+) -> None:
+    await eventually(lambda: looks(measured, "failed") > 0)
+
+    assert api.objects[SECRET]["data"] == {"password": "eA=="}
+
+
+@pytest.mark.usefixtures("strange", "keeping")
+async def test_a_bug_ends_nothing(measured: Metrics, eventually: Eventually) -> None:
+    await eventually(lambda: looks(measured, "bug") > 3)
+
+
+async def test_who_does_not_lead_any_more_writes_nothing(api: Api, client: Client, measured: Metrics) -> None:
+    def refuse() -> None:
+        raise LeadershipLostError("over")
+
+    with pytest.raises(LeadershipLostError):
+        await keep(client, "system", KEPT, refuse, measured)
+
+    assert api.writes == []
