@@ -72,8 +72,8 @@ def accepted(folder: Path) -> Iterable[Path]:
 
 def created(cluster: Cluster, namespace: str, files: Iterable[Path], *words: str) -> list[Object]:
     """Have kubectl create what files hold; return what the API server answers."""
-    names = [f"--filename={file}" for file in files]
-    return listed(kubectl(cluster, "create", "--namespace", namespace, "-o", "json", *words, *names))
+    written = [each for file in files for each in yaml.safe_load_all(file.read_text())]
+    return _created(cluster, namespace, written, *words)
 
 
 def created_plain(cluster: Cluster, namespace: str, objects: Iterable[Object], *words: str) -> list[Object]:
@@ -81,10 +81,14 @@ def created_plain(cluster: Cluster, namespace: str, objects: Iterable[Object], *
     plain = [unannotated(each) for each in objects]
     for each in plain:
         each["metadata"]["name"] += "-plain"
-    text = "\n---\n".join(map(json.dumps, plain))
-    return listed(
-        kubectl(cluster, "create", "--namespace", namespace, "-o", "json", *words, "--filename=-", stdin=text)
-    )
+    return _created(cluster, namespace, plain, *words)
+
+
+def _created(cluster: Cluster, namespace: str, objects: Iterable[Object], *words: str) -> list[Object]:
+    """Have kubectl create objects in our namespace, whichever they name."""
+    placed = [each | {"metadata": each["metadata"] | {"namespace": namespace}} for each in objects]
+    text = "\n---\n".join(map(json.dumps, placed))
+    return listed(kubectl(cluster, "create", "-o", "json", *words, "--filename=-", stdin=text))
 
 
 def gained(written: list[Object], stored: list[Object]) -> list[Differences]:
