@@ -29,6 +29,7 @@ BARE: Final = isvc(
 )
 """Neither routes nor a gang, and one role under another name."""
 SETS: Final = {("leaderworkersets", f"{NAME}-first"), ("leaderworkersets", f"{NAME}-decode")}
+PLACED: Final = {("podgroups", SERVICE)}
 ODD: Final = named(read(DECODE), f"{SERVICE}-decode", scheduler_name="default-scheduler")
 """A member that contradicts the other."""
 
@@ -53,9 +54,6 @@ def come_back(cluster: Cluster, namespace: str) -> None:
         until(lambda times=times: len(told(cluster, namespace)) == 2 * times, "each is told")  # type: ignore[misc]
         apply(cluster, namespace, DECODE)
         until(lambda: set(made(cluster, namespace)) >= PLACED, "they agree")
-
-
-PLACED: Final = {("podgroups", SERVICE)}
 
 
 def test_nothing_was_forbidden(whole_life: Cluster) -> None:
