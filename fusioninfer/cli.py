@@ -154,7 +154,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
 ) -> None:
     """Serve /mutate and /validate on TLS. Reads no API and needs no token."""
     from certs.reload import Source  # noqa: PLC0415 - a server; the offline verbs need none of it
-    from fusioninfer import run, serve  # noqa: PLC0415
+    from fusioninfer import run, serve  # noqa: PLC0415 - other verbs start without it
 
     if client_names and client_ca is None:
         raise click.UsageError("--client-name needs --client-ca: names prove nothing without it")
@@ -198,9 +198,9 @@ def sync(
     Exit code 0: it was asked to stop; 1: it lost the Lease, start it again; 2: no credentials.
     """
     # imported here: they bring the Kubernetes client, for the loop alone
-    from fusioninfer import certificates, run, syncing  # noqa: PLC0415
-    from sync.client import ConfigError  # noqa: PLC0415
-    from sync.lease import Timing  # noqa: PLC0415
+    from fusioninfer import certificates, run, syncing  # noqa: PLC0415 - other verbs start without it
+    from sync.client import ConfigError  # noqa: PLC0415 - other verbs start without it
+    from sync.lease import Timing  # noqa: PLC0415 - other verbs start without it
 
     settings = _settings(config)
     timing = Timing(lease_duration, renew_deadline, retry_period)
