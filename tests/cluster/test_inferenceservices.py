@@ -21,30 +21,6 @@ from tests.lws import changed
 GOLDEN: Final = Path(__file__).parents[1] / "golden"
 STORIES: Final = sorted(GOLDEN.glob("isvc-*/expected.yaml"))
 TEMPLATE: Final = "spec.roles.0.template"
-STATUS: Final[Object] = {
-    "observedGeneration": 1,
-    "url": "http://llm.example",
-    "conditions": [
-        {
-            "type": "Ready",
-            "status": "True",
-            "reason": "Running",
-            "message": "",
-            "lastTransitionTime": "2026-11-21T00:00:00Z",
-        }
-    ],
-    "components": {
-        "inference": {
-            "desiredReplicas": 1,
-            "readyReplicas": 1,
-            "nodesPerReplica": 2,
-            "totalPods": 2,
-            "readyPods": 2,
-            "phase": "Running",
-            "lastUpdateTime": "2026-11-21T00:00:00Z",
-        }
-    },
-}
 
 
 @pytest.fixture
@@ -140,18 +116,6 @@ def test_a_null_is_an_absent_field(served: Cluster, namespace: str) -> None:
 
     assert "strategy" not in stored["spec"]["roles"][0]
     assert read(null) == read(isvc())
-
-
-def test_its_status_is_shown(served: Cluster, namespace: str) -> None:
-    create(served.api, path("inferenceservices", namespace), isvc(name="shown"))
-
-    status = json.dumps(isvc(name="shown") | {"status": STATUS})
-    words = ("--subresource=status", "--namespace", namespace, "--filename=-")
-    done = run_kubectl(served, "apply", "--server-side", "--force-conflicts", *words, stdin=status)
-    shown = run_kubectl(served, "get", "isvc", "--namespace", namespace, "--no-headers").stdout
-
-    assert done.stderr == ""
-    assert shown.split()[:4] == ["shown", "True", "Running", "http://llm.example"]
 
 
 MISTYPED: Final = changed(

@@ -50,7 +50,7 @@ def test_no_pod_group_is_made_at_any_moment(fusioninfer: Cluster, namespace: str
     until(lambda: told(fusioninfer, namespace) == TOLD, "both members are told")
 
     written = [each["requestURI"] for each in writes(fusioninfer)[before:]]
-    of_pod_groups = [uri for uri in written if "/podgroups/" in uri]
+    of_pod_groups = [uri for uri in written if "/podgroups" in uri]
     assert of_pod_groups
     assert all("dryRun=All" in uri for uri in of_pod_groups)
     assert items(fusioninfer.api, path("podgroups", namespace)) == []
