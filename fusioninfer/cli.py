@@ -193,7 +193,7 @@ def sync(
     secret: str | None,
     **where: Any,
 ) -> None:
-    """Run the loop: keep a PodGroup for every service. One replica leads, by a Lease.
+    """Run the loop: keep PodGroups, routes, and the sets of InferenceServices. One replica leads, by a Lease.
 
     Exit code 0: it was asked to stop; 1: it lost the Lease, start it again; 2: no credentials.
     """

@@ -31,6 +31,7 @@ REFUSED: Final = (400, 403, INVALID)
 
 
 NAMING: Final = ("apiVersion", "kind", "metadata")
+"""What says which object it is; the rest is what it should be."""
 
 
 @dataclass(slots=True)

@@ -61,7 +61,7 @@ def settled(live: Object, old: Object | None = None) -> bool:
 
 
 def _spec(lws: Object) -> Object | None:
-    """Take the spec but for `replicas`, which no rule looks at; None if it has another shape."""
+    """Take the spec but for `replicas`, which no mutator looks at; None if it has another shape."""
     spec = lws.get("spec")
     return {key: spec[key] for key in spec if key != "replicas"} if isinstance(spec, dict) else None
 
