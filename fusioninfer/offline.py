@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from fusioninfer.documents import Document
 from intent import Object
 from intent.errors import FieldError, Subject
-from intent.inferenceservice import KIND, InferenceService, read
-from intent.members import leader_worker_sets
-from intent.service import Member, member
+from intent.inferenceservice.members import leader_worker_sets
+from intent.inferenceservice.read import KIND, InferenceService, read
+from intent.inferenceservice.v1alpha1 import GROUP
+from intent.service.member import Member, member
 from intent.settings import Settings
-from intent.v1alpha1 import GROUP
 from sync.preview import preview
 from webhook import inferenceservice
 from webhook.check import check

@@ -8,7 +8,7 @@ from fusioninfer import engines
 from fusioninfer.documents import Unreadable, load_yaml
 from intent.engines import ENGINES
 from intent.launch import AUTO, NONE
-from intent.pickers import PICKERS
+from intent.pickers.generations import PICKERS
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 

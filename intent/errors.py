@@ -41,6 +41,14 @@ class Subject:
     """Empty offline."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to say to the author of one object."""
+
+    subject: Subject
+    error: FieldError
+
+
 def _shown(value: Any, limit: int = 80) -> str:
     if value is None:
         return ""

@@ -18,7 +18,7 @@ class Settings:
     volcano_version: str = ""
     """The version of the scheduler that runs, e.g. `1.14.1`; empty: found out, or trusted."""
     picker: str = "gie-1.5"
-    """The endpoint picker, a row of `intent.pickers`, of services that do not disaggregate."""
+    """The endpoint picker, a row of `intent.pickers.generations`, of services that do not disaggregate."""
     disaggregated_picker: str = "llm-d-0.4"
     """The one of services with prefillers and decoders."""
     secure_serving: bool = True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from intent.service import ServiceKey
+from intent.service.member import ServiceKey
 from sync.kinds import Kind
 
 Name = tuple[str, str]

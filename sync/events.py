@@ -13,7 +13,8 @@ from prometheus_client import Gauge
 
 from intent import Object
 from intent.codes import CODES
-from intent.service import Finding, ServiceKey
+from intent.errors import Finding
+from intent.service.member import ServiceKey
 from sync.client import ApiError
 from sync.clock import now
 from sync.request import Request, create, patch

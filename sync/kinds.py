@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from intent import Object, inferenceservice, lws
+from intent import Object, lws
 from intent.annotations import EXPANSION, INJECT, SERVICE
-from intent.service import Member, ServiceKey, member
+from intent.inferenceservice import v1alpha1
+from intent.service.member import Member, ServiceKey, member
 from sync import render, volcano
 from sync.pod_group import PodGroup, pod_group, surplus
 from sync.requested import requested
@@ -121,7 +122,7 @@ def _parents(route: Object) -> tuple[ServiceKey, ...]:
 
 def _is_controlled(row: Stored, _service: str, uid: str) -> bool:
     """Whether the InferenceService made it: people write LeaderWorkerSets with our label too."""
-    return bool(uid) and (row.controller.kind, row.controller.uid) == (inferenceservice.KIND, uid)
+    return bool(uid) and (row.controller.kind, row.controller.uid) == (v1alpha1.KIND, uid)
 
 
 def _is_applied(row: Stored, service: str, uid: str) -> bool:
@@ -134,7 +135,7 @@ def _is_no_orphan(row: Stored, uid: str) -> bool:
 
     We make nothing without an owner; `kubectl delete --cascade=orphan` takes it away, to keep the object.
     """
-    if row.controller.kind == inferenceservice.KIND:
+    if row.controller.kind == v1alpha1.KIND:
         return row.controller.uid == uid
     return row.owned
 
@@ -163,7 +164,7 @@ class Set:
 def _leader_worker_set(obj: Object) -> Stored | None:
     """Keep a member, and whatever an InferenceService controls; drop what only has the label."""
     row = stored(obj, places=partial(_own_place, lws.KIND))
-    controlled = row.controller.kind == inferenceservice.KIND
+    controlled = row.controller.kind == v1alpha1.KIND
     known = Set(member(obj), leader_worker_set.facts(obj) if controlled else None)
     return replace(row, facts=known) if known.member or controlled else None
 
@@ -197,7 +198,7 @@ def _part(  # noqa: PLR0913 - a row of the table below
 
 
 INFERENCE_SERVICE: Final = Kind(
-    *(inferenceservice.API_VERSION, inferenceservice.KIND, "inferenceservices", requested, _of_service)
+    *(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices", requested, _of_service)
 )
 LWS: Final = Kind(
     *(lws.API_VERSION, lws.KIND, "leaderworkersets", _leader_worker_set, _of_service, SERVICE),

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from intent import Object, lws
-from intent.errors import Subject
-from intent.inferenceservice import KIND, InferenceService
-from intent.service import Finding, present
+from intent.errors import Finding, Subject
+from intent.inferenceservice.read import KIND, InferenceService
+from intent.service.rules import present
 from sync.plan import Situation
 from sync.requested import Requested
 

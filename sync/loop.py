@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from intent import Object
-from intent.service import ServiceKey
+from intent.service.member import ServiceKey
 from intent.settings import Settings
 from sync import volcano
 from sync.cache import Cache

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from intent.service import Member, ServiceKey
+from intent.service.member import Member, ServiceKey
 from sync.cache import Cache
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP, place
 from sync.look import Look

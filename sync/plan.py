@@ -11,12 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
-from intent.errors import FieldError, Subject
-from intent.service import (
-    Finding,
-    Member,
-    ServiceKey,
-    agreed,
+from intent.errors import FieldError, Finding, Subject
+from intent.service.member import Member, ServiceKey, agreed
+from intent.service.rules import (
     contradictions,
     declared_roles,
     disagreements,

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from intent import Object
-from intent.inferenceservice import InferenceService
+from intent.errors import Finding
+from intent.inferenceservice.read import InferenceService
 from intent.lws import KIND as LWS
-from intent.service import Finding, Member, ServiceKey, services
+from intent.service.member import Member, ServiceKey, services
 from intent.settings import Settings
 from sync.look import Look, together
 from sync.plan import Situation

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from intent.service import ServiceKey
+from intent.service.member import ServiceKey
 from sync.backoff import Backoff
 
 

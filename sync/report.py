@@ -3,10 +3,9 @@
 from typing import Any
 
 from intent import Object, lws
-from intent.errors import FieldError
-from intent.inferenceservice import InferenceService
-from intent.members import member_name
-from intent.service import Finding
+from intent.errors import FieldError, Finding
+from intent.inferenceservice.members import member_name
+from intent.inferenceservice.read import InferenceService
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POOL, ROUTES
 from sync.look import Look, Wanted
 from sync.names import picker_name, pool_name, route_name

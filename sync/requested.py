@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from intent import Object
 from intent.errors import FieldError, Subject
-from intent.inferenceservice import API_VERSION, KIND, InferenceService, read
-from intent.service import ServiceKey
+from intent.inferenceservice.read import API_VERSION, KIND, InferenceService, read
+from intent.service.member import ServiceKey
 from sync.stored import version
 
 

@@ -7,13 +7,23 @@ itself, or waits for a role, changes nothing: routes that are there stay, and no
 from dataclasses import dataclass, field
 
 from intent import Object, yaml
-from intent.inferenceservice import InferenceService, Router
-from intent.pickers import Picker
-from intent.routes import contradictions, disagreements, is_split, picker_of, said, unreachable, waiting
+from intent.errors import Finding
+from intent.inferenceservice.read import InferenceService, Router
+from intent.pickers.generations import Picker
+from intent.pickers.strategies import preset
 from intent.routing import NO_ROUTING, Routing
-from intent.service import Finding, Member, ServiceKey, odd_ones, present
+from intent.service.member import Member, ServiceKey
+from intent.service.routes import (
+    contradictions,
+    disagreements,
+    is_split,
+    picker_of,
+    said,
+    unreachable,
+    waiting,
+)
+from intent.service.rules import odd_ones, present
 from intent.settings import Settings
-from intent.strategies import preset
 from sync.names import gateway_name
 
 

@@ -13,7 +13,7 @@ import orjson
 
 from intent import Object
 from intent.annotations import SERVICE
-from intent.service import ServiceKey
+from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, text
 from sync.request import FIELD_MANAGER
 

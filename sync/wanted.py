@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent.annotations import SERVICE
-from intent.inferenceservice import InferenceService
+from intent.errors import Finding
+from intent.inferenceservice.members import authored_routing
+from intent.inferenceservice.read import InferenceService
 from intent.lws import KIND as LWS
-from intent.members import authored_routing
-from intent.service import Finding
 from intent.settings import Settings
 from sync.kinds import OUTPUTS, ROUTES
 from sync.look import Look, Wanted, together

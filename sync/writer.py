@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from intent import Object
-from intent.service import ServiceKey
+from intent.service.member import ServiceKey
 from sync.cache import Cache
 from sync.client import ApiError, Client
 from sync.kinds import Kind

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from intent import Object
-from intent.pickers import CONFIG_API, CONFIG_KIND
+from intent.pickers.generations import CONFIG_API, CONFIG_KIND
 
 QUEUE: Final[tuple[Object, ...]] = ({"type": "queue-scorer"}, {"type": "max-score-picker"})
 

@@ -7,12 +7,12 @@ from typing import Any, Final, get_args
 import pytest
 
 from intent import Object, yaml
-from intent.crd import crd
+from intent.inferenceservice.crd import crd
+from intent.inferenceservice.v1alpha1 import ENGINE_FIELDS, ROUTER_FIELDS, Role, Strategy
 from intent.routing import STRATEGIES
-from intent.v1alpha1 import ENGINE_FIELDS, ROUTER_FIELDS, Role, Strategy
 
 FILE: Final = Path(__file__).parents[1] / "manifests" / "base" / "inferenceservice.crd.yaml"
-START: Final = "# made from intent/v1alpha1.py and intent/crd.py by `make golden`\n"
+START: Final = "# made from intent/inferenceservice by `make golden`\n"
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}
 """What a structural schema may not hold, and defaults: what is absent stays absent."""
 

@@ -13,8 +13,8 @@ from fusioninfer import engines
 from fusioninfer.cli import main
 from intent.annotations import KEYS
 from intent.engines import ENGINES
-from intent.pickers import PICKERS
-from intent.strategies import MEANING, WEIGHTS, presets
+from intent.pickers.generations import PICKERS
+from intent.pickers.strategies import MEANING, WEIGHTS, presets
 from webhook import listen
 from webhook.launchers import LAUNCHERS
 

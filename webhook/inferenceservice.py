@@ -10,10 +10,10 @@ from intent import Object
 from intent.annotations import INJECT, PREFIX, QUEUE_NAME
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
-from intent.inferenceservice import InferenceService, read
-from intent.members import authored, leader_worker_sets
-from intent.pickerconfig import check_config
-from intent.routes import picker_of
+from intent.inferenceservice.members import authored, leader_worker_sets
+from intent.inferenceservice.read import InferenceService, read
+from intent.pickers.configuration import check_config
+from intent.service.routes import picker_of
 from intent.settings import Settings
 from intent.shapes import number
 from webhook import check as leaderworkerset

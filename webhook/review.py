@@ -14,7 +14,7 @@ import orjson
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.errors import FieldError
-from intent.inferenceservice import KIND
+from intent.inferenceservice.read import KIND
 from intent.settings import Settings
 from webhook import inferenceservice
 from webhook import record as records

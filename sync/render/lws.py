@@ -2,8 +2,8 @@
 
 from intent import Object
 from intent.annotations import SERVICE
-from intent.inferenceservice import InferenceService
-from intent.members import leader_worker_sets as written
+from intent.inferenceservice.members import leader_worker_sets as written
+from intent.inferenceservice.read import InferenceService
 from sync.render.owners import service_reference
 
 

@@ -1,6 +1,7 @@
 """Who owns what the loop makes, so that the garbage collector takes it along."""
 
-from intent import Object, inferenceservice, lws
+from intent import Object, lws
+from intent.inferenceservice import v1alpha1
 
 
 def member_reference(name: str, uid: str) -> Object:
@@ -15,8 +16,8 @@ def service_reference(name: str, uid: str) -> Object:
     OwnerReferencesPermissionEnforcement, on in OpenShift), and nothing here has to be gone first.
     """
     return {
-        "apiVersion": inferenceservice.API_VERSION,
-        "kind": inferenceservice.KIND,
+        "apiVersion": v1alpha1.API_VERSION,
+        "kind": v1alpha1.KIND,
         "name": name,
         "uid": uid,
         "controller": True,

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Final
 
 from intent import Object
-from intent.pickers import POOLS
+from intent.pickers.generations import POOLS
 from sync.names import config_name, picker_name, pool_name
 from sync.render.metadata import metadata
 from sync.render.pool import GRPC_PORT

@@ -8,7 +8,7 @@ from typing import Final
 
 from intent import Object
 from intent.annotations import SERVICE
-from intent.pickers import POOLS
+from intent.pickers.generations import POOLS
 from intent.routing import LEADERS
 from sync.names import picker_name, pool_name
 from sync.render.metadata import metadata

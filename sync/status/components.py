@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from intent import Object
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from intent.shapes import mapping
 from sync.status.failures import failing
 from sync.status.groups import ready, updating

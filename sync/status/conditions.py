@@ -7,7 +7,7 @@ present generation says `NotObserved` instead; `Initialized` looks only at what 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import counted, ready, updating

@@ -6,7 +6,7 @@ from typing import Final
 
 from intent.codes import CODES
 from intent.errors import FieldError
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from sync.rows.pod import Failure, Pod
 from sync.status.groups import ready
 from sync.status.observed import Observed, Routes, desired

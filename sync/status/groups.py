@@ -6,7 +6,7 @@ A group counts as a whole or not at all, as the gang is scheduled and as LeaderW
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from sync.rows.pod import Amounts, Pod
 from sync.status.observed import Observed
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from intent.errors import FieldError
-from intent.inferenceservice import InferenceService, Role
+from intent.inferenceservice.read import InferenceService, Role
 from sync.rows.deployment import Deployment
 from sync.rows.gateway import Gateway
 from sync.rows.http_route import HTTPRoute

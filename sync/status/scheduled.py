@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from intent.gang import needs_gang
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from sync.status import failures
 from sync.status.groups import Wait, counted, groups, placed, wait
 from sync.status.observed import Observed, behind, desired

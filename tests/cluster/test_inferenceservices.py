@@ -9,8 +9,8 @@ import pytest
 from fusioninfer import documents
 from intent import Object
 from intent.annotations import EXPANSION
-from intent.inferenceservice import read
-from intent.members import leader_worker_sets
+from intent.inferenceservice.members import leader_worker_sets
+from intent.inferenceservice.read import read
 from tests.cluster.testbed.api import ApiError, create, delete, get, patch, path, update
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.ours import install_manifests

@@ -7,10 +7,10 @@ from typing import Any, Final
 import pytest
 
 from intent import Object, yaml
-from intent.pickerconfig import check_config
-from intent.pickers import PICKERS
+from intent.pickers.configuration import check_config
+from intent.pickers.generations import PICKERS
+from intent.pickers.strategies import preset, presets
 from intent.routing import DISAGGREGATION
-from intent.strategies import preset, presets
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of

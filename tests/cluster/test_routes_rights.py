@@ -6,8 +6,8 @@ from typing import Final
 import pytest
 
 from intent import yaml
-from intent.pickers import PICKERS
-from intent.strategies import preset
+from intent.pickers.generations import PICKERS
+from intent.pickers.strategies import preset
 from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.network import Network

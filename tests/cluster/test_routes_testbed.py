@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from intent import Object, yaml
-from intent.pickers import PICKERS
-from intent.strategies import preset
+from intent.pickers.generations import PICKERS
+from intent.pickers.strategies import preset
 from tests.cluster.testbed.api import create, get, patch, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.containers import report

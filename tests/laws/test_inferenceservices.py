@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fusioninfer import documents
 from intent import Object
-from intent.inferenceservice import read
-from intent.members import leader_worker_sets
+from intent.inferenceservice.members import leader_worker_sets
+from intent.inferenceservice.read import read
 from tests.isvc import decoder, isvc, prefiller, router, worker
 from tests.laws.strategies import JSON
 from webhook import review

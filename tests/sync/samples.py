@@ -4,7 +4,7 @@ from typing import Any
 
 from intent import Object
 from intent.lws import ComponentType
-from intent.service import Member
+from intent.service.member import Member
 from intent.settings import Settings
 from sync.plan import Plan, Situation, plan
 from sync.pod_group import PodGroup

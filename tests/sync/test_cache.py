@@ -3,7 +3,7 @@
 from typing import Any
 
 from intent import Object
-from intent.service import ServiceKey
+from intent.service.member import ServiceKey
 from sync.cache import Cache
 from sync.kinds import LWS
 from tests.sync.samples import KEY, lws

@@ -9,8 +9,7 @@ from typing import Final
 import grimp
 
 from intent.codes import CODES
-from intent.errors import FieldError, Subject
-from intent.service import Finding
+from intent.errors import FieldError, Finding, Subject
 from sync.events import REASONS, event, event_name
 from tests.sync.samples import prefill
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from intent.pickers import PICKERS, Picker
+from intent.pickers.generations import PICKERS, Picker
 from intent.routing import Routing
 from sync.render.routes import route_objects
 from sync.routes import RoutePlan, Routes

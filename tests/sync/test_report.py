@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from intent import Object
-from intent.errors import FieldError
-from intent.inferenceservice import InferenceService
-from intent.service import Finding
+from intent.errors import FieldError, Finding
+from intent.inferenceservice.read import InferenceService
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, Kind
 from sync.look import Look, Wanted
 from sync.plan import Situation

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from intent import Object, yaml
-from intent.inferenceservice import InferenceService, Role, Router
+from intent.inferenceservice.read import InferenceService, Role, Router
 from intent.lws import ComponentType
-from intent.pickers import PICKERS
+from intent.pickers.generations import PICKERS
+from intent.pickers.strategies import presets
 from intent.routing import Routing
-from intent.service import Member
+from intent.service.member import Member
 from intent.settings import Settings
-from intent.strategies import presets
 from sync.preview import preview
 from sync.routes import RoutePlan, Routes, is_attached, wanted_routes
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill

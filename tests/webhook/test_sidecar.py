@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.pickers import PICKERS
+from intent.pickers.generations import PICKERS
 from intent.read import read
 from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template

@@ -15,7 +15,7 @@ from intent.errors import FieldError
 from intent.flags import HOST, PORT
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, read_launch, text_of
 from intent.lws import Engine, Intent, Moved, Template
-from intent.pickers import PICKERS, Sidecar
+from intent.pickers.generations import PICKERS, Sidecar
 from intent.ports import ROUTING_PROXY
 from intent.settings import Settings
 from webhook.launchers.container import in_script

@@ -9,7 +9,7 @@ from typing import Final
 from intent import Object
 from intent.container import CALLS
 from intent.lws import Engine, Intent, Moved, Probe, Template
-from intent.pickers import Sidecar
+from intent.pickers.generations import Sidecar
 from intent.ports import ROUTING_PROXY
 from intent.settings import Settings
 from webhook.launchers.launcher import POD_IP

@@ -6,9 +6,9 @@ from intent.annotations import ENDPOINT_PICKER_CONFIG, SERVICE, path
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.lws import Intent
-from intent.pickerconfig import check_config
-from intent.routes import LONGEST_SERVICE, leads_nowhere, picker_of, routing_problem
+from intent.pickers.configuration import check_config
 from intent.routing import NO_ROUTING
+from intent.service.routes import LONGEST_SERVICE, leads_nowhere, picker_of, routing_problem
 from intent.settings import Settings
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from intent import Object
-from intent.pickers import Picker as Row
+from intent.pickers.generations import Picker as Row
 from sync.render.picker import CONFIG_FILE
 from sync.render.routes import route_objects
 from sync.routes import RoutePlan, Routes

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from intent import Object
 from intent.errors import FieldError
-from intent.inferenceservice import InferenceService, Role
+from intent.inferenceservice.read import InferenceService, Role
 from sync.rows.condition import Condition
 from sync.rows.deployment import Deployment
 from sync.rows.gateway import Gateway, Listener

@@ -3,7 +3,7 @@
 from typing import Any
 
 from intent import Object
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from sync.status import Observed, status
 from tests.sync.status.samples import (
     CRASH,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from intent.errors import FieldError
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from sync.rows.pod import FAILURES
 from sync.status import status
 from sync.status.conditions import JUDGES

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from intent import Object
 from intent.codes import CODES
 from intent.errors import FieldError
-from intent.inferenceservice import InferenceService, Role
+from intent.inferenceservice.read import InferenceService, Role
 from sync.rows import deployment, gateway, http_route, inference_pool, lws, pod, pod_group
 from sync.status import Observed, Routes, differs, status
 from sync.status.reasons import CONDITIONS, STATES

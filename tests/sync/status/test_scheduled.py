@@ -1,7 +1,7 @@
 """Whether a replica of every role is on nodes, and what is said while none is."""
 
 from intent.errors import FieldError
-from intent.inferenceservice import Role
+from intent.inferenceservice.read import Role
 from sync.rows.pod_group import PodGroup
 from tests.sync.status.samples import (
     D0,

@@ -3,9 +3,9 @@
 import pytest
 
 from intent import Object, yaml
-from intent.pickerconfig import check_config
-from intent.pickers import PICKERS, Picker
-from intent.strategies import preset, presets
+from intent.pickers.configuration import check_config
+from intent.pickers.generations import PICKERS, Picker
+from intent.pickers.strategies import preset, presets
 from tests.pickerconfig import QUEUE, config, profile
 
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from intent.errors import FieldError
-from intent.schema import fields_at
+from intent.inferenceservice.schema import fields_at
 
 Path = tuple[int | str, ...]
 

@@ -1,6 +1,6 @@
 """The rules of one InferenceService that a schema cannot say: which roles go together, and what fits each.
 
-The words of rules that CEL can check too stand here once; the CRD takes them from here (`intent.crd`).
+The words of rules that CEL can check too stand here once; the CRD takes them from here (`crd`).
 """
 
 from collections.abc import Callable, Iterator
@@ -21,10 +21,16 @@ from intent.annotations import (
     STRATEGY,
 )
 from intent.errors import FieldError
+from intent.inferenceservice.v1alpha1 import (
+    ALIASES,
+    ENGINE_FIELDS,
+    ROUTER_FIELDS,
+    InferenceService,
+    InferenceServiceSpec,
+)
 from intent.names import LABEL, longest_name
 from intent.routing import DISAGGREGATION, SPLIT
 from intent.shapes import mapping, text
-from intent.v1alpha1 import ALIASES, ENGINE_FIELDS, ROUTER_FIELDS, InferenceService, InferenceServiceSpec
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
 ONE_ROUTER: Final = "one router at most: a service has one way in"

@@ -7,7 +7,7 @@ kubernetes-sigs/gateway-api-inference-extension (GIE) v1.2.1, v1.3.1, v1.4.0, v1
 
 from typing import Final
 
-from intent.pickerfields import Fields
+from intent.pickers.fields import Fields
 
 Plugins = dict[str, tuple[str, ...] | None]
 """None: takes parameters that are not checked here."""

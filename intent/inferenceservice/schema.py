@@ -4,7 +4,7 @@ from functools import cache
 from typing import Final
 
 from intent import Object
-from intent.v1alpha1 import InferenceService
+from intent.inferenceservice.v1alpha1 import InferenceService
 
 _LEFT_OUT: Final = frozenset({"title", "default", "$defs"})
 """What a structural schema may not hold, and defaults: nobody of ours sets a field that is absent."""

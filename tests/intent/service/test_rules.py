@@ -3,7 +3,8 @@
 import pytest
 
 from intent import Object
-from intent.service import findings, member, services
+from intent.service.member import member, services
+from intent.service.rules import findings
 from tests.sync.samples import KEY, SETTINGS, decode, lws, prefill, template
 
 

@@ -1,16 +1,15 @@
 """The CustomResourceDefinition of the InferenceService: the schema, what CEL checks of it, and its columns.
 
-CEL says what the API server can refuse by itself, in the words of `intent.topology`. What it may cost is
-bounded by `maxItems` in the schema (`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
+CEL says what the API server can refuse by itself, in the words of `topology`. What it may cost is bounded by
+`maxItems` in the schema (`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
 """
 
 from copy import deepcopy
 from typing import Final
 
 from intent import Object
-from intent.routing import DISAGGREGATION
-from intent.schema import schema
-from intent.topology import (
+from intent.inferenceservice.schema import schema
+from intent.inferenceservice.topology import (
     A_ROUTERS,
     NEEDS_TEMPLATE,
     NO_DISAGGREGATION,
@@ -18,7 +17,8 @@ from intent.topology import (
     ONE_ROUTER,
     ROLES,
 )
-from intent.v1alpha1 import ENGINE_FIELDS, GROUP, KIND, PLURAL, ROUTER_FIELDS, VERSION
+from intent.inferenceservice.v1alpha1 import ENGINE_FIELDS, GROUP, KIND, PLURAL, ROUTER_FIELDS, VERSION
+from intent.routing import DISAGGREGATION
 
 COLUMNS: Final = (
     ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', 0),

@@ -3,8 +3,9 @@
 import pytest
 
 from intent.engines import ENGINES
-from intent.handover import Handover, mismatch, read_handover
-from intent.service import findings, member
+from intent.service.handover import Handover, mismatch, read_handover
+from intent.service.member import member
+from intent.service.rules import findings
 from tests.lws import container, lws, put, template
 from tests.sync.samples import SETTINGS, decode, prefill
 

@@ -12,9 +12,9 @@ from typing import Final
 
 from intent import Object, yaml
 from intent.errors import FieldError
-from intent.pickerfields import misfits, nearest
-from intent.pickers import CONFIG_API, CONFIG_KIND, PICKERS, Picker
-from intent.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
+from intent.pickers.fields import misfits, nearest
+from intent.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
+from intent.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent.shapes import listed, mapping, text
 
 LONGEST: Final = 16_384

@@ -2,10 +2,10 @@
 
 import pytest
 
-from intent.pickers import PICKERS, Picker
-from intent.plugins import CACHE_SCORER, QUEUE_SCORER, is_picker, is_scorer
+from intent.pickers.generations import PICKERS, Picker
+from intent.pickers.plugins import CACHE_SCORER, QUEUE_SCORER, is_picker, is_scorer
+from intent.pickers.strategies import MEANING, WEIGHTS, preset, presets
 from intent.routing import DISAGGREGATION, STRATEGIES
-from intent.strategies import MEANING, WEIGHTS, preset, presets
 
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
 each_preset = pytest.mark.parametrize(

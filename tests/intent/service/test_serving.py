@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from intent.serving import serving_port
+from intent.service.serving import serving_port
 
 GPU = {"limits": {"nvidia.com/gpu": "8"}}
 RAY_SCRIPT = 'ray start --head --port=6379\nexec "$@"\n'

@@ -6,8 +6,8 @@ import pytest
 
 from intent import Object
 from intent.errors import FieldError
-from intent.inferenceservice import InferenceService, read
-from intent.members import authored, leader_worker_sets
+from intent.inferenceservice.members import authored, leader_worker_sets
+from intent.inferenceservice.read import InferenceService, read
 from tests.isvc import decoder, isvc, prefiller, router, worker
 from tests.lws import changed, template
 

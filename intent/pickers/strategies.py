@@ -11,8 +11,8 @@ Rules of this file:
 from typing import Final
 
 from intent import Object
-from intent.pickers import CONFIG_API, CONFIG_KIND, Disaggregation, Picker
-from intent.plugins import CACHE_SCORER, LORA_SCORER, MAX_SCORE, PREFIX_SCORER, QUEUE_SCORER
+from intent.pickers.generations import CONFIG_API, CONFIG_KIND, Disaggregation, Picker
+from intent.pickers.plugins import CACHE_SCORER, LORA_SCORER, MAX_SCORE, PREFIX_SCORER, QUEUE_SCORER
 from intent.routing import DISAGGREGATION, STRATEGIES
 
 Weights = tuple[tuple[str, int], ...]

@@ -10,8 +10,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from intent import Object
-from intent.pickerfields import FIELDS_1_2, FIELDS_1_3, FIELDS_1_4, FIELDS_1_5, Fields
-from intent.plugins import GIE_1_2, GIE_1_3, GIE_1_4, GIE_1_5, LLM_D_0_4, LLM_D_0_7, PREFIX_SCORER, Plugins
+from intent.pickers.fields import FIELDS_1_2, FIELDS_1_3, FIELDS_1_4, FIELDS_1_5, Fields
+from intent.pickers.plugins import (
+    GIE_1_2,
+    GIE_1_3,
+    GIE_1_4,
+    GIE_1_5,
+    LLM_D_0_4,
+    LLM_D_0_7,
+    PREFIX_SCORER,
+    Plugins,
+)
 
 CONFIG_KIND: Final = "EndpointPickerConfig"
 CONFIG_API: Final = "inference.networking.x-k8s.io/v1alpha1"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from intent.inferenceservice import Router, read
+from intent.inferenceservice.read import Router, read
 from tests.isvc import decoder, isvc, prefiller, role, router, worker
 from tests.lws import changed
 

@@ -1,177 +1,25 @@
-"""A service: the LeaderWorkerSets that make it, and the rules that no single one of them can break.
+"""The rules of a service that no single one of its members can break.
 
 The loop reads members from the API server, the offline command from files; both ask the same questions.
 The eldest member comes first, by age, then by name: it keeps the role, who came later breaks the rule.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from intent import Object
 from intent.annotations import COMPONENT_TYPE as COMPONENT
 from intent.annotations import (
-    COMPONENT_TYPES,
-    DEFAULT_ROLE,
-    EXPANSION,
-    GROUP_NAME,
     QUEUE_NAME,
     ROLE_NAME,
     ROLES,
     SCHEDULER_NAME,
-    SERVICE,
 )
-from intent.annotations import read as read_annotations
-from intent.errors import FieldError, Subject
+from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED, NO_GANG
-from intent.handover import Handover, mismatch, read_handover
-from intent.lws import API_VERSION, KIND, ComponentType
-from intent.routing import NO_ROUTING, Routing
-from intent.serving import DEFAULT, serving_port
+from intent.service.handover import mismatch
+from intent.service.member import Member
 from intent.settings import Settings
-from intent.shapes import EMPTY, mapping, text
-
-ServiceKey = tuple[str, str]
-"""Namespace and name of a service."""
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What the service must know of one of its LeaderWorkerSets, as the API server stores it."""
-
-    namespace: str
-    name: str
-    service: str
-    component_type: ComponentType = "worker"
-    role_name: str = "worker"
-    roles: frozenset[str] = frozenset()
-    """The roles its author declared; empty if none."""
-    scheduler: str = ""
-    """The gang's scheduler; empty if its pods are in no gang."""
-    queue: str = ""
-    priority_class: str = ""
-    """`priorityClassName` that leader and worker share; empty if they have none, or two."""
-    size: int = 1
-    replicas: int = 1
-    uid: str = ""
-    created: str = ""
-    """`creationTimestamp`, RFC 3339; empty offline."""
-    deleting: bool = False
-    handover: Handover | None = None
-    """How a prefiller or a decoder hands over its KV cache, as far as its command tells."""
-    routing: Routing = NO_ROUTING
-    port: int = DEFAULT
-    """Where its leaders serve."""
-
-    @property
-    def key(self) -> ServiceKey:
-        """The service it belongs to."""
-        return self.namespace, self.service
-
-    @property
-    def subject(self) -> Subject:
-        """The LeaderWorkerSet, as something is said about it."""
-        return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
-
-    @property
-    def age(self) -> tuple[str, str]:
-        """Sorts the eldest first."""
-        return self.created, self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing to say to the author of one object."""
-
-    subject: Subject
-    error: FieldError
-
-
-# --- reading ----------------------------------------------------------------------------------------
-
-
-def member(lws: Object) -> Member | None:
-    """Read an expanded LeaderWorkerSet; None if it is in no service, or was never expanded.
-
-    A member has the label and the annotation of the service, and they agree, and the record of its expansion.
-    """
-    metadata = mapping(lws.get("metadata"))
-    annotations, labels = mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
-    service = text(labels.get(SERVICE))
-    if not service or annotations.get(SERVICE) != service or not annotations.get(EXPANSION):
-        return None
-    spec = mapping(lws.get("spec"))
-    group = mapping(spec.get("leaderWorkerTemplate"))
-    templates, wishes = _templates(group), read_annotations(annotations)[0]
-    component_type = _component_type(labels)
-    return Member(
-        namespace=text(metadata.get("namespace")),
-        name=text(metadata.get("name")),
-        service=service,
-        component_type=component_type,
-        role_name=text(labels.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
-        roles=_roles(annotations.get(ROLES)),
-        scheduler=_scheduler(templates, service),
-        queue=text(annotations.get(QUEUE_NAME)),
-        priority_class=agreed(text(_spec(template).get("priorityClassName")) for template in templates),
-        size=max(1, _count(group.get("size"))),
-        replicas=_count(spec.get("replicas")),
-        uid=text(metadata.get("uid")),
-        created=text(metadata.get("creationTimestamp")),
-        deleting=bool(metadata.get("deletionTimestamp")),
-        handover=read_handover(lws) if component_type in DISAGGREGATED else None,
-        routing=wishes.routing,
-        port=serving_port(templates[0] if templates else EMPTY, annotations, wishes.engine_container),
-    )
-
-
-def services(members: Iterable[Member]) -> dict[ServiceKey, tuple[Member, ...]]:
-    """Bring members of one service together, services in the order of their first member."""
-    found: dict[ServiceKey, list[Member]] = defaultdict(list)
-    for one in members:
-        found[one.key].append(one)
-    return {key: tuple(of_one) for key, of_one in found.items()}
-
-
-def agreed(values: Iterable[str]) -> str:
-    """Give the one value that all have; empty if there are two."""
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else ""
-
-
-def _templates(group: Object) -> tuple[Object, ...]:
-    fields = (group.get("leaderTemplate"), group.get("workerTemplate"))
-    return tuple(template for template in fields if isinstance(template, dict))
-
-
-def _spec(template: Object) -> Object:
-    return mapping(template.get("spec"))
-
-
-def _component_type(labels: Object) -> ComponentType:
-    value = labels.get(COMPONENT)
-    return next((known for known in COMPONENT_TYPES if known == value), "worker")
-
-
-def _roles(value: Any) -> frozenset[str]:
-    return frozenset(role.strip() for role in text(value).split(",") if role.strip())
-
-
-def _scheduler(templates: tuple[Object, ...], service: str) -> str:
-    """Read who schedules the pods as a gang: all of them must carry the service's group."""
-    groups = {text(mapping(mapping(t.get("metadata")).get("annotations")).get(GROUP_NAME)) for t in templates}
-    name = agreed(text(_spec(template).get("schedulerName")) for template in templates)
-    return name if groups == {service} and name != NO_GANG else ""
-
-
-def _count(value: Any) -> int:
-    """Read `size` or `replicas`; the API's default for both is 1."""
-    return value if type(value) is int and value >= 0 else 1
-
-
-# --- rules ------------------------------------------------------------------------------------------
 
 
 def findings(members: Iterable[Member], settings: Settings) -> tuple[Finding, ...]:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from intent.annotations import ENDPOINT_PICKER_CONFIG, GATEWAY, HOSTNAMES, STRATEGY, path
-from intent.errors import FieldError
+from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
-from intent.pickerconfig import check_config
-from intent.pickers import PICKERS, Picker
+from intent.pickers.configuration import check_config
+from intent.pickers.generations import PICKERS, Picker
 from intent.routing import DISAGGREGATION, NO_ROUTING, SPLIT, Routing
-from intent.service import Finding, Member
+from intent.service.member import Member
 from intent.settings import Settings
 
 ALONE: Final = f"a worker prefills and decodes itself; {DISAGGREGATION} needs prefillers and decoders"

@@ -1,6 +1,6 @@
 """The `fusioninfer.io/v1alpha1` InferenceService: roles of one service, each rendered into an annotated LWS.
 
-Shapes: `intent.v1alpha1`, `docs/inferenceservice.md`. Reading never raises, whatever the object holds.
+Shapes: `v1alpha1` beside this, `docs/inferenceservice.md`. Reading never raises, whatever the object holds.
 """
 
 from collections.abc import Iterator
@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from intent import Object, v1alpha1
+from intent import Object
 from intent.annotations import QUEUE_NAME, ComponentType
 from intent.errors import FieldError, Subject
+from intent.inferenceservice import v1alpha1
+from intent.inferenceservice.topology import PASSED, disaggregates, findings
+from intent.inferenceservice.violations import violations
 from intent.routing import DISAGGREGATION
 from intent.shapes import mapping, number, text
-from intent.topology import PASSED, disaggregates, findings
-from intent.violations import violations
 
 API_VERSION: Final = v1alpha1.API_VERSION
 KIND: Final = v1alpha1.KIND

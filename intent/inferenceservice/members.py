@@ -18,10 +18,10 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
-from intent.inferenceservice import CARRIED, InferenceService, Role
+from intent.inferenceservice.read import CARRIED, InferenceService, Role
+from intent.inferenceservice.topology import ELSEWHERE
 from intent.lws import LWT
 from intent.shapes import mapping
-from intent.topology import ELSEWHERE
 
 
 def leader_worker_sets(service: InferenceService) -> tuple[Object, ...]:
