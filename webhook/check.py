@@ -8,10 +8,10 @@ from intent.annotations import EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
 from intent.settings import Settings
 from webhook import record as records
-from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish
+from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.keyed import same
 from webhook.overlay import put
-from webhook.study import Study, concerns, has_record, labels, left_alone, study, unchanged
+from webhook.study import Study, concerns, has_record, labels, left_alone, made_elsewhere, study, unchanged
 from webhook.validate import VALIDATORS
 
 
@@ -54,7 +54,7 @@ def _room(found: Study, settings: Settings) -> Iterator[FieldError]:
         or found.reading.errors
     ):
         return
-    need = len(records.write(found.digest, *put(found.original, wish(found, settings))))
+    need = len(written(found, *put(found.original, wish(found, settings))))
     if need > left:
         message = f"the record needs {need} bytes, the others leave {max(left, 0)} of {ANNOTATIONS_LIMIT}"
         yield FieldError("metadata.annotations", None, message, "FI903")
@@ -91,7 +91,7 @@ def _withdrawn(found: Study) -> Iterator[FieldError]:
 
 
 def _expanded(found: Study) -> Iterator[FieldError]:
-    if found.digest != found.record.digest and not unchanged(found):
+    if found.digest != found.record.digest and not (unchanged(found) or made_elsewhere(found)):
         yield _not_run("the record is of another input")
     elif found.old is not None and not has_record(found.old) and SERVICE not in labels(found.old):
         message = "first annotation: the groups restart, and wait for the other roles"

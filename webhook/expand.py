@@ -49,19 +49,26 @@ def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUT
     """Decide what comes off and what goes on, as one overlay."""
     if found.unreadable or (found.reading.errors and not found.pinned):
         return {}
-    if found.reading.intent is None:
+    if found.reading.intent is None and not found.pinned:
         return compose(found.off, _annotation(None)) if found.has_record else {}
     if not found.pinned and left_alone(found):
         return {}
     if found.pinned and _stands(found):
         return {}
     put_on, was = put(found.original, wish(found, settings, mutators))
-    text = records.write(found.digest, put_on, was)
+    text = written(found, put_on, was)
     if len(text) > room(found.live):
         return {}
     if COPY in text:
         put_on = filled(found.original, put_on)
     return compose(found.off, compose(put_on, _annotation(text)))
+
+
+def written(found: Study, put_on: Overlay, was: Overlay) -> str:
+    """Write the record; while the pin holds it stays the record of the release that decided."""
+    if found.pinned:
+        return records.write(found.record.digest, put_on, was, found.record.reading)
+    return records.write(found.digest, put_on, was)
 
 
 def _stands(found: Study) -> bool:

@@ -4,6 +4,8 @@ The record is the annotation `fusioninfer.io/expansion`: compact JSON with sorte
 
     {"v": 1, "in": digest of the Intent, "set": overlay that was put on, "was": overlay that reverses it}
 
+`"read": 2` stands there too once `READING` is 2: by which reading of the object the digest was made.
+
 Changing this form, or what the digest sees of an Intent, restarts somebody's GPUs: see docs/adr.
 """
 
@@ -23,6 +25,13 @@ from webhook.keyed import LIST_KEYS, WHOLE, identity, index, keys_of, same
 from webhook.overlay import COPY, DIGEST, PATCH, Overlay, merge
 
 VERSION: Final = 1
+READING: Final = 1
+"""Whose digests these are: another number wherever a release gives an old input another digest.
+
+A record that says another number is another release's, older or newer (docs/adr/0007).
+"""
+_UNSAID: Final = 1
+"""The reading of a record that names none."""
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
 """What stands in command and args only if a launcher wrote it: an author who writes it launches by hand."""
 
@@ -88,14 +97,22 @@ class Record:
     digest: str
     put_on: Overlay
     was: Overlay
+    reading: int = READING
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a release wrote it whose digests are not comparable with ours."""
+        return self.reading != READING
 
 
 NO_RECORD: Final = Record("", {}, {})
 
 
-def write(digest: str, put_on: Overlay, was: Overlay) -> str:
+def write(digest: str, put_on: Overlay, was: Overlay, reading: int = READING) -> str:
     """Write a record as the annotation holds it."""
     whole = {"v": VERSION, "in": digest, "set": put_on, "was": was}
+    if reading != _UNSAID:
+        whole["read"] = reading
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -122,9 +139,12 @@ def read(text: Any) -> Record | FieldError:
         return _unreadable("is not a record of fusioninfer")
     if version != VERSION:
         return _unreadable(f"is a record of version {version!r}; this release reads version {VERSION}")
-    if not (isinstance(made_from, str) and isinstance(was, dict) and _fits(put_on, WRITABLE)):
+    reading = whole.get("read", _UNSAID)
+    if not (isinstance(made_from, str) and type(reading) is int and isinstance(was, dict)):
+        return _unreadable("is not a record of fusioninfer")
+    if not _fits(put_on, WRITABLE):
         return _unreadable("names a field that fusioninfer never writes")
-    return Record(made_from, put_on, was)
+    return Record(made_from, put_on, was, reading)
 
 
 def _unreadable(message: str) -> FieldError:

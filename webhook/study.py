@@ -1,6 +1,6 @@
 """One object as we found it: what we put on taken off, what is left read."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, PREFIX
@@ -9,7 +9,8 @@ from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.routing import NO_ROUTING, Routing
 from webhook import record as records
-from webhook.overlay import Overlay, merge
+from webhook.canonical import canonical
+from webhook.overlay import Overlay, compose, filled, merge, patch, put
 from webhook.record import NO_RECORD, Record, undo
 
 
@@ -27,11 +28,8 @@ class Study:
     text: str = ""
     """The record as it is written."""
     unreadable: FieldError | None = None
-
-    @property
-    def pinned(self) -> bool:
-        """Whether an update changed nothing that the rules look at. A CREATE never pins."""
-        return self.old is not None and bool(self.digest) and self.digest == self.record.digest
+    pinned: bool = False
+    """Whether an update changed nothing that the rules look at. A CREATE never pins."""
 
     @property
     def has_record(self) -> bool:
@@ -76,7 +74,59 @@ def study(live: Object, old: Object | None = None) -> Study:
     original = merge(live, off) if off else live
     reading = read_lws(original)
     digest = records.digest(reading.intent) if reading.intent else ""
-    return Study(live, old, original, off, record, reading, digest, text or "")
+    found = Study(live, old, original, off, record, reading, digest, text or "")
+    return replace(found, pinned=True) if old is not None and _holds(found) else found
+
+
+def _holds(found: Study) -> bool:
+    """Whether the record was made from what its author asks for now.
+
+    Digests tell, where both are made in one way and of all that stands there. Else another release decided
+    or this one is stricter: then the update must change nothing of what that one left.
+    """
+    if found.record is NO_RECORD or found.reading == NOTHING:
+        return False
+    if found.digest and found.digest == found.record.digest:
+        return True
+    return bool(found.record.is_foreign or found.reading.errors) and _carries_on(found)
+
+
+def _carries_on(found: Study) -> bool:
+    """Whether the old object was as its record says, and its author asks for the same.
+
+    Of what was written while the glass was broken nobody knows.
+    """
+    if found.old is None or annotations(found.old).get(INJECT) is not None:
+        return False
+    before = study(found.old)
+    known = (before.record.digest, before.record.put_on) == (found.record.digest, found.record.put_on)
+    return known and stands(before) and _asks_the_same(before, found)
+
+
+def _asks_the_same(before: Study, found: Study) -> bool:
+    """Whether two objects ask for the same: as far as the rules see, or word by word where they cannot."""
+    if found.digest:
+        return found.digest == before.digest and found.reading.errors == before.reading.errors
+    return _words(found.original) == _words(before.original)
+
+
+def _words(original: Object) -> tuple[Object, object]:
+    """Take what its author wrote that we might look at."""
+    keys = annotations(original)
+    return {key: keys[key] for key in keys if key.startswith(PREFIX) and key != EXPANSION}, canonical(
+        _spec(original)
+    )
+
+
+def stands(found: Study) -> bool:
+    """Whether all that is recorded is on the object: taken off and put on again it makes no difference."""
+    put_on, _ = put(found.original, found.record.put_on)
+    return not patch(found.live, compose(found.off, filled(found.original, put_on)))
+
+
+def made_elsewhere(found: Study) -> bool:
+    """Whether another release put its record on in this very write, and all that it says is there."""
+    return found.record.is_foreign and found.text != records.find(found.old) and stands(found)
 
 
 def unchanged(found: Study) -> bool:
@@ -84,8 +134,10 @@ def unchanged(found: Study) -> bool:
     if found.old is None:
         return False
     before = study(found.old)
+    if found.reading.intent is None:
+        return found.reading != NOTHING and found.reading == before.reading and _asks_the_same(before, found)
     if before.reading == found.reading:
-        return before.reading != NOTHING
+        return True
     known = found.digest in (before.digest, before.record.digest)
     return bool(found.digest) and known and _beside(before) == _beside(found)
 

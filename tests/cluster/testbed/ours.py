@@ -40,10 +40,11 @@ def start_webhook(
     module: str = "fusioninfer",
     name: str = "webhook",
     flags: Mapping[str, object] | None = None,
+    source: Path = ROOT,
 ) -> None:
     """Start the webhook of a command without any kubeconfig, and wait until it is ready.
 
-    A further one has its own name, and `flags` of its own.
+    A further one has its own name, and `flags` of its own; `source` holds that of another release.
     """
     usual = {
         "--cert-dir": cluster.directory / "webhook",
@@ -51,7 +52,7 @@ def start_webhook(
         "--port": cluster.ports["webhook"],
         "--metrics-port": cluster.ports["webhook-metrics"],
     }
-    _start(cluster, "webhook", {**usual, **(flags or {})}, module, name)
+    _start(cluster, ("webhook", module, name, source), {**usual, **(flags or {})})
 
 
 def start_sync(
@@ -59,16 +60,17 @@ def start_sync(
     name: str = "sync",
     flags: Mapping[str, object] | None = None,
     module: str = "fusioninfer",
+    source: Path = ROOT,
 ) -> None:
     """Start the loop as its service account, and wait until it is ready; a further one has its own name.
 
-    `flags` are more of them, or others: `--metrics-port` for a further one.
+    `flags` are more of them, or others: `--metrics-port` for a further one; `source` holds another release.
     """
     usual = {
         "--kubeconfig": kubeconfig(cluster, "sync"),
         "--metrics-port": cluster.ports["sync-metrics"],
     }
-    _start(cluster, "sync", {**usual, **(flags or {})}, module, name)
+    _start(cluster, ("sync", module, name, source), {**usual, **(flags or {})})
 
 
 def wait_admission(cluster: Cluster) -> None:
@@ -76,20 +78,21 @@ def wait_admission(cluster: Cluster) -> None:
     until(lambda: _expanded(cluster), "an annotated LeaderWorkerSet is expanded")
 
 
-def _start(
-    cluster: Cluster, verb: str, flags: Mapping[str, object], module: str = "fusioninfer", name: str = ""
-) -> None:
+def _start(cluster: Cluster, program: tuple[str, str, str, Path], flags: Mapping[str, object]) -> None:
+    """Start a verb of a module, under a name, from a source."""
+    verb, module, name, source = program
     words = [str(word) for flag in flags.items() for word in flag]
-    command = [sys.executable, "-m", module, verb, *words]
-    start_process(cluster, name or verb, command, _environment(cluster))
+    command = [sys.executable, "-P", "-m", module, verb, *words]
+    start_process(cluster, name, command, _environment(cluster, source))
     port = int(str(flags["--metrics-port"]))
-    wait_ready(cluster, name or verb, lambda _: http_ok(port, "/readyz"))
+    wait_ready(cluster, name, lambda _: http_ok(port, "/readyz"))
 
 
-def _environment(cluster: Cluster) -> dict[str, str]:
-    """Return an environment in which no kubeconfig is found, and this checkout is."""
+def _environment(cluster: Cluster, source: Path) -> dict[str, str]:
+    """Return an environment in which no kubeconfig is found, and a source is, this checkout behind it."""
     inherited = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
-    return {**inherited, "HOME": str(cluster.directory), "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join(map(str, dict.fromkeys((source, ROOT))))
+    return {**inherited, "HOME": str(cluster.directory), "PYTHONPATH": path}
 
 
 def _read(directory: Path) -> Iterable[Object]:

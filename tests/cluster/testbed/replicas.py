@@ -15,7 +15,7 @@ from typing import Final
 
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import http_ok
-from tests.cluster.testbed.ours import start_webhook
+from tests.cluster.testbed.ours import ROOT, start_webhook
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay, relay
 
@@ -41,12 +41,14 @@ class Replicas:
     turn: Iterator[int] = field(default_factory=count)
 
 
-def start_replica(cluster: Cluster, name: str, directory: Path, module: str = HURRIED) -> Replica:
-    """Start a webhook with the pair in a directory, and wait until it is ready."""
+def start_replica(
+    cluster: Cluster, name: str, directory: Path, module: str = HURRIED, source: Path = ROOT
+) -> Replica:
+    """Start a webhook with the pair in a directory, of this release or another; wait until it is ready."""
     ports = free_ports(("port", "metrics"))
     replica = Replica(name, ports["port"], ports["metrics"])
     flags = {"--cert-dir": directory, "--port": replica.port, "--metrics-port": replica.metrics_port}
-    start_webhook(cluster, module, name, flags)
+    start_webhook(cluster, module, name, flags, source)
     return replica
 
 

@@ -1,0 +1,41 @@
+"""An old input keeps its digest as long as `READING` is the same: else an upgrade restarts somebody's GPUs.
+
+`digests.yaml` holds what this reading makes of the golden files. `--refresh` adds what is not there yet, and
+writes all anew once `READING` is another number. A line whose golden file was changed may be removed by hand.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from intent.read import read
+from tests.golden.test_golden import CASES, leaderworkersets
+from webhook.record import READING, digest
+
+FILE: Final = Path(__file__).parent / "digests.yaml"
+
+
+def digests() -> dict[str, str]:
+    """Give the digest of each golden LeaderWorkerSet that opts in and has no errors."""
+    found = {}
+    for case in CASES:
+        for document in leaderworkersets(case):
+            reading = read(document.object)
+            if reading.intent is not None and not reading.errors:
+                found[f"{case.name}/{document.object['metadata'].get('name', '')}"] = digest(reading.intent)
+    return found
+
+
+def test_no_digest_has_changed_under_this_reading(request: pytest.FixtureRequest) -> None:
+    kept = yaml.safe_load(FILE.read_text())
+    now = digests()
+    if request.config.getoption("--refresh"):
+        known = kept["digests"] if kept["reading"] == READING else {}
+        kept = {"reading": READING, "digests": now | known}
+        FILE.write_text(yaml.safe_dump(kept))
+
+    changed = {name for name, value in kept["digests"].items() if now.get(name, value) != value}
+
+    assert (kept["reading"], changed) == (READING, set())
