@@ -7,6 +7,7 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
+from tests.cluster.testbed.admissions import trust
 from tests.cluster.testbed.build import build, envoy
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import restart_component, running
@@ -29,6 +30,7 @@ from tests.cluster.testbed.ours import (
     start_webhook,
     wait_admission,
 )
+from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.unavailable import unavailable
@@ -67,6 +69,15 @@ def certified(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         install_manifests(there)
         install_manifests(there, MANIFESTS.parent / "self-signed")
         yield there
+
+
+@pytest.fixture(scope="module")
+def pair(certified: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of that cluster's own authority, which its webhook configurations trust then."""
+    directory = tmp_path_factory.mktemp("pair")
+    issue(certified.authority, directory)
+    trust(certified, certified.authority_pem)
+    return directory
 
 
 @pytest.fixture(scope="session")

@@ -1,126 +1,122 @@
-"""A next release with other rules: what nobody changed stays as it is, until its author asks for them."""
+"""A next release with other rules, digests and checks, and the way back: unnoticed where nobody changes."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 import pytest
 
-from intent import Object
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import start_webhook, wait_admission
-from tests.cluster.testbed.rollouts import Rollout, caught_up, rollout, started
+from tests.cluster.testbed.ours import ROOT, start_webhook, wait_admission
+from tests.cluster.testbed.releases import release
+from tests.cluster.testbed.rollouts import started
+from tests.cluster.testbed.upgrades import (
+    ALL_IN_TURN,
+    ANNOTATED,
+    FIRST_WRITES,
+    NEW_WORD,
+    OTHERS,
+    Upgraded,
+    before,
+    engine_args,
+    file_of,
+    labelled,
+    now,
+    restarted,
+    spec_of,
+    told,
+    with_image,
+    with_words,
+    written,
+)
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import (
     CLIENT_SIDE,
     SERVER_SIDE,
     WHOLE,
     Words,
-    engines,
     expanded_offline,
     named,
     put,
     read,
-    stored,
 )
-
-ANNOTATED = read(WHOLE)
-NEXT_RELEASE = "tests.cluster.admission.next_release"
-WRITTEN: dict[str, Words] = {
-    "client": CLIENT_SIDE,
-    "server": SERVER_SIDE,
-    "replaced": ("create",),
-    "offline": CLIENT_SIDE,
-    "labelled": CLIENT_SIDE,
-    "scaled": CLIENT_SIDE,
-    "edited": CLIENT_SIDE,
-    "refreshed": CLIENT_SIDE,
-}
-"""How each object was first written, by name."""
-NEW_WORD = "--disable-log-stats"
-
-
-@dataclass(frozen=True, slots=True)
-class Upgraded:
-    """A cluster whose objects were written under the release before: their rollouts and specs by name."""
-
-    cluster: Cluster
-    namespace: str
-    rollouts: dict[str, Rollout]
-    specs: dict[str, Object]
-    offline: Object
-    """A file that the release before expanded offline."""
 
 
 @pytest.fixture(scope="module")
-def upgraded(admission: Cluster) -> Iterator[Upgraded]:
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hold the source of the next release."""
+    return release(tmp_path_factory.mktemp("release"))
+
+
+@pytest.fixture(scope="module")
+def upgraded(admission: Cluster, source: Path) -> Iterator[Upgraded]:
     """Write every object, then have the next release's webhook take over; this one's is back afterwards."""
     namespace = add_namespace(admission)
-    (offline,) = expanded_offline("-", stdin=json.dumps(named(ANNOTATED, "offline")))
-    for name, words in WRITTEN.items():
-        put(admission, namespace, words, offline if name == "offline" else named(ANNOTATED, name))
-    before = {name: started(admission, namespace, name) for name in WRITTEN}
-    specs = {name: stored(admission, namespace, name) for name in WRITTEN}
+    (offline,) = expanded_offline("-", stdin=json.dumps(file_of("offline")))
+    words = {name: first for name, (first, _) in FIRST_WRITES.items()} | dict.fromkeys(OTHERS, CLIENT_SIDE)
+    for name, first in words.items():
+        put(admission, namespace, first, offline if name == "offline" else file_of(name))
+    before = {name: started(admission, namespace, name) for name in words}
+    specs = {name: spec_of(admission, namespace, name) for name in words}
     try:
-        take_over(admission, NEXT_RELEASE)
+        take_over(admission, source)
         yield Upgraded(admission, namespace, before, specs, offline)
     finally:
-        take_over(admission, "fusioninfer")
+        take_over(admission, ROOT)
         empty_namespace(admission, namespace)
 
 
-def take_over(cluster: Cluster, module: str) -> None:
+def take_over(cluster: Cluster, source: Path) -> None:
     """Replace the webhook's process by that of another release."""
     kill_process(cluster, "webhook")
-    start_webhook(cluster, module)
+    start_webhook(cluster, source=source)
     wait_admission(cluster)
 
 
-def test_the_next_release_expands_what_is_new_in_its_own_way(upgraded: Upgraded) -> None:
-    created = put(upgraded.cluster, upgraded.namespace, ("create", "--dry-run=server"), ANNOTATED)
-
-    assert [NEW_WORD in each for each in engine_args(created)] == [True, True]
+# --- the next release -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("client", CLIENT_SIDE), ("server", SERVER_SIDE), ("replaced", ("replace",))],
-    ids=["client-side", "server-side", "replace"],
-)
-def test_the_same_file_again_restarts_nothing(upgraded: Upgraded, name: str, words: Words) -> None:
-    put(upgraded.cluster, upgraded.namespace, words, named(ANNOTATED, name))
-    caught_up(upgraded.cluster, upgraded.namespace)
+@pytest.mark.parametrize("name", FIRST_WRITES)
+def test_the_first_write_of_what_nobody_changed_is_allowed_and_restarts_nothing(
+    upgraded: Upgraded, name: str
+) -> None:
+    _, write = FIRST_WRITES[name]
 
-    assert rollout(upgraded.cluster, upgraded.namespace, name) == upgraded.rollouts[name]
+    said = write(upgraded, name)
 
-
-def test_a_file_that_was_expanded_offline_restarts_nothing(upgraded: Upgraded) -> None:
-    put(upgraded.cluster, upgraded.namespace, CLIENT_SIDE, upgraded.offline)
-    caught_up(upgraded.cluster, upgraded.namespace)
-
-    assert rollout(upgraded.cluster, upgraded.namespace, "offline") == upgraded.rollouts["offline"]
+    assert "FI9" not in said
+    assert now(upgraded, name) == before(upgraded, name)
 
 
-def test_a_label_added_restarts_nothing(upgraded: Upgraded) -> None:
-    where = ("leaderworkersets", "labelled", "--namespace", upgraded.namespace)
+def test_write_after_write_restarts_nothing(upgraded: Upgraded) -> None:
+    said = [write(upgraded, "all") for write in ALL_IN_TURN]
 
-    kubectl(upgraded.cluster, "label", *where, "another=one")
-    caught_up(upgraded.cluster, upgraded.namespace)
-
-    assert rollout(upgraded.cluster, upgraded.namespace, "labelled") == upgraded.rollouts["labelled"]
+    assert "FI9" not in "".join(said)
+    assert now(upgraded, "all") == before(upgraded, "all")
 
 
-def test_a_scaled_one_keeps_its_revision_and_its_pods(upgraded: Upgraded) -> None:
-    where = ("leaderworkersets", "scaled", "--namespace", upgraded.namespace)
-    before = upgraded.rollouts["scaled"]
+def test_what_would_be_refused_now_is_told_as_a_warning(upgraded: Upgraded) -> None:
+    said = written(upgraded, CLIENT_SIDE, file_of("told"))
 
-    kubectl(upgraded.cluster, "scale", *where, "--replicas=2")
-    after = started(upgraded.cluster, upgraded.namespace, "scaled")
+    assert "Warning: FI108: must be v0.17.2 or later" in said
 
-    assert after.revisions == before.revisions
-    assert after.pods.items() > before.pods.items()
+
+@pytest.mark.parametrize("name", ["scaled", "counted"])
+def test_a_scaled_one_keeps_its_revision_and_its_pods(upgraded: Upgraded, name: str) -> None:
+    first, where = upgraded.rollouts[name], ("leaderworkersets", name, "--namespace", upgraded.namespace)
+    lws = file_of(name)
+
+    if name == "scaled":
+        kubectl(upgraded.cluster, "scale", *where, "--replicas=2")
+    else:
+        written(upgraded, CLIENT_SIDE, {**lws, "spec": {**lws["spec"], "replicas": 2}})
+    after = started(upgraded.cluster, upgraded.namespace, name)
+
+    assert after.revisions == first.revisions
+    assert after.pods.items() > first.pods.items()
 
 
 def test_a_sidecar_added_keeps_what_was_put_on(upgraded: Upgraded) -> None:
@@ -130,25 +126,77 @@ def test_a_sidecar_added_keeps_what_was_put_on(upgraded: Upgraded) -> None:
 
     changed = put(upgraded.cluster, upgraded.namespace, CLIENT_SIDE, named(lws, "edited"))
 
-    assert engine_args(changed) == engine_args(upgraded.specs["edited"])
+    assert engine_args(changed) == engine_args({"spec": upgraded.specs["edited"]})
 
 
-def test_a_refresh_runs_the_new_rules_and_restarts_the_pods(upgraded: Upgraded) -> None:
-    before = upgraded.rollouts["refreshed"]
+@pytest.mark.parametrize(("name", "code"), [("told", "FI108"), ("refused-name", "FI101")])
+def test_an_author_s_change_is_told_what_is_wrong_now(upgraded: Upgraded, name: str, code: str) -> None:
+    assert f"({code})" in told(upgraded, with_words(file_of(name), "--seed", "1"))
 
-    lws = named(ANNOTATED, "refreshed", refresh="1")
+
+def test_an_author_s_change_that_is_in_order_follows_the_new_rules(upgraded: Upgraded) -> None:
+    first = upgraded.rollouts["changed"]
+
+    lws = with_image(file_of("changed"))
     changed = put(upgraded.cluster, upgraded.namespace, CLIENT_SIDE, lws)
 
     assert [NEW_WORD in each for each in engine_args(changed)] == [True, True]
-    assert until(lambda: restarted(upgraded, "refreshed", before), "another revision, and every pod anew")
+    assert until(lambda: restarted(upgraded, "changed", first), "another revision, and every pod anew")
 
 
-def restarted(upgraded: Upgraded, name: str, before: Rollout) -> bool:
-    """Whether there is a new revision, and none of the pods there were."""
-    after = rollout(upgraded.cluster, upgraded.namespace, name)
-    return after.revisions > before.revisions and not after.pods.items() & before.pods.items()
+def test_a_refresh_runs_the_new_rules_and_restarts_the_pods(upgraded: Upgraded) -> None:
+    first = upgraded.rollouts["refreshed"]
+
+    lws = with_image(named(ANNOTATED, "refreshed", refresh="1"))
+    changed = put(upgraded.cluster, upgraded.namespace, CLIENT_SIDE, lws)
+
+    assert [NEW_WORD in each for each in engine_args(changed)] == [True, True]
+    assert until(lambda: restarted(upgraded, "refreshed", first), "another revision, and every pod anew")
 
 
-def engine_args(lws: Object) -> list[list[str]]:
-    """Return the args of the leader's engine and of the workers'."""
-    return [engine["args"] for engine in engines(lws)]
+# --- and back ---------------------------------------------------------------------------------------
+
+UNDER_THE_NEXT: Final[dict[str, Words]] = {"newer": CLIENT_SIDE, "newer-server": SERVER_SIDE}
+"""Objects that the next release expanded first, and how they were written."""
+
+
+@pytest.fixture(scope="module")
+def returned(upgraded: Upgraded) -> Upgraded:
+    """Write some more under the next release, then have this one's webhook back."""
+    cluster, namespace = upgraded.cluster, upgraded.namespace
+    for name, words in UNDER_THE_NEXT.items():
+        put(cluster, namespace, words, with_image(file_of(name)))
+    names = (*FIRST_WRITES, *UNDER_THE_NEXT, "changed")
+    rollouts = {name: started(cluster, namespace, name) for name in names}
+    specs = {name: spec_of(cluster, namespace, name) for name in names}
+    take_over(cluster, ROOT)
+    return Upgraded(cluster, namespace, rollouts, specs, upgraded.offline)
+
+
+@pytest.mark.parametrize("name", [*UNDER_THE_NEXT, "changed"])
+def test_what_the_next_release_expanded_stays_on_the_way_back(returned: Upgraded, name: str) -> None:
+    words = UNDER_THE_NEXT.get(name, CLIENT_SIDE)
+
+    said = [written(returned, words, with_image(file_of(name))), labelled(returned, name)]
+
+    assert "FI9" not in "".join(said)
+    assert NEW_WORD in engine_args({"spec": returned.specs[name]})[0]
+    assert now(returned, name) == before(returned, name)
+
+
+@pytest.mark.parametrize("name", FIRST_WRITES)
+def test_what_was_there_before_stays_on_the_way_back(returned: Upgraded, name: str) -> None:
+    _, write = FIRST_WRITES[name]
+
+    said = write(returned, name)
+
+    assert "FI9" not in said
+    assert now(returned, name) == before(returned, name)
+
+
+def test_on_the_way_back_an_author_s_change_follows_the_old_rules(returned: Upgraded) -> None:
+    lws = with_words(with_image(file_of("newer")), "--seed", "1")
+
+    changed = put(returned.cluster, returned.namespace, CLIENT_SIDE, lws)
+
+    assert [NEW_WORD in each for each in engine_args(changed)] == [False, False]

@@ -11,12 +11,11 @@ from typing import Final
 import orjson
 import pytest
 
-from tests.cluster.testbed.admissions import call_at, stream, trust
+from tests.cluster.testbed.admissions import call_at, stream
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import http_ok
 from tests.cluster.testbed.control_plane import kill_process, stop_process
 from tests.cluster.testbed.ours import wait_admission
-from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.replicas import Replica, Replicas, balanced, start_replica
 from tests.cluster.testbed.wait import until
 
@@ -33,14 +32,6 @@ REVIEW: Final = orjson.dumps(
         },
     }
 )
-
-
-@pytest.fixture(scope="module")
-def pair(certified: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("pair")
-    issue(certified.authority, directory)
-    trust(certified, certified.authority_pem)
-    return directory
 
 
 @pytest.fixture

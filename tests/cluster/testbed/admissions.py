@@ -7,7 +7,7 @@ as failed too.
 import threading
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +26,8 @@ CONFIGURATIONS: Final = (
 )
 TOGETHER: Final = 12
 """How many writes are under way at once."""
+Write = Callable[[Cluster], str]
+"""Sends one write; says why it failed, or nothing."""
 
 
 @dataclass(slots=True)
@@ -36,9 +38,9 @@ class Sent:
     failures: list[str] = field(default_factory=list)
 
 
-def call_at(cluster: Cluster, port: int) -> None:
-    """Have the API server call our webhooks at a port of loopback."""
-    for where in CONFIGURATIONS:
+def call_at(cluster: Cluster, port: int, configurations: Iterable[str] = CONFIGURATIONS) -> None:
+    """Have the API server call our webhooks, or some of them, at a port of loopback."""
+    for where in configurations:
         webhooks = get(cluster.api, where)["webhooks"]
         amend(cluster.api, where, [_at(index, webhook, port) for index, webhook in enumerate(webhooks)])
 
@@ -59,11 +61,11 @@ def trusted(cluster: Cluster) -> set[bytes]:
 
 
 @contextmanager
-def bursts(cluster: Cluster, line: Relay) -> Iterator[Sent]:
+def bursts(cluster: Cluster, line: Relay, write: Write | None = None) -> Iterator[Sent]:
     """Send bursts of writes, one after the other, each on new connections to the webhook."""
 
     def send(sent: Sent, pool: ThreadPoolExecutor) -> None:
-        _count(sent, [pool.submit(_refusal, cluster) for _ in range(TOGETHER)])
+        _count(sent, [pool.submit(write or _refusal, cluster) for _ in range(TOGETHER)])
         hang_up(line)
 
     with _under_way(send) as sent:

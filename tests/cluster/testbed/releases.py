@@ -1,4 +1,4 @@
-"""Another release: a copy of our source with a few lines changed, to run in place of this one or beside it."""
+"""Another release: a copy of our source with a few lines changed, run in place of this one or beside it."""
 
 import shutil
 from dataclasses import dataclass
@@ -37,15 +37,19 @@ STRICTER: Final = (
         '        if engine.image.endswith(":v0.17.1"):\n'
         '            yield FieldError(SERVICE, engine.image, "must be v0.17.2 or later", "FI108")\n',
     ),
-    Change('"service": _Rule(\n        _DNS_1035,', '"service": _Rule(\n        re.compile("[-a-z]*").fullmatch,'),
+    Change(
+        '"service": _Rule(\n        _DNS_1035,',
+        '"service": _Rule(\n        re.compile("[-a-z]*").fullmatch,',
+    ),
     Change(
         "return _service(found), (*errors, *findings(found))",
-        'return _service(found), (*errors, *findings(found), FieldError("spec", 1, "is out of date", "FI703"))'
-        ' if "strict" in str(found.metadata) else (*errors, *findings(found))',
+        'stale = FieldError("spec", 1, "is out of date", "FI703")\n'
+        '    old = (stale,) if found.metadata.get("name") == "out-of-date" else ()\n'
+        "    return _service(found), (*errors, *findings(found), *old)",
     ),
 )
 NEXT: Final = (*OTHER_DIGESTS, *OTHER_RULES, *STRICTER)
-"""What the next release does otherwise: it injects another value, refuses old images, and names with digits."""
+"""What the next release does otherwise: it injects another value, and refuses old images and some names."""
 
 
 class ChangeMissedError(Exception):

@@ -1,0 +1,144 @@
+"""Two releases at once, as while a Deployment is replaced: what one expands the other takes.
+
+The next release gives other digests, so neither can tell by a digest what the other made a record from.
+"""
+
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from intent.annotations import EXPANSION
+from tests.cluster.testbed.admissions import CONFIGURATIONS, bursts, call_at
+from tests.cluster.testbed.api import ApiError, create, patch, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.control_plane import kill_process, stop_process
+from tests.cluster.testbed.loops import metric
+from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
+from tests.cluster.testbed.ours import ROOT, wait_admission
+from tests.cluster.testbed.releases import OTHER_DIGESTS, OTHER_RULES, release
+from tests.cluster.testbed.replicas import Replica, Replicas, balanced, start_replica
+from tests.cluster.testbed.rollouts import caught_up, rollout, started
+from tests.cluster.testbed.upgrades import ANNOTATED, spec_of, with_words
+from tests.cluster.testbed.written import CLIENT_SIDE, engines, named, put
+
+COMMAND: Final = "fusioninfer"
+IN_BOTH_ORDERS: Final = pytest.mark.parametrize("mixed", [("this", "next"), ("next", "this")], indirect=True)
+SEEDS: Final = itertools.count()
+REVIEWS: Final = "fusioninfer_admission_requests_total"
+SIDE_BY_SIDE: Final = 3.0
+"""Seconds for which both releases answer, each time."""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hold the source of the next release: the same checks, other digests and rules."""
+    return release(tmp_path_factory.mktemp("release"), (*OTHER_DIGESTS, *OTHER_RULES))
+
+
+@pytest.fixture(scope="module")
+def both(certified: Cluster, pair: Path, source: Path) -> Iterator[dict[str, Replica]]:
+    """Run a webhook of each release."""
+    there = {
+        name: start_replica(certified, name, pair, COMMAND, at)
+        for name, at in {"this": ROOT, "next": source}.items()
+    }
+    yield there
+    for name in there.keys() & certified.processes.keys():
+        kill_process(certified, name)
+
+
+@pytest.fixture
+def mixed(certified: Cluster, both: dict[str, Replica], request: pytest.FixtureRequest) -> Cluster:
+    """The cluster where one release mutates and the other validates."""
+    for where, name in zip(CONFIGURATIONS, request.param, strict=True):
+        call_at(certified, both[name].port, [where])
+    wait_admission(certified)
+    return certified
+
+
+@pytest.fixture
+def space(certified: Cluster) -> Iterator[str]:
+    """A new namespace in that cluster."""
+    name = add_namespace(certified)
+    yield name
+    empty_namespace(certified, name)
+
+
+@IN_BOTH_ORDERS
+def test_a_new_object_is_taken(mixed: Cluster, space: str) -> None:
+    created = put(mixed, space, ("create",), ANNOTATED)
+
+    assert EXPANSION in created["metadata"]["annotations"]
+
+
+@IN_BOTH_ORDERS
+@pytest.mark.parametrize("words", [CLIENT_SIDE, ("replace",)], ids=["client-side", "replace"])
+def test_an_author_s_change_is_taken(mixed: Cluster, space: str, words: tuple[str, ...]) -> None:
+    put(mixed, space, CLIENT_SIDE, ANNOTATED)
+
+    changed = put(mixed, space, words, with_words(ANNOTATED, "--seed", "1"))
+
+    assert all(engine["args"][:1] == ["symmetric-run"] for engine in engines(changed))
+
+
+@IN_BOTH_ORDERS
+def test_the_same_file_again_restarts_nothing(mixed: Cluster, space: str) -> None:
+    put(mixed, space, CLIENT_SIDE, ANNOTATED)
+    name = ANNOTATED["metadata"]["name"]
+    before, spec = started(mixed, space, name), spec_of(mixed, space, name)
+
+    put(mixed, space, CLIENT_SIDE, ANNOTATED)
+    caught_up(mixed, space)
+
+    assert (rollout(mixed, space, name), spec_of(mixed, space, name)) == (before, spec)
+
+
+def test_no_write_fails_while_the_next_release_takes_over_and_while_it_goes_back(
+    certified: Cluster, pair: Path, source: Path, space: str
+) -> None:
+    replicas = Replicas([start_replica(certified, name, pair, COMMAND) for name in ("old-0", "old-1")])
+    reviews: list[float] = []
+    with balanced(replicas) as line:
+        call_at(certified, line.port)
+        wait_admission(certified)
+        put(certified, space, CLIENT_SIDE, ANNOTATED)
+        with bursts(certified, line, lambda cluster: refusal(cluster, space)) as sent:
+            for there in (source, ROOT):
+                for old in tuple(replicas.running):
+                    reviews += replaced(certified, replicas, old, pair, there)
+    for each in replicas.running:
+        kill_process(certified, each.name)
+
+    assert sent.failures == []
+    assert sent.count > 200
+    assert min(reviews) > 10
+
+
+def replaced(cluster: Cluster, replicas: Replicas, old: Replica, pair: Path, source: Path) -> list[float]:
+    """Put a process of another release in place of one; return how many reviews that one made by path."""
+    new = start_replica(cluster, f"{old.name}-", pair, COMMAND, source)
+    replicas.running.append(new)
+    time.sleep(SIDE_BY_SIDE)
+    reviews = [metric(old.metrics_port, REVIEWS, path=where) for where in ("/mutate", "/validate")]
+    stop_process(cluster, old.name)
+    replicas.running.remove(old)
+    return reviews
+
+
+def refusal(cluster: Cluster, namespace: str) -> str:
+    """Send a new object, or a change of the one there is, as dry runs; say why it failed, or nothing."""
+    seed = next(SEEDS)
+    lws = with_words(ANNOTATED, "--seed", str(seed))
+    where = path("leaderworkersets", namespace)
+    try:
+        if seed % 2:
+            create(cluster.api, where, named(lws, f"new-{seed}"), dryRun="All")
+        else:
+            patch(cluster.api, f"{where}/{lws['metadata']['name']}", {"spec": lws["spec"]}, dryRun="All")
+    except ApiError as error:
+        return str(error)
+    return ""
