@@ -8,9 +8,8 @@ from typing import Final
 import pytest
 
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import ROOT, start_webhook, wait_admission
+from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.releases import release
 from tests.cluster.testbed.rollouts import started
 from tests.cluster.testbed.upgrades import (
@@ -27,6 +26,7 @@ from tests.cluster.testbed.upgrades import (
     now,
     restarted,
     spec_of,
+    take_over,
     told,
     with_image,
     with_words,
@@ -67,13 +67,6 @@ def upgraded(admission: Cluster, source: Path) -> Iterator[Upgraded]:
     finally:
         take_over(admission, ROOT)
         empty_namespace(admission, namespace)
-
-
-def take_over(cluster: Cluster, source: Path) -> None:
-    """Replace the webhook's process by that of another release."""
-    kill_process(cluster, "webhook")
-    start_webhook(cluster, source=source)
-    wait_admission(cluster)
 
 
 # --- the next release -------------------------------------------------------------------------------

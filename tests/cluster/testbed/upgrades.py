@@ -3,11 +3,15 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from intent import Object
-from tests.cluster.testbed.api import patch, path
+from tests.cluster.testbed.api import delete, patch, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.loops import LEASE
+from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import Rollout, caught_up, rollout
 from tests.cluster.testbed.written import (
     CLIENT_SIDE,
@@ -129,6 +133,20 @@ FIRST_WRITES: Final[dict[str, tuple[Words, Write]]] = {
 ALL_IN_TURN: Final = (again(*CLIENT_SIDE), labelled, again(*SERVER_SIDE_FORCED), reported, noted, labelled)
 OTHERS: Final = ("all", "scaled", "counted", "edited", "refreshed", "changed", "told", "kept")
 """Objects that were applied under the release before."""
+
+
+# --- releases
+
+
+def take_over(cluster: Cluster, source: Path, *, loop: bool = False) -> None:
+    """Replace the webhook's process by that of another release; and the loop's, if there is one."""
+    kill_process(cluster, "webhook")
+    start_webhook(cluster, source=source)
+    wait_admission(cluster)
+    if loop:
+        kill_process(cluster, "sync")
+        delete(cluster.api, LEASE)
+        start_sync(cluster, source=source)
 
 
 # --- what is stored
