@@ -1,11 +1,16 @@
-"""A webhook that allows everything and keeps what it is sent: what an admission webhook really receives."""
+"""A webhook that allows everything and keeps what it is sent: what an admission webhook really receives.
+
+It can fail first, to see what the API server makes of that.
+"""
 
 import base64
 import json
 import ssl
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
@@ -22,20 +27,37 @@ LWS_RULE: Final = {
     "resources": ["leaderworkersets"],
 }
 Operations = Sequence[Object]
+Failure = tuple[int, Mapping[str, str]]
+"""A status, which is no review, and headers; status 0 ends the connection without an answer."""
 KINDS: Final = {"mutate": "MutatingWebhookConfiguration", "validate": "ValidatingWebhookConfiguration"}
 
 
+@dataclass(slots=True)
+class _Script:
+    """What was received, and how it is answered."""
+
+    received: list[Object] = field(default_factory=list)
+    operations: list[Object] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+
 @contextmanager
-def echo(cluster: Cluster, name: str, namespace: str, operations: Operations = ()) -> Iterator[list[Object]]:
+def echo(
+    cluster: Cluster,
+    name: str,
+    namespace: str,
+    operations: Operations = (),
+    failures: Sequence[Failure] = (),
+) -> Iterator[list[Object]]:
     """Register a mutating and a validating webhook for one namespace's LeaderWorkerSets.
 
     Yields the requests of AdmissionReviews as they come, each with the path it came to under `path`;
-    `/mutate` answers with the operations of a JSON patch, if there are any.
+    `/mutate` answers with the operations of a JSON patch, if there are any. The first requests get the
+    failures, one each.
     Mutating webhooks are called in the order of their configurations' names; LWS's begins with `lws-`.
     """
-    received: list[Object] = []
-    in_force: list[Object] = []
-    server = _server(cluster, received, in_force)
+    script = _Script()
+    server = _server(cluster, script)
     try:
         for verb, kind in KINDS.items():
             create(
@@ -43,10 +65,11 @@ def echo(cluster: Cluster, name: str, namespace: str, operations: Operations = (
                 path(kind.lower() + "s"),
                 _configuration(cluster, (name, namespace), server, verb),
             )
-        until(lambda: _reached(cluster, namespace, received), "the echo is called")
-        received.clear()
-        in_force.extend(operations)
-        yield received
+        until(lambda: _reached(cluster, namespace, script.received), "the echo is called")
+        script.received.clear()
+        script.operations.extend(operations)
+        script.failures.extend(failures)
+        yield script.received
     finally:
         for kind in KINDS.values():
             delete(cluster.api, path(kind.lower() + "s", "", name))
@@ -54,27 +77,33 @@ def echo(cluster: Cluster, name: str, namespace: str, operations: Operations = (
         server.server_close()
 
 
-def _server(cluster: Cluster, received: list[Object], operations: Operations) -> ThreadingHTTPServer:
+def _server(cluster: Cluster, script: _Script) -> ThreadingHTTPServer:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificates = cluster.directory / "webhook"
     tls.load_cert_chain(certificates / "tls.crt", certificates / "tls.key")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(received, operations))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(script))
     server.socket = tls.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
 
-def _handler(received: list[Object], operations: Operations) -> type[BaseHTTPRequestHandler]:
+def _handler(script: _Script) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answers every review with yes."""
+        """Answers every review with yes, once it has failed as often as it was told to."""
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
             where = self.path.split("?")[0]
-            received.append({"path": where, **request})
-            body = _review({"uid": request["uid"], "allowed": True, **_patch(where, operations)})
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
+            script.received.append({"path": where, **request})
+            status, headers = script.failures.pop(0) if script.failures else (200, {})
+            if status:
+                body = _review({"uid": request["uid"], "allowed": True, **_patch(where, script.operations)})
+                self._answer(status, headers, body if status == HTTPStatus.OK else b"not now")
+
+        def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
 
