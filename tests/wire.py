@@ -61,6 +61,11 @@ async def exchange(port: int, sent: bytes, tls: ssl.SSLContext | None = None) ->
         return await read(reader)
 
 
+async def ask(port: int, tls: ssl.SSLContext, body: bytes, path: str = "/mutate", **headers: str) -> Reply:
+    """Post a body on a connection of its own, and read the answer."""
+    return await exchange(port, post(path, body, **headers), tls)
+
+
 async def get(port: int, path: str) -> Reply:
     """Read a page of the plain port."""
     return await exchange(port, request("GET", path, Content_Type="", Content_Length=""))

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster.testbed.api import delete, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
-from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.components import COMPONENTS
+from tests.cluster.testbed.control_plane import kill_process, restart_component
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import start_webhook, wait_admission
-from tests.cluster.testbed.rollouts import started
+from tests.cluster.testbed.rollouts import rollout, started
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read, unannotated
 
@@ -86,3 +88,17 @@ def test_a_foreground_deletion_of_an_annotated_one_goes_through(admission: Clust
     kubectl(admission, "patch", *where, "--type=json", f"--patch={json.dumps(LET_GO)}")
 
     assert until(lambda: kubectl(admission, "get", *where, "--ignore-not-found") == "", "it is gone")
+
+
+def test_after_a_restart_of_everything_pods_come_back_without_the_webhook(
+    admission: Cluster, orphaned: str
+) -> None:
+    before = started(admission, orphaned, "live")
+
+    for component in COMPONENTS:
+        restart_component(admission, component)
+    delete(admission.api, path("pods", orphaned, min(before.pods)), gracePeriodSeconds="0")
+    until(lambda: rollout(admission, orphaned, "live").pods != before.pods, "a pod is gone")
+    after = started(admission, orphaned, "live")
+
+    assert (after.revisions, after.pods.keys()) == (before.revisions, before.pods.keys())

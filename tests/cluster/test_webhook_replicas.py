@@ -3,6 +3,7 @@
 import http.client
 import signal
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,22 +17,12 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import http_ok
 from tests.cluster.testbed.control_plane import kill_process, stop_process
 from tests.cluster.testbed.ours import wait_admission
-from tests.cluster.testbed.replicas import Replica, Replicas, balanced, start_replica
+from tests.cluster.testbed.replicas import ASKED_EVERY, Replica, Replicas, balanced, start_replica
 from tests.cluster.testbed.wait import until
+from tests.reviews import review
 
 COMMAND: Final = "fusioninfer"
-UID: Final = "8a7c5c0e-0000-4000-8000-000000000000"
-REVIEW: Final = orjson.dumps(
-    {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "8a7c5c0e-0000-4000-8000-000000000000",
-            "operation": "CREATE",
-            "object": {"metadata": {}},
-        },
-    }
-)
+REVIEW: Final = orjson.dumps(review({"metadata": {}}))
 
 
 @pytest.fixture
@@ -65,6 +56,19 @@ def test_no_call_fails_while_every_replica_is_replaced(
     assert sent.failures == []
     assert statuses == [0, 0]
     assert sent.count > 200
+
+
+def test_one_that_is_killed_fails_calls_for_a_moment_only(certified: Cluster, called: Replicas) -> None:
+    with stream(certified) as sent:
+        time.sleep(1)
+        before = len(sent.failures)
+        kill_process(certified, called.running.pop().name)
+        time.sleep(2 * ASKED_EVERY + 1)
+        soon, count = len(sent.failures), sent.count
+        until(lambda: sent.count > count + 50, "many more are sent")
+
+    assert before == 0
+    assert len(sent.failures) == soon
 
 
 def test_a_request_is_answered_though_its_replica_was_told_to_end_in_the_midst_of_it(

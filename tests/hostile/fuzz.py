@@ -16,8 +16,8 @@ import orjson
 from hypothesis import strategies as st
 
 from tests.hostile.objects import FILES, paths, replaced
-from tests.hostile.server import review
 from tests.lws import put
+from tests.reviews import review
 from webhook import review as reviews
 from webhook.review import Answer, Malformed
 

@@ -21,7 +21,8 @@ import orjson
 
 from certs import issue
 from intent import Object
-from tests.wire import Reply
+from tests.reviews import review
+from tests.wire import JSON, Reply
 from webhook.listen import Limits
 
 PATIENCE = Limits(
@@ -68,7 +69,7 @@ class Server:
     def send(self, body: bytes, path: str = "/mutate", **headers: str) -> Reply:
         """Send a body; the connection is kept, as API servers do, and made again where it was closed."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.connection.request("POST", path, body, {"Content-Type": "application/json"} | named)
+        self.connection.request("POST", path, body, {"Content-Type": JSON} | named)
         answer = self.connection.getresponse()
         found = {name.lower(): value for name, value in answer.getheaders()}
         return Reply(answer.status, found, answer.read())
@@ -121,19 +122,6 @@ class Server:
     def is_alive(self) -> bool:
         """Whether it still runs and says so."""
         return self.process.poll() is None and self.get("/healthz") == "ok"
-
-
-def review(live: Any, old: Any = None, **more: Any) -> Object:
-    """Make a review as an API server does."""
-    request = {
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "operation": "UPDATE" if old else "CREATE",
-        "kind": {"group": "leaderworkerset.x-k8s.io", "version": "v1", "kind": "LeaderWorkerSet"},
-        "namespace": "llm",
-        "object": live,
-        "oldObject": old,
-    }
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request | more}
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.behaviours import BEHAVIOURS, ELSEWHERE
+from tests.hostile.behaviours import BEHAVIOURS, ELSEWHERE, NOT_OURS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -14,11 +14,15 @@ ROOT = HERE.parents[1]
 def numbers() -> set[int]:
     """Find the numbers of the tests in this directory."""
     texts = (file.read_text() for file in HERE.glob("test_*.py"))
-    return {int(found) for text in texts for found in re.findall(r"\bdef test_(\d\d)_", text)}
+    return {int(found) for text in texts for found in re.findall(r"\bdef test_(\d{2,3})_", text)}
 
 
-def test_no_behaviour_from_1_to_59_is_missing() -> None:
-    assert not set(range(1, 60)) - set(BEHAVIOURS)
+def test_no_behaviour_from_1_to_104_is_missing() -> None:
+    assert {*BEHAVIOURS, *NOT_OURS} == set(range(1, 105))
+    assert not set(BEHAVIOURS) & set(NOT_OURS)
+
+
+def test_every_behaviour_has_a_test() -> None:
     assert not set(BEHAVIOURS) - numbers() - set(ELSEWHERE)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.hostile.server import Server, review
+from tests.hostile.server import Server
 from tests.lws import changed, container, lws, put, template
+from tests.reviews import review
 
 BOTH = pytest.mark.parametrize("path", ["/mutate", "/validate"])
 

@@ -13,9 +13,10 @@ from hypothesis import settings as bounded
 
 from intent import Object
 from tests.hostile.objects import FILES, turned
-from tests.hostile.server import Server, review, started
+from tests.hostile.server import Server, started
 from tests.laws.strategies import TOOLS, client_side, leaderworkersets, server_side
 from tests.lws import changed, container, lws, put, template
+from tests.reviews import review
 from webhook import record
 
 EXPANSION = "metadata.annotations.fusioninfer.io/expansion"

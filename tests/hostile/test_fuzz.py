@@ -10,8 +10,9 @@ from hypothesis import settings as bounded
 
 from intent import Object
 from tests.hostile.fuzz import DOORS, bodies, check, holds
-from tests.hostile.server import Server, review
+from tests.hostile.server import Server
 from tests.lws import container, lws, template
+from tests.reviews import review
 
 
 def with_env(*env: Any, args: tuple[str, ...] = ("$(M)",)) -> Object:

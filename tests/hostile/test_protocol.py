@@ -9,9 +9,10 @@ import orjson
 import pytest
 
 from tests.hostile.objects import FILES
-from tests.hostile.server import PATIENCE, Server, review
+from tests.hostile.server import PATIENCE, Server
 from tests.lws import changed, lws, put
-from tests.wire import connected, exchange, post, read, request
+from tests.reviews import review
+from tests.wire import ask, connected, exchange, post, read, request
 from webhook.record import WRITABLE
 
 PLAIN = changed(lws(), "metadata.annotations", {})
@@ -124,7 +125,7 @@ async def test_08_a_body_that_would_swell_is_never_decoded(fresh: Server) -> Non
     fresh.send(b"{}")
     before = fresh.memory("VmHWM")
 
-    reply = await exchange(fresh.port, post("/mutate", bomb, Content_Encoding="gzip"), fresh.tls)
+    reply = await ask(fresh.port, fresh.tls, bomb, Content_Encoding="gzip")
 
     assert (reply.status, fresh.memory("VmHWM") - before < 2_000_000) == (415, True)
 
@@ -134,7 +135,7 @@ def test_09_a_body_of_7_mib_less_one_byte_is_accepted(server: Server) -> None:
 
 
 async def test_09_one_byte_more_is_refused_before_any_is_sent(server: Server) -> None:
-    reply = await exchange(server.port, post("/mutate", b"", Content_Length=str(LIMIT + 1)), server.tls)
+    reply = await ask(server.port, server.tls, b"", Content_Length=str(LIMIT + 1))
 
     assert (reply.status, reply.headers["connection"]) == (413, "close")
 

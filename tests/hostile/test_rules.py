@@ -11,8 +11,9 @@ import pytest
 
 from tests.golden.test_golden import CASES
 from tests.hostile.objects import FILES
-from tests.hostile.server import Server, review, started
+from tests.hostile.server import Server, started
 from tests.lws import changed, container, lws, put, template
+from tests.reviews import review
 
 WORKER = "spec.leaderWorkerTemplate.workerTemplate"
 SEVEN = lws(

@@ -16,9 +16,10 @@ import pytest
 import trustme
 
 from certs import issue
-from tests.hostile.server import PATIENCE, Server, review, started
+from tests.hostile.server import PATIENCE, Server, started
 from tests.lws import lws
-from tests.wire import connected, ended, exchange, get, post, read, request
+from tests.reviews import review
+from tests.wire import ask, connected, ended, exchange, get, post, read, request
 
 SENT = orjson.dumps(review(lws()))
 GONE = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
@@ -26,7 +27,7 @@ GONE = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
 
 async def asked(server: Server, path: str = "/mutate") -> int:
     """Send a review on a connection of its own."""
-    return (await exchange(server.port, post(path, SENT), server.tls)).status
+    return (await ask(server.port, server.tls, SENT, path)).status
 
 
 @asynccontextmanager
@@ -333,7 +334,7 @@ async def test_68_a_signal_ends_it_without_a_failed_call(tmp_path: Path) -> None
             async with asyncio.timeout(1):
                 while (await get(server.metrics_port, "/readyz")).status == 200:  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
-            reply = await exchange(server.port, post("/mutate", SENT), server.tls)
+            reply = await ask(server.port, server.tls, SENT)
             await asyncio.sleep(0.5)
             writer.write(post("/mutate", SENT)[:-9])
             await asyncio.sleep(0.4)

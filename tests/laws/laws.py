@@ -14,6 +14,7 @@ from intent.annotations import SERVICE
 from intent.lws import Intent, Template
 from intent.settings import Settings
 from tests.laws.strategies import TOOLS, defaulted, mixtures
+from tests.reviews import review as sent
 from webhook import review
 from webhook.expand import change, expand
 from webhook.keyed import FIRST, identity, index, is_keyed
@@ -148,12 +149,7 @@ lost_value: Final = object()
 
 def answers(engine: Engine, value: Any) -> bool:
     """Any JSON is answered, by both doors."""
-    body = orjson.dumps(
-        {
-            "apiVersion": "admission.k8s.io/v1",
-            "request": {"uid": "u", "operation": "UPDATE", "object": value, "oldObject": value},
-        }
-    )
+    body = orjson.dumps(sent(value, value, uid="u", operation="UPDATE"))
 
     for door in (engine.mutate, engine.validate):
         response = orjson.loads(door(body).body)["response"]

@@ -15,6 +15,8 @@ from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
 from tests.isvc import decoder, isvc, prefiller, router, worker
 from tests.laws.strategies import JSON
+from tests.reviews import UID
+from tests.reviews import review as sent
 from webhook import review
 from webhook.check import check
 from webhook.inferenceservice import check as check_inferenceservice
@@ -67,15 +69,9 @@ def test_any_json_is_read_with_a_reason_where_it_is_not_good(obj: Any) -> None:
 @settings(max_examples=200, deadline=None, database=None)
 @given(almost_good().filter(lambda obj: isinstance(obj, dict)), almost_good())
 def test_any_json_is_answered(live: Object, old: Any) -> None:
-    request = {
-        "uid": "u",
-        "operation": "UPDATE",
-        "object": live | {"kind": "InferenceService"},
-        "oldObject": old,
-    }
-    body = orjson.dumps({"apiVersion": review.VERSION, "request": request})
+    body = orjson.dumps(sent(live | {"kind": "InferenceService"}, old, operation="UPDATE"))
 
-    assert orjson.loads(review.validate(body).body)["response"]["uid"] == "u"
+    assert orjson.loads(review.validate(body).body)["response"]["uid"] == UID
 
 
 @settings(max_examples=200, deadline=None, database=None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import trustme
 
-from tests.wire import Reply, connected, exchange, post, read
+from tests.wire import Reply, ask, connected, exchange, post, read
 from webhook import app
 from webhook.listen import Limits
 from webhook.review import Answer
@@ -49,7 +49,7 @@ class Served:
     cut: list[str]
 
     async def post(self, body: bytes = REVIEW, path: str = "/mutate", **headers: str) -> Reply:
-        return await exchange(self.port, post(path, body, **headers), self.tls)
+        return await ask(self.port, self.tls, body, path, **headers)
 
     async def send(self, sent: bytes) -> Reply:
         return await exchange(self.port, sent, self.tls)

@@ -10,18 +10,13 @@ import pytest
 
 from intent.errors import FieldError
 from tests.lws import changed, lws, put
+from tests.reviews import review as sent
 from webhook import review
 from webhook.review import Malformed
 
 
 def body(live: Any, old: Any = None, **more: Any) -> bytes:
-    request = {
-        "uid": "u-1",
-        "operation": "UPDATE" if old else "CREATE",
-        "object": live,
-        "oldObject": old,
-    } | more
-    return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+    return orjson.dumps(sent(live, old, **{"uid": "u-1"} | more))
 
 
 def response(answer: review.Answer) -> dict[str, Any]:

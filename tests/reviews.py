@@ -1,0 +1,20 @@
+"""AdmissionReviews as an API server sends them (`k8s.io/api` `admission/v1/types.go`)."""
+
+from typing import Any, Final
+
+from intent import Object
+
+UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
+
+
+def review(live: Any, old: Any = None, **more: Any) -> Object:
+    """Make a review: of a CREATE, or of an UPDATE where there is an old object; `more` sets other fields."""
+    request = {
+        "uid": UID,
+        "operation": "UPDATE" if old else "CREATE",
+        "kind": {"group": "leaderworkerset.x-k8s.io", "version": "v1", "kind": "LeaderWorkerSet"},
+        "namespace": "llm",
+        "object": live,
+        "oldObject": old,
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request | more}
