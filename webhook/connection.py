@@ -27,7 +27,7 @@ class Connection(web.RequestHandler):
     byte; API servers do not pipeline.
     """
 
-    __slots__ = ("among", "content", "has_asked", "last", "old_at", "since")
+    __slots__ = ("among", "content", "has_asked", "is_whole", "last", "old_at", "since")
 
     def __init__(
         self, manager: web.Server, among: dict["Connection", Any], *, old_at: float, **settings: Any
@@ -36,6 +36,7 @@ class Connection(web.RequestHandler):
         self.among = among
         self.content = EMPTY_PAYLOAD
         self.since: float | None = None
+        self.is_whole = False
         self.last = monotonic()
         self.has_asked = False
         self.old_at = old_at
@@ -46,6 +47,7 @@ class Connection(web.RequestHandler):
         if self.since is None and data and not is_body:
             self.since = monotonic()
         super().data_received(data)
+        self.is_whole = self.is_whole or (self.since is not None and bool(self._messages))
         # What follows a body that has not ended is no request: it is the parser's error, which aiohttp 3.14
         # puts behind the request it belongs to (`web_protocol.py`, `data_received`).
         if is_body and self._messages and not self.content.is_eof():
@@ -71,6 +73,10 @@ class Connection(web.RequestHandler):
         response.force_close()
         return response
 
+    def is_slower_than(self, begun: float) -> bool:
+        """Whether headers that began before a moment are still on their way. Whole ones wait for us."""
+        return self.since is not None and self.since < begun and not self.is_whole
+
     @property
     def is_busy(self) -> bool:
         """Whether a request is on its way."""
@@ -81,6 +87,6 @@ def begin(request: web.BaseRequest) -> Begun:
     """Note that the headers are whole."""
     connection = cast("Connection", request.protocol)
     since = connection.since or monotonic()
-    connection.content, connection.since = request.content, None
+    connection.content, connection.since, connection.is_whole = request.content, None, False
     connection.last, connection.has_asked = since, True
     return Begun(since, since > connection.old_at)

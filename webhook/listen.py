@@ -178,7 +178,7 @@ async def _sweep(crowd: Crowd) -> None:
         await asyncio.sleep(seconds / 5)
         begun = monotonic() - seconds
         for connection in tuple(crowd.connections):
-            if connection.since is not None and connection.since < begun:
+            if connection.is_slower_than(begun):
                 _cut(crowd, connection, "headers")
 
 

@@ -1,6 +1,7 @@
 """Who is connected, how many, and for how long."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -164,3 +165,15 @@ def test_connections_are_renewed_within_ten_minutes() -> None:
 
 def test_a_body_has_time_to_come_after_the_last_connection() -> None:
     assert Limits().body_seconds < Limits().finish_seconds
+
+
+async def test_a_request_that_came_whole_is_answered_however_slow_we_are() -> None:
+    async with serving() as served, connected(served.port, served.tls) as caller:
+        for _ in range(6):
+            caller[1].write(post("/mutate"))
+            for _ in range(7):
+                time.sleep(1.5 * QUICK.header_seconds)  # noqa: ASYNC251 - the loop is the server's too
+                await asyncio.sleep(0)
+
+            assert (await read(caller[0])).status == 200
+        assert served.cut == []
