@@ -10,12 +10,13 @@ import orjson
 from hypothesis import strategies as st
 
 from intent import Object
-from intent.annotations import SERVICE
+from intent.annotations import EXPANSION, SERVICE
 from intent.lws import Intent, Template
 from intent.settings import Settings
 from tests.laws.strategies import TOOLS, defaulted, mixtures
 from tests.reviews import review as sent
 from webhook import review
+from webhook.check import check
 from webhook.expand import change, expand
 from webhook.keyed import FIRST, identity, index, is_keyed
 from webhook.mutate.gang import gang
@@ -24,6 +25,7 @@ from webhook.mutate.probes import probes
 from webhook.mutate.sidecar import sidecar
 from webhook.mutate.split import split
 from webhook.overlay import PATCH, REPLACEABLE, Operation, Overlay, patch
+from webhook.record import READING
 from webhook.study import study
 
 Mutator = Callable[[Intent, Settings], Overlay]
@@ -95,6 +97,28 @@ def converges(engine: Engine, lws: Object, data: st.DataObject) -> bool:
     assert _without_order(mixed) == _without_order(once)
     assert engine.put(mixed, mixed) == mixed
     return once != lws
+
+
+def carries_on(engine: Engine, lws: Object) -> bool:
+    """What another release put on stays while the file is the same, and is not refused."""
+    older = Engine(mutators=engine.mutators[1:])
+    once = foreign(older.put(lws))
+
+    for apply in TOOLS.values():
+        again = engine.put(apply(once, lws), once)
+        assert again == once
+        assert "FI902" not in {one.code for one in (*check(again, once), *check(again))}
+    return once != lws
+
+
+def foreign(lws: Object) -> Object:
+    """Return it with a record of another reading, if it has one."""
+    annotations = lws["metadata"]["annotations"]
+    if EXPANSION not in annotations:
+        return lws
+    record = orjson.loads(annotations[EXPANSION]) | {"in": "another", "read": READING + 1}
+    text = orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode()
+    return {**lws, "metadata": {**lws["metadata"], "annotations": {**annotations, EXPANSION: text}}}
 
 
 def withdraws(engine: Engine, lws: Object) -> bool:

@@ -32,6 +32,7 @@ MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {
 LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
     laws.idempotent: leaderworkersets(),
     laws.converges: leaderworkersets(),
+    laws.carries_on: leaderworkersets(),
     laws.withdraws: leaderworkersets(),
     laws.resizes: leaderworkersets(),
     laws.patches_as_merged: leaderworkersets(),
@@ -120,6 +121,7 @@ def takes_for_granted(body: bytes) -> review.Answer:
 BROKEN: Final[dict[Law, Engine]] = {
     laws.idempotent: Engine(expand=wraps_again),
     laws.converges: Engine(expand=always_as_new),
+    laws.carries_on: Engine(expand=always_as_new),
     laws.withdraws: Engine(expand=keeps_when_withdrawn),
     laws.resizes: Engine(expand=keeps_what_it_put_on),
     laws.patches_as_merged: Engine(patch=adds_in_front),
