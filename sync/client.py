@@ -37,6 +37,7 @@ BUFFER: Final = 2**21
 """Bytes of one line of a watch that may be read at once; an object has at most 1.5 MiB."""
 UNDECLARED: Final = "field not declared in schema"
 """What server-side apply says of a field that the kind does not have (`structured-merge-diff` `typed`)."""
+NOT_FOUND: Final = 404
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
 """What is raised if the API server cannot be reached, or breaks off."""
 

@@ -14,7 +14,7 @@ from sync.pod_group import PodGroup, pod_group, surplus
 from sync.requested import requested
 from sync.rows import deployment, gateway, http_route, inference_pool, pod
 from sync.rows import lws as leader_worker_set
-from sync.stored import Stored, stored, watched
+from sync.stored import NOBODY, Stored, is_applied, stored, watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class Kind:
     selector: str = ""
     ours: Callable[[Any, str, str], bool] = lambda _row, _service, _uid: False
     """Whether an object was made by us for a service, and for the InferenceService with that uid."""
+    orphaned: Callable[[Any, str], bool] = lambda _row, _service: False
+    """Whether it was made for a service, and lost its owner: it gets the one that it should have."""
     goes: Callable[[Any, str], bool] = lambda _row, _uid: True
     """Whether one of ours that is not wanted is deleted, if the InferenceService there is has that uid."""
     guard: Callable[[Object, Object], str] = lambda _asked, _answer: ""
@@ -130,11 +132,18 @@ def _is_applied(row: Stored, service: str, uid: str) -> bool:
     return row.applied and (row.service == service or _is_controlled(row, service, uid))
 
 
-def _is_no_orphan(row: Stored, uid: str) -> bool:
-    """Whether it is for us to delete: not what lost its owner, nor what goes, or stays, with another one.
+def _is_orphaned(row: Stored, service: str) -> bool:
+    """Whether `kubectl delete --cascade=orphan` left it: we make nothing without an owner."""
+    return row.applied and row.service == service and not row.owned
 
-    We make nothing without an owner; `kubectl delete --cascade=orphan` takes it away, to keep the object.
-    """
+
+def _is_orphaned_set(row: Stored, service: str) -> bool:
+    """Whether it lost its InferenceService, and nobody has put another spec in place of ours since."""
+    return row.facts.applied and row.service == service and row.controller == NOBODY
+
+
+def _goes(row: Stored, uid: str) -> bool:
+    """Whether it is for us to delete: not what was orphaned, nor what goes, or stays, with another one."""
     if row.controller.kind == v1alpha1.KIND:
         return row.controller.uid == uid
     return row.owned
@@ -159,14 +168,17 @@ class Set:
     """None if it was not expanded."""
     report: leader_worker_set.LeaderWorkerSet | None = None
     """Of one that an InferenceService controls: nobody asks of others."""
+    applied: bool = False
+    """Whether its spec is one that we applied."""
 
 
 def _leader_worker_set(obj: Object) -> Stored | None:
-    """Keep a member, and whatever an InferenceService controls; drop what only has the label."""
+    """Keep a member, and whatever an InferenceService controls or did; drop what only has the label."""
     row = stored(obj, places=partial(_own_place, lws.KIND))
     controlled = row.controller.kind == v1alpha1.KIND
-    known = Set(member(obj), leader_worker_set.facts(obj) if controlled else None)
-    return replace(row, facts=known) if known.member or controlled else None
+    report = leader_worker_set.facts(obj) if controlled else None
+    known = Set(member(obj), report, is_applied(obj, "spec"))
+    return replace(row, facts=known) if known.member or controlled or known.applied else None
 
 
 def _expanded(asked: Object, answer: Object) -> str:
@@ -190,7 +202,8 @@ def _part(  # noqa: PLR0913 - a row of the table below
     return Kind(
         *(api_version, kind, plural, project, _of_service, selector),
         ours=_is_applied,
-        goes=_is_no_orphan,
+        orphaned=_is_orphaned,
+        goes=_goes,
         whole=True,
         needs=frozenset(needs),
         source=source,
@@ -203,6 +216,7 @@ INFERENCE_SERVICE: Final = Kind(
 LWS: Final = Kind(
     *(lws.API_VERSION, lws.KIND, "leaderworkersets", _leader_worker_set, _of_service, SERVICE),
     ours=_is_controlled,
+    orphaned=_is_orphaned_set,
     guard=_expanded,
     source="LeaderWorkerSet",
 )

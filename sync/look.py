@@ -31,7 +31,7 @@ class Look:
     @property
     def going(self) -> bool:
         """Whether the garbage collector is about to take what the service has."""
-        return bool((self.service and self.service.deleting) or self._orphans)
+        return bool((self.service and self.service.deleting) or self._left_over)
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
@@ -41,7 +41,7 @@ class Look:
         return tuple(one.subject for one in present(self.situation.members))
 
     @property
-    def _orphans(self) -> list[Any]:
+    def _left_over(self) -> list[Any]:
         """LeaderWorkerSets of an InferenceService of this name that is gone, or was replaced."""
         uid, name = self.service.uid if self.service else "", self.situation.key[1]
         rows = self.rows.get(lws.KIND, ())

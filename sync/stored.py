@@ -88,7 +88,7 @@ def watched(
         service=str(mapping(metadata.get("labels")).get(SERVICE, "")),
         controller=_controller(metadata),
         owned=bool(metadata.get("ownerReferences")),
-        applied=any(_is_ours(entry) for entry in listed(metadata.get("managedFields"))),
+        applied=is_applied(obj),
         deleting=bool(metadata.get("deletionTimestamp")),
         places=places(obj),
         facts=facts(obj),
@@ -125,6 +125,12 @@ def _controller(metadata: Object) -> Controller:
     return NOBODY
 
 
+def is_applied(obj: Object, field: str = "") -> bool:
+    """Whether it was us who applied an object, or a field of it, by its `managedFields` (KEP-555)."""
+    entries = listed(mapping(obj.get("metadata")).get("managedFields"))
+    ours = (mapping(entry.get("fieldsV1")) for entry in entries if _is_ours(entry))
+    return any(not field or f"f:{field}" in fields for fields in ours)
+
+
 def _is_ours(entry: Object) -> bool:
-    """Whether an entry of `managedFields` is that of our applies (KEP-555)."""
     return entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"

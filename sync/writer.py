@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from intent import Object
 from intent.service.member import ServiceKey
+from sync.adoption import owner_stays
 from sync.cache import Cache
-from sync.client import ApiError, Client
+from sync.client import NOT_FOUND, ApiError, Client
 from sync.kinds import Kind
 from sync.metrics import Metrics
 from sync.plan import Refusal
@@ -24,7 +25,6 @@ log: Final = logging.getLogger(__name__)
 FIGHT: Final = 5
 """So many repairs a minute are a fight with somebody, not a repair."""
 MINUTE: Final = 60.0
-NOT_FOUND: Final = 404
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)
 """Answers that trying again does not change."""
@@ -86,7 +86,10 @@ class Writer:
         trail = self._trail(key, kind.kind, asked.name)
         if stored and (stored.deleting or trail.is_settled(asked.fingerprint, stored.fingerprint)):
             return None
-        if stored and not kind.ours(stored, key[1], uid):
+        if stored and kind.orphaned(stored, key[1]):
+            if not await owner_stays(self.client, wanted):
+                return None
+        elif stored and not kind.ours(stored, key[1], uid):
             return _not_ours(kind, wanted)
         if stored and trail.fights():
             log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})

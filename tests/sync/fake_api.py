@@ -176,7 +176,7 @@ class Api:
         spec = body.get("spec", {})
         lost = self.applied.get(request.path, set()) - spec.keys()
         merged = merge(stored or {}, body | {"spec": dict.fromkeys(lost) | spec} if lost else body)
-        merged["metadata"]["managedFields"] = [{"manager": FIELD_MANAGER, "operation": "Apply"}]
+        merged["metadata"]["managedFields"] = [_applied(body)]
         self._admit(merged)
         if "dryRun" in request.query:
             return web.json_response(merged)
@@ -221,6 +221,12 @@ def merge(value: Object, part: Object) -> Object:
         else:
             merged[key] = merge(merged.get(key, {}), new) if isinstance(new, dict) else new
     return merged
+
+
+def _applied(body: Object) -> Object:
+    """Say whose the fields of an apply are."""
+    fields: Object = {f"f:{field}": {} for field in body if field not in {"apiVersion", "kind"}}
+    return {"manager": FIELD_MANAGER, "operation": "Apply", "fieldsV1": fields}
 
 
 def _has(obj: Object, label: str) -> bool:

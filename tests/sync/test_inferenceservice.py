@@ -322,6 +322,91 @@ async def test_without_its_router_the_routes_go_and_the_rest_stays(api: Api, eve
     assert deleted == list(reversed(ROUTES.values()))
 
 
+# --- what it adopts ---------------------------------------------------------------------------------
+
+
+def orphan(api: Api, path: str) -> None:
+    """Take the owners off, as the garbage collector does for `--cascade=orphan`."""
+    metadata = copy.deepcopy(api.objects[path]["metadata"])
+    del metadata["ownerReferences"]
+    change(api, path, metadata=metadata)
+
+
+def orphan_all(api: Api) -> None:
+    """Delete the InferenceService, and nothing that it has."""
+    api.remove(SERVICE)
+    for path in (PREFILL, DECODE, *ROUTES.values()):
+        orphan(api, path)
+
+
+def controllers(api: Api, *paths: str) -> list[str]:
+    """Give the uids of who controls objects."""
+    owners = [api.objects[path]["metadata"].get("ownerReferences", []) for path in paths]
+    return [owner["uid"] for each in owners for owner in each if owner.get("controller")]
+
+
+@pytest.mark.usefixtures("served")
+async def test_what_was_orphaned_is_adopted_by_the_next_one_of_the_name(
+    api: Api, eventually: Eventually
+) -> None:
+    kept = (PREFILL, DECODE, PG, *ROUTES.values())
+    before = {path: api.objects[path]["metadata"]["uid"] for path in kept}
+    orphan_all(api)
+    await asyncio.sleep(QUIET)
+
+    api.put(SERVICE, routed(uid="uid-again"))
+    await eventually(lambda: controllers(api, PREFILL, DECODE, *ROUTES.values()) == ["uid-again"] * 10)
+
+    assert {path: api.objects[path]["metadata"]["uid"] for path in kept} == before
+    assert "ObjectNotOurs" not in [reason for _, _, reason in reasons(api)]
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_orphan_whose_spec_somebody_took_over_is_theirs(api: Api, eventually: Eventually) -> None:
+    orphan_all(api)
+    metadata = copy.deepcopy(api.objects[DECODE]["metadata"])
+    del metadata["managedFields"][0]["fieldsV1"]["f:spec"]
+    change(api, DECODE, metadata=metadata)
+    await asyncio.sleep(QUIET)
+
+    api.put(SERVICE, routed(uid="uid-again"))
+
+    await eventually(lambda: ("InferenceService", "r1", "ObjectNotOurs") in reasons(api))
+    assert controllers(api, DECODE) == []
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("gone", [True, False], ids=["gone", "going"])
+async def test_nothing_is_adopted_for_one_that_goes_before_the_loop_hears_of_it(
+    api: Api, *, gone: bool
+) -> None:
+    there = api.objects[SERVICE]
+    going = there["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+    def fresh(request: web.Request) -> web.Response | None:
+        if (request.method, request.path) != ("GET", SERVICE):
+            return None
+        return status(404, "NotFound", name="r1") if gone else web.json_response(there | {"metadata": going})
+
+    api.fault = fresh
+    for path in (DECODE, ROUTES["Role"]):
+        orphan(api, path)
+    await asyncio.sleep(QUIET)
+
+    assert controllers(api, DECODE, ROUTES["Role"]) == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_orphan_of_a_role_that_is_not_wanted_any_more_stays(api: Api) -> None:
+    orphan_all(api)
+    await asyncio.sleep(QUIET)
+
+    api.put(SERVICE, routed(role("prefill", "prefiller"), role("decode-a", "decoder"), uid="uid-again"))
+    await asyncio.sleep(QUIET)
+
+    assert DECODE in api.objects
+
+
 # --- a Gateway of its own ---------------------------------------------------------------------------
 
 

@@ -14,10 +14,23 @@ TAKES: Final = ("True", "Accepted")
 REFUSES: Final = ("False", "NotAllowedByListeners")
 
 
-def answer(cluster: Cluster, namespace: str, service: str, said: tuple[str, str]) -> None:
-    """Answer for the gateway, to the route and to the pool of a service: status and reason of Accepted."""
-    _answer(cluster, path("httproutes", namespace, f"{service}-httproute"), said, CONTROLLER)
-    _answer(cluster, path("inferencepools", namespace, f"{service}-pool"), said, {})
+def answer(
+    cluster: Cluster, namespace: str, service: str, said: tuple[str, str], gateway: str = "gateway"
+) -> None:
+    """Answer for a gateway, to the route and to the pool of a service: status and reason of Accepted.
+
+    The pool is taken where the route is refused too.
+    """
+    route, pool = f"{service}-httproute", f"{service}-pool"
+    parent = {"parentRef": {"name": gateway}}
+    _answer(cluster, path("httproutes", namespace, route), said, {**parent, **CONTROLLER})
+    _answer(cluster, path("inferencepools", namespace, pool), TAKES, parent)
+
+
+def give_address(cluster: Cluster, namespace: str, gateway: str, address: str) -> None:
+    """Say at which address a gateway is reached."""
+    said = {"addresses": [{"type": "IPAddress", "value": address}]}
+    patch(cluster.api, f"{path('gateways', namespace, gateway)}/status", {"status": said})
 
 
 def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tuple[str, str]]:
@@ -43,5 +56,5 @@ def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -
         {**SAID, "type": kind, "status": status, "reason": reason, "observedGeneration": generation}
         for kind, (status, reason) in verdicts.items()
     ]
-    parent = {"parentRef": {"name": "gateway"}, "conditions": found, **more}
+    parent = {**more, "conditions": found}
     patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})

@@ -15,6 +15,14 @@ def add_gpu_nodes(cluster: Cluster, count: int, gpus: int = 8) -> tuple[str, ...
     return added
 
 
+def place_picker(cluster: Cluster, namespace: str, node: str) -> None:
+    """Bind the endpoint picker's pod to a node, as Kubernetes' own scheduler does."""
+    pods = items(cluster.api, path("pods", namespace), labelSelector="app.kubernetes.io/name=endpoint-picker")
+    name = pods[0]["metadata"]["name"]
+    binding = {"metadata": {"name": name}, "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
+    create(cluster.api, path("pods", namespace, name, "binding"), binding)
+
+
 def remove_nodes(cluster: Cluster) -> None:
     """Remove every node. Pods that are still on one are then never ended: remove those first."""
     delete(cluster.api, path("nodes"))
