@@ -539,11 +539,35 @@ CODES: Final[dict[str, Code]] = {
         "remove the annotation, and write the field that the message names",
         "an annotation of a LeaderWorkerSet was written on an InferenceService, or on the template of a role",
     ),
+    "FI710": Code(
+        "error",
+        "the Gateway API would not take the route, or the gateway",
+        "write what the message says; its fields are those of the Gateway API, v1",
+        "a value of the wrong kind or length, a field that is missing, or two that exclude each other",
+    ),
+    "FI711": Code(
+        "error",
+        "a field of the route, or of the gateway, is misspelt",
+        "use the name that the message gives",
+        "the Gateway API has no field of that name, and one that is like it; the API server refuses it",
+    ),
     "FI750": Code(
         "warning",
         "an earlier name of a field",
         "write the name that the message gives",
         "roleReplicas and podReplicas are from an earlier design; they are still taken",
+    ),
+    "FI751": Code(
+        "warning",
+        "a field of the route, or of the gateway, is not known",
+        "see that the Gateway API of the cluster has it; else the API server refuses the route",
+        "it is of a later release of the Gateway API, or of none",
+    ),
+    "FI752": Code(
+        "warning",
+        "an HTTPRoute that hangs on no Gateway",
+        "add parentRefs to httproute, or a gateway beside it",
+        "httproute has no parentRefs, and its router brings no gateway",
     ),
     "FI801": Code(
         "error",

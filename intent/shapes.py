@@ -42,3 +42,14 @@ def number(value: Any) -> int:
 def strings(value: Any) -> tuple[str, ...]:
     """Give the strings of a list."""
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def without_nulls(value: Any, depth: int = 32) -> Any:
+    """Leave out fields that are null: most authors mean that they are absent. Nothing we read is deeper."""
+    if not depth:
+        return value
+    if isinstance(value, list):
+        return [without_nulls(item, depth - 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: without_nulls(item, depth - 1) for key, item in value.items() if item is not None}

@@ -6,10 +6,10 @@ from intent import Object, lws
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceService
+from intent.inferenceservice.routes import is_attached
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POOL, ROUTES
 from sync.look import Look, Wanted
 from sync.names import picker_name, pool_name, route_name
-from sync.routes import is_attached
 from sync.status import differs, status
 from sync.status.observed import Observed, Routes
 

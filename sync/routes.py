@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from intent import Object, yaml
 from intent.errors import Finding
-from intent.inferenceservice.read import InferenceService, Router
+from intent.inferenceservice.read import InferenceService
 from intent.pickers.generations import Picker
 from intent.pickers.strategies import preset
 from intent.routing import NO_ROUTING, Routing
@@ -80,11 +80,6 @@ def wanted_routes(
     if waits or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
     return RoutePlan(_routes(key, fitting, service, asked, settings), findings=(*hints, *wrong))
-
-
-def is_attached(router: Router) -> bool:
-    """Whether the HTTPRoute of a router has a Gateway to hang on; without one there is none."""
-    return bool(router.http_route.get("parentRefs") or router.gateway)
 
 
 def _of_router(service: InferenceService) -> Routing:

@@ -10,6 +10,7 @@ from intent import Object
 from intent.annotations import INJECT, PREFIX, QUEUE_NAME
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
+from intent.inferenceservice import routes
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceService, read
 from intent.pickers.configuration import check_config
@@ -50,10 +51,12 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
                 said.add((told.path, told.code + told.message))
                 yield told
     same = known_service is not None and _configuration(known_service) == _configuration(service)
-    yield from (replace(one, softened=same) for one in _of_router(service, settings))
+    yield from (replace(one, softened=same) for one in _of_picker(service, settings))
+    known_routes = _of_routes(known_service) if known_service else []
+    yield from (replace(one, softened=one in known_routes) for one in _of_routes(service))
 
 
-def _of_router(service: InferenceService, settings: Settings) -> Iterator[FieldError]:
+def _of_picker(service: InferenceService, settings: Settings) -> Iterator[FieldError]:
     """Hold a configuration of the author's own against the picker that would get it."""
     config, split = _configuration(service)
     if service.router and config:
@@ -65,6 +68,11 @@ def _configuration(service: InferenceService) -> tuple[str, bool]:
     """Give the configuration, and whether it is for prefillers and decoders."""
     split = any(role.component_type in DISAGGREGATED for role in service.roles)
     return (service.router.config if service.router else ""), split
+
+
+def _of_routes(service: InferenceService) -> list[FieldError]:
+    """Hold what is asked of the Gateway API against it; what was wrong before may stay so."""
+    return list(routes.findings(service.router)) if service.router else []
 
 
 def _members(service: InferenceService | None) -> dict[str, Object]:

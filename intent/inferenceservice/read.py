@@ -16,7 +16,7 @@ from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.topology import PASSED, disaggregates, findings
 from intent.inferenceservice.violations import violations
 from intent.routing import DISAGGREGATION
-from intent.shapes import mapping, number, text
+from intent.shapes import mapping, number, text, without_nulls
 
 API_VERSION: Final = v1alpha1.API_VERSION
 KIND: Final = v1alpha1.KIND
@@ -46,7 +46,7 @@ class Router:
     name: str
     strategy: str = ""
     http_route: Object = field(default_factory=dict)
-    """The spec of an HTTPRoute, as its author wrote it; empty: none is wanted."""
+    """The spec of an HTTPRoute, as its author wrote it, without nulls; empty: none is wanted."""
     gateway: Object = field(default_factory=dict)
     config: str = ""
     """An EndpointPickerConfig of the author's own, as text."""
@@ -127,8 +127,14 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Role]:
 def _routers(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Router]:
     for at, role in enumerate(spec.roles):
         if role.component_type == "router":
-            config = role.endpoint_picker_config
-            yield Router(role.name, _strategy(role, spec), role.httproute, role.gateway, config, at)
+            yield Router(
+                name=role.name,
+                strategy=_strategy(role, spec),
+                http_route=without_nulls(role.httproute),
+                gateway=without_nulls(role.gateway),
+                config=role.endpoint_picker_config,
+                index=at,
+            )
 
 
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:

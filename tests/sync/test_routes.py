@@ -7,6 +7,7 @@ import pytest
 
 from intent import Object, yaml
 from intent.inferenceservice.read import InferenceService, Role, Router
+from intent.inferenceservice.routes import is_attached
 from intent.lws import ComponentType
 from intent.pickers.generations import PICKERS
 from intent.pickers.strategies import presets
@@ -14,7 +15,7 @@ from intent.routing import Routing
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.preview import preview
-from sync.routes import RoutePlan, Routes, is_attached, wanted_routes
+from sync.routes import RoutePlan, Routes, wanted_routes
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
 
 PD = Routing("pd-disaggregation", gateway="gate")

@@ -120,6 +120,48 @@ def test_an_error_of_the_topology_denies_when_the_spec_changes() -> None:
     assert errors(check(rewritten(old, "spec.roles.0.replicas", 5), old)) == [("spec.roles", "FI703")]
 
 
+ROUTED = changed(
+    isvc(router(httproute={"parentRefs": [{"name": "g"}], "hostname": ["a.b"]}), worker()),
+    "metadata.generation",
+    1,
+)
+MISSPELT = ("spec.roles[0].httproute.hostname", "FI711")
+
+
+def test_a_route_that_no_gateway_would_get_is_refused() -> None:
+    assert errors(check(ROUTED)) == [MISSPELT]
+
+
+def test_a_broken_gateway_is_refused() -> None:
+    broken = isvc(router(gateway={"gatewayClassName": "any"}), worker())
+
+    assert errors(check(broken)) == [("spec.roles[0].gateway.listeners", "FI710")]
+
+
+def test_what_was_wrong_with_a_route_before_only_warns() -> None:
+    found = check(rewritten(ROUTED, "spec.roles.1.replicas", 5), ROUTED)
+
+    assert ([one.code for one in found], errors(found)) == (["FI711"], [])
+
+
+def test_what_is_newly_wrong_with_a_route_denies() -> None:
+    more = rewritten(ROUTED, "spec.roles.0.httproute.hostnames", "a.b")
+
+    assert errors(check(more, ROUTED)) == [("spec.roles[0].httproute.hostnames", "FI710")]
+
+
+def test_a_route_that_hangs_nowhere_is_warned_of() -> None:
+    (found,) = check(isvc(router(httproute={"hostnames": ["a.example.com"]}), worker()))
+
+    assert (found.path, found.code) == ("spec.roles[0].httproute", "FI752")
+
+
+def test_a_null_in_a_route_is_an_absent_field() -> None:
+    nulls = {"parentRefs": [{"name": "g", "port": None}], "hostnames": None, "rules": [{"timeouts": None}]}
+
+    assert check(isvc(router(httproute=nulls), worker())) == []
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -133,7 +175,14 @@ def test_nothing_is_said_of_one_that_is_left_alone(path: str, value: Any) -> Non
 
 @pytest.mark.parametrize(
     "path",
-    ["template.spec.x", "gateway", "replicas", "template.metadata.annotations.fusioninfer.io/skip"],
+    [
+        "template.spec.x",
+        "gateway",
+        "httproute",
+        "httproute.rules",
+        "replicas",
+        "template.metadata.annotations.fusioninfer.io/skip",
+    ],
 )
 def test_a_spec_of_any_depth_is_answered(path: str) -> None:
     deep: Object = {}

@@ -115,6 +115,8 @@ ROUTE_MODULES: Final = (
             _GATEWAY_CRDS + "gateway.networking.k8s.io_gatewayclasses.yaml",
             _GATEWAY_CRDS + "gateway.networking.k8s.io_gateways.yaml",
             _GATEWAY_CRDS + "gateway.networking.k8s.io_httproutes.yaml",
+            "config/crd/experimental/gateway.networking.k8s.io_gateways.yaml",
+            "config/crd/experimental/gateway.networking.k8s.io_httproutes.yaml",
         ),
     ),
     _extension(

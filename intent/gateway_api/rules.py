@@ -1,0 +1,258 @@
+"""What the Gateway API refuses of values of the right shape: its CEL rules (`x-kubernetes-validations`).
+
+A value has no defaults yet: an absent `kind` of a backend is `Service`. Rules of keys of labels are left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Any, Final
+
+from intent import Object
+from intent.gateway_api.words import Rule
+from intent.pickers.generations import POOLS
+from intent.shapes import listed, mapping
+
+FILTERS: Final = {
+    "RequestHeaderModifier": "requestHeaderModifier",
+    "ResponseHeaderModifier": "responseHeaderModifier",
+    "RequestMirror": "requestMirror",
+    "RequestRedirect": "requestRedirect",
+    "URLRewrite": "urlRewrite",
+    "ExtensionRef": "extensionRef",
+    "CORS": "cors",
+    "ExternalAuth": "externalAuth",
+}
+"""Types of filters, and the field that each must have, and no other."""
+ONCE: Final = ("RequestHeaderModifier", "ResponseHeaderModifier", "RequestRedirect", "URLRewrite")
+MODIFIERS: Final = {"ReplaceFullPath": "replaceFullPath", "ReplacePrefixMatch": "replacePrefixMatch"}
+PROTOCOLS: Final = {"GRPC": "grpc", "HTTP": "http"}
+MATCHES: Final = 128
+"""Matches that all rules of a route may have together."""
+_PATH: Final = re.compile(r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+").fullmatch
+_AMONG: Final = ("//", "/./", "/../", "%2f", "%2F", "#")
+_AT_THE_END: Final = ("/..", "/.")
+_HOSTNAME: Final = re.compile(
+    r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+).fullmatch
+_DURATION: Final = re.compile(r"(\d+)(h|ms|m|s)")
+_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+def _union(value: Object, word: str, field_of: dict[str, str]) -> str:
+    """Say which of the fields that go with words of `type` or `protocol` is missing, or too many."""
+    chosen = field_of.get(value[word], "")
+    if chosen and chosen not in value:
+        return f"{chosen} is required where {word} is {value[word]}"
+    others = [field for field in field_of.values() if field != chosen and field in value]
+    return f"{others[0]} must be absent where {word} is {value[word]}" if others else ""
+
+
+# --- references ---------------------------------------------------------------------------------------
+
+
+def _port_of_a_service(backend: Object) -> str:
+    is_service = not backend.get("group") and backend.get("kind", "Service") == "Service"
+    return "port is required: it refers to a Service" if is_service and "port" not in backend else ""
+
+
+def _group_of_a_pool(backend: Object) -> str:
+    """Ours: without its group no gateway knows the kind, and says that it does not know InferencePools."""
+    is_pool = backend.get("kind") == "InferencePool" and not backend.get("group")
+    return f"group must be {POOLS}: it refers to an InferencePool" if is_pool else ""
+
+
+def _distinct_parents(parents: list[Object]) -> str:
+    """Take the rule of the experimental channel, where a port tells two references apart too."""
+    known: dict[Any, list[Any]] = {}
+    for one in parents:
+        gateway = tuple(one.get(key) for key in ("group", "kind", "name", "namespace"))
+        known.setdefault(gateway, []).append((one.get("sectionName"), one.get("port")))
+    if any(len(set(places)) < len(places) for places in known.values()):
+        return "two references to one parent must name different listeners, by sectionName"
+    kinds = ({(bool(section), bool(port)) for section, port in places} for places in known.values())
+    mixed = any(len(found) > 1 for found in kinds)
+    return "of two references to one parent both must have a sectionName, or none" if mixed else ""
+
+
+# --- filters ------------------------------------------------------------------------------------------
+
+
+def _type_of_a_filter(one: Object) -> str:
+    return _union(one, "type", FILTERS)
+
+
+def _type_of_a_modifier(modifier: Object) -> str:
+    return _union(modifier, "type", MODIFIERS)
+
+
+def _protocol_of_auth(auth: Object) -> str:
+    return _union(auth, "protocol", PROTOCOLS)
+
+
+def _repeated_filters(filters: list[Object]) -> str:
+    counted = Counter(one["type"] for one in filters)
+    if {"RequestRedirect", "URLRewrite"} <= counted.keys():
+        return "must not have both RequestRedirect and URLRewrite"
+    twice = [kind for kind in ONCE if counted[kind] > 1]
+    return f"must have {twice[0]} at most once" if twice else ""
+
+
+def _share_of_a_mirror(mirror: Object) -> str:
+    return "must not have both percent and fraction" if {"percent", "fraction"} <= mirror.keys() else ""
+
+
+def _fraction(fraction: Object) -> str:
+    too_much = fraction["numerator"] > fraction.get("denominator", 100)
+    return "numerator must be at most the denominator" if too_much else ""
+
+
+def _wildcard(words: list[str]) -> str:
+    return "must not have * beside others" if "*" in words and len(words) > 1 else ""
+
+
+# --- rules of a route ---------------------------------------------------------------------------------
+
+
+def _path(path: Object) -> str:
+    """Check the value of a path that is no pattern."""
+    value = path.get("value", "/")
+    if path.get("type") == "RegularExpression":
+        return ""
+    if not value.startswith("/"):
+        return "value must start with /"
+    bad = [part for part in _AMONG if part in value] + [end for end in _AT_THE_END if value.endswith(end)]
+    if bad:
+        return f"value must not have {bad[0]}"
+    return "" if _PATH(value) else "value must have no character that a URL escapes"
+
+
+def _timeouts(timeouts: Object) -> str:
+    whole, one = (_seconds(timeouts.get(key, "0s")) for key in ("request", "backendRequest"))
+    return "backendRequest must not be longer than request" if 0 < whole < one else ""
+
+
+def _seconds(duration: str) -> float:
+    return sum(int(amount) * _SECONDS[unit] for amount, unit in _DURATION.findall(duration))
+
+
+def _session(session: Object) -> str:
+    permanent = mapping(session.get("cookieConfig")).get("lifetimeType") == "Permanent"
+    lacks = permanent and "absoluteTimeout" not in session
+    return "absoluteTimeout is required where lifetimeType is Permanent" if lacks else ""
+
+
+def _redirect_to_nobody(rule: Object) -> str:
+    redirects = any("requestRedirect" in one for one in listed(rule.get("filters")))
+    return (
+        "a RequestRedirect must have no backendRefs beside it"
+        if redirects and rule.get("backendRefs")
+        else ""
+    )
+
+
+def _prefix_to_replace(rule: Object) -> str:
+    """A prefix can be replaced only where there is one."""
+    lists = [rule.get("filters"), *(backend.get("filters") for backend in listed(rule.get("backendRefs")))]
+    if not any(_replaces_prefix(one) for each in lists for one in listed(each)):
+        return ""
+    matches = listed(rule.get("matches")) or [{}]
+    kind = mapping(matches[0].get("path")).get("type", "PathPrefix")
+    fits = len(matches) == 1 and kind == "PathPrefix"
+    return "" if fits else "must have exactly one match, of a PathPrefix, where replacePrefixMatch is used"
+
+
+def _replaces_prefix(one: Object) -> bool:
+    changes = (mapping(one.get(field)) for field in ("requestRedirect", "urlRewrite"))
+    return any("replacePrefixMatch" in mapping(change.get("path")) for change in changes)
+
+
+def _matches_together(rules: list[Object]) -> str:
+    count = sum(len(rule.get("matches", [{}])) for rule in rules)
+    return f"must have at most {MATCHES} matches together" if count > MATCHES else ""
+
+
+def _names_of_rules(rules: list[Object]) -> str:
+    return _twice((rule["name"] for rule in rules if rule.get("name")), "two rules must not have one name")
+
+
+# --- Gateways -----------------------------------------------------------------------------------------
+
+
+def _twice(values: Iterable[Any], message: str) -> str:
+    return message if any(count > 1 for count in Counter(values).values()) else ""
+
+
+def _certificates(tls: Object) -> str:
+    terminates = tls.get("mode", "Terminate") == "Terminate"
+    given = tls.get("certificateRefs") or tls.get("options")
+    return (
+        "certificateRefs or options are required where mode is Terminate" if terminates and not given else ""
+    )
+
+
+def _tls_of_a_listener(listener: Object) -> str:
+    protocol, tls = listener["protocol"], listener.get("tls")
+    if tls is None:
+        return ""
+    if protocol in {"HTTP", "TCP", "UDP"}:
+        return f"tls must be absent where protocol is {protocol}"
+    wrong = protocol == "HTTPS" and tls.get("mode") == "Passthrough"
+    return "tls.mode must be Terminate where protocol is HTTPS" if wrong else ""
+
+
+def _hostname_of_a_listener(listener: Object) -> str:
+    wrong = listener["protocol"] in {"TCP", "UDP"} and listener.get("hostname")
+    return f"hostname must be absent where protocol is {listener['protocol']}" if wrong else ""
+
+
+def _distinct_listeners(listeners: list[Object]) -> str:
+    places = ((one["port"], one["protocol"], one.get("hostname")) for one in listeners)
+    return _twice(places, "two listeners must not share port, protocol and hostname")
+
+
+def _address(address: Object) -> str:
+    kind, value = address.get("type", "IPAddress"), address.get("value")
+    if value is None or (kind == "Hostname" and _HOSTNAME(value)):
+        return ""
+    if kind == "Hostname":
+        return "value must be a hostname"
+    return "value must be an IP address" if kind == "IPAddress" and not _is_ip(value) else ""
+
+
+def _is_ip(value: str) -> bool:
+    try:
+        ip_address(value)
+    except ValueError:
+        return False
+    return "%" not in value
+
+
+def _distinct_addresses(addresses: list[Object]) -> str:
+    values = ((one.get("type", "IPAddress"), one["value"]) for one in addresses if one.get("value"))
+    return _twice(values, "two addresses must not be the same")
+
+
+# --- by type ------------------------------------------------------------------------------------------
+
+Rules = tuple[Rule, ...]
+OF_A_BACKEND: Final[Rules] = (_port_of_a_service, _group_of_a_pool)
+OF_PARENTS: Final[Rules] = (_distinct_parents,)
+OF_A_FILTER: Final[Rules] = (_type_of_a_filter,)
+OF_FILTERS: Final[Rules] = (_repeated_filters,)
+OF_A_PATH_MODIFIER: Final[Rules] = (_type_of_a_modifier,)
+OF_A_MIRROR: Final[Rules] = (_share_of_a_mirror,)
+OF_A_FRACTION: Final[Rules] = (_fraction,)
+OF_A_WILDCARD: Final[Rules] = (_wildcard,)
+OF_EXTERNAL_AUTH: Final[Rules] = (_protocol_of_auth,)
+OF_A_PATH: Final[Rules] = (_path,)
+OF_TIMEOUTS: Final[Rules] = (_timeouts,)
+OF_A_SESSION: Final[Rules] = (_session,)
+OF_A_RULE: Final[Rules] = (_redirect_to_nobody, _prefix_to_replace)
+OF_RULES: Final[Rules] = (_matches_together, _names_of_rules)
+OF_TLS: Final[Rules] = (_certificates,)
+OF_A_LISTENER: Final[Rules] = (_tls_of_a_listener, _hostname_of_a_listener)
+OF_LISTENERS: Final[Rules] = (_distinct_listeners,)
+OF_AN_ADDRESS: Final[Rules] = (_address,)
+OF_ADDRESSES: Final[Rules] = (_distinct_addresses,)

@@ -1,0 +1,203 @@
+"""Specs of HTTPRoutes and Gateways that the Gateway API takes; and broken ones, with the field at fault."""
+
+from typing import Any, Final
+
+from intent import Object
+
+PARENTS: Final = [{"name": "shared", "namespace": "infra", "sectionName": "web"}]
+POOL: Final = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "other"}
+SERVICE: Final = {"name": "models", "port": 80}
+REPLACE: Final = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
+REWRITE: Final = {"type": "URLRewrite", "urlRewrite": REPLACE}
+REDIRECT: Final = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
+SET: Final = {"name": "x-team", "value": "a"}
+HEADERS: Final = {"type": "RequestHeaderModifier", "requestHeaderModifier": {"set": [SET]}}
+MIRROR: Final = {"type": "RequestMirror", "requestMirror": {"backendRef": SERVICE, "percent": 5}}
+LISTENER: Final = {"name": "web", "port": 80, "protocol": "HTTP"}
+SECURE: Final = {
+    "name": "tls",
+    "port": 443,
+    "protocol": "HTTPS",
+    "hostname": "*.example.com",
+    "tls": {"certificateRefs": [{"name": "cert"}]},
+    "allowedRoutes": {"namespaces": {"from": "Selector", "selector": {"matchLabels": {"a": "b"}}}},
+}
+
+
+def route(*rules: Object, **fields: Any) -> Object:
+    """Make the spec of an HTTPRoute."""
+    return {"parentRefs": PARENTS, **({"rules": list(rules)} if rules else {}), **fields}
+
+
+def matched(**match: Any) -> Object:
+    """Make one with one match."""
+    return route({"matches": [match]})
+
+
+def filtered(*filters: Object, **rule: Any) -> Object:
+    """Make one with filters."""
+    return route({"filters": list(filters), **rule})
+
+
+def backed(*backends: Object) -> Object:
+    """Make one with backends."""
+    return route({"backendRefs": list(backends)})
+
+
+def parents(*references: Object) -> Object:
+    """Make one with other parents."""
+    return {"parentRefs": list(references)}
+
+
+def gateway(*listeners: Object, **fields: Any) -> Object:
+    """Make the spec of a Gateway."""
+    return {"gatewayClassName": "any", "listeners": list(listeners or (LISTENER,)), **fields}
+
+
+def listener(**fields: Any) -> Object:
+    """Make one with one listener."""
+    return gateway({**LISTENER, **fields})
+
+
+PREFIX: Final = {"path": {"type": "PathPrefix", "value": "/v1"}}
+GOOD_ROUTES: Final[dict[str, Object]] = {
+    "parents": route(),
+    "hostnames": route(hostnames=["llm.example.com", "*.example.com"]),
+    "two listeners": parents({"name": "g", "sectionName": "a"}, {"name": "g", "sectionName": "b"}),
+    "a Service of a mesh": parents({"group": "", "kind": "Service", "name": "s", "port": 80}),
+    "matches": matched(
+        path={"type": "RegularExpression", "value": "/v1/.*"},
+        headers=[{"name": "x-model", "type": "RegularExpression", "value": "llama.*"}],
+        queryParams=[{"name": "beta", "value": "true"}],
+        method="POST",
+    ),
+    "a path": matched(path={"type": "Exact", "value": "/v1/chat%20completions"}),
+    "backends": backed({**POOL, "weight": 90}, {**SERVICE, "weight": 10}),
+    "timeouts": route({"timeouts": {"request": "10m", "backendRequest": "9m30s"}}),
+    "no timeout": route({"timeouts": {"request": "0s", "backendRequest": "1h"}}),
+    "headers": filtered(HEADERS, MIRROR),
+    "a redirect": filtered(REDIRECT),
+    "a rewrite": filtered(REWRITE, matches=[PREFIX]),
+    "a name": route({"name": "chat"}, {"name": "embed"}),
+}
+BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
+    "hostnames are no list": (route(hostnames="a.example.com"), ".hostnames"),
+    "a hostname in capitals": (route(hostnames=["LLM.example.com"]), ".hostnames[0]"),
+    "a hostname with a port": (route(hostnames=["a.example.com:80"]), ".hostnames[0]"),
+    "too many hostnames": (route(hostnames=[f"h{at}.example.com" for at in range(17)]), ".hostnames"),
+    "a misspelt field": (route(hostname=["a.example.com"]), ".hostname"),
+    "a field of a Service": (route(selector={"app": "a"}), ".selector"),
+    "a parent without a name": (parents({"namespace": "infra"}), ".parentRefs[0].name"),
+    "a misspelt field of a parent": (parents({"name": "g", "section": "a"}), ".parentRefs[0].section"),
+    "a port of a parent as a text": (parents({"name": "g", "port": "80"}), ".parentRefs[0].port"),
+    "a port of a parent out of range": (parents({"name": "g", "port": 65536}), ".parentRefs[0].port"),
+    "one parent twice": (parents({"name": "g"}, {"name": "g"}), ".parentRefs"),
+    "a parent and its listener": (parents({"name": "g"}, {"name": "g", "sectionName": "a"}), ".parentRefs"),
+    "a field that is null": (route(hostnames=None), ".hostnames"),
+    "a rule as a text": (route(rules=["/v1"]), ".rules[0]"),
+    "a misspelt field of a rule": (route({"match": [PREFIX]}), ".rules[0].match"),
+    "a path without its slash": (
+        matched(path={"type": "PathPrefix", "value": "v1"}),
+        ".rules[0].matches[0].path",
+    ),
+    "a path with two": (matched(path={"value": "/v1//chat"}), ".rules[0].matches[0].path"),
+    "a path with a space": (matched(path={"value": "/v1 chat"}), ".rules[0].matches[0].path"),
+    "a path of another type": (
+        matched(path={"type": "Prefix", "value": "/v1"}),
+        ".rules[0].matches[0].path.type",
+    ),
+    "a path as a text": (matched(path="/v1"), ".rules[0].matches[0].path"),
+    "another method": (matched(method="post"), ".rules[0].matches[0].method"),
+    "a header with a colon": (
+        matched(headers=[{"name": "a:", "value": "b"}]),
+        ".rules[0].matches[0].headers[0].name",
+    ),
+    "a header without a value": (matched(headers=[{"name": "a"}]), ".rules[0].matches[0].headers[0].value"),
+    "a header twice": (
+        matched(headers=[{"name": "a", "value": "b"}, {"name": "a", "value": "c"}]),
+        ".rules[0].matches[0].headers",
+    ),
+    "a Service without a port": (backed({"name": "models"}), ".rules[0].backendRefs[0]"),
+    "a backend without a name": (backed({"kind": "Service", "port": 80}), ".rules[0].backendRefs[0].name"),
+    "a negative weight": (backed({**SERVICE, "weight": -1}), ".rules[0].backendRefs[0].weight"),
+    "a backend as an object": (route({"backendRefs": SERVICE}), ".rules[0].backendRefs"),
+    "an unknown filter": (filtered({"type": "RateLimit"}), ".rules[0].filters[0].type"),
+    "a filter without its field": (filtered({"type": "URLRewrite"}), ".rules[0].filters[0]"),
+    "a filter with another's field": (
+        filtered({**REDIRECT, "type": "URLRewrite", "urlRewrite": {"hostname": "a.b"}}),
+        ".rules[0].filters[0]",
+    ),
+    "a filter twice": (filtered(HEADERS, HEADERS), ".rules[0].filters"),
+    "a rewrite and a redirect": (filtered(REWRITE, REDIRECT, matches=[PREFIX]), ".rules[0].filters"),
+    "a redirect with a backend": (filtered(REDIRECT, backendRefs=[SERVICE]), ".rules[0]"),
+    "a prefix to replace where there is none": (
+        filtered(REWRITE, matches=[{"path": {"type": "Exact", "value": "/v1"}}]),
+        ".rules[0]",
+    ),
+    "a prefix to replace in two matches": (filtered(REWRITE, matches=[PREFIX, {}]), ".rules[0]"),
+    "a path to replace with what is another's": (
+        filtered(
+            {
+                "type": "URLRewrite",
+                "urlRewrite": {"path": {"type": "ReplaceFullPath", "replacePrefixMatch": "/"}},
+            }
+        ),
+        ".rules[0].filters[0].urlRewrite.path",
+    ),
+    "another status code": (
+        filtered({"type": "RequestRedirect", "requestRedirect": {"statusCode": 200}}),
+        ".rules[0].filters[0].requestRedirect.statusCode",
+    ),
+    "a mirror of nothing": (
+        filtered({"type": "RequestMirror", "requestMirror": {}}),
+        ".rules[0].filters[0].requestMirror.backendRef",
+    ),
+    "a mirror with two shares": (
+        filtered(
+            {**MIRROR, "requestMirror": {**MIRROR["requestMirror"], "fraction": {"numerator": 1}}}  # type: ignore[dict-item]
+        ),
+        ".rules[0].filters[0].requestMirror",
+    ),
+    "a timeout without a unit": (route({"timeouts": {"request": "30"}}), ".rules[0].timeouts.request"),
+    "a timeout that is a number": (route({"timeouts": {"request": 30}}), ".rules[0].timeouts.request"),
+    "a longer timeout within a shorter one": (
+        route({"timeouts": {"request": "10s", "backendRequest": "1m"}}),
+        ".rules[0].timeouts",
+    ),
+    "too many matches": (route(*[{"matches": [PREFIX] * 64}] * 3), ".rules"),
+}
+GOOD_GATEWAYS: Final[dict[str, Object]] = {
+    "a listener": gateway(),
+    "two": gateway(LISTENER, SECURE),
+    "a class of Istio": gateway(infrastructure={"annotations": {"a": "b"}, "labels": {"a": ""}}),
+    "addresses": gateway(addresses=[{"value": "10.0.0.1"}, {"type": "Hostname", "value": "a.example.com"}]),
+    "kinds of routes": listener(
+        allowedRoutes={"namespaces": {"from": "All"}, "kinds": [{"kind": "HTTPRoute"}]}
+    ),
+}
+BROKEN_GATEWAYS: Final[dict[str, tuple[Object, str]]] = {
+    "no class": ({"listeners": [LISTENER]}, ".gatewayClassName"),
+    "no listeners": ({"gatewayClassName": "any"}, ".listeners"),
+    "none of them": ({"gatewayClassName": "any", "listeners": []}, ".listeners"),
+    "a misspelt class": ({**gateway(), "gatewayClass": "any"}, ".gatewayClass"),
+    "a listener without a port": (gateway({"name": "web", "protocol": "HTTP"}), ".listeners[0].port"),
+    "a port as a text": (listener(port="80"), ".listeners[0].port"),
+    "a port out of range": (listener(port=0), ".listeners[0].port"),
+    "a name in capitals": (listener(name="Web"), ".listeners[0].name"),
+    "a name twice": (gateway(LISTENER, {**LISTENER, "port": 81}), ".listeners"),
+    "a port twice": (gateway(LISTENER, {**LISTENER, "name": "b"}), ".listeners"),
+    "tls without TLS": (listener(tls={"certificateRefs": [{"name": "c"}]}), ".listeners[0]"),
+    "tls without a certificate": (gateway({**SECURE, "tls": {}}), ".listeners[0].tls"),
+    "HTTPS that passes through": (gateway({**SECURE, "tls": {"mode": "Passthrough"}}), ".listeners[0]"),
+    "a hostname of TCP": (listener(protocol="TCP", hostname="a.b"), ".listeners[0]"),
+    "routes from nowhere": (
+        listener(allowedRoutes={"namespaces": {"from": "Other"}}),
+        ".listeners[0].allowedRoutes.namespaces.from",
+    ),
+    "an address that is none": (gateway(addresses=[{"value": "10.0.0"}]), ".addresses[0]"),
+    "an address twice": (gateway(addresses=[{"value": "10.0.0.1"}] * 2), ".addresses"),
+    "a hostname that is none": (
+        gateway(addresses=[{"type": "Hostname", "value": "a_b"}]),
+        ".addresses[0]",
+    ),
+}
