@@ -689,6 +689,12 @@ CODES: Final[dict[str, Code]] = {
         "use one of those that the message names, or none",
         "feature gates come and go between generations",
     ),
+    "FI821": Code(
+        "error",
+        "a LeaderWorkerSet has the name of an endpoint picker",
+        "rename the LeaderWorkerSet, or the service whose picker has the name",
+        "LWS makes a Service of its own name; with that of the picker in its place no pod finds its leader",
+    ),
     "FI850": Code(
         "error",
         "a container has the name of the routing sidecar",

@@ -1,4 +1,4 @@
-"""How long names may be, by what is made from them."""
+"""How what is made is named, and how long that may be."""
 
 from typing import Final
 
@@ -7,6 +7,12 @@ LABEL: Final = 63
 HASH: Final = len("-") + 10
 """Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
 (`k8s.io/kubernetes` `pkg/controller/history`)."""
+PICKER: Final = "-epp"
+
+
+def picker_name(service: str) -> str:
+    """Name the endpoint picker: its ServiceAccount, Role, RoleBinding, Deployment and Service."""
+    return service + PICKER
 
 
 def longest_name(size: int, replicas: int) -> int:

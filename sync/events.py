@@ -49,6 +49,7 @@ REASONS: Final = {
     "FI807": "DecoderWithoutSidecar",
     "FI808": "RoutesWaitForRole",
     "FI809": "PortsDisagree",
+    "FI821": "NameOfPicker",
     **dict.fromkeys((f"FI{number}" for number in range(810, 821)), "PickerConfigInvalid"),
     "FI818": "ParameterWithoutEffect",
     "FI870": "KindNotInstalled",

@@ -1,6 +1,6 @@
 """The kinds that the loop reads and writes: one row each."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -10,6 +10,7 @@ from intent.annotations import EXPANSION, INJECT, SERVICE
 from intent.inferenceservice import v1alpha1
 from intent.service.member import Member, ServiceKey, member
 from sync import render, volcano
+from sync.places import GATEWAY, of_parents, of_set, own, place
 from sync.pod_group import PodGroup, pod_group, surplus
 from sync.requested import requested
 from sync.rows import deployment, gateway, http_route, inference_pool, pod
@@ -82,18 +83,6 @@ def _root(api_version: str) -> str:
 # --- by what rows are found -------------------------------------------------------------------------
 
 
-def place(kind: str, namespace: str, name: str) -> ServiceKey:
-    """Give the key under which objects meet that share no label; no service has a slash in its name."""
-    return namespace, f"{kind}/{name}"
-
-
-def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Any]]) -> tuple[ServiceKey, ...]:
-    """Give the services that a key is about: itself, or those of the rows that meet there."""
-    if "/" not in key[1]:
-        return (key,)
-    return tuple({(row.namespace, row.service): None for row in rows(key) if row.service})
-
-
 def _of_service(row: Any) -> tuple[ServiceKey, ...]:
     label = ((row.namespace, row.service),) if row.service else ()
     return (*label, *row.places)
@@ -102,21 +91,6 @@ def _of_service(row: Any) -> tuple[ServiceKey, ...]:
 def _of_pod_group(row: PodGroup) -> tuple[ServiceKey, ...]:
     own = (row.namespace, row.name)
     return (own, place(lws.KIND, row.namespace, row.made_for)) if row.made_for else (own,)
-
-
-def _own_place(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
-    return (place(kind, obj["metadata"]["namespace"], obj["metadata"]["name"]),)
-
-
-def _parents(route: Object) -> tuple[ServiceKey, ...]:
-    """Meet the Gateways on which an HTTPRoute hangs; those without a namespace are in its own."""
-    references = route.get("spec", {}).get("parentRefs") or ()
-    home = route["metadata"].get("namespace", "")
-    return tuple(
-        place(GATEWAY, reference.get("namespace", home), reference["name"])
-        for reference in references
-        if reference.get("kind", GATEWAY) == GATEWAY
-    )
 
 
 # --- what is ours -----------------------------------------------------------------------------------
@@ -155,7 +129,6 @@ def _is_labelled(row: PodGroup, service: str, _uid: str) -> bool:
 
 # --- rows -------------------------------------------------------------------------------------------
 
-GATEWAY: Final = "Gateway"
 GATEWAY_API: Final = "gateway.networking.k8s.io/v1"
 RBAC: Final = "rbac.authorization.k8s.io/v1"
 
@@ -174,7 +147,7 @@ class Set:
 
 def _leader_worker_set(obj: Object) -> Stored | None:
     """Keep a member, and whatever an InferenceService controls or did; drop what only has the label."""
-    row = stored(obj, places=partial(_own_place, lws.KIND))
+    row = stored(obj, places=of_set)
     controlled = row.controller.kind == v1alpha1.KIND
     report = leader_worker_set.facts(obj) if controlled else None
     known = Set(member(obj), report, is_applied(obj, "spec"))
@@ -232,12 +205,12 @@ GATEWAYS: Final = _part(
     *(GATEWAY_API, GATEWAY, "gateways"),
     source="the Gateway API",
     selector="",
-    project=partial(stored, facts=gateway.facts, places=partial(_own_place, GATEWAY)),
+    project=partial(stored, facts=gateway.facts, places=partial(own, GATEWAY)),
 )
 HTTP_ROUTE: Final = _part(
     *(GATEWAY_API, "HTTPRoute", "httproutes", "InferencePool", GATEWAY),
     source="the Gateway API",
-    project=partial(stored, facts=http_route.facts, places=_parents),
+    project=partial(stored, facts=http_route.facts, places=of_parents),
 )
 POOL: Final = _part(
     *("inference.networking.k8s.io/v1", "InferencePool", "inferencepools"),

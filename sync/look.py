@@ -20,6 +20,8 @@ class Look:
     service: Requested | None = None
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """What the caches hold of it, by kind."""
+    namesake: Subject | None = None
+    """The LeaderWorkerSet, of whatever service, that has the name of the endpoint picker."""
     undone: frozenset[str] = frozenset()
     """Kinds of which something that is wanted is not stored as it was asked for."""
 

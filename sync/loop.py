@@ -17,11 +17,12 @@ from sync.cache import Cache
 from sync.client import NO_ANSWER, ApiError
 from sync.clock import now
 from sync.events import Voice
-from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, service_keys
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind
 from sync.lease import LeadershipLostError
 from sync.look import Look, Wanted
 from sync.metrics import Metrics
 from sync.observe import Memory, observe
+from sync.places import service_keys
 from sync.plan import Refusal
 from sync.queue import Queue
 from sync.report import report

@@ -1,14 +1,13 @@
 """How the objects of one service are named."""
 
+from intent.names import picker_name
 
-def picker_name(service: str) -> str:
-    """Name the picker: its ServiceAccount, Role, RoleBinding, Deployment and Service."""
-    return f"{service}-epp"
+__all__ = ["config_name", "gateway_name", "picker_name", "pool_name", "route_name"]
 
 
 def config_name(service: str) -> str:
     """Name the ConfigMap of the picker."""
-    return f"{service}-epp-config"
+    return f"{picker_name(service)}-config"
 
 
 def pool_name(service: str) -> str:

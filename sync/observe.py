@@ -4,10 +4,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from intent.errors import Subject
+from intent.names import picker_name
 from intent.service.member import Member, ServiceKey
 from sync.cache import Cache
-from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP, place
+from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP
 from sync.look import Look
+from sync.places import place
 from sync.plan import Situation
 from sync.pod_group import PodGroup
 
@@ -35,7 +38,15 @@ def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_ol
     places = {at for route in rows[HTTP_ROUTE.kind] for at in route.places}
     rows[GATEWAYS.kind] = tuple(row for at in sorted(places) for row in gateways.of(at))
     service = caches[INFERENCE_SERVICE.kind].rows.get(key)
-    return Look(_situation(key, caches, memory, too_old), service, rows)
+    return Look(_situation(key, caches, memory, too_old), service, rows, _namesake(key, caches))
+
+
+def _namesake(key: ServiceKey, caches: Mapping[str, Cache]) -> Subject | None:
+    """Find the LeaderWorkerSet that has the name of the endpoint picker, if there is one to stay."""
+    row = caches[LWS.kind].rows.get((key[0], picker_name(key[1])))
+    if row is None or row.deleting:
+        return None
+    return Subject(LWS.api_version, LWS.kind, row.namespace, row.name, row.uid)
 
 
 def _situation(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_old: str) -> Situation:

@@ -10,6 +10,7 @@ from intent import Object
 from intent.errors import Finding
 from intent.inferenceservice.read import InferenceService
 from intent.lws import KIND as LWS
+from intent.names import picker_name
 from intent.service.member import Member, ServiceKey, services
 from intent.settings import Settings
 from sync.look import Look, together
@@ -32,10 +33,19 @@ def preview(
     asked: Iterable[InferenceService] = (),
 ) -> Preview:
     """Plan and render every service of the given members and InferenceServices, in the order of the loop."""
+    members = tuple(members)
     found = services(members)
     requests = {(one.namespace, one.name): _requested(one) for one in asked}
     keys: tuple[ServiceKey, ...] = tuple({**found, **requests})
-    looks = [Look(Situation(key, found.get(key, ())), requests.get(key)) for key in keys]
+    named = {(one.namespace, one.name): one.subject for one in members}
+    looks = [
+        Look(
+            Situation(key, found.get(key, ())),
+            requests.get(key),
+            namesake=named.get((key[0], picker_name(key[1]))),
+        )
+        for key in keys
+    ]
     wants = together(wanted(look, settings) for look in looks)
     return Preview(tuple(obj for obj in wants.objects if obj["kind"] != LWS), wants.said)
 

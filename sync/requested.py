@@ -6,6 +6,7 @@ from intent import Object
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceService, read
 from intent.service.member import ServiceKey
+from sync.places import of_picker
 from sync.stored import version
 
 
@@ -52,5 +53,6 @@ def requested(obj: Object) -> Requested:
         errors=errors,
         status=status if isinstance(status, dict) else {},
         deleting=bool(metadata.get("deletionTimestamp")),
+        places=(of_picker(metadata.get("namespace", ""), metadata["name"]),),
         version=version(metadata),
     )

@@ -4,10 +4,11 @@ Routing comes from the router of the InferenceService, else from the members' an
 itself, or waits for a role, changes nothing: routes that are there stay, and none are made.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from intent import Object, yaml
-from intent.errors import Finding
+from intent.errors import Finding, Subject
 from intent.inferenceservice.read import InferenceService
 from intent.pickers.generations import Picker
 from intent.pickers.strategies import preset
@@ -17,6 +18,7 @@ from intent.service.routes import (
     contradictions,
     disagreements,
     is_split,
+    named_like_picker,
     picker_of,
     said,
     unreachable,
@@ -63,9 +65,13 @@ class RoutePlan:
 
 
 def wanted_routes(
-    key: ServiceKey, members: tuple[Member, ...], service: InferenceService | None, settings: Settings
+    key: ServiceKey,
+    members: tuple[Member, ...],
+    service: InferenceService | None,
+    settings: Settings,
+    namesake: Subject | None = None,
 ) -> RoutePlan:
-    """Decide which routes one service should have."""
+    """Decide which routes one service should have; `namesake` is the LeaderWorkerSet of the picker's name."""
     live = present(members)
     odd = odd_ones(live)
     fitting = tuple(one for one in live if one.name not in odd)
@@ -75,11 +81,21 @@ def wanted_routes(
         return RoutePlan(findings=hints)
     if not fitting:
         return RoutePlan(hold=True, findings=hints)
-    wrong = (*disagreements(live), *contradictions(fitting, asked, settings))
+    wrong = (
+        *disagreements(live),
+        *contradictions(fitting, asked, settings),
+        *_taken_name(namesake, key[1]),
+    )
     waits = tuple(waiting(fitting))
     if waits or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
     return RoutePlan(_routes(key, fitting, service, asked, settings), findings=(*hints, *wrong))
+
+
+def _taken_name(namesake: Subject | None, service: str) -> Iterator[Finding]:
+    """Say to a LeaderWorkerSet that it has the picker's name (FI821)."""
+    if namesake and (error := named_like_picker(namesake.name, service)):
+        yield Finding(namesake, error)
 
 
 def _of_router(service: InferenceService) -> Routing:

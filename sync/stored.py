@@ -58,7 +58,7 @@ class Stored:
     fingerprint: bytes = b""
     """Equal for two objects that are equal in all but status; empty for what we do not write."""
     places: tuple[ServiceKey, ...] = ()
-    """Where it meets objects that its label does not tell of: `kinds.place`."""
+    """Where it meets objects that its label does not tell of: `places.place`."""
     facts: Any = None
     """What its kind keeps beside."""
     version: int = field(default=0, compare=False)

@@ -61,7 +61,7 @@ def _routes(look: Look, settings: Settings) -> Wanted:
     """Want what the router asks for; while nobody can read what it asks, nothing changes."""
     if look.service and look.value is None:
         return Wanted(held=ROUTES)
-    decided = wanted_routes(look.situation.key, look.situation.members, look.value, settings)
+    decided = wanted_routes(look.situation.key, look.situation.members, look.value, settings, look.namesake)
     held = ROUTES if decided.hold else frozenset()
     return Wanted(route_objects(decided), held, of_routes=tuple(_in_its_words(decided.findings, look.value)))
 

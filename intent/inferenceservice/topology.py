@@ -28,7 +28,7 @@ from intent.inferenceservice.v1alpha1 import (
     InferenceService,
     InferenceServiceSpec,
 )
-from intent.names import LABEL, longest_name
+from intent.names import LABEL, PICKER, longest_name
 from intent.routing import DISAGGREGATION, SPLIT
 from intent.shapes import mapping, text
 
@@ -54,8 +54,6 @@ ELSEWHERE: Final = {
     EXPANSION: "each LeaderWorkerSet",
 }
 """The other annotations of ours, and which field of the InferenceService says the same."""
-PICKER: Final = "-epp"
-"""Ends the name of the Service of the endpoint picker."""
 
 Rule = Callable[[InferenceService], Iterator[FieldError]]
 

@@ -6,6 +6,7 @@ from typing import Final
 from intent.annotations import ENDPOINT_PICKER_CONFIG, GATEWAY, HOSTNAMES, STRATEGY, path
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
+from intent.names import LABEL, PICKER, picker_name
 from intent.pickers.configuration import check_config
 from intent.pickers.generations import PICKERS, Picker
 from intent.routing import DISAGGREGATION, NO_ROUTING, SPLIT, Routing
@@ -14,7 +15,7 @@ from intent.settings import Settings
 
 ALONE: Final = f"a worker prefills and decodes itself; {DISAGGREGATION} needs prefillers and decoders"
 BOTH: Final = "remove one: a strategy writes the configuration that endpoint-picker-config would replace"
-LONGEST_SERVICE: Final = 63 - len("-epp")
+LONGEST_SERVICE: Final = LABEL - len(PICKER)
 """The picker's Service is named after the service, and a Service's name is a DNS label."""
 
 _SAID: Final[tuple[tuple[str, str, Callable[[Routing], str]], ...]] = (
@@ -129,6 +130,18 @@ def _ports(members: tuple[Member, ...]) -> Iterator[Finding]:
             f"all leaders must serve at one port, that of the pool ({everybody}); give them the same --port"
         )
         yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
+
+
+def named_like_picker(name: str, service: str) -> FieldError | None:
+    """FI821: a LeaderWorkerSet that would take the picker's Service for its own.
+
+    LWS makes a headless Service of its name, and takes any that is there for it
+    (`pkg/utils/controller/controller_utils.go`): then no pod finds its leader.
+    """
+    if name != picker_name(service):
+        return None
+    message = f"must be another name: the Service of the endpoint picker of service {service} has it"
+    return FieldError("metadata.name", name, message, "FI821")
 
 
 def leads_nowhere(routing: Routing) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.api import create, get, path
+from tests.cluster.testbed.api import create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.groups import wait_pods
@@ -14,6 +14,7 @@ from tests.cluster.testbed.rollouts import rollout, started
 from tests.cluster.testbed.services import conditions, made, says, told
 from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
+from tests.lws import lws
 
 NAME: Final = "chat"
 REFUSED: Final = ("True", "InferenceServiceFailed")
@@ -71,3 +72,21 @@ def test_of_two_services_that_want_one_set_the_first_keeps_it(served: Cluster, r
         after["ownerReferences"],
         rollout(served, routed_namespace, "a-b-c"),
     )
+
+
+def test_a_set_that_comes_with_the_name_of_the_picker_is_told_so(
+    served: Cluster, routed_namespace: str
+) -> None:
+    apply(served, routed_namespace, isvc(router(), worker(), name=NAME))
+    until(lambda: ("services", f"{NAME}-epp") in made(served, routed_namespace), "the picker has its Service")
+    other = lws(service="other", size=1)
+
+    apply(served, routed_namespace, {**other, "metadata": {**other["metadata"], "name": f"{NAME}-epp"}})
+    about = f"involvedObject.kind=LeaderWorkerSet,involvedObject.name={NAME}-epp"
+
+    def warned() -> bool:
+        events = items(served.api, path("events", routed_namespace), fieldSelector=about)
+        return any("(FI821: " in each["message"] for each in events)
+
+    until(warned, "an Event says so")
+    says(served, routed_namespace, NAME, {"RoutesReady": ("False", "RoutesRefused")})

@@ -10,6 +10,7 @@ from tests.sync.samples import KEY, lws
 
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
 PLACE = (KEY[0], "LeaderWorkerSet/p")
+PICKER = (KEY[0], "LeaderWorkerSet/r1-epp")
 
 
 def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spec: Any) -> Any:
@@ -33,7 +34,7 @@ def test_a_change_wakes_the_service_and_those_who_meet_there() -> None:
 
     cache.put(row(2, replicas=3))
 
-    assert set(woken) == {KEY, PLACE}
+    assert set(woken) == {KEY, PLACE, PICKER}
 
 
 def test_the_status_of_an_lws_that_nobody_asks_about_wakes_nobody() -> None:
@@ -82,4 +83,4 @@ def test_what_a_list_lacks_is_forgotten() -> None:
 
     cache.replace([])
 
-    assert (set(woken), cache.of(KEY)) == ({KEY, PLACE}, ())
+    assert (set(woken), cache.of(KEY)) == ({KEY, PLACE, PICKER}, ())

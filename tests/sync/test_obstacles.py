@@ -6,17 +6,20 @@ from collections.abc import Callable
 import pytest
 from aiohttp import web
 
-from sync.kinds import OUTPUTS
+from intent import Object
+from sync.kinds import LWS, OUTPUTS
 from tests.sync.conftest import QUIET, Eventually, Start
 from tests.sync.fake_api import Api, status
-from tests.sync.samples import inference_service, role, routed
+from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import (
     DECODE,
+    HOME,
     PG,
     PREFILL,
     ROUTES,
     SERVICE,
     reasons,
+    reported,
 )
 
 pytestmark = pytest.mark.usefixtures("admission")
@@ -140,3 +143,38 @@ async def test_one_that_breaks_a_rule_is_told(api: Api, start: Start, eventually
     start()
 
     await eventually(lambda: [(kind, name) for kind, name, _ in reasons(api)] == [("InferenceService", "r1")])
+
+
+NAMESAKE = LWS.path(HOME, "r1-epp")
+
+
+def namesake() -> Object:
+    """Make a LeaderWorkerSet of another service, of the name of the picker's Service."""
+    found = lws("r1-epp", "worker")
+    for words in (found["metadata"]["labels"], found["metadata"]["annotations"]):
+        words["fusioninfer.io/service"] = "other"
+    return found
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_set_that_comes_with_the_name_of_the_picker_is_told_so(
+    api: Api, eventually: Eventually
+) -> None:
+    api.put(NAMESAKE, namesake())
+
+    await eventually(lambda: ("LeaderWorkerSet", "r1-epp", "NameOfPicker") in reasons(api))
+
+    await eventually(lambda: reported(api, "RoutesReady") == "RoutesRefused")
+
+
+async def test_once_it_is_gone_the_routes_are_made(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(NAMESAKE, namesake())
+    api.put(SERVICE, routed())
+    start()
+    await eventually(lambda: ("LeaderWorkerSet", "r1-epp", "NameOfPicker") in reasons(api))
+    before = ROUTES["Service"] in api.objects
+
+    api.remove(NAMESAKE)
+    await eventually(lambda: ROUTES["Service"] in api.objects)
+
+    assert not before

@@ -218,4 +218,8 @@ async def test_an_equal_row_wakes_nobody(
     api.put(path("p"), lws("p") | {"status": {"replicas": 1}})
     await asyncio.sleep(0.1)
 
-    assert woken == [("team-a", "r1"), ("team-a", "LeaderWorkerSet/p")]
+    assert woken == [
+        ("team-a", "r1"),
+        ("team-a", "LeaderWorkerSet/p"),
+        ("team-a", "LeaderWorkerSet/r1-epp"),
+    ]

@@ -8,7 +8,13 @@ from intent.gang import DISAGGREGATED
 from intent.lws import Intent
 from intent.pickers.configuration import check_config
 from intent.routing import NO_ROUTING
-from intent.service.routes import LONGEST_SERVICE, leads_nowhere, picker_of, routing_problem
+from intent.service.routes import (
+    LONGEST_SERVICE,
+    leads_nowhere,
+    named_like_picker,
+    picker_of,
+    routing_problem,
+)
 from intent.settings import Settings
 
 
@@ -21,6 +27,8 @@ def routing(intent: Intent, settings: Settings) -> Iterator[FieldError]:
     if problem := routing_problem(asked, split=split, settings=settings):
         yield problem
     yield from _reachable(intent, split=split)
+    if asked.wanted and (taken := named_like_picker(intent.name, intent.service)):
+        yield taken
     if len(intent.service) > LONGEST_SERVICE:
         message = (
             f"must be at most {LONGEST_SERVICE} characters with routes: a Service is named so, with -epp"
