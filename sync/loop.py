@@ -27,6 +27,7 @@ from sync.plan import Refusal
 from sync.queue import Queue
 from sync.report import report
 from sync.request import get
+from sync.requested import Requested
 from sync.wanted import ALL, wanted
 from sync.writer import Writer, passing
 
@@ -78,16 +79,16 @@ class Loop:
         undone = await self.bring_about(key, look, wants)
         if undone.refusals:
             wants = wanted(look, self.settings, undone.refusals)
-        await self.prune(key, look, wants, undone)
+        troubles = (*undone.troubles, *await self.prune(key, look, wants, undone))
+        await self.report(key, look, wants, undone.kinds | self.writer.fights(key) & ALL)
         waits = (
             wants.requeue_after,
             await self.voice.say(self.writer.event, key, wants.said),
             ASK_AGAIN if undone.refusals or self.writer.fights(key) else None,
         )
         self.queue.look_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
-        await self.report(key, wants, undone.kinds | self.writer.fights(key) & ALL)
         self.forget_if_gone(key)
-        for trouble in undone.troubles:
+        for trouble in troubles:
             raise trouble
 
     def observe(self, key: ServiceKey) -> Look:
@@ -109,25 +110,34 @@ class Loop:
                 undone = undone.without(kind, (passing(kind, obj, error),), (error,))
         return undone
 
-    async def prune(self, key: ServiceKey, look: Look, wants: Wanted, undone: Undone) -> None:
-        """Delete what was made for a service and is not wanted any more, last made first.
+    async def prune(self, key: ServiceKey, look: Look, wants: Wanted, undone: Undone) -> tuple[ApiError, ...]:
+        """Delete what was made for a service and is not wanted any more, last made first; give what fails.
 
         Where an object is missing, others of its kind stay: a role that is renamed keeps its pods until
         the new ones can be made.
         """
+        troubles = []
         names = {(obj["kind"], obj["metadata"]["name"]) for obj in wants.objects}
         kept = wants.held | undone.kinds & {kind for kind, _ in names}
         uid = look.service.uid if look.service else ""
         for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in kept]):
             for row in self.caches[kind.kind].of(key):
                 wanted_still = (kind.kind, row.name) in names or row.deleting
-                if not wanted_still and kind.ours(row, key[1], uid) and kind.goes(row, uid):
+                if wanted_still or not (kind.ours(row, key[1], uid) and kind.goes(row, uid)):
+                    continue
+                try:
                     await self.writer.delete(kind, row)
+                except ApiError as error:
+                    troubles.append(error)
+        return tuple(troubles)
 
-    async def report(self, key: ServiceKey, wants: Wanted, undone: frozenset[str]) -> None:
-        """Write the status of the InferenceService, from how things are now."""
+    async def report(self, key: ServiceKey, before: Look, wants: Wanted, undone: frozenset[str]) -> None:
+        """Write the status of the InferenceService, from how things are now.
+
+        Of one that was changed since it was looked at nothing is known yet; the next look is due.
+        """
         look = replace(self.observe(key), undone=undone)
-        if look.service is None or look.service.deleting:
+        if look.service is None or look.service.deleting or not _is_same(look.service, before.service):
             return
         if status := report(look, wants, now()):
             await self.writer.report(key, INFERENCE_SERVICE, look.service, status)
@@ -215,3 +225,8 @@ class Loop:
 
     async def _get(self, path: str) -> Object:
         return await self.writer.client.call(get(path))
+
+
+def _is_same(one: Requested, other: Requested | None) -> bool:
+    """Whether two are one InferenceService in one generation."""
+    return other is not None and (one.uid, one.generation) == (other.uid, other.generation)

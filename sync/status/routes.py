@@ -86,6 +86,9 @@ def _unanswered(routes: Routes) -> Verdict | None:
     route, pool = routes.http_route, routes.pool
     if route is None or pool is None or not routes.attached:
         return None
+    gone = [str(parent) for parent in _gone(route, routes)]
+    if gone:
+        return Verdict("WaitingForGateway", f"not there: {', '.join(gone)}")
     silent = [str(parent) for parent in route.parents if not any(map(_takes, _to(parent, route.answers)))]
     if silent:
         return Verdict("WaitingForGateway", f"no answer for HTTPRoute {route.name} from {', '.join(silent)}")
@@ -94,6 +97,12 @@ def _unanswered(routes: Routes) -> Verdict | None:
             "WaitingForGateway", f"no answer for InferencePool {pool.name} from any of its gateways"
         )
     return None
+
+
+def _gone(route: HTTPRoute, routes: Routes) -> Iterator[Parent]:
+    """Give the Gateways that are not there: what they answered once may stand there still."""
+    there = {(gateway.namespace, gateway.name) for gateway in routes.gateways}
+    return (parent for parent in route.parents if parent.kind == "Gateway" and parent.gateway not in there)
 
 
 CHECKS: Final[tuple[Callable[[Routes], Verdict | None], ...]] = (

@@ -79,7 +79,7 @@ def test_a_set_that_comes_with_the_name_of_the_picker_is_told_so(
 ) -> None:
     apply(served, routed_namespace, isvc(router(), worker(), name=NAME))
     until(lambda: ("services", f"{NAME}-epp") in made(served, routed_namespace), "the picker has its Service")
-    other = lws(service="other", size=1)
+    other = lws(service="other")
 
     apply(served, routed_namespace, {**other, "metadata": {**other["metadata"], "name": f"{NAME}-epp"}})
     about = f"involvedObject.kind=LeaderWorkerSet,involvedObject.name={NAME}-epp"

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.answers import REFUSES, TAKES, answer, conditions, ready_when
+from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, conditions, ready_when
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.engines import received
 from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, request, serve, set_engines
@@ -35,6 +35,7 @@ IDLE: Final[Object] = {"waiting": 0, "cache": 0.1, "status": 200}
 def split(served_network: Network) -> Iterator[Service]:
     add_gpu_nodes(served_network.cluster, 3)
     with namespace_on(served_network) as namespace:
+        add_gateway(served_network.cluster, namespace)
         apply(served_network.cluster, namespace, SPLIT)
         yield serve(served_network, namespace, NAME, 3)
     remove_nodes(served_network.cluster)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from intent import Object
-from tests.cluster.testbed.api import get, patch, path
+from tests.cluster.testbed.api import create, get, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.wait import until
 
@@ -12,6 +12,18 @@ CONTROLLER: Final = {"controllerName": "example.com/gateway"}
 SAID: Final = {"lastTransitionTime": "2026-11-21T00:00:00Z", "message": "in words"}
 TAKES: Final = ("True", "Accepted")
 REFUSES: Final = ("False", "NotAllowedByListeners")
+
+
+def add_gateway(cluster: Cluster, namespace: str, name: str = "gateway") -> None:
+    """Add a Gateway; nobody controls it."""
+    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
+    gateway = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": name},
+        "spec": {"gatewayClassName": "any", "listeners": [listener]},
+    }
+    create(cluster.api, path("gateways", namespace), gateway)
 
 
 def answer(

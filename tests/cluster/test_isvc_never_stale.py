@@ -1,0 +1,266 @@
+"""A condition that is `True` is so no longer than its cause, on real components: at the next look it is gone.
+
+One InferenceService with routes loses one thing after the other, and gets it back. Everything that was stored
+is kept, in the order of the writes: what a status says is compared with what stood there at that moment.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+from intent import Object
+from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer
+from tests.cluster.testbed.api import delete, get, items, patch, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.control_plane import kill_process, start_component
+from tests.cluster.testbed.groups import wait_pods
+from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker
+from tests.cluster.testbed.services import conditions, says
+from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.watch import in_order, recorded
+from tests.isvc import isvc, router, worker
+
+NAME: Final = "chat"
+SET, PICKER = f"{NAME}-inference", f"{NAME}-epp"
+HTTPROUTE: Final = {"parentRefs": [{"name": "gateway"}]}
+SERVICE: Final = isvc(router(httproute=HTTPROUTE), worker(), name=NAME)
+GOOD: Final = ("Initialized", "Scheduled", "RoutesReady", "Ready", "Active")
+COMPLETE: Final = {
+    "Ready": ("True", "ServiceReady"),
+    "Active": ("True", "InferenceServiceAvailable"),
+    "Progressing": ("False", "Complete"),
+    "Failed": ("False", "NothingFailed"),
+}
+Act = Callable[[Cluster, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What goes, how it comes back, and what is not `True` meanwhile."""
+
+    goes: Act
+    returns: Act
+    gone: tuple[str, ...]
+    says: dict[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The status in each trouble and after it, and all that was stored."""
+
+    within: dict[str, Object]
+    after: dict[str, Object]
+    history: list[Object]
+
+
+@pytest.fixture(scope="module")
+def life(served: Cluster) -> Iterator[Life]:
+    with new_namespace(served) as namespace:
+        add_gateway(served, namespace)
+        within, after = dict[str, Object](), dict[str, Object]()
+        with recorded(served.api, path("inferenceservices", namespace)) as history:
+            completed(served, namespace)
+            for name, trouble in TROUBLES.items():
+                trouble.goes(served, namespace)
+                within[name] = says(served, namespace, NAME, trouble.says)
+                trouble.returns(served, namespace)
+                after[name] = says(served, namespace, NAME, COMPLETE)
+        yield Life(within, after, in_order(history))
+
+
+def completed(cluster: Cluster, namespace: str) -> None:
+    """Apply it, and give it all that it needs."""
+    apply(cluster, namespace, SERVICE)
+    wait_pods(cluster, namespace, 2 + 1)
+    node, *_ = add_gpu_nodes(cluster, 2)
+    place_picker(cluster, namespace, node)
+    answer(cluster, namespace, NAME, TAKES)
+    says(cluster, namespace, NAME, COMPLETE)
+
+
+# --- what goes, and comes back ----------------------------------------------------------------------
+
+
+def picker_goes(cluster: Cluster, namespace: str) -> None:
+    """Delete the picker's pod; nobody schedules the next one."""
+    delete(cluster.api, path("pods", namespace, picker_pod(cluster, namespace)), gracePeriodSeconds="0")
+
+
+def picker_returns(cluster: Cluster, namespace: str) -> None:
+    """Bind the next one."""
+    until(lambda: picker_pod(cluster, namespace), "there is another pod of the picker")
+    place_picker(cluster, namespace, items(cluster.api, path("nodes"))[0]["metadata"]["name"])
+
+
+def picker_pod(cluster: Cluster, namespace: str) -> str:
+    """Name the pod of the picker; empty while there is none."""
+    found = items(
+        cluster.api, path("pods", namespace), labelSelector="app.kubernetes.io/name=endpoint-picker"
+    )
+    return found[0]["metadata"]["name"] if found else ""
+
+
+def route_is_refused(cluster: Cluster, namespace: str) -> None:
+    """Let the gateway refuse the route."""
+    answer(cluster, namespace, NAME, REFUSES)
+
+
+def route_is_taken(cluster: Cluster, namespace: str) -> None:
+    """Let it take the route."""
+    answer(cluster, namespace, NAME, TAKES)
+
+
+def gateway_goes(cluster: Cluster, namespace: str) -> None:
+    """Delete the gateway; its controller is gone too, and takes nothing back."""
+    delete(cluster.api, path("gateways", namespace, "gateway"))
+
+
+def another_hostname(cluster: Cluster, namespace: str) -> None:
+    """Change the route; no gateway has seen that."""
+    roles = get(cluster.api, path("inferenceservices", namespace, NAME))["spec"]["roles"]
+    roles[0]["httproute"] = {**HTTPROUTE, "hostnames": ["chat.example.com"]}
+    patch(cluster.api, path("inferenceservices", namespace, NAME), {"spec": {"roles": roles}})
+
+
+def node_goes(cluster: Cluster, namespace: str) -> None:
+    """Remove the node of the second pod, and the pod, as the pod garbage collector does."""
+    where = path("pods", namespace, f"{SET}-0-1")
+    node = get(cluster.api, where)["spec"]["nodeName"]
+    delete(cluster.api, path("nodes", "", node))
+    delete(cluster.api, where, gracePeriodSeconds="0")
+
+
+def node_returns(cluster: Cluster, namespace: str) -> None:
+    """Add another node; the picker may have been on the one that went."""
+    add_gpu_nodes(cluster, 1)
+    running = get(cluster.api, path("pods", namespace, picker_pod(cluster, namespace)))["spec"]["nodeName"]
+    there = [each["metadata"]["name"] for each in items(cluster.api, path("nodes"))]
+    if running not in there:
+        picker_goes(cluster, namespace)
+        picker_returns(cluster, namespace)
+
+
+def pod_fails(cluster: Cluster, namespace: str) -> None:
+    """Say of a pod what the kubelet says of a container that keeps failing."""
+    waiting = {"reason": "CrashLoopBackOff", "message": "back-off 10s"}
+    says_of_pod(cluster, namespace, "False", {"waiting": waiting})
+
+
+def pod_recovers(cluster: Cluster, namespace: str) -> None:
+    """Say that it runs."""
+    says_of_pod(cluster, namespace, "True", {"running": {"startedAt": "2026-01-01T00:00:00Z"}})
+
+
+def says_of_pod(cluster: Cluster, namespace: str, ready: str, state: Object) -> None:
+    """Write the status of the second pod, as the kubelet does."""
+    where = path("pods", namespace, f"{SET}-0-1")
+    now = get(cluster.api, where)["status"]
+    found = [{**each, "status": ready} if each["type"] == "Ready" else each for each in now["conditions"]]
+    containers = [{**each, "state": state} for each in now["containerStatuses"]]
+    status = {"status": {"conditions": found, "containerStatuses": containers}}
+    patch(cluster.api, f"{where}/status", status)
+
+
+def nobody_observes(cluster: Cluster, namespace: str) -> None:
+    """End LeaderWorkerSet's manager, then ask for another replica: it cannot be stored, nor be seen."""
+    kill_process(cluster, "lws")
+    roles = get(cluster.api, path("inferenceservices", namespace, NAME))["spec"]["roles"]
+    roles[1]["replicas"] = 2
+    patch(cluster.api, path("inferenceservices", namespace, NAME), {"spec": {"roles": roles}})
+
+
+def somebody_observes(cluster: Cluster, _namespace: str) -> None:
+    """Start it again, with nodes for the other replica."""
+    add_gpu_nodes(cluster, 2)
+    start_component(cluster, "lws")
+
+
+TROUBLES: Final[dict[str, Trouble]] = {
+    "a picker that goes": Trouble(
+        picker_goes,
+        picker_returns,
+        ("RoutesReady", "Ready"),
+        {"RoutesReady": ("False", "PickerNotAvailable")},
+    ),
+    "a gateway that refuses": Trouble(
+        route_is_refused,
+        route_is_taken,
+        ("RoutesReady", "Ready"),
+        {"RoutesReady": ("False", "RouteNotAccepted")},
+    ),
+    "a gateway that goes": Trouble(
+        gateway_goes, add_gateway, ("RoutesReady", "Ready"), {"RoutesReady": ("Unknown", "WaitingForGateway")}
+    ),
+    "a route that nobody observed": Trouble(
+        another_hostname,
+        route_is_taken,
+        ("RoutesReady", "Ready"),
+        {"RoutesReady": ("Unknown", "WaitingForGateway")},
+    ),
+    "a pod that fails": Trouble(
+        pod_fails, pod_recovers, ("Ready", "Active"), {"Failed": ("True", "PodsFailing")}
+    ),
+    "a node that goes": Trouble(
+        node_goes, node_returns, ("Scheduled", "Ready", "Active"), {"Ready": ("False", "NotScheduled")}
+    ),
+    "a spec that nobody observed": Trouble(
+        nobody_observes,
+        somebody_observes,
+        ("Active",),
+        {"Progressing": ("True", "Applying"), "Ready": ("Unknown", "NotObserved")},
+    ),
+}
+
+
+# --- what was said ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_what_lost_its_cause_is_not_true(life: Life, name: str) -> None:
+    assert not true(life.within[name]) & set(TROUBLES[name].gone)
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_failure_and_progress_end_with_theirs(life: Life, name: str) -> None:
+    assert true(life.after[name]) == set(GOOD)
+
+
+def test_a_trouble_is_said_by_one_write_at_once(life: Life) -> None:
+    """Between two complete states no status says of less than all that is wrong that it is `True`."""
+    ready = [true(status) for status in statuses(life) if "Ready" in true(status)]
+
+    assert [found for found in ready if not {"Initialized", "Scheduled", "RoutesReady"} <= found] == []
+
+
+def test_all_of_a_status_speaks_of_one_generation(life: Life) -> None:
+    mixed = [
+        status
+        for status in statuses(life)
+        if {each["observedGeneration"] for each in status["conditions"]} != {status["observedGeneration"]}
+    ]
+
+    assert mixed == []
+
+
+def test_no_status_speaks_of_a_generation_to_come(life: Life) -> None:
+    early = [
+        obj
+        for obj in life.history
+        if obj.get("status", {}).get("observedGeneration", 0) > obj["metadata"]["generation"]
+    ]
+
+    assert early == []
+
+
+def statuses(life: Life) -> list[Object]:
+    """Return every status that was stored."""
+    return [obj["status"] for obj in life.history if "conditions" in obj.get("status", {})]
+
+
+def true(status: Object) -> set[str]:
+    """Name the conditions that are `True`."""
+    return {kind for kind, each in conditions(status).items() if each["status"] == "True"}

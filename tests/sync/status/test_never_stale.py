@@ -1,0 +1,183 @@
+"""Whatever makes a condition `True` can go: then it is not `True`, whatever else goes too."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from intent import Object
+from sync.rows.deployment import Deployment
+from sync.rows.inference_pool import InferencePool
+from sync.rows.parents import Answer
+from sync.status import Observed, status
+from sync.status.reasons import CONDITIONS
+from tests.sync.status.samples import (
+    CRASH,
+    D0,
+    GATEWAY,
+    LATER,
+    NOW,
+    P0,
+    RULE,
+    group,
+    lws,
+    route,
+    routes,
+    said,
+    seen,
+    starting,
+    waiting,
+)
+
+Change = Callable[[Observed], Observed]
+COMPLETE: Final = seen(routes=routes())
+GOOD: Final = ("Initialized", "Scheduled", "RoutesReady", "Ready", "Active")
+NODES: Final = ("Scheduled", "Ready", "Active")
+ROUTES: Final = ("RoutesReady", "Ready")
+
+
+def sets(role: str, **fields: Any) -> Change:
+    """Change the LeaderWorkerSet of a role."""
+    return lambda now: replace(now, sets={**now.sets, role: lws(role, **fields)})
+
+
+def pods(role: str, *groups: Any) -> Change:
+    """Put other pods in place of those of a role."""
+
+    def change(now: Observed) -> Observed:
+        others = (pod for pod in now.pods if pod.lws != f"r1-{role}")
+        return replace(now, pods=(*others, *(pod for one in groups for pod in one)))
+
+    return change
+
+
+def routed(**fields: Any) -> Change:
+    """Change what there is of the routes."""
+    return lambda now: replace(now, routes=replace(now.routes, **fields) if now.routes else None)
+
+
+def service(**fields: Any) -> Change:
+    """Change the InferenceService."""
+    return lambda now: replace(now, service=replace(now.service, **fields))
+
+
+def answered(*answers: Answer) -> Change:
+    """Let gateways say something else of the route."""
+    return routed(http_route=route(*answers))
+
+
+def without(role: str) -> Change:
+    """Take the LeaderWorkerSet of a role away."""
+    return lambda now: replace(now, sets={name: one for name, one in now.sets.items() if name != role})
+
+
+REFUSED: Final = said("False", "NotAllowedByListeners")
+CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
+    "a generation that cannot be read": (
+        lambda now: replace(now, service=replace(now.service, roles=()), settled=False),
+        GOOD,
+    ),
+    "a set that goes": (without("decode"), ("Initialized", *NODES)),
+    "a set that nobody observed": (sets("decode", replicas=2, generation=2), NODES),
+    "a generation that is not stored": (
+        lambda now: replace(now, settled=False),
+        ("Scheduled", "RoutesReady", "Ready", "Active"),
+    ),
+    "a node that goes": (pods("prefill"), NODES),
+    "a node that goes with a part": (pods("prefill", P0[:1]), NODES),
+    "pods without a node": (pods("prefill", waiting("prefill", 0, 2)), NODES),
+    "pods that go": (pods("prefill", group("prefill", 0, 2, deleting=True)), NODES),
+    "a pod that is not ready": (pods("prefill", starting("prefill", 0, 2)), ("Ready", "Active")),
+    "a pod that fails": (
+        pods("prefill", starting("prefill", 0, 2, failure=CRASH)),
+        ("Ready", "Active"),
+    ),
+    "one replica of two": (pods("decode", D0, starting("decode", 1, 4)), ("Active",)),
+    "a replica more": (
+        service(roles=(seen().service.roles[0], replace(seen().service.roles[1], replicas=3))),
+        ("Active",),
+    ),
+    "a rolling update": (sets("decode", replicas=2, updating=True), ("Active",)),
+    "no replicas": (
+        service(roles=tuple(replace(role, replicas=0) for role in seen().service.roles)),
+        ("Ready",),
+    ),
+    "routes that are not stored": (routed(settled=False), ROUTES),
+    "a picker that goes": (routed(picker=None), ROUTES),
+    "a picker that is not available": (routed(picker=Deployment(current=True)), ROUTES),
+    "a picker that nobody observed": (routed(picker=Deployment(available=True)), ROUTES),
+    "a pool that goes": (routed(pool=None), ROUTES),
+    "a pool that is refused": (
+        routed(pool=InferencePool("r1-pool", (Answer(GATEWAY, REFUSED, said()),))),
+        ROUTES,
+    ),
+    "a pool that is not answered": (routed(pool=InferencePool("r1-pool")), ROUTES),
+    "a route that goes": (routed(http_route=None), ROUTES),
+    "a route that is refused": (answered(Answer(GATEWAY, REFUSED, said())), ROUTES),
+    "a reference that leads nowhere": (answered(Answer(GATEWAY, said(), REFUSED)), ROUTES),
+    "a route that is not answered": (answered(Answer(GATEWAY)), ROUTES),
+    "a gateway that goes": (routed(gateways=()), ROUTES),
+    "a rule about routes": (routed(errors=(RULE,)), ROUTES),
+}
+"""What is taken away from a complete service, and what is then not `True`."""
+TROUBLES: Final = sorted(CAUSES.keys() - {"no replicas"})
+"""With no replicas wanted nothing is missing where nothing is."""
+
+
+def true(now: Observed, before: Object | None = None) -> set[str]:
+    """Name the conditions that are `True`."""
+    made = status(now, before or {}, NOW)["conditions"]
+    return {one["type"] for one in made if one["status"] == "True"}
+
+
+def test_a_complete_service_is_all_that_is_good() -> None:
+    assert true(COMPLETE) == set(GOOD)
+
+
+@pytest.mark.parametrize(("change", "gone"), CAUSES.values(), ids=CAUSES)
+def test_what_goes_takes_its_conditions_along(change: Change, gone: tuple[str, ...]) -> None:
+    before = status(COMPLETE, {}, NOW)
+
+    assert true(change(COMPLETE), before) & set(GOOD) == set(GOOD) - set(gone)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(TROUBLES), min_size=1, max_size=4, unique=True))
+def test_no_other_trouble_makes_it_true_again(names: list[str]) -> None:
+    now, before = COMPLETE, status(COMPLETE, {}, NOW)
+    for name in names:
+        now = CAUSES[name][0](now)
+
+    last = CAUSES[names[-1]][1]
+    assert not true(now, before) & set(last)
+
+
+@pytest.mark.parametrize("change", [change for change, _ in CAUSES.values()], ids=CAUSES)
+@pytest.mark.parametrize("kind", ["Failed", "Progressing"])
+def test_failure_and_progress_end_when_all_is_well(change: Change, kind: str) -> None:
+    before = status(change(COMPLETE), {}, NOW)
+
+    assert kind not in true(COMPLETE, before)
+
+
+def test_a_failure_ends_with_the_generation_that_failed() -> None:
+    failing, _ = CAUSES["a pod that fails"]
+    before = status(failing(COMPLETE), {}, NOW)
+    starting_again = pods("prefill", starting("prefill", 0, 2))(COMPLETE)
+
+    assert "Failed" in true(starting_again, before)
+    assert "Failed" not in true(service(generation=4)(starting_again), before)
+
+
+@pytest.mark.parametrize("change", [change for change, _ in CAUSES.values()], ids=CAUSES)
+def test_all_of_a_status_speaks_of_the_generation_that_was_looked_at(change: Change) -> None:
+    before = status(COMPLETE, {}, NOW)
+    now = service(generation=7)(change(COMPLETE))
+
+    made = status(now, before, LATER)
+
+    assert {one["observedGeneration"] for one in made["conditions"]} == {made["observedGeneration"]} == {7}
+    assert [one["type"] for one in made["conditions"]] == list(CONDITIONS)

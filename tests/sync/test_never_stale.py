@@ -1,0 +1,123 @@
+"""What the loop says in a status is of the generation that it names, whatever else goes wrong."""
+
+import asyncio
+import copy
+
+import orjson
+import pytest
+from aiohttp import web
+
+from intent import Object
+from tests.sync.conftest import QUIET, Eventually
+from tests.sync.fake_api import Api, Fault, status
+from tests.sync.samples import role, routed
+from tests.sync.served import DECODE, PREFILL, ROUTES, SERVICE, STATUS, change, reported
+
+pytestmark = pytest.mark.usefixtures("admission")
+
+
+def asking(replicas: int, generation: int) -> Object:
+    """Ask for so many prefillers and decoders."""
+    engines = (
+        role("prefill", "prefiller", replicas=replicas),
+        role("decode", "decoder", replicas=replicas),
+    )
+    return routed(*engines, generation=generation)
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_look_that_a_change_overtakes_says_nothing_of_the_change(
+    api: Api, eventually: Eventually
+) -> None:
+    """While the second generation is stored the third comes: no status says that all of it is there."""
+    said: list[tuple[int, int]] = []
+
+    async def note(request: web.Request) -> None:
+        body = orjson.loads(await request.read())
+        settled = not any(one["reason"] == "Applying" for one in body["status"]["conditions"])
+        if settled:
+            stored = api.objects[DECODE]["spec"]["replicas"]
+            said.append((body["status"]["observedGeneration"], stored))
+
+    def overtake(request: web.Request) -> web.Response | None:
+        if request.method == "PATCH" and request.path == STATUS:
+            asyncio.get_running_loop().create_task(note(request))
+        dry_run = "dryRun" in request.query
+        if (request.method, request.path, dry_run) == ("PATCH", PREFILL, False) and not overtaken:
+            overtaken.append(True)
+            change(api, SERVICE, **{key: asking(3, 3)[key] for key in ("metadata", "spec")})
+        return None
+
+    overtaken: list[bool] = []
+    api.fault, api.latency = overtake, 0.02
+    change(api, SERVICE, **{key: asking(2, 2)[key] for key in ("metadata", "spec")})
+    await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
+    await asyncio.sleep(2 * QUIET)
+
+    assert [(generation, stored) for generation, stored in said if stored < generation] == []
+    assert overtaken
+
+
+def refusing(method: str, part: str) -> Fault:
+    """Refuse all requests of a method to paths with a part."""
+
+    def refuse(request: web.Request) -> web.Response | None:
+        refused = request.method == method and part in request.path
+        return status(403, "Forbidden", "not today", "x") if refused else None
+
+    return refuse
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_deletion_that_is_refused_keeps_no_status_from_being_written(
+    api: Api, eventually: Eventually
+) -> None:
+    api.fault = refusing("DELETE", "httproutes")
+    without = copy.deepcopy(asking(1, 2))
+    without["spec"]["roles"].pop()
+
+    change(api, SERVICE, metadata=without["metadata"], spec=without["spec"])
+
+    await eventually(lambda: api.objects[SERVICE]["status"]["observedGeneration"] == 2)
+    assert reported(api, "RoutesReady") == "NoRoutesWanted"
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_deletion_that_is_refused_keeps_no_other_from_being_made(
+    api: Api, eventually: Eventually
+) -> None:
+    api.fault = refusing("DELETE", "httproutes")
+    without = asking(1, 2)
+    without["spec"]["roles"].pop()
+
+    change(api, SERVICE, metadata=without["metadata"], spec=without["spec"])
+
+    await eventually(lambda: ROUTES["ServiceAccount"] not in api.objects)
+    assert ROUTES["HTTPRoute"] in api.objects
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_event_that_is_refused_keeps_no_status_from_being_written(
+    api: Api, eventually: Eventually
+) -> None:
+    refused: list[str] = []
+
+    def refuse(request: web.Request) -> web.StreamResponse | None:
+        answer = refusing("POST", "/events")(request)
+        refused.extend([request.path] if answer else [])
+        return answer
+
+    api.fault = refuse
+    change(api, SERVICE, **broken(2))
+    await eventually(lambda: len(refused) > 2)
+
+    change(api, SERVICE, **broken(3))
+
+    await eventually(lambda: api.objects[SERVICE]["status"]["observedGeneration"] == 3)
+
+
+def broken(generation: int) -> Object:
+    """Ask for two decoders and no prefiller."""
+    asked = asking(1, generation)
+    asked["spec"]["roles"][0]["componentType"] = "decoder"
+    return {key: asked[key] for key in ("metadata", "spec")}
