@@ -13,14 +13,14 @@ help: ## List what can be made
 demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, two LeaderWorkerSets before and after
 	@$(BIN)/python -m fusioninfer demo
 
-test: check ## Everything: checks, unit, golden, law, Ray and cluster tests
-	$(BIN)/python -m pytest
+test: $(READY) ## Everything: checks, unit, golden, law, Ray and cluster tests, in WORKERS (3) processes
+	$(BIN)/python -m pytest --numprocesses $(or $(WORKERS),3)
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
 
 fast: check ## Everything but the real components, the real Ray and what the image installs
-	$(BIN)/python -m pytest -m "not cluster and not ray and not image"
+	$(BIN)/python -m pytest -m "not cluster and not ray and not image and not check"
 
 check: $(READY) ## Lint, types, and who may import whom
 	$(BIN)/ruff check .

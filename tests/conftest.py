@@ -1,11 +1,13 @@
 """Options, hooks and servers that several rooms of tests share."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from fusioninfer.demo import Webhook, started_webhook
-from tests.unavailable import is_failure, mark, report
+from tests.lanes import Lanes, divide
+from tests.unavailable import collect, hand_over, is_failure, mark, report
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,9 +16,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their folder, before the ones not asked for are left out."""
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Mark tests by their folder, before the ones not asked for are left out; divide them among processes."""
     mark(items)
+    if hasattr(config, "workerinput"):
+        divide(items, config)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
+    """Hand out the tests as they are divided, in their order."""
+    config.option.loadscopereorder = False
+    return Lanes(config, log)
+
+
+def pytest_testnodedown(node: Any) -> None:
+    """Take what one of several processes hands over at its end."""
+    collect(node.config, getattr(node, "workeroutput", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -26,6 +41,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI, tests that could not run are a failure."""
+    hand_over(session.config)
     if is_failure(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

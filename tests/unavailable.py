@@ -4,8 +4,9 @@ A row for each folder of such tests. Every test in it has the marker of that nam
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import pytest
 
@@ -40,6 +41,17 @@ def report(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         for skipped in reporter.stats.get("skipped", []):
             if marker in skipped.keywords:
                 reporter.line(f"not run: {skipped.nodeid}")
+
+
+def hand_over(config: pytest.Config) -> None:
+    """Where tests run in several processes, have the first one know why some cannot run in this one."""
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["unavailable"] = config.stash.get(REASONS, {})
+
+
+def collect(config: pytest.Config, output: Mapping[str, Any]) -> None:
+    """Remember why tests cannot run in another process."""
+    config.stash.setdefault(REASONS, {}).update(output.get("unavailable", {}))
 
 
 def is_failure(config: pytest.Config) -> bool:

@@ -12,8 +12,11 @@ ROOT: Final = Path(__file__).parents[2]
 ONE_TEST: Final = "tests/cluster/test_testbed.py::test_the_loop_is_its_service_account"
 
 
+@pytest.mark.parametrize("processes", ["0", "1"])
 @pytest.mark.parametrize(("ci", "status"), [("", pytest.ExitCode.OK), ("true", pytest.ExitCode.TESTS_FAILED)])
-def test_a_run_without_go_modules_says_what_did_not_run(tmp_path: Path, ci: str, status: int) -> None:
+def test_a_run_without_go_modules_says_what_did_not_run(
+    tmp_path: Path, processes: str, ci: str, status: int
+) -> None:
     nothing = {
         "FUSIONINFER_TESTBED_CACHE": str(tmp_path),
         "GOMODCACHE": str(tmp_path / "modules"),
@@ -22,9 +25,13 @@ def test_a_run_without_go_modules_says_what_did_not_run(tmp_path: Path, ci: str,
         "CI": ci,
     }
 
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", ONE_TEST]
     run = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **nothing}, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pytest", "-o", f"cache_dir={tmp_path}", "-n", processes, ONE_TEST],
+        cwd=ROOT,
+        env={**os.environ, **nothing},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     said = "THE TESTS ON REAL COMPONENTS DID NOT RUN" in run.stdout and f"not run: {ONE_TEST}" in run.stdout

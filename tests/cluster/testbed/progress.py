@@ -1,5 +1,6 @@
-"""Show how far the build is: a bar for each binary on a terminal, plain lines elsewhere."""
+"""Show how far the build is: a bar for each module on a terminal, plain lines elsewhere."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TextIO
@@ -8,15 +9,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with a binary's name, how many of its packages are compiled, and of how many."""
+"""Called with a module's name, how many of its packages are compiled, and of how many."""
 
 LINE_EVERY: Final = 500
 
 
 @contextmanager
 def build_progress(names: Sequence[str], stream: TextIO) -> Iterator[OnProgress]:
-    """Show the binaries that are still to be built, the one in work first."""
-    if not stream.isatty():
+    """Show the modules that are still to be built. Where several processes have one terminal, bars clash."""
+    if not stream.isatty() or "PYTEST_XDIST_WORKER" in os.environ:
         yield _lines(names, stream)
         return
     columns = (

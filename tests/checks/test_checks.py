@@ -1,0 +1,27 @@
+"""What `make check` runs, run beside the tests that wait."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+RECIPE: Final = (ROOT / "Makefile").read_text().partition("\ncheck:")[2].partition("\n\n")[0]
+COMMANDS: Final = [line.split() for line in re.findall(r"\$\(BIN\)/(.+)", RECIPE)]
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_the_source_passes(command: list[str]) -> None:
+    program = Path(sys.executable).parent / command[0]
+
+    done = subprocess.run((program, *command[1:]), cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_are_checks() -> None:
+    assert len(COMMANDS) == RECIPE.count("\n\t")
