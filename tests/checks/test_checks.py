@@ -1,4 +1,4 @@
-"""What `make check` runs, run beside the tests that wait."""
+"""What `make check` runs, run at low priority beside the tests that wait."""
 
 import re
 import subprocess
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests.cluster.testbed.build import LOW
 
 ROOT: Final = Path(__file__).parents[2]
 RECIPE: Final = (ROOT / "Makefile").read_text().partition("\ncheck:")[2].partition("\n\n")[0]
@@ -18,7 +20,9 @@ COMMANDS: Final = [line.split() for line in re.findall(r"\$\(BIN\)/(.+)", RECIPE
 def test_the_source_passes(command: list[str]) -> None:
     program = Path(sys.executable).parent / command[0]
 
-    done = subprocess.run((program, *command[1:]), cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        (*LOW, program, *command[1:]), cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
 
