@@ -42,9 +42,9 @@ class Certificates:
 
 
 async def keep(
-    client: Client, namespace: str, certificates: Certificates, permit: Callable[[], None], measured: Metrics
+    client: Client, namespace: str, certificates: Certificates, permit: Callable[[], float], measured: Metrics
 ) -> None:
-    """Look again and again, for ever. `permit` raises if this process may not write any more."""
+    """Look again and again, for ever. `permit` gives the seconds for a write; raises if there are none."""
     cluster, place = _cluster(client, permit), Place(namespace, certificates.secret, CONFIGURATIONS)
     said = ""
     while True:
@@ -82,7 +82,7 @@ def _complain(measured: Metrics, error: Exception, said: str) -> str:
     return words
 
 
-def _cluster(client: Client, permit: Callable[[], None]) -> Cluster:
+def _cluster(client: Client, permit: Callable[[], float]) -> Cluster:
     """Hand over how to read and write; every write asks for leave first."""
 
     async def read(path: str) -> Object | None:
@@ -94,11 +94,9 @@ def _cluster(client: Client, permit: Callable[[], None]) -> Cluster:
             raise
 
     async def put(path: str, obj: Object) -> Object:
-        permit()
-        return await client.call(apply(path, obj))
+        return await client.write(apply(path, obj), permit())
 
     async def change(path: str, operations: list[Object]) -> Object:
-        permit()
-        return await client.call(amend(path, operations))
+        return await client.write(amend(path, operations), permit())
 
     return Cluster(read, put, change)

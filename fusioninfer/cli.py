@@ -203,6 +203,8 @@ def sync(
     from sync.lease import Timing  # noqa: PLC0415 - other verbs start without it
 
     settings = _settings(config)
+    if not lease_duration > renew_deadline > retry_period > 0:
+        raise click.UsageError("--lease-duration must be over --renew-deadline, and that over --retry-period")
     timing = Timing(lease_duration, renew_deadline, retry_period)
     kept = certificates.Certificates(secret) if secret else None
     try:

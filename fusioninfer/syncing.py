@@ -44,7 +44,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     With `certificates`, the leader keeps the webhook's in a Secret beside the Lease.
     Raises `sync.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
-    client = await connect(kubeconfig, context)
+    client = await connect(kubeconfig, context, timing.between)
     try:
         return await until_stopped(
             _serve(client, settings, namespace, port=metrics_port, timing=timing, certificates=certificates)

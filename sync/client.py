@@ -7,8 +7,10 @@ drop fields that they do not know.
 import asyncio
 import contextlib
 import logging
+import math
 import os
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,7 +22,7 @@ from kubernetes.aio.client.rest import RESTClientObject
 from yaml import YAMLError
 
 from intent import Object
-from sync.request import Request
+from sync.request import Request, within
 
 config: Final[Any] = untyped_config  # its functions have no types
 log: Final = logging.getLogger(__name__)
@@ -33,6 +35,8 @@ TIMEOUT: Final = 30.0
 """Seconds for one call that is not a watch."""
 SILENCE: Final = 30.0
 """Seconds that a watch may be silent after its own end."""
+UNHEARD: Final = 5.0
+"""Seconds after which the kernel gives up what it sent and nobody acknowledged."""
 BUFFER: Final = 2**21
 """Bytes of one line of a watch that may be read at once; an object has at most 1.5 MiB."""
 UNDECLARED: Final = "field not declared in schema"
@@ -52,6 +56,8 @@ class ApiError(Exception):
         self.retry_after = retry_after
         self.exists = status.get("reason") == "AlreadyExists"
         """Whether somebody has an object of the name that was to be created."""
+        self.crossed = status.get("reason") == "Conflict"
+        """Whether somebody wrote the object in between."""
         self.named = bool(status.get("details", {}).get("name"))
         """Whether the answer is about an object; a kind that does not exist has no names."""
         self.undeclared = UNDECLARED in str(status.get("message", ""))
@@ -68,8 +74,22 @@ class Client:
 
     async def call(self, request: Request, seconds: float = TIMEOUT) -> Object:
         """Send a request and give the answer's JSON; raises `ApiError` or one of `NO_ANSWER`."""
-        async with self._send(request, aiohttp.ClientTimeout(total=seconds)) as response:
+        limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
+        async with self._send(request, limits) as response:
             return _object(await response.read())
+
+    async def write(self, request: Request, seconds: float) -> Object:
+        """Call; after so many seconds neither we nor the API server go on with it.
+
+        Who is cancelled meanwhile waits for the end: what was sent may yet be done.
+        """
+        seconds = min(seconds, TIMEOUT)
+        sent = asyncio.create_task(self.call(within(request, seconds), seconds))
+        try:
+            return await asyncio.shield(sent)
+        except asyncio.CancelledError:
+            await asyncio.gather(sent, return_exceptions=True)
+            raise
 
     async def follow(self, request: Request, seconds: float) -> AsyncIterator[Object]:
         """Give the events of a watch until its end; raises ValueError for a line cut short."""
@@ -107,18 +127,21 @@ class Client:
         await self.session.close()
 
 
-async def connect(kubeconfig: str | None = None, context: str | None = None) -> Client:
+async def connect(
+    kubeconfig: str | None = None, context: str | None = None, unheard: float = UNHEARD
+) -> Client:
     """Make a client from a kubeconfig file; without one for the cluster of the pod that this runs in.
 
     Outside of a pod: $KUBECONFIG, or the file in the home directory. Raises `ConfigError` if all fail.
+    What was sent and not acknowledged for `unheard` seconds never arrives.
     """
     configuration, in_pod = Configuration(), SERVICE_HOST in os.environ
     if in_pod and not (kubeconfig or context):
         config.load_incluster_config(client_configuration=configuration)
-        return Client(_session(configuration), configuration)
+        return Client(_session(configuration, unheard), configuration)
     loader = await _load(configuration, kubeconfig, context)
     refreshing = asyncio.create_task(_keep_fresh(loader, configuration))
-    return Client(_session(configuration), configuration, refreshing)
+    return Client(_session(configuration, unheard), configuration, refreshing)
 
 
 async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> Any:
@@ -141,10 +164,27 @@ async def _keep_fresh(loader: Any, configuration: Any) -> None:
             return
 
 
-def _session(configuration: Any) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(ssl=RESTClientObject(configuration).ssl_context)
+def _session(configuration: Any, unheard: float) -> aiohttp.ClientSession:
+    connector = aiohttp.TCPConnector(
+        ssl=RESTClientObject(configuration).ssl_context, socket_factory=sockets(unheard)
+    )
     headers = {"User-Agent": "fusioninfer-sync", "Accept": "application/json"}
     return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True, read_bufsize=BUFFER)
+
+
+def sockets(unheard: float) -> Callable[[Any], socket.socket]:
+    """Make sockets whose data is dropped if nobody acknowledges it: the kernel would try on for minutes.
+
+    It does so also for a process that has ended (tcp(7) TCP_USER_TIMEOUT, RFC 5482; Linux only).
+    """
+
+    def make(address: Any) -> socket.socket:
+        made = socket.socket(*address[:3])
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(unheard * 1000))
+        return made
+
+    return make
 
 
 async def _error(response: aiohttp.ClientResponse) -> ApiError:

@@ -1,25 +1,25 @@
 """Who works: a `coordination.k8s.io/v1` Lease, held by one process at a time.
 
 Rules of this file (client-go `tools/leaderelection`, and what other libraries got wrong):
-1. Own deadlines are on the monotonic clock, and count from before the renewal was sent.
+1. Own deadlines are on a clock that nobody sets, and count from before the renewal was sent.
 2. Another's Lease has run out when *we* saw no change of it for as long as it lasts; its clock is not read.
 3. Whatever goes wrong while renewing is a failed renewal, not only an answer of the API server.
-4. The work is cancelled and awaited before the renew deadline; nothing is written after it.
+4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 7).
+   Later the Lease is not given back either: something that was sent may still be on its way.
 5. Each write carries the resourceVersion that was read: of two candidates one gets 409.
 """
 
 import asyncio
 import logging
 import math
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from intent import Object
 from sync.client import NO_ANSWER, ApiError, Client
-from sync.request import create, get, update
+from sync.clock import precisely, steady
+from sync.request import create, get, update, within
 
 log: Final = logging.getLogger(__name__)
 API_VERSION: Final = "coordination.k8s.io/v1"
@@ -46,6 +46,11 @@ class Timing:
         """How long one try may take: less than the time between two."""
         return self.retry_period * 0.75
 
+    @property
+    def between(self) -> float:
+        """How long nobody works, at least, between two of whom the first was lost."""
+        return self.lease_duration - self.renew_deadline
+
 
 @dataclass(slots=True)
 class Leadership:
@@ -53,13 +58,18 @@ class Leadership:
 
     timing: Timing
     until: float = 0.0
-    """Monotonic time from which we may no longer call ourselves the leader."""
-    clock: Callable[[], float] = time.monotonic
+    """Time from which we may no longer call ourselves the leader."""
+    clock: Callable[[], float] = steady
 
-    def check(self) -> None:
-        """Raise if the renew deadline has passed: the process may have been stopped for a while."""
-        if self.clock() >= self.until:
+    def check(self) -> float:
+        """Give the seconds that are left for a write.
+
+        Raises `LeadershipLostError` if the renew deadline has passed: the process may have been stopped.
+        """
+        left = self.until - self.clock()
+        if left <= 0:
             raise LeadershipLostError("the renew deadline has passed")
+        return left
 
     def extend(self, sent: float) -> None:
         """Count the deadline from when a renewal was sent."""
@@ -82,7 +92,7 @@ class Elector:
     lease: Object | None = None
     """The Lease as last read or written."""
     changed_at: float = 0.0
-    """Monotonic time at which we saw it change."""
+    """When we saw it change, on our clock."""
     sure: bool = False
     """Whether nothing failed since, so that it may be written without reading it first."""
 
@@ -130,7 +140,7 @@ class Elector:
         sent = self.leadership.clock()
         try:
             async with asyncio.timeout(seconds):
-                taken = await self._take()
+                taken = await self._take(seconds)
         except FAILED as error:
             self.sure = False
             log.warning("lease not written", extra={"error": f"{type(error).__name__}: {error}"})
@@ -140,14 +150,14 @@ class Elector:
             self.leadership.extend(sent)
         return taken
 
-    async def _take(self) -> bool:
+    async def _take(self, seconds: float) -> bool:
         if not self.sure:
             self._saw(await self._read())
         if self._is_anothers():
             return False
         lease = _held(self.lease, self.name, self.identity, self.leadership.timing)
         write = update(self.path, lease) if self.lease else create(self.leases, lease)
-        self._saw(await self.client.call(write))
+        self._saw(await self.client.call(within(write, seconds), seconds))
         return True
 
     async def _read(self) -> Object | None:
@@ -173,11 +183,11 @@ class Elector:
     async def _release(self) -> None:
         """Give the Lease back, so that a successor need not wait; if that fails, it runs out."""
         try:
-            async with asyncio.timeout(self.leadership.timing.call):
+            async with asyncio.timeout(min(self.leadership.timing.call, self.leadership.check())):
                 lease = await self._read()
                 if lease and holder(lease) == self.identity:
                     await self.client.call(update(self.path, _given_back(lease)))
-        except FAILED as error:
+        except (*FAILED, LeadershipLostError) as error:
             log.warning("lease not given back", extra={"error": f"{type(error).__name__}: {error}"})
 
 
@@ -202,7 +212,7 @@ def holder(lease: Object | None) -> str:
 def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Object:
     """Render the Lease as ours; transitions count how often the holder changed."""
     before: Object = (lease or {}).get("spec", {})
-    now, ours = _now(), before.get("holderIdentity") == identity
+    now, ours = precisely(), before.get("holderIdentity") == identity
     spec = {
         "holderIdentity": identity,
         "leaseDurationSeconds": math.ceil(timing.lease_duration),
@@ -215,13 +225,8 @@ def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Obj
 
 def _given_back(lease: Object) -> Object:
     spec = {key: value for key, value in lease["spec"].items() if key != "holderIdentity"}
-    return {**lease, "spec": {**spec, "leaseDurationSeconds": 1, "renewTime": _now()}}
+    return {**lease, "spec": {**spec, "leaseDurationSeconds": 1, "renewTime": precisely()}}
 
 
 def _empty(name: str) -> Object:
     return {"apiVersion": API_VERSION, "kind": "Lease", "metadata": {"name": name}}
-
-
-def _now() -> str:
-    """Say the time as `MicroTime`, RFC 3339 in UTC; only people read it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,7 +1,8 @@
 """A request to the API server is a value; `client.py` sends it."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from intent import Object
@@ -104,6 +105,11 @@ def delete(path: str, uid: str) -> Request:
     """Delete this very object, not another one that took its name."""
     body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
     return Request("delete", path, {}, body)
+
+
+def within(request: Request, seconds: float) -> Request:
+    """Have the API server give a request up after so long (`k8s.io/apiserver` `request_deadline.go`)."""
+    return replace(request, query={**request.query, "timeout": f"{math.ceil(seconds * 1000)}ms"})
 
 
 def _given(**query: str) -> dict[str, str]:

@@ -25,6 +25,8 @@ log: Final = logging.getLogger(__name__)
 FIGHT: Final = 5
 """So many repairs a minute are a fight with somebody, not a repair."""
 MINUTE: Final = 60.0
+CROSSED: Final = 3
+"""So often is tried again at once what somebody else's write came before."""
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)
 """Answers that trying again does not change."""
@@ -71,8 +73,8 @@ class Writer:
 
     client: Client
     metrics: Metrics
-    permit: Callable[[], None]
-    """Raises if this process may not write (any more)."""
+    permit: Callable[[], float]
+    """Gives the seconds in which this process may write; raises if it may not (any more)."""
     caches: Mapping[str, Cache]
     trails: dict[ServiceKey, dict[tuple[str, str], Trail]] = field(default_factory=dict)
 
@@ -95,7 +97,7 @@ class Writer:
             log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
             return None
         try:
-            return await self._try_and_write(kind, wanted, stored, trail)
+            return await self._written(kind, wanted, stored, trail)
         except ApiError as error:
             if refusal := _refusal(kind, wanted, error):
                 return refusal
@@ -127,11 +129,11 @@ class Writer:
         self.caches[kind.kind].drop((row.namespace, row.name))
 
     async def send(self, kind: str, request: Request) -> Object:
-        """Send a request that writes, if this process still may."""
-        self.permit()
+        """Send a request that writes, if this process still may, and as long as it may."""
+        seconds = self.permit()
         self.metrics.writes.labels(kind, request.verb).inc()
         log.info("write", extra={"kind": kind, "verb": request.verb, "path": request.path})
-        return await self.client.call(request)
+        return await self.client.write(request, seconds)
 
     async def event(self, request: Request) -> Object:
         """Send an Event."""
@@ -147,6 +149,16 @@ class Writer:
 
     def _trail(self, key: ServiceKey, kind: str, name: str) -> Trail:
         return self.trails.setdefault(key, {}).setdefault((kind, name), Trail())
+
+    async def _written(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
+        """Try and write, again at once if somebody wrote in between."""
+        for _ in range(CROSSED):
+            try:
+                return await self._try_and_write(kind, wanted, stored, trail)
+            except ApiError as error:
+                if not error.crossed:
+                    raise
+        return await self._try_and_write(kind, wanted, stored, trail)
 
     async def _try_and_write(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
         """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
@@ -164,9 +176,11 @@ class Writer:
         if stored and not surplus and kind.project(answer).fingerprint == stored.fingerprint:
             trail.settle(asked.fingerprint, stored.fingerprint)
             return None
+        tried = str(answer["metadata"].get("resourceVersion", "")) if stored else ""
+        written = await self._write(kind, wanted, surplus, tried)
         if stored:
             trail.note(asked.fingerprint)
-        trail.settle(asked.fingerprint, await self._write(kind, wanted, surplus))
+        trail.settle(asked.fingerprint, written)
         return None
 
     async def _take_back(self, kind: Kind, wanted: Object, trail: Trail) -> None:
@@ -176,15 +190,26 @@ class Writer:
         trail.repairs.append(time.monotonic())
         trail.settle(kind.project(wanted).fingerprint, await self._write(kind, wanted, ()))
 
-    async def _write(self, kind: Kind, wanted: Object, surplus: Iterable[str]) -> bytes:
-        """Take out what must not be there, then apply; gives the fingerprint of what is stored now."""
+    async def _write(self, kind: Kind, wanted: Object, surplus: Iterable[str], version: str = "") -> bytes:
+        """Take out what must not be there, then apply; gives the fingerprint of what is stored now.
+
+        With a `version`, it is refused if the object has another one by now: what comes late does nothing.
+        """
         path = _path(kind, wanted)
         if surplus:
-            await self.send(kind.kind, patch(path, {"spec": dict.fromkeys(surplus)}))
-        answer = kind.project(await self.send(kind.kind, apply(path, wanted)))
+            less = patch(path, _of(version, {"spec": dict.fromkeys(surplus)}))
+            version = (await self.send(kind.kind, less))["metadata"]["resourceVersion"]
+        answer = kind.project(await self.send(kind.kind, apply(path, _of(version, wanted))))
         self.caches[kind.kind].put(answer)
         fingerprint: bytes = answer.fingerprint
         return fingerprint
+
+
+def _of(version: str, body: Object) -> Object:
+    """Have a write be of one version of its object."""
+    if not version:
+        return body
+    return {**body, "metadata": {**body.get("metadata", {}), "resourceVersion": version}}
 
 
 def _trial(kind: Kind, wanted: Object, stored: Any) -> Request:

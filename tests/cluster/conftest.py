@@ -26,10 +26,12 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import (
     MANIFESTS,
     install_manifests,
+    start_loops,
     start_sync,
     start_webhook,
     wait_admission,
 )
+from tests.cluster.testbed.pairs import HURRIED
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces
@@ -100,6 +102,16 @@ def served(routed: Cluster) -> Cluster:
 def served_network(served: Cluster, pod_network: Network) -> Network:  # noqa: ARG001 - ours are there first
     """The network of pods beside that cluster with all of ours."""
     return pod_network
+
+
+@pytest.fixture(scope="module")
+def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster of a test's own, to be shaken: with routes, our webhook, and two loops."""
+    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
+    with running(built, (*CRDS, *ROUTE_CRDS)) as there:
+        _start_admission(there)
+        start_loops(there, HURRIED)
+        yield there
 
 
 @pytest.fixture(scope="session")

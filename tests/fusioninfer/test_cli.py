@@ -355,6 +355,12 @@ def test_a_launcher_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert (result.exit_code, "launcher: " in result.stderr) == (2, True)
 
 
+def test_a_lease_that_others_may_take_before_its_holder_gives_up_is_refused() -> None:
+    result = run("sync", "--lease-duration", "10", "--renew-deadline", "10")
+
+    assert (result.exit_code, "--lease-duration must be over" in result.stderr) == (2, True)
+
+
 def test_names_of_callers_need_an_authority(tmp_path: Path) -> None:
     result = run("webhook", "--cert-dir", str(tmp_path), "--client-name", "kube-apiserver")
 

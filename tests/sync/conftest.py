@@ -28,6 +28,7 @@ from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, admit, repor
 Background = Callable[[Any], asyncio.Task[Any]]
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 Start = Callable[..., Loop]
+FOR_EVER = 3600.0
 QUIET = 0.3
 """Seconds in which an idle loop would have written something."""
 
@@ -121,7 +122,7 @@ def eventually() -> Eventually:
 async def make(client: Client, background: Background) -> Start:
     """Make a loop and start its reflectors."""
 
-    def begin(settings: Settings | None = None, permit: Callable[[], None] = lambda: None) -> Loop:
+    def begin(settings: Settings | None = None, permit: Callable[[], float] = lambda: FOR_EVER) -> Loop:
         caches = {kind.kind: Cache(kind) for kind in WATCHED}
         measured = metrics()
         for cache in caches.values():

@@ -100,6 +100,8 @@ class Api:
         if "watch" in request.query:
             return await self._watch(request)
         body = orjson.loads(await request.read() or b"{}")
+        if request.method == "PATCH" and self._is_late(request, body):
+            return status(409, "Conflict", name=request.path.rpartition("/")[2])
         answers = {"GET": self._get, "POST": self._create, "PUT": self._update, "PATCH": self._patch}
         return answers.get(request.method, self._delete)(request, body)
 
@@ -184,6 +186,12 @@ class Api:
         if merged == stored:
             return web.json_response(stored)
         return web.json_response(self._store(request.path, merged, "MODIFIED" if stored else "ADDED"))
+
+    def _is_late(self, request: web.Request, body: Object) -> bool:
+        """Whether a patch is of another version of its object than the stored one."""
+        asked = body.get("metadata", {}).get("resourceVersion") if isinstance(body, dict) else ""
+        stored = self.objects.get(request.path, {"metadata": {}})
+        return bool(asked) and asked != stored["metadata"].get("resourceVersion")
 
     def _admit(self, obj: Object) -> None:
         if "spec" in obj:

@@ -13,7 +13,7 @@ from fusioninfer.certificates import Certificates, keep
 from sync.client import Client
 from sync.lease import LeadershipLostError
 from sync.metrics import Metrics, metrics
-from tests.sync.conftest import Eventually
+from tests.sync.conftest import FOR_EVER, Eventually
 from tests.sync.fake_api import Api, status
 
 Background = Callable[[Any], asyncio.Task[Any]]
@@ -54,7 +54,7 @@ def strange(api: Api) -> None:
 @pytest.fixture
 async def keeping(client: Client, measured: Metrics, background: Background) -> asyncio.Task[None]:
     """Keep certificates, from the next step of the test on."""
-    return background(keep(client, "system", KEPT, lambda: None, measured))
+    return background(keep(client, "system", KEPT, lambda: FOR_EVER, measured))
 
 
 @pytest.mark.usefixtures("keeping")
@@ -104,7 +104,7 @@ async def test_a_bug_ends_nothing(measured: Metrics, eventually: Eventually) -> 
 
 
 async def test_who_does_not_lead_any_more_writes_nothing(api: Api, client: Client, measured: Metrics) -> None:
-    def refuse() -> None:
+    def refuse() -> float:
         raise LeadershipLostError("over")
 
     with pytest.raises(LeadershipLostError):

@@ -1,12 +1,13 @@
 """Credentials as Kubernetes gives them, and answers that are no objects."""
 
+import socket
 from pathlib import Path
 
 import pytest
 import trustme
 from aiohttp import web
 
-from sync.client import ApiError, Client, connect
+from sync.client import ApiError, Client, connect, sockets
 from sync.request import get
 from tests.sync.fake_api import Api, status
 
@@ -54,3 +55,13 @@ async def test_retry_after_is_kept(api: Api, client: Client) -> None:
         await client.call(get("/"))
 
     assert refused.value.retry_after == 7
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel gives nothing up")
+def test_what_nobody_acknowledges_is_given_up() -> None:
+    make = sockets(1.5)
+
+    with make((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))) as made:
+        seconds = made.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+
+    assert seconds == 1500

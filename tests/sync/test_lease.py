@@ -10,6 +10,7 @@ from aiohttp import web
 
 from intent import Object
 from sync.client import Client
+from sync.clock import steady
 from sync.lease import Elector, Leadership, LeadershipLostError, Timing
 from tests.sync.conftest import Eventually
 from tests.sync.fake_api import Api, status
@@ -267,3 +268,36 @@ def test_before_the_deadline_writing_is_fine() -> None:
     leadership.extend(clock.now - TIMING.renew_deadline + 0.1)
 
     leadership.check()
+
+
+def test_what_is_left_for_a_write_is_the_time_to_the_deadline() -> None:
+    clock = Clock()
+    leadership = Leadership(TIMING, clock=clock)
+
+    leadership.extend(clock.now - TIMING.renew_deadline + 0.5)
+
+    assert leadership.check() == pytest.approx(0.5)
+
+
+async def test_after_the_deadline_the_lease_is_not_given_back(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    clock = Clock()
+    worker = Worker(client, "a", UNHURRIED, clock)
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    clock.now = worker.leadership.until
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="no clock counts a machine's sleep")
+def test_a_machine_that_sleeps_does_not_stop_the_clock() -> None:
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    now = steady()
+
+    assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -70,7 +70,8 @@ async def test_it_is_tried_before_it_is_written(api: Api, start: Start, eventual
     await eventually(lambda: len(tried) == 2)
 
     manager = {"fieldManager": "fusioninfer"}
-    assert tried == [("POST", manager | {"dryRun": "All"}), ("PATCH", manager | {"force": "true"})]
+    write = {"force": "true", "timeout": "30000ms"}
+    assert tried == [("POST", manager | {"dryRun": "All"}), ("PATCH", manager | write)]
 
 
 async def test_an_incomplete_service_has_no_pod_group(api: Api, start: Start, eventually: Eventually) -> None:
@@ -495,7 +496,7 @@ async def test_a_bug_in_one_service_does_not_stop_the_others(
     await eventually(lambda: PG in api.objects)
 
 
-def refuse() -> None:
+def refuse() -> float:
     raise LeadershipLostError("over")
 
 

@@ -9,6 +9,7 @@ from sync.client import Client
 from sync.kinds import OUTPUTS
 from sync.metrics import metrics
 from sync.writer import Writer
+from tests.sync.conftest import FOR_EVER
 from tests.sync.fake_api import Api, status
 
 KEY = ("team-a", "r1")
@@ -27,7 +28,7 @@ WANTED: Object = {
 @pytest.fixture
 async def writer(api: Api, client: Client) -> Writer:
     """Make a writer that wrote a Service, to which somebody adds a port that makes ours invalid."""
-    made = Writer(client, metrics(), lambda: None, {"Service": Cache(SERVICE)})
+    made = Writer(client, metrics(), lambda: FOR_EVER, {"Service": Cache(SERVICE)})
     await made.apply(KEY, SERVICE, WANTED)
     api.edit(PATH, ports=[THEIRS])
     made.caches["Service"].put(SERVICE.project(api.objects[PATH]))

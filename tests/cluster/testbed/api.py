@@ -25,6 +25,7 @@ GROUPS: Final = {
     "rolebindings": "/apis/rbac.authorization.k8s.io/v1",
     "deployments": "/apis/apps/v1",
     "statefulsets": "/apis/apps/v1",
+    "replicasets": "/apis/apps/v1",
     "controllerrevisions": "/apis/apps/v1",
     "endpointslices": "/apis/discovery.k8s.io/v1",
     "leases": "/apis/coordination.k8s.io/v1",

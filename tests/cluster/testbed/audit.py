@@ -1,8 +1,9 @@
 """What the API server wrote down about the loop: every request, what it was about and how it was answered.
 
-Only the loop's identity is audited (`k8s.io/apiserver` `pkg/apis/audit/v1`), without bodies.
+Only the loop's identity is audited (`k8s.io/apiserver` `pkg/apis/audit/v1`), without bodies but of Leases.
 """
 
+import http.client
 import json
 from pathlib import Path
 from typing import Final
@@ -10,11 +11,16 @@ from typing import Final
 from intent import Object
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster
 
+LEASES: Final = {"group": "coordination.k8s.io", "resources": ["leases"]}
 POLICY: Final[Object] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata", "users": [IDENTITIES["sync"].user]}, {"level": "None"}],
+    "rules": [
+        {"level": "Request", "users": [IDENTITIES["sync"].user], "resources": [LEASES]},
+        {"level": "Metadata", "users": [IDENTITIES["sync"].user]},
+        {"level": "None"},
+    ],
 }
 AGENT: Final = "fusioninfer-sync"
 """How the loop calls itself; tests may take its identity, not its name."""
@@ -38,6 +44,54 @@ def requests(cluster: Cluster) -> list[Object]:
 def writes(cluster: Cluster) -> list[Object]:
     """Return the requests that write, dry runs too; not those that renew the Lease."""
     return [each for each in requests(cluster) if each["verb"] in WRITES and _resource(each) != "leases"]
+
+
+def stored(cluster: Cluster) -> list[Object]:
+    """Return the writes that were answered with success and were no dry runs; not those of the Lease."""
+    return [each for each in requests(cluster) if _stores(each)]
+
+
+def author(request: Object) -> str:
+    """Tell by the uid which of two loops asked."""
+    return str(request["user"]["uid"])
+
+
+def intruders(cluster: Cluster) -> list[str]:
+    """Say what was written by a loop while it did not hold the Lease, or might not have held it any more.
+
+    Times are the API server's own: a write counts from when it arrived to when it was answered.
+    """
+    asked = requests(cluster)
+    taken = sorted(filter(_takes, asked), key=lambda each: str(each["stageTimestamp"]))
+    return [
+        f"{author(write)} wrote {write['requestURI']} at {write['requestReceivedTimestamp']}: {holders}"
+        for write in filter(_stores, asked)
+        if (holders := _holders(write, taken)) != {author(write)}
+    ]
+
+
+def _holders(write: Object, taken: list[Object]) -> set[str]:
+    """Name the last who took the Lease before a write, and those who did during it."""
+    before = [each for each in taken if each["stageTimestamp"] <= write["requestReceivedTimestamp"]]
+    later = taken[len(before) :]
+    during = [each for each in later if each["requestReceivedTimestamp"] < write["stageTimestamp"]]
+    return {author(each) for each in (*before[-1:], *during)}
+
+
+def _stores(request: Object) -> bool:
+    writes = request["verb"] in WRITES and _resource(request) != "leases"
+    return writes and "dryRun=" not in request["requestURI"] and _succeeded(request)
+
+
+def _takes(request: Object) -> bool:
+    """Whether a request takes or renews the Lease; one that gives it back names no holder."""
+    lease = request.get("requestObject", {}).get("spec", {})
+    return _resource(request) == "leases" and "holderIdentity" in lease and _succeeded(request)
+
+
+def _succeeded(request: Object) -> bool:
+    code: int = request["responseStatus"]["code"]
+    return code < http.client.BAD_REQUEST
 
 
 def refused(cluster: Cluster) -> list[str]:

@@ -20,7 +20,7 @@ from tests.cluster.testbed.processes import Process
 
 PORTS: Final = (
     *("etcd", "etcd-peer", "kube-apiserver", "lws-webhook", "lws-health"),
-    *("webhook", "webhook-metrics", "sync-metrics"),
+    *("webhook", "webhook-metrics", "sync-metrics", "sync-other-metrics"),
 )
 
 
@@ -32,14 +32,15 @@ class Identity:
     groups: tuple[str, ...]
 
 
-IDENTITIES: Final = {
-    "admin": Identity("admin", ("system:masters",)),
-    "sync": Identity(
-        "system:serviceaccount:fusioninfer-system:fusioninfer-sync",
-        ("system:serviceaccounts", "system:serviceaccounts:fusioninfer-system", "system:authenticated"),
-    ),
-}
-"""The components are `admin`; our loop is its service account; our webhook is nobody: it reads no API."""
+LOOP: Final = Identity(
+    "system:serviceaccount:fusioninfer-system:fusioninfer-sync",
+    ("system:serviceaccounts", "system:serviceaccounts:fusioninfer-system", "system:authenticated"),
+)
+IDENTITIES: Final = {"admin": Identity("admin", ("system:masters",)), "sync": LOOP, "sync-other": LOOP}
+"""The components are `admin`; our loop is its service account; our webhook is nobody: it reads no API.
+
+Two loops are one user with two uids, by which the audit log tells them apart.
+"""
 
 
 @dataclass(frozen=True, slots=True)

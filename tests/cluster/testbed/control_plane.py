@@ -58,6 +58,12 @@ def restart_component(cluster: Cluster, name: str) -> None:
     start_component(cluster, name)
 
 
+def start_again(cluster: Cluster, name: str) -> None:
+    """Start a process that has ended, as it was started before; it may need others that are away."""
+    ended = cluster.processes[name]
+    start_process(cluster, name, [*ended.command], ended.env)
+
+
 def stop_all(cluster: Cluster) -> None:
     """End every process, the last one started first. Nothing of theirs is kept, so nobody is asked."""
     for name in reversed(tuple(cluster.processes)):

@@ -89,10 +89,10 @@ def _restart(cluster: Cluster, flags: Mapping[str, object]) -> None:
     wait_admission(cluster)
 
 
-def kubeconfig_through(cluster: Cluster, line: Relay) -> Path:
+def kubeconfig_through(cluster: Cluster, line: Relay, identity: str = "sync") -> Path:
     """Write a kubeconfig of the loop that leads through a relay."""
-    text = kubeconfig(cluster, "sync").read_text()
-    through = cluster.directory / "relayed.kubeconfig"
+    text = kubeconfig(cluster, identity).read_text()
+    through = cluster.directory / f"{identity}-relayed.kubeconfig"
     through.write_text(text.replace(cluster.url, f"https://127.0.0.1:{line.port}"))
     return through
 

@@ -24,6 +24,7 @@ LEFT_OUT: Final = frozenset(
     {"Deployment", "Service", "Kustomization", "Certificate", "Issuer", "ServiceMonitor"}
 )
 """What a cluster of processes has no use for, or no definition of."""
+LOOPS: Final = ("sync", "sync-other")
 FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
@@ -71,6 +72,16 @@ def start_sync(
         "--metrics-port": cluster.ports["sync-metrics"],
     }
     _start(cluster, ("sync", module, name, source), {**usual, **(flags or {})})
+
+
+def start_loops(cluster: Cluster, flags: Mapping[str, object]) -> None:
+    """Start two loops, as the manifests do; each has a uid of its own in the audit log."""
+    for name in LOOPS:
+        own = {
+            "--kubeconfig": kubeconfig(cluster, name),
+            "--metrics-port": cluster.ports[f"{name}-metrics"],
+        }
+        start_sync(cluster, name, {**own, **flags})
 
 
 def wait_admission(cluster: Cluster) -> None:

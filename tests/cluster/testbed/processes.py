@@ -22,6 +22,8 @@ class Process:
     popen: subprocess.Popen[bytes]
     log: Path
     logger: threading.Thread
+    command: Sequence[str]
+    env: Mapping[str, str] | None = None
 
     @property
     def pid(self) -> int:
@@ -41,7 +43,7 @@ def spawn(name: str, command: Sequence[str], log: Path, env: Mapping[str, str] |
     )
     logger = threading.Thread(target=_write_log, args=(popen.stdout, log), name=f"log of {name}", daemon=True)
     logger.start()
-    return Process(name, popen, log, logger)
+    return Process(name, popen, log, logger, command, env)
 
 
 def alive(process: Process) -> bool:

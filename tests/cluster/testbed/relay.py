@@ -11,6 +11,8 @@ from typing import Final
 from tests.cluster.testbed.wait import until
 
 CHUNK: Final = 65536
+HELD: Final = 0.02
+"""Seconds between two looks whether data is still kept."""
 
 
 @dataclass(slots=True)
@@ -22,6 +24,8 @@ class Relay:
     listener: socket.socket
     delay: float = 0.0
     is_cut: bool = False
+    is_held: bool = False
+    """Whether data is kept until it is not: somewhere on the way it waits, and it comes late."""
     accepted: int = 0
     """How many connections there were."""
     ends: set[socket.socket] = field(default_factory=set)
@@ -102,6 +106,8 @@ def _copy(line: Relay, source: socket.socket, sink: socket.socket) -> None:
     with suppress(OSError):
         while piece := source.recv(CHUNK):
             time.sleep(line.delay)
+            while line.is_held:
+                time.sleep(HELD)
             sink.sendall(piece)
     for end in (source, sink):
         with suppress(OSError):

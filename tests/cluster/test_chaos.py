@@ -1,0 +1,116 @@
+"""Every process of the cluster is killed, at any moment, while people work; nothing is lost or doubled.
+
+CHAOS_SEED chooses what happens, CHAOS_ROUNDS how long. What fails prints the seed and the rounds: the same
+seed gives the same rounds, though not the same moments of the processes.
+"""
+
+import http.client
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.cluster.chaos.kubelet import Kubelet
+from tests.cluster.chaos.people import SHAPES, Service
+from tests.cluster.chaos.remains import Pods, expected, look, problems, restarted, uids
+from tests.cluster.chaos.rounds import next_round, play
+from tests.cluster.testbed.api import ApiError
+from tests.cluster.testbed.audit import intruders
+from tests.cluster.testbed.cluster import Cluster, KubectlError
+from tests.cluster.testbed.namespaces import add_namespace
+from tests.cluster.testbed.nodes import add_gpu_nodes
+from tests.cluster.testbed.services import Objects
+
+SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
+ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "10"))
+BATCH: Final = 10
+"""Rounds after which everybody waits until it is quiet."""
+QUIET: Final = 120.0
+"""Seconds in which everything comes to rest: some back-offs last up to 30 seconds, one after the other."""
+NODES: Final = 5
+
+
+@dataclass(slots=True)
+class Scene:
+    """Where it happens, and how far it is."""
+
+    kubelet: Kubelet
+    namespace: str
+    spare: str
+    directory: Path
+    services: dict[str, Service]
+    pods: Pods = field(default_factory=dict)
+    since: list[str] = field(default_factory=list)
+    """The rounds since it was quiet."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """Whose processes are killed."""
+        return self.kubelet.cluster
+
+
+def test_nothing_is_lost_or_doubled_whatever_is_killed(shaken: Cluster, tmp_path: Path) -> None:
+    add_gpu_nodes(shaken, NODES)
+    services = {shape: Service(shape, shape) for shape in SHAPES}
+    scene = Scene(Kubelet(shaken), add_namespace(shaken), add_namespace(shaken), tmp_path, services)
+    random = Random(SEED)  # noqa: S311 - chooses what to break
+
+    for number in range(1, ROUNDS + 1):
+        one = next_round(number, random, tuple(scene.services.values()))
+        say(scene, str(one))
+        play(scene.kubelet, scene.namespace, one)
+        scene.services[one.change.after.name] = one.change.after
+        if number % BATCH == 0 or number == ROUNDS:
+            come_to_rest(scene)
+
+
+def come_to_rest(scene: Scene) -> None:
+    """Wait until it is quiet; all must be as the command prints it, and no pod restarted without need."""
+    services, began = tuple(scene.services.values()), time.monotonic()
+
+    @cache
+    def printed() -> Objects:
+        return expected(scene.cluster, scene.namespace, scene.spare, services, scene.directory)
+
+    wrong = becomes(
+        scene, lambda: problems(look(scene.cluster, scene.namespace), printed(), services)
+    ) or intruders(scene.cluster)
+    assert not wrong, told(scene, wrong)
+    say(scene, f"quiet after {time.monotonic() - began:.1f} s")
+    there = look(scene.cluster, scene.namespace)
+    anew = restarted(scene.pods, there, services)
+    assert not anew, told(scene, anew)
+    scene.pods, scene.since = uids(there), []
+    scene.services = {one.name: replace(one, fewest=one.replicas, restarted=False) for one in services}
+
+
+def becomes(scene: Scene, check: Callable[[], list[str]]) -> list[str]:
+    """Ask until nothing is wrong or time is up, whoever is away meanwhile; return what was wrong last."""
+    answers = [["nobody looked"]]
+
+    def right() -> bool:
+        try:
+            answers.append(check())
+        except (ApiError, KubectlError, OSError, http.client.HTTPException) as error:
+            answers.append([f"no answer: {error}"])
+        return not answers[-1]
+
+    scene.kubelet.tend_until(right, QUIET)
+    return answers[-1]
+
+
+def say(scene: Scene, line: str) -> None:
+    """Note what happens; shown if it fails, or with `pytest -s`."""
+    scene.since.append(line)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def told(scene: Scene, wrong: list[str]) -> str:
+    """Say what is wrong, and how to see it again."""
+    return "\n".join((f"CHAOS_SEED={SEED} CHAOS_ROUNDS={ROUNDS}", *scene.since, *wrong))

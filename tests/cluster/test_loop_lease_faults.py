@@ -1,0 +1,149 @@
+"""Of two loops never two write, whatever befalls the one that works: the API server's own log says so.
+
+Meanwhile somebody changes hostnames all the time, so that there is always something to write.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import count
+from typing import Final
+
+import pytest
+
+from tests.cluster.chaos.people import Service, files
+from tests.cluster.testbed.api import patch, path
+from tests.cluster.testbed.audit import author, intruders, stored
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.pairs import FIRST, SECOND, Pair, pair
+from tests.cluster.testbed.processes import alive
+from tests.cluster.testbed.relay import cut, mend
+from tests.cluster.testbed.services import made
+from tests.cluster.testbed.wait import until
+
+NAMES: Final = ("one", "two", "three")
+EVERY: Final = 0.02
+AFTERWARDS: Final = 3.0
+"""Seconds in which the one that is back might write."""
+PATIENCE: Final = 60.0
+Fault = Callable[[Pair], AbstractContextManager[None]]
+
+
+@contextmanager
+def paused(two: Pair) -> Iterator[None]:
+    """Stop the process, as a machine that sleeps does; it learns nothing of it."""
+    os.kill(two.process(FIRST).pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(two.process(FIRST).pid, signal.SIGCONT)
+
+
+@contextmanager
+def cut_off(two: Pair) -> Iterator[None]:
+    """End its connections and take no new ones."""
+    cut(two.lines[FIRST])
+    try:
+        yield
+    finally:
+        mend(two.lines[FIRST])
+
+
+@contextmanager
+def held_up(two: Pair) -> Iterator[None]:
+    """Let nothing through, and all that was sent meanwhile afterwards."""
+    two.lines[FIRST].is_held = True
+    try:
+        yield
+    finally:
+        two.lines[FIRST].is_held = False
+
+
+@contextmanager
+def slowed(two: Pair) -> Iterator[None]:
+    """Have every answer come too late."""
+    two.lines[FIRST].delay = 1.0
+    try:
+        yield
+    finally:
+        two.lines[FIRST].delay = 0.0
+
+
+FAULTS: Final[dict[str, Fault]] = {"paused": paused, "cut": cut_off, "held": held_up, "slow": slowed}
+CLOCKS: Final = ("tests.cluster.chaos.slow_clock", "tests.cluster.chaos.fast_clock")
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+def test_never_two_write(served: Cluster, routed_namespace: str, fault: Fault) -> None:
+    with pair(served) as two, restless(served, routed_namespace):
+        befall(two, fault)
+
+    assert intruders(served) == []
+
+
+def test_nor_do_they_if_clocks_are_wrong(served: Cluster, routed_namespace: str) -> None:
+    with pair(served, CLOCKS) as two, restless(served, routed_namespace):
+        time.sleep(2 * 6)
+        waited = not two.leads(SECOND)
+        befall(two, cut_off)
+
+    assert (waited, intruders(served)) == (True, [])
+
+
+def test_nor_do_they_if_one_goes_while_it_writes(served: Cluster, routed_namespace: str) -> None:
+    with pair(served) as two, restless(served, routed_namespace):
+        os.kill(two.process(FIRST).pid, signal.SIGTERM)
+        until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)
+        writing(two, SECOND)
+
+    assert intruders(served) == []
+
+
+def befall(two: Pair, fault: Fault) -> None:
+    """Have a fault befall the one that leads, until the other works; it ends as soon as it knows."""
+    writing(two, FIRST)
+    with fault(two):
+        until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)
+        writing(two, SECOND)
+    until(lambda: not alive(two.process(FIRST)), "the first has ended", seconds=PATIENCE)
+    time.sleep(AFTERWARDS)
+    assert two.process(FIRST).popen.returncode == 1
+
+
+def writing(two: Pair, name: str) -> None:
+    """Wait until a loop has written something more."""
+    before = len([each for each in stored(two.cluster) if author(each) == name])
+    until(
+        lambda: len([each for each in stored(two.cluster) if author(each) == name]) > before + 3,
+        f"{name} writes",
+        seconds=PATIENCE,
+    )
+
+
+@contextmanager
+def restless(cluster: Cluster, namespace: str) -> Iterator[None]:
+    """Change the hostnames of services all the time, until left."""
+    apply(cluster, namespace, *(obj for name in NAMES for obj in files(Service(name, "workers", there=True))))
+    until(lambda: len(made(cluster, namespace)) >= len(NAMES) * 9, "they are made", seconds=PATIENCE)
+    ended = threading.Event()
+    author = threading.Thread(target=_keep_changing, args=(cluster, namespace, ended), daemon=True)
+    author.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        author.join()
+
+
+def _keep_changing(cluster: Cluster, namespace: str, ended: threading.Event) -> None:
+    for number in count():
+        for name in NAMES:
+            hosts = {"fusioninfer.io/hostnames": f"{name}-{number}.example.com"}
+            where = path("leaderworkersets", namespace, name)
+            patch(cluster.api, where, {"metadata": {"annotations": hosts}})
+        if ended.wait(EVERY):
+            return

@@ -1,0 +1,60 @@
+"""Two loops, each with a line of its own to the API server, and each told apart in the audit log."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from tests.cluster.testbed.api import delete
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.loops import LEASE, kubeconfig_through, loop_dead, metric
+from tests.cluster.testbed.ours import start_sync
+from tests.cluster.testbed.processes import Process, alive
+from tests.cluster.testbed.relay import Relay, relay
+from tests.cluster.testbed.wait import until
+
+HURRIED: Final = {"--lease-duration": 6, "--renew-deadline": 4, "--retry-period": 1}
+"""A Lease that is lost soon, and not at once on a busy machine."""
+FIRST, SECOND = "sync", "sync-other"
+"""The one that leads at first, and the one that waits; they are called as in the audit log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two loops of a cluster."""
+
+    cluster: Cluster
+    lines: Mapping[str, Relay]
+
+    def process(self, name: str) -> Process:
+        """Return the process of a loop."""
+        return self.cluster.processes[name]
+
+    def leads(self, name: str) -> bool:
+        """Whether a loop thinks that it leads; False if it has ended."""
+        if not alive(self.process(name)):
+            return False
+        return bool(metric(self.cluster.ports[f"{name}-metrics"], "fusioninfer_sync_is_leader"))
+
+
+@contextmanager
+def pair(cluster: Cluster, modules: tuple[str, str] = ("fusioninfer", "fusioninfer")) -> Iterator[Pair]:
+    """Run two loops in place of the usual one until left; the first leads."""
+    with loop_dead(cluster), ExitStack() as stack:
+        target = cluster.ports["kube-apiserver"]
+        there = Pair(cluster, {name: stack.enter_context(relay(target)) for name in (FIRST, SECOND)})
+        delete(cluster.api, LEASE)
+        for name, module in zip(there.lines, modules, strict=True):
+            stack.callback(kill_process, cluster, name)
+            _start(there, name, module)
+            until(lambda: there.leads(FIRST), "the first leads")
+        yield there
+
+
+def _start(there: Pair, name: str, module: str) -> None:
+    own = {
+        "--kubeconfig": kubeconfig_through(there.cluster, there.lines[name], name),
+        "--metrics-port": there.cluster.ports[f"{name}-metrics"],
+    }
+    start_sync(there.cluster, name, {**own, **HURRIED}, module)

@@ -1,0 +1,131 @@
+"""A write that comes late does nothing, and who may write only for a while waits no longer than that."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+from aiohttp import web
+
+from intent import Object
+from sync.cache import Cache
+from sync.client import Client
+from sync.kinds import OUTPUTS
+from sync.lease import LeadershipLostError
+from sync.metrics import metrics
+from sync.request import apply
+from sync.writer import Writer
+from tests.sync.conftest import FOR_EVER, Background, Eventually
+from tests.sync.fake_api import Api
+
+KEY = ("team-a", "r1")
+SERVICE = OUTPUTS["Service"]
+PATH = SERVICE.path("team-a", "r1-epp")
+Permit = Callable[[], float]
+
+
+def service(port: int) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"namespace": "team-a", "name": "r1-epp", "labels": {"fusioninfer.io/service": "r1"}},
+        "spec": {"ports": [{"name": "grpc", "port": port}]},
+    }
+
+
+def port(api: Api) -> int:
+    number: int = api.objects[PATH]["spec"]["ports"][0]["port"]
+    return number
+
+
+async def written(client: Client, permit: Permit) -> Writer:
+    """Make a writer that wrote port 1."""
+    made = Writer(client, metrics(), lambda: FOR_EVER, {"Service": Cache(SERVICE)})
+    await made.apply(KEY, SERVICE, service(1))
+    made.permit = permit
+    return made
+
+
+def overtaken(api: Api, times: int) -> None:
+    """Have somebody else write port 7 just before each of our next writes arrives."""
+    left = list(range(times))
+
+    def overtake(request: web.Request) -> None:
+        if left and request.method == "PATCH" and "dryRun" not in request.query:
+            left.pop()
+            api.edit(PATH, ports=[{"name": "grpc", "port": 7}])
+
+    api.fault = overtake
+
+
+async def test_what_somebody_wrote_in_between_is_not_written_over(api: Api, client: Client) -> None:
+    seconds = iter((FOR_EVER,))
+
+    def once() -> float:
+        for left in seconds:
+            return left
+        raise LeadershipLostError("over")
+
+    writer = await written(client, once)
+    overtaken(api, 1)
+
+    with pytest.raises(LeadershipLostError):
+        await writer.apply(KEY, SERVICE, service(2))
+
+    assert port(api) == 7
+
+
+async def test_who_still_leads_tries_again_at_once(api: Api, client: Client) -> None:
+    writer = await written(client, lambda: FOR_EVER)
+    overtaken(api, 2)
+
+    refusal = await writer.apply(KEY, SERVICE, service(2))
+
+    assert (refusal, port(api)) == (None, 2)
+
+
+async def test_being_overtaken_is_no_fight(api: Api, client: Client) -> None:
+    writer = await written(client, lambda: FOR_EVER)
+    for _ in range(2):
+        api.edit(PATH, ports=[{"name": "grpc", "port": 5}])
+        writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
+        overtaken(api, 3)
+        await writer.apply(KEY, SERVICE, service(1))
+
+    assert (writer.fights(KEY), port(api)) == (frozenset(), 1)
+
+
+async def test_the_api_server_is_told_how_long_we_may_write(api: Api, client: Client) -> None:
+    writer = await written(client, lambda: 2.5)
+    told: list[str] = []
+    api.fault = lambda request: told.append(request.query.get("timeout", ""))
+
+    await writer.apply(KEY, SERVICE, service(2))
+
+    assert told == ["", "2500ms"]
+
+
+async def test_a_write_ends_when_we_may_not_write_any_more(api: Api, client: Client) -> None:
+    writer = await written(client, lambda: 0.3)
+    api.latency = 5.0
+    began = time.monotonic()
+
+    with pytest.raises(TimeoutError):
+        await writer.send("Service", apply(PATH, service(2)))
+
+    assert 0.3 <= time.monotonic() - began < 5.0
+
+
+async def test_who_is_cancelled_waits_for_what_was_sent(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    writer = await written(client, lambda: FOR_EVER)
+    api.latency, before = 0.3, len(api.requests)
+    writing = background(writer.send("Service", apply(PATH, service(2))))
+    await eventually(lambda: len(api.requests) > before)
+
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+
+    assert port(api) == 2
