@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 import pytest
 
@@ -38,6 +38,8 @@ from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.unavailable import unavailable
 
 T = TypeVar("T")
+HURRIED: Final = {"--lease-duration": 6, "--renew-deadline": 4, "--retry-period": 1}
+"""A Lease that is lost now and then while the API server is away."""
 AddNodes = Callable[[int], tuple[str, ...]]
 
 

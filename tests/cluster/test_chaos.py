@@ -30,8 +30,8 @@ SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
 ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "10"))
 BATCH: Final = 10
 """Rounds after which everybody waits until it is quiet."""
-QUIET: Final = 120.0
-"""Seconds in which everything comes to rest: some back-offs last up to 30 seconds, one after the other."""
+QUIET: Final = 240.0
+"""Seconds in which everything comes to rest: back-offs last up to 30 s, one after the other, and machines are busy."""
 NODES: Final = 5
 
 

@@ -19,7 +19,7 @@ from tests.cluster.testbed.api import patch, path
 from tests.cluster.testbed.audit import author, intruders, stored
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.loops import apply
-from tests.cluster.testbed.pairs import FIRST, SECOND, Pair, pair
+from tests.cluster.testbed.pairs import FIRST, SECOND, TIMING, Pair, pair
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.relay import cut, mend
 from tests.cluster.testbed.services import made
@@ -29,7 +29,7 @@ NAMES: Final = ("one", "two", "three")
 EVERY: Final = 0.02
 AFTERWARDS: Final = 3.0
 """Seconds in which the one that is back might write."""
-PATIENCE: Final = 60.0
+PATIENCE: Final = 120.0
 Fault = Callable[[Pair], AbstractContextManager[None]]
 
 
@@ -87,7 +87,7 @@ def test_never_two_write(served: Cluster, routed_namespace: str, fault: Fault) -
 
 def test_nor_do_they_if_clocks_are_wrong(served: Cluster, routed_namespace: str) -> None:
     with pair(served, CLOCKS) as two, restless(served, routed_namespace):
-        time.sleep(2 * 6)
+        time.sleep(TIMING["--lease-duration"])
         waited = not two.leads(SECOND)
         befall(two, cut_off)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from tests.cluster.chaos.changes import Change, Command, next_change
 from tests.cluster.chaos.kubelet import Kubelet
-from tests.cluster.chaos.people import Change, Command, Service, next_change
+from tests.cluster.chaos.people import Service
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 
 VICTIMS: Final = (
@@ -20,7 +21,7 @@ WITHIN: Final = 1.5
 """Seconds of a round in which the moment lies."""
 AGAIN: Final = 0.25
 """Seconds after which people try again what was refused."""
-PATIENCE: Final = 120.0
+PATIENCE: Final = 240.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from tests.cluster.testbed.processes import Process, alive
 from tests.cluster.testbed.relay import Relay, relay
 from tests.cluster.testbed.wait import until
 
-HURRIED: Final = {"--lease-duration": 6, "--renew-deadline": 4, "--retry-period": 1}
-"""A Lease that is lost soon, and not at once on a busy machine."""
+TIMING: Final = {"--lease-duration": 12, "--renew-deadline": 8, "--retry-period": 2}
+"""A Lease that is lost soon, and not on a busy machine."""
 FIRST, SECOND = "sync", "sync-other"
 """The one that leads at first, and the one that waits; they are called as in the audit log."""
 
@@ -57,4 +57,4 @@ def _start(there: Pair, name: str, module: str) -> None:
         "--kubeconfig": kubeconfig_through(there.cluster, there.lines[name], name),
         "--metrics-port": there.cluster.ports[f"{name}-metrics"],
     }
-    start_sync(there.cluster, name, {**own, **HURRIED}, module)
+    start_sync(there.cluster, name, {**own, **TIMING}, module)
