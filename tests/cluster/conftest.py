@@ -31,7 +31,6 @@ from tests.cluster.testbed.ours import (
     start_webhook,
     wait_admission,
 )
-from tests.cluster.testbed.pairs import HURRIED
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces

@@ -31,7 +31,7 @@ ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "10"))
 BATCH: Final = 10
 """Rounds after which everybody waits until it is quiet."""
 QUIET: Final = 240.0
-"""Seconds in which everything comes to rest: back-offs last up to 30 s, one after the other, and machines are busy."""
+"""Seconds in which all comes to rest: back-offs last up to 30 s, one after the other; machines are busy."""
 NODES: Final = 5
 
 
