@@ -8,7 +8,7 @@ from typing import Final, NoReturn, TypeVar
 import pytest
 
 from tests.cluster.testbed.admissions import trust
-from tests.cluster.testbed.build import build, envoy
+from tests.cluster.testbed.build import build, envoy, find_prometheus
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import restart_component, running
 from tests.cluster.testbed.modules import (
@@ -119,6 +119,18 @@ def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def helm(request: pytest.FixtureRequest) -> Path:
     """Helm itself."""
     return _obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
+
+
+@pytest.fixture(scope="session")
+def promtool(request: pytest.FixtureRequest) -> Path:
+    """The tool of Prometheus that tries rules out."""
+    return _obtained(request.config, lambda: find_prometheus("promtool"))
+
+
+@pytest.fixture(scope="session")
+def prometheus(request: pytest.FixtureRequest) -> Path:
+    """Prometheus itself."""
+    return _obtained(request.config, lambda: find_prometheus("prometheus"))
 
 
 @pytest.fixture(scope="session")

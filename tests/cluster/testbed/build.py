@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from tests.cluster.testbed.cuts import copy_cut
+from tests.cluster.testbed.debian import unpacked
 from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
@@ -86,6 +87,13 @@ def envoy() -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with _alone(cache, "envoy"):
         return find_envoy(cache)
+
+
+def find_prometheus(name: str) -> Path:
+    """Return the path of `prometheus` or `promtool`, unpacked into the cache once."""
+    cache = cache_directory()
+    with _alone(cache):
+        return unpacked(cache, "prometheus", ("prometheus",)) / "usr" / "bin" / name
 
 
 def _digest(module: Module) -> str:
