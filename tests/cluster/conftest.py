@@ -17,6 +17,7 @@ from tests.cluster.testbed.modules import (
     CHART_MODULES,
     CRDS,
     MODULES,
+    POLICY_MODULES,
     ROUTE_CRDS,
     ROUTE_MODULES,
 )
@@ -119,6 +120,12 @@ def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def helm(request: pytest.FixtureRequest) -> Path:
     """Helm itself."""
     return _obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
+
+
+@pytest.fixture(scope="session")
+def cyclonus(request: pytest.FixtureRequest) -> Path:
+    """An engine of NetworkPolicies, which says what they let through."""
+    return _obtained(request.config, lambda: build(sys.stderr, POLICY_MODULES)).binary("cyclonus")
 
 
 @pytest.fixture(scope="session")

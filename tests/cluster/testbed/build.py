@@ -26,6 +26,7 @@ from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
     MODULES,
+    POLICY_MODULES,
     ROUTE_MODULES,
     Module,
 )
@@ -51,7 +52,7 @@ class Built:
 
     def binary(self, name: str) -> Path:
         """Return the path of a binary."""
-        known = (*MODULES, *ROUTE_MODULES, *CHART_MODULES, *CERTIFICATE_MODULES)
+        known = (*MODULES, *ROUTE_MODULES, *CHART_MODULES, *CERTIFICATE_MODULES, *POLICY_MODULES)
         module = next(m for m in known if name in dict(m.packages))
         return self.folders[module.name] / "bin" / name
 

@@ -136,6 +136,10 @@ them once; what is theirs is of their release."""
 
 CHART_MODULES: Final = (Module("helm", "helm.sh/helm/v4", (("helm", "helm.sh/helm/v4/cmd/helm"),)),)
 """What renders our chart."""
+_CYCLONUS: Final = "github.com/mattfenwick/cyclonus"
+
+POLICY_MODULES: Final = (Module("cyclonus", _CYCLONUS, (("cyclonus", f"{_CYCLONUS}/cmd/cyclonus"),)),)
+"""What says which calls NetworkPolicies let through. It shares Kubernetes' libraries with the API server."""
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
 _CERT_MANAGER_CRDS: Final = "deploy/crds/"
 
