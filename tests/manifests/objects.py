@@ -9,6 +9,7 @@ import yaml
 from intent import Object
 
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
+DOCS: Final = MANIFESTS.parent / "docs"
 BASE: Final = MANIFESTS / "base"
 KUSTOMIZE: Final = ("Kustomization", "Component")
 

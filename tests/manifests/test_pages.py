@@ -1,20 +1,25 @@
 """The pages for operators say what the manifests say."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from intent import Object
-from tests.manifests.objects import MANIFESTS, objects
+from tests.cluster import test_install_helm as helm
+from tests.cluster import test_install_kustomize as kustomize
+from tests.manifests.objects import DOCS, objects
+from tests.manifests.pages import commands
 from tests.test_readme import ANY_TABLE, table
 
-DOCS: Final = MANIFESTS.parent / "docs"
 SECURITY: Final = DOCS / "security.md"
 OPERATIONS: Final = DOCS / "operations.md"
-PAGES: Final = (DOCS / "install.md", OPERATIONS, SECURITY)
-DELETED: Final = re.compile(r"^\$ kubectl delete ([a-z]+) (.+)$", re.MULTILINE)
+INSTALL: Final = DOCS / "install.md"
+PAGES: Final = (INSTALL, OPERATIONS, SECURITY)
+BUILT: Final = commands(INSTALL)["The image"]
+"""What needs a container engine and a registry; `tests/image` goes through the Dockerfile itself."""
 
 
 def rights() -> list[dict[str, str]]:
@@ -56,9 +61,14 @@ def test_the_loop_has_no_right_that_opens_others(word: str) -> None:
     assert not any(word in (*rule["verbs"], *rule["resources"], *rule["apiGroups"]) for rule in rules)
 
 
+def uninstalled() -> list[list[str]]:
+    """Give what is deleted: its kind, and the names."""
+    words = [shlex.split(command) for command in commands(OPERATIONS)["Uninstall"]]
+    return [[word for word in each[2:] if not word.startswith("-")] for each in words]
+
+
 def test_uninstalling_leaves_nothing_outside_of_the_namespace() -> None:
-    page = OPERATIONS.read_text().partition("## Uninstall")[2]
-    deleted = {(kind, name) for kind, names in DELETED.findall(page) for name in names.split()}
+    deleted = {(kind, name) for kind, *names in uninstalled() for name in names}
 
     installed = {
         (each["kind"].lower(), each["metadata"]["name"])
@@ -69,10 +79,16 @@ def test_uninstalling_leaves_nothing_outside_of_the_namespace() -> None:
 
 
 def test_the_webhooks_go_before_what_answers_them() -> None:
-    page = OPERATIONS.read_text().partition("## Uninstall")[2]
-    kinds = [kind for kind, _ in DELETED.findall(page)]
+    kinds = [kind for kind, *_ in uninstalled()]
 
     assert kinds.index("namespace") > kinds.index("validatingwebhookconfiguration")
+
+
+@pytest.mark.parametrize("page", [INSTALL, OPERATIONS], ids=lambda page: page.name)
+def test_every_command_of_a_page_is_run(page: Path) -> None:
+    there = {command for each in commands(page).values() for command in each}
+
+    assert there - {*kustomize.RUN, *helm.INSTALL, *BUILT} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

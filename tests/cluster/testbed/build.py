@@ -93,7 +93,8 @@ def envoy() -> Path:
 def find_prometheus(name: str) -> Path:
     """Return the path of `prometheus` or `promtool`, unpacked into the cache once."""
     cache = cache_directory()
-    with _alone(cache):
+    cache.mkdir(parents=True, exist_ok=True)
+    with _alone(cache, "prometheus"):
         return unpacked(cache, "prometheus", ("prometheus",)) / "usr" / "bin" / name
 
 

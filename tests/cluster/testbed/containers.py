@@ -7,6 +7,7 @@ import base64
 import os
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from intent import Object
@@ -36,13 +37,14 @@ def run_container(
 def report(cluster: Cluster, pod: Object, address: str, *, ready: bool = True) -> None:
     """Write a pod's status as its kubelet would: it runs, where, and whether it is ready."""
     metadata = pod["metadata"]
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     status = {
         "phase": "Running",
         "podIP": address,
         "podIPs": [{"ip": address}],
         "conditions": [
             {"type": "PodScheduled", "status": "True"},
-            {"type": "Ready", "status": str(ready)},
+            {"type": "Ready", "status": str(ready), "lastTransitionTime": now},
         ],
     }
     where = path("pods", metadata["namespace"], metadata["name"], "status")

@@ -1,0 +1,279 @@
+"""docs/install.md and docs/operations.md with kustomize: the commands as they stand there, on a new cluster.
+
+The webhook and the loop are processes beside it; the testbed reports that their pods are ready.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+import yaml
+
+from intent import Object
+from tests.cluster.testbed.api import items, path
+from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
+from tests.cluster.testbed.console import Console, console, must, run
+from tests.cluster.testbed.containers import report
+from tests.cluster.testbed.control_plane import kill_process, restart_component
+from tests.cluster.testbed.groups import pods
+from tests.cluster.testbed.inventory import inventory
+from tests.cluster.testbed.loops import pod_group
+from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
+from tests.cluster.testbed.rollouts import generation, started
+from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read, unannotated
+from tests.manifests.objects import DOCS
+from tests.manifests.pages import commands, files
+
+INSTALL: Final = DOCS / "install.md"
+OPERATIONS: Final = DOCS / "operations.md"
+CHAPTER: Final = "With kustomize"
+NAMESPACE: Final = "fusioninfer-system"
+HELD: Final = "held"
+SERVICE: Final = "whole"
+SERVED: Final = named(read(WHOLE), HELD)
+DEFINITION: Final = "CustomResourceDefinition//inferenceservices.fusioninfer.io"
+(APPLY,) = commands(INSTALL)[CHAPTER]
+SEE_ROLLOUT, SEE_LEASE, SEE_RECORD = commands(INSTALL)["See that it works"]
+BREAK_GLASS, *TAKE_AWAY = commands(OPERATIONS)["The webhook is down"]
+STRICT: Final = (
+    "kubectl patch validatingadmissionpolicybinding backstop.fusioninfer.io --type=merge"
+    """ --patch='{"spec": {"validationActions": ["Deny"]}}'"""
+)
+UNINSTALL: Final = commands(OPERATIONS)["Uninstall"]
+RUN: Final = (APPLY, SEE_ROLLOUT, SEE_LEASE, SEE_RECORD, BREAK_GLASS, *TAKE_AWAY, *UNINSTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A shell in the folder of the overlay, and what was in the cluster before."""
+
+    cluster: Cluster
+    console: Console
+    before: frozenset[str]
+
+
+@pytest.fixture(scope="module")
+def installed(bare: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Write the overlay of the page, and apply it as the page says."""
+    folder = tmp_path_factory.mktemp("overlay")
+    overlay = files(INSTALL, CHAPTER)[0]
+    (folder / "kustomization.yaml").write_text(overlay)
+    before, there = inventory(bare), console(bare, folder)
+    must(there, APPLY)
+    return Installed(bare, there, before)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What `kubectl diff` showed; how many specifications each had, before and after another apply."""
+
+    difference: str
+    first: dict[str, int]
+    second: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def again(installed: Installed) -> Again:
+    """Apply the same once more."""
+    difference = run(installed.console, "kubectl diff --server-side -k .")
+    first = generations(installed.cluster)
+    must(installed.console, APPLY)
+    return Again(difference.stdout + difference.stderr, first, generations(installed.cluster))
+
+
+def generations(cluster: Cluster) -> dict[str, int]:
+    """Count the specifications of our Deployments, policies and configurations."""
+    kinds = "deployments,networkpolicies,poddisruptionbudgets,mutatingwebhookconfigurations"
+    more = "validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
+    found = kubectl(cluster, "get", f"{kinds},{more}", "--all-namespaces", "--output=json")
+    return {
+        f"{each['kind']}/{each['metadata']['name']}": each["metadata"]["generation"]
+        for each in json.loads(found)["items"]
+        if "fusioninfer" in each["metadata"]["name"]
+    }
+
+
+def test_the_image_is_the_one_that_the_overlay_names(installed: Installed) -> None:
+    image = yaml.safe_load(files(INSTALL, CHAPTER)[0])["images"][0]["newName"]
+
+    stored = items(installed.cluster.api, path("deployments", NAMESPACE))
+    assert {
+        each["spec"]["template"]["spec"]["containers"][0]["image"].rpartition(":")[0] for each in stored
+    } == {image}
+
+
+def test_there_is_no_difference_to_what_was_applied(again: Again) -> None:
+    assert again.difference == ""
+
+
+def test_another_apply_changes_nothing(again: Again) -> None:
+    assert again.first == again.second
+    assert set(again.second.values()) == {1}
+
+
+@pytest.fixture(scope="module")
+def working(installed: Installed, again: Again) -> Installed:  # noqa: ARG001 - that comes first
+    """Run the webhook and the loop; the API server calls the webhook on loopback; pods are reported ready."""
+    cluster = installed.cluster
+    install_manifests(cluster)
+    restart_component(cluster, "kube-controller-manager")
+    start_webhook(cluster)
+    start_sync(cluster)
+    wait_admission(cluster)
+    for number, pod in enumerate(until(lambda: ours(cluster), "pods of ours")):
+        report(cluster, pod, f"10.99.1.{number + 1}")
+    put(cluster, "default", CLIENT_SIDE, SERVED)
+    started(cluster, "default", HELD)
+    until(lambda: pod_group(cluster, "default", SERVICE), "the gang is there")
+    return installed
+
+
+def ours(cluster: Cluster) -> list[Object]:
+    found = items(cluster.api, path("pods", NAMESPACE))
+    return found if len(found) == 4 else []
+
+
+def test_the_rollout_comes_to_its_end(working: Installed) -> None:
+    assert "successfully rolled out" in must(working.console, SEE_ROLLOUT)
+
+
+def test_somebody_holds_the_lease(working: Installed) -> None:
+    assert "fusioninfer-sync" in until(lambda: must(working.console, SEE_LEASE), "the Lease")
+
+
+def test_a_dry_run_of_the_example_prints_a_record(working: Installed) -> None:
+    assert "fusioninfer.io/expansion: '{" in must(working.console, SEE_RECORD)
+
+
+# --- the webhook is down ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Glass:
+    """Whether a set could be labelled: while the webhook is down, with broken glass, and afterwards."""
+
+    down: bool
+    broken: bool
+    mended: bool
+    generations: tuple[int, int]
+
+
+@pytest.fixture(scope="module")
+def glass(working: Installed) -> Glass:
+    """Break the glass as the page says while the webhook is down; later remove the annotation."""
+    cluster, there = working.cluster, working.console
+    before = generation(cluster, "default", HELD)
+    kill_process(cluster, "webhook")
+    down = labelled(there, "1")
+    must(there, BREAK_GLASS.replace("NAME", HELD))
+    broken = labelled(there, "2")
+    start_webhook(cluster)
+    wait_admission(cluster)
+    must(there, f"kubectl annotate lws {HELD} fusioninfer.io/inject-")
+    return Glass(down, broken, labelled(there, "3"), (before, generation(cluster, "default", HELD)))
+
+
+def labelled(there: Console, text: str) -> bool:
+    return run(there, f"kubectl label --overwrite lws {HELD} trial={text}").returncode == 0
+
+
+def test_broken_glass_lets_one_object_pass(glass: Glass) -> None:
+    assert (glass.down, glass.broken, glass.mended) == (False, True, True)
+
+
+def test_broken_glass_changes_nothing_that_is_there(glass: Glass) -> None:
+    before, after = glass.generations
+
+    assert before == after
+
+
+@pytest.fixture(scope="module")
+def taken_away(working: Installed, glass: Glass) -> str:  # noqa: ARG001 - that comes first
+    """Take the webhooks away as the page says while they are down; then apply the manifests again."""
+    cluster, there = working.cluster, working.console
+    kill_process(cluster, "webhook")
+    for command in TAKE_AWAY:
+        must(there, command)
+    said = until(lambda: written(cluster, named(read(WHOLE), "new")), "nobody is called")
+    must(there, APPLY)
+    install_manifests(cluster)
+    start_webhook(cluster)
+    wait_admission(cluster)
+    return said
+
+
+def written(cluster: Cluster, lws: Object) -> str:
+    """Say what kubectl says of a dry run, if it is accepted."""
+    done = run_kubectl(cluster, "apply", "--dry-run=server", "--filename=-", stdin=json.dumps(lws))
+    return done.stdout + done.stderr if done.returncode == 0 else ""
+
+
+def test_without_the_webhooks_the_policy_warns_of_what_is_not_expanded(taken_away: str) -> None:
+    assert "leaderworkerset.leaderworkerset.x-k8s.io/new created" in taken_away
+    assert "not expanded: the mutating webhook did not run" in taken_away
+
+
+# --- uninstall --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Uninstalled:
+    """After each command: who could write; at the end: what is left, and what became of a service."""
+
+    accepted: dict[str, tuple[bool, bool]]
+    left: frozenset[str]
+    before: frozenset[str]
+    pods: tuple[frozenset[str], frozenset[str]]
+    generations: tuple[int, int]
+    gang: bool
+
+
+@pytest.fixture(scope="module")
+def uninstalled(working: Installed, taken_away: str) -> Uninstalled:  # noqa: ARG001 - that comes first
+    """Uninstall in the order of the page, where the policy denies; the processes end when their pods do."""
+    cluster = working.cluster
+    must(working.console, STRICT)
+    pods_before, generation_before = uids(cluster), generation(cluster, "default", HELD)
+    accepted = {command: _done(working, command) for command in UNINSTALL}
+    left = inventory(cluster)
+    return Uninstalled(
+        accepted,
+        left,
+        working.before,
+        (pods_before, uids(cluster)),
+        (generation_before, generation(cluster, "default", HELD)),
+        pod_group(cluster, "default", SERVICE) is not None,
+    )
+
+
+def _done(there: Installed, command: str) -> tuple[bool, bool]:
+    """Run a command; whether a plain and an annotated set can then be written."""
+    must(there.console, command)
+    if "delete namespace" in command:
+        for name in ("sync", "webhook"):
+            kill_process(there.cluster, name)
+    plain, annotated = unannotated(read(WHOLE)), read(WHOLE)
+    return bool(written(there.cluster, plain)), bool(written(there.cluster, annotated))
+
+
+def uids(cluster: Cluster) -> frozenset[str]:
+    return frozenset(pod["metadata"]["uid"] for pod in pods(cluster, "default"))
+
+
+@pytest.mark.parametrize("command", UNINSTALL)
+def test_work_is_accepted_after_each_command(uninstalled: Uninstalled, command: str) -> None:
+    assert uninstalled.accepted[command] == (True, True)
+
+
+def test_nothing_of_ours_is_left(uninstalled: Uninstalled) -> None:
+    left = uninstalled.left - uninstalled.before
+
+    assert {name for name in left if "/default/" not in name} == set()
+
+
+def test_what_ran_goes_on(uninstalled: Uninstalled) -> None:
+    assert uninstalled.pods[0] == uninstalled.pods[1] != frozenset()
+    assert uninstalled.generations[0] == uninstalled.generations[1]
+    assert uninstalled.gang
