@@ -25,7 +25,10 @@ COPY certs /app/certs
 COPY docs/examples /app/docs/examples
 # The file system is read-only: what it runs is compiled here.
 RUN python -m compileall -q /app /usr/local/lib
-ENV PYTHONPATH=/app \
+# The user has no entry in /etc/passwd, and the Kubernetes client asks for a home as it is imported: not every
+# runtime makes one up.
+ENV HOME=/ \
+    PYTHONPATH=/app \
     PYTHONDONTWRITEBYTECODE=1
 USER 65532:65532
 EXPOSE 10250 8080

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo test demo-cluster fast check format golden manifests lock image bench fuzz chaos clean help
+.PHONY: demo test demo-cluster fast check format golden manifests lock image image-check bench fuzz chaos clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -47,6 +47,9 @@ lock: $(READY) ## Lock what the image installs, at the newest versions; make its
 
 image: ## Build the image fusioninfer:VERSION with docker
 	docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag fusioninfer:$(VERSION) .
+
+image-check: $(READY) ## Build the image without docker, as root on Debian, and run its pods on the real API server
+	$(BIN)/python -m pytest -q --image tests/cluster/image_check.py tests/cluster/test_deployed.py
 
 bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
 	$(BIN)/python -m tests.bench

@@ -13,6 +13,7 @@ from tests.unavailable import collect, hand_over, is_failure, mark, report
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let `make golden` write the expected files anew."""
     parser.addoption("--refresh", action="store_true", help="write the expected files of tests/golden anew")
+    parser.addoption("--image", action="store_true", help="run pods of ours from the image, built for it")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,5 +1,6 @@
 """Fixtures of the tests on real components."""
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Final, NoReturn, TypeVar
 import pytest
 
 from tests.cluster.testbed.admissions import trust
-from tests.cluster.testbed.build import build, envoy, find_prometheus
+from tests.cluster.testbed.build import build, envoy, find_buildah, find_prometheus
+from tests.cluster.testbed.built_image import Image, build_image, in_container
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import restart_component, running
+from tests.cluster.testbed.images import CHECKOUT, Program
 from tests.cluster.testbed.modules import (
     CERTIFICATE_CRDS,
     CERTIFICATE_MODULES,
@@ -168,6 +171,25 @@ def own_network(admission: Cluster, request: pytest.FixtureRequest) -> Iterator[
     _require_namespaces(request.config)
     with network(admission) as there:
         yield there
+
+
+@pytest.fixture(scope="session")
+def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
+    """Our image, built from the Dockerfile."""
+    _require_namespaces(request.config)
+    tools, place = _obtained(request.config, find_buildah), tmp_path_factory.mktemp("image")
+    yield build_image(tools, place)
+    shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def runs(own_network: Network, request: pytest.FixtureRequest) -> Program:
+    """What pods of ours run: this checkout, or with `--image` the image."""
+    if not request.config.getoption("--image"):
+        return CHECKOUT
+    folder = own_network.cluster.directory
+    folder.chmod(0o755)  # the user of the image looks into it
+    return in_container(request.getfixturevalue("image"), folder)
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""What `kubectl apply -k` stores is run: the pods of our Deployments, with exactly their words and ports."""
+"""What `kubectl apply -k` stores is run: the pods of our Deployments, with exactly their words and ports.
+
+With `--image` they are run from the image, as containers are; else from this checkout.
+"""
 
 import json
 import time
@@ -10,11 +13,20 @@ import yaml
 
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.deployed import NAMESPACE, Deployed, answers, put_certificate, start_deployed
+from tests.cluster.testbed.deployed import (
+    NAMESPACE,
+    Deployed,
+    answers,
+    mutated,
+    put_certificate,
+    start_deployed,
+)
+from tests.cluster.testbed.images import Program
 from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.processes import stop
 from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import WHOLE, read
 from tests.manifests.objects import MANIFESTS
 
 STORED: Final = ("ConfigMap", "Deployment", "Service")
@@ -24,13 +36,13 @@ SYNC: Final = "fusioninfer-sync"
 
 
 @pytest.fixture(scope="module")
-def deployed(admission: Cluster, own_network: Network) -> Iterator[dict[str, list[Deployed]]]:
+def deployed(admission: Cluster, own_network: Network, runs: Program) -> Iterator[dict[str, list[Deployed]]]:
     """All pods of the base, by Deployment."""
     made = yaml.safe_load_all(kubectl(admission, "kustomize", str(MANIFESTS / "base")))
     wanted = {"apiVersion": "v1", "kind": "List", "items": [each for each in made if each["kind"] in STORED]}
     put_certificate(own_network)
     kubectl(admission, "apply", "--server-side", "--filename=-", stdin=json.dumps(wanted))
-    yield {name: start_deployed(own_network, name) for name in (WEBHOOK, SYNC)}
+    yield {name: start_deployed(own_network, name, runs) for name in (WEBHOOK, SYNC)}
     empty_namespace(admission, NAMESPACE)
 
 
@@ -45,6 +57,12 @@ def test_every_probe_succeeds(
     own_network: Network, deployed: dict[str, list[Deployed]], name: str, probe: str
 ) -> None:
     assert all(answers(own_network, one, probe) for one in deployed[name])
+
+
+def test_a_review_is_answered_with_a_patch(own_network: Network, deployed: dict[str, list[Deployed]]) -> None:
+    answers = [mutated(own_network, one, read(WHOLE)) for one in deployed[WEBHOOK]]
+
+    assert [(answer["allowed"], answer["patchType"]) for answer in answers] == [(True, "JSONPatch")] * 2
 
 
 @pytest.mark.parametrize("name", [WEBHOOK, SYNC])

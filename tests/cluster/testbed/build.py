@@ -33,6 +33,11 @@ from tests.cluster.testbed.modules import (
 from tests.cluster.testbed.progress import OnProgress, build_progress
 from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_envoy, find_go, go_environment
 
+BUILDAH: Final = (
+    *("buildah", "golang-github-containers-common", "golang-github-containers-image"),
+    *("libgpgme11", "libassuan0", "libgpg-error0"),
+)
+"""Its package and those that it cannot do without."""
 COMPONENTS: Final = Path(__file__).parent.parent / "components"
 LOW: Final = ("nice", "-n", "10")
 """Tests that run meanwhile go first."""
@@ -96,6 +101,14 @@ def find_prometheus(name: str) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with _alone(cache, "prometheus"):
         return unpacked(cache, "prometheus", ("prometheus",)) / "usr" / "bin" / name
+
+
+def find_buildah() -> Path:
+    """Return the folder of buildah and what it needs, unpacked into the cache once."""
+    cache = cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
+    with _alone(cache, "buildah"):
+        return unpacked(cache, "buildah", BUILDAH)
 
 
 def _digest(module: Module) -> str:

@@ -13,24 +13,28 @@ from pathlib import Path
 from intent import Object
 from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.images import entrypoint
+from tests.cluster.testbed.images import Program, program
 from tests.cluster.testbed.network import Network, file_of, start_container
 from tests.cluster.testbed.processes import Process
 from tests.kubelet import environment, words
 
 
 def run_container(
-    there: Network, pod: Object, container: Object, more: Mapping[str, str] | None = None
+    there: Network,
+    pod: Object,
+    container: Object,
+    more: Mapping[str, str] | None = None,
+    own: Program | None = None,
 ) -> Process:
     """Run a container of a pod whose network is there, with more variables than it says.
 
-    Its image's entrypoint takes the place of its command, if it has one.
+    What its image runs, or `own` in place of that, takes the place of its command, if it has one.
     """
     variables = environment(container, _fields(there, pod))
-    begins = entrypoint(there.cluster.built, container["image"])
+    runs = own or program(there.cluster.built, container["image"])
     said = words(container, variables)[len(container.get("command", ())) :]
-    command = [*begins, *_with_mounts(said, _mounts(there, pod, container))]
-    seen = {"PATH": os.environ["PATH"], **variables, **(more or {})}
+    command = [*runs.begins, *_with_mounts(said, _mounts(there, pod, container))]
+    seen = {"PATH": os.environ["PATH"], **runs.variables, **variables, **(more or {})}
     return start_container(there, name_of(pod), container["name"], command, seen)
 
 

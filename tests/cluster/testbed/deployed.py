@@ -1,5 +1,8 @@
 """Our own Deployments as they are stored: the container of each pod, run with exactly its words."""
 
+import http.client
+import json
+import ssl
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,13 +10,15 @@ from intent import Object
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.containers import name_of, port_number, run_container
-from tests.cluster.testbed.images import CHECKOUT
-from tests.cluster.testbed.network import Network, add_pod, ask, listens
+from tests.cluster.testbed.images import Program
+from tests.cluster.testbed.network import Network, add_pod, ask, connect, listens
 from tests.cluster.testbed.processes import Process
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
 
 NAMESPACE: Final = "fusioninfer-system"
+REVIEWS: Final = 10250
+SERVER: Final = "fusioninfer-webhook.fusioninfer-system.svc"
 TLS: Final = "fusioninfer-webhook-tls"
 
 
@@ -35,9 +40,11 @@ def put_certificate(there: Network) -> None:
     kubectl(there.cluster, "apply", "--filename=-", stdin=made)
 
 
-def start_deployed(there: Network, deployment: str) -> list[Deployed]:
+def start_deployed(there: Network, deployment: str, own: Program) -> list[Deployed]:
     """Run every pod of a Deployment, and wait until its own probe says that it is ready."""
-    running = [_start(there, pod) for pod in until(lambda: _pods(there, deployment), f"pods of {deployment}")]
+    running = [
+        _start(there, pod, own) for pod in until(lambda: _pods(there, deployment), f"pods of {deployment}")
+    ]
     for each in running:
         _wait_ready(there, each)
     return running
@@ -57,13 +64,28 @@ def answers(there: Network, one: Deployed, probe: str) -> bool:
     )
 
 
-def _start(there: Network, pod: Object) -> Deployed:
+def mutated(there: Network, one: Deployed, lws: Object) -> Object:
+    """Have a pod of the webhook review an object, as the API server would; return its response."""
+    trust = ssl.create_default_context(cafile=str(there.cluster.directory / "ca.crt"))
+    line = trust.wrap_socket(connect(there, one.address, REVIEWS), server_hostname=SERVER)
+    connection = http.client.HTTPConnection(one.address)
+    connection.sock = line
+    request = {"uid": "trial", "operation": "CREATE", "object": lws}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    try:
+        connection.request("POST", "/mutate", json.dumps(review), {"Content-Type": "application/json"})
+        return dict(json.loads(connection.getresponse().read())["response"])
+    finally:
+        connection.close()
+
+
+def _start(there: Network, pod: Object, own: Program) -> Deployed:
     """Run a pod; it has a service account only if it mounts the token."""
     address = add_pod(there, name_of(pod))
     spec = pod["spec"]
     (container,) = spec["containers"]
-    more = CHECKOUT | (_account(there, spec) if spec.get("automountServiceAccountToken", True) else {})
-    return Deployed(pod, address, run_container(there, pod, container, more))
+    more = _account(there, spec) if spec.get("automountServiceAccountToken", True) else {}
+    return Deployed(pod, address, run_container(there, pod, container, more, own))
 
 
 def _account(there: Network, spec: Object) -> dict[str, str]:

@@ -1,16 +1,27 @@
 """Which of the built binaries an image holds, and what ours runs."""
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tests.cluster.testbed.build import Built
 
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a container begins with, and the variables of its image."""
+
+    begins: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
 OURS: Final = "fusioninfer"
-ENTRYPOINT: Final = (sys.executable, "-m", "fusioninfer")
-"""As in the Dockerfile."""
-CHECKOUT: Final = {"PYTHONPATH": str(Path(__file__).parents[3])}
-"""The variables with which it finds this checkout."""
+CHECKOUT: Final = Program(
+    (sys.executable, "-m", "fusioninfer"), {"PYTHONPATH": str(Path(__file__).parents[3])}
+)
+"""As in the Dockerfile, but with this checkout."""
 
 IMAGES: Final = {
     "registry.k8s.io/gateway-api-inference-extension/epp": "gie-epp",
@@ -32,8 +43,8 @@ def binary_of(image: str) -> str:
     return f"{IMAGES[name]}-{tag.removeprefix('v')}"
 
 
-def entrypoint(built: Built, image: str) -> tuple[str, ...]:
-    """Return the words with which a container of an image begins."""
+def program(built: Built, image: str) -> Program:
+    """Return what a container of an image runs."""
     if image.partition(":")[0] == OURS:
-        return ENTRYPOINT
-    return (str(built.binary(binary_of(image))),)
+        return CHECKOUT
+    return Program((str(built.binary(binary_of(image))),))
