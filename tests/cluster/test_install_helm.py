@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 import pytest
 
 from tests.cluster.testbed.api import items, path
+from tests.cluster.testbed.bundles import bundles, inject_bundle
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.inventory import inventory
@@ -27,39 +29,67 @@ KINDS: Final = "deployments,services,networkpolicies,serviceaccounts,poddisrupti
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    """What was there before; uids and images after each step; what Helm left, and what the page did."""
+class Installed:
+    """A shell in which the chart was installed, what was in the cluster before, and what differs since."""
 
+    cluster: Cluster
+    console: Console
     before: frozenset[str]
-    installed: dict[str, str]
-    upgraded: dict[str, str]
+    difference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """The uids before and after; the images before, after, and after the way back; the bundles."""
+
+    first: dict[str, str]
+    second: dict[str, str]
     images: tuple[frozenset[str], frozenset[str], frozenset[str]]
-    repeated: str
-    removed: frozenset[str]
-    left: frozenset[str]
+    injected: str
+    bundles: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What there was after Helm took its release away, and at the end of the page."""
+
+    by_helm: frozenset[str]
+    at_last: frozenset[str]
 
 
 @pytest.fixture(scope="module")
-def story(bare: Cluster, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """Do what the pages say, and between it upgrade to a next version, and go back."""
+def installed(bare: Cluster, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Install the chart as the page says."""
     there, before = console(bare, tmp_path_factory.mktemp("helm"), helm), inventory(bare)
     copy_chart(there)
     for command in INSTALL:
         must(there, command)
-    installed, first = uids(bare), images(bare)
-    repeated = run(there, f"helm get manifest fusioninfer -n {NAMESPACE} | kubectl diff -f -")
+    said = run(there, f"helm get manifest fusioninfer -n {NAMESPACE} | kubectl diff -f -")
+    return Installed(bare, there, before, said.stdout + said.stderr)
+
+
+@pytest.fixture(scope="module")
+def upgraded(installed: Installed) -> Upgraded:
+    """Have cert-manager inject its bundle, upgrade to a next version, and go back."""
+    cluster, there = installed.cluster, installed.console
+    first, image = uids(cluster), images(cluster)
+    injected = b64encode(cluster.authority_pem).decode()
+    inject_bundle(cluster, injected)
     must(there, f"helm upgrade fusioninfer {next_chart(there)} --namespace {NAMESPACE} --reuse-values")
-    upgraded, second = uids(bare), images(bare)
+    second, next_image, trusted = uids(cluster), images(cluster), bundles(cluster)
     must(there, f"helm rollback fusioninfer --namespace {NAMESPACE}")
-    third = images(bare)
-    for command in UNINSTALL[:4]:
-        must(there, command)
-    must(there, REMOVE)
-    removed = inventory(bare)
+    return Upgraded(first, second, (image, next_image, images(cluster)), injected, trusted)
+
+
+@pytest.fixture(scope="module")
+def removed(installed: Installed, upgraded: Upgraded) -> Removed:  # noqa: ARG001 - that comes first
+    """Uninstall as the page says."""
+    for command in (*UNINSTALL[:4], REMOVE):
+        must(installed.console, command)
+    by_helm = inventory(installed.cluster)
     for command in UNINSTALL[4:]:
-        must(there, command)
-    diff = repeated.stdout + repeated.stderr
-    return Story(before, installed, upgraded, (first, second, third), diff, removed, inventory(bare))
+        must(installed.console, command)
+    return Removed(by_helm, inventory(installed.cluster))
 
 
 def copy_chart(there: Console) -> None:
@@ -91,26 +121,30 @@ def images(cluster: Cluster) -> frozenset[str]:
     return frozenset(each["spec"]["template"]["spec"]["containers"][0]["image"] for each in found)
 
 
-def test_the_next_version_runs_its_own_image_and_back_the_one_before(story: Story) -> None:
-    first, second, third = story.images
+def test_what_is_stored_is_what_the_chart_says(installed: Installed) -> None:
+    assert installed.difference == ""
+
+
+def test_the_next_version_runs_its_own_image_and_back_the_one_before(upgraded: Upgraded) -> None:
+    first, second, third = upgraded.images
 
     assert second == {re.sub(r":[^:]+$", f":{NEXT}", image) for image in first}
     assert third == first
 
 
-def test_the_next_version_makes_nothing_anew(story: Story) -> None:
-    assert story.installed == story.upgraded
+def test_the_next_version_makes_nothing_anew(upgraded: Upgraded) -> None:
+    assert upgraded.first == upgraded.second
 
 
-def test_what_helm_stored_is_what_the_chart_says(story: Story) -> None:
-    assert story.repeated == ""
+def test_the_next_version_leaves_the_injected_bundle(upgraded: Upgraded) -> None:
+    assert upgraded.bundles == {upgraded.injected}
 
 
-def test_helm_leaves_the_definition_and_the_namespace(story: Story) -> None:
-    ours = {name for name in story.removed - story.before if f"/{NAMESPACE}/" not in name}
+def test_helm_leaves_the_definition_and_the_namespace(installed: Installed, removed: Removed) -> None:
+    left = {name for name in removed.by_helm - installed.before if f"/{NAMESPACE}/" not in name}
 
-    assert ours == {DEFINITION, f"Namespace//{NAMESPACE}"}
+    assert left == {DEFINITION, f"Namespace//{NAMESPACE}"}
 
 
-def test_nothing_of_ours_is_left(story: Story) -> None:
-    assert story.left - story.before == set()
+def test_nothing_of_ours_is_left(installed: Installed, removed: Removed) -> None:
+    assert removed.at_last - installed.before == set()

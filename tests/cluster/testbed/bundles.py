@@ -1,0 +1,30 @@
+"""What the webhook configurations trust, and somebody who has them trust it."""
+
+from typing import Final
+
+from intent import Object
+from tests.cluster.testbed.api import amend, get, path
+from tests.cluster.testbed.cluster import Cluster
+
+CONFIGURATIONS: Final = (
+    path("mutatingwebhookconfigurations", "", "mutate.fusioninfer.io"),
+    path("validatingwebhookconfigurations", "", "validate.fusioninfer.io"),
+)
+
+
+def inject_bundle(cluster: Cluster, bundle: str) -> None:
+    """Have every webhook trust an authority, as cert-manager's injector does."""
+    for where in CONFIGURATIONS:
+        fields = (f"/webhooks/{number}/clientConfig" for number in range(len(_webhooks(cluster, where))))
+        added = [{"op": "add", "path": f"{field}/caBundle", "value": bundle} for field in fields]
+        amend(cluster.api, where, added)
+
+
+def bundles(cluster: Cluster) -> set[str]:
+    """Return what the webhooks trust; empty for one that trusts nothing."""
+    webhooks = [webhook for where in CONFIGURATIONS for webhook in _webhooks(cluster, where)]
+    return {webhook["clientConfig"].get("caBundle", "") for webhook in webhooks}
+
+
+def _webhooks(cluster: Cluster, where: str) -> list[Object]:
+    return list(get(cluster.api, where)["webhooks"])
