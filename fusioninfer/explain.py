@@ -17,9 +17,10 @@ from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
 from webhook.expand import wish
-from webhook.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed
+from webhook.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
 from webhook.mutate.rules import ENGINE, TEMPLATE, Input, Rule, rule_for
-from webhook.overlay import COPY, DIGEST, Overlay, put
+from webhook.overlay import COPY, DIGEST, Overlay
+from webhook.put import put
 from webhook.study import Study, concerns, study
 
 
@@ -102,7 +103,7 @@ def fields(put_on: Overlay, was: Overlay | None, above: str = "") -> Iterator[Fi
 def _items(key: str, items: list[Any], was: list[Any] | None, path: str) -> Iterator[Field]:
     before = {identity(key, item): item for item in was or ()}
     for item in items:
-        named = f"{path}[{'/'.join(map(str, identity(key, item) or ()))}]"
+        named = f"{path}[{name_of(key, item)}]"
         if key in ENTERED:
             rest = {name: value for name, value in item.items() if name not in LIST_KEYS[key]}
             yield from fields(rest, before.get(identity(key, item)), named)

@@ -30,48 +30,50 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
     """Read a container as the engine; what has the wrong shape is an error."""
     command = _tokens(container, "command", path, errors)
     args = _tokens(container, "args", path, errors)
-    env = [item for item in listed(container.get("env")) if isinstance(item, dict)]
+    env = listed(container.get("env"))
+    names = _names(env, "name")
+    resources, security = mapping(container.get("resources")), mapping(container.get("securityContext"))
     return Engine(
         container=container["name"],
         image=text(container.get("image")),
         command=command,
         args=args,
-        accelerators=accelerators.read(container.get("resources"), f"{path}.resources", errors),
+        accelerators=accelerators.read(resources, f"{path}.resources", errors),
         variables=_variables(command + args, env),
-        env=_names(env, "name"),
-        ports=tuple(_ports(container)),
+        env=names,
+        ports=_ports(listed(container.get("ports"))),
         mounts=_names(container.get("volumeMounts"), "mountPath"),
-        probes=tuple(_probe(field, container[field]) for field in PROBES if container.get(field)),
-        hooks=tuple(_hooks(container.get("lifecycle"))),
+        probes=tuple([_probe(field, container[field]) for field in PROBES if container.get(field)]),
+        hooks=_hooks(mapping(container.get("lifecycle"))),
         pull_policy=text(container.get("imagePullPolicy")),
-        security=_security(container.get("securityContext")),
-        values=tuple(_watched(env)),
-        unasked=tuple(_unasked(mapping(container.get("resources")))),
-        read_only=mapping(container.get("securityContext")).get("readOnlyRootFilesystem") is True,
+        security=_security(security),
+        values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
+        unasked=_unasked(resources),
+        read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
     )
 
 
-def _watched(env: list[Object]) -> Iterator[tuple[str, str]]:
-    for item in env:
+def _watched(env: list[Any]) -> Iterator[tuple[str, str]]:
+    for item in map(mapping, env):
         if text(item.get("name")) in WATCHED and "valueFrom" not in item:
             yield item["name"], text(item.get("value"))
 
 
-def _unasked(resources: Object) -> Iterator[str]:
+def _unasked(resources: Object) -> tuple[str, ...]:
     """Name what it does not ask for; a request that is missing is as high as the limit."""
-    asked = {*mapping(resources.get("limits")), *mapping(resources.get("requests"))}
-    return (name for name in NODES if name not in asked)
+    limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
+    return tuple([name for name in NODES if name not in limits and name not in requests])
 
 
-def _hooks(lifecycle: Any) -> Iterator[Probe]:
+def _hooks(lifecycle: Object) -> tuple[Probe, ...]:
     """Read the hooks that call a port; one that runs a command does so on any pod."""
-    hooks = (_probe(field, value) for field in HOOKS if (value := mapping(lifecycle).get(field)))
-    return (hook for hook in hooks if hook.handler in CALLS)
+    hooks = [_probe(field, lifecycle[field]) for field in HOOKS if mapping(lifecycle.get(field))]
+    return tuple([hook for hook in hooks if hook.handler in CALLS])
 
 
-def _security(context: Any) -> str:
-    kept = {key: mapping(context)[key] for key in SECURITY if key in mapping(context)}
+def _security(context: Object) -> str:
+    kept = {key: context[key] for key in SECURITY if key in context}
     return json.dumps(kept, sort_keys=True) if kept else ""
 
 
@@ -88,12 +90,14 @@ def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) 
     return strings(value)
 
 
-def _variables(tokens: tuple[str, ...], env: list[Object]) -> tuple[tuple[str, str | None], ...]:
+def _variables(tokens: tuple[str, ...], env: list[Any]) -> tuple[tuple[str, str | None], ...]:
     """Give the variables that a command names as `$(X)`, with the value where it is literal."""
     named = {name for token in tokens if "$(" in token for name in _VARIABLE.findall(token)}
     if not named:
         return ()
-    literal = {text(item.get("name")): text(item.get("value")) for item in env if "valueFrom" not in item}
+    literal = {
+        text(one.get("name")): text(one.get("value")) for one in map(mapping, env) if "valueFrom" not in one
+    }
     return tuple(sorted((name, literal.get(name)) for name in named))
 
 
@@ -102,11 +106,9 @@ def _names(values: Any, key: str) -> tuple[str, ...]:
     return tuple([name for name in found if isinstance(name, str)])
 
 
-def _ports(container: Object) -> Iterator[tuple[int, str]]:
-    for item in listed(container.get("ports")):
-        port = mapping(item).get("containerPort")
-        if type(port) is int:
-            yield port, text(item.get("protocol")) or "TCP"
+def _ports(items: list[Any]) -> tuple[tuple[int, str], ...]:
+    asked = [(mapping(item).get("containerPort"), item) for item in items]
+    return tuple([(port, text(item.get("protocol")) or "TCP") for port, item in asked if type(port) is int])
 
 
 def _probe(field: str, value: Any) -> Probe:

@@ -161,3 +161,7 @@ class Intent:
     restart_policy: str = field(default="", metadata=_POSITION)
     """Of the group: what LWS does when one of its pods restarts."""
     subgroup_size: int = field(default=0, metadata=_POSITION)
+
+    def __hash__(self) -> int:
+        """Hash its names alone: what is looked up most often is the very same Intent, many times a review."""
+        return hash((self.service, self.role_name, self.name))

@@ -130,7 +130,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         task_spec=text(annotations.get(TASK_SPEC)),
         labels=_our_labels(metadata),
         host_ipc=spec.get("hostIPC") is True,
-        taken=tuple(_taken(spec.get("volumes"))),
+        taken=_taken(spec.get("volumes")),
         ports=_ports(spec, f"{path}.spec", engine) if context.wishes.wants_sidecar else Ports(),
         pod=_pod(spec),
     )
@@ -149,19 +149,15 @@ def _pod(spec: Object) -> Pod:
     )
 
 
-def _taken(volumes: Any) -> Iterator[str]:
+def _taken(volumes: Any) -> tuple[str, ...]:
     """Name the volumes that begin with `dshm` and are not memory."""
-    for item in listed(volumes):
-        name = text(mapping(item).get("name"))
-        if name.startswith(SHM) and mapping(mapping(item).get("emptyDir")).get("medium") != "Memory":
-            yield name
+    named = [item for item in listed(volumes) if text(mapping(item).get("name")).startswith(SHM)]
+    return tuple([item["name"] for item in named if mapping(item.get("emptyDir")).get("medium") != "Memory"])
 
 
 def _our_labels(metadata: Object) -> tuple[tuple[str, str], ...]:
-    labels = metadata.get("labels")
-    if not isinstance(labels, dict):
-        return ()
-    return tuple(sorted((key, text(value)) for key, value in labels.items() if key.startswith(PREFIX)))
+    labels = mapping(metadata.get("labels"))
+    return tuple(sorted([(key, text(value)) for key, value in labels.items() if key.startswith(PREFIX)]))
 
 
 # --- the engine container ---------------------------------------------------------------------------
@@ -171,10 +167,9 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
     if not isinstance(containers, list):
         context.errors.append(FieldError(path, containers, "must be a list of containers", "FI108"))
         return None
-    for at, item in enumerate(containers):
-        if not _is_container(item):
-            message = "must be a container with a name"
-            context.errors.append(FieldError(f"{path}[{at}]", item, message, "FI108"))
+    for at in [at for at, item in enumerate(containers) if not _is_container(item)]:
+        message = "must be a container with a name"
+        context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))
     index = engine_index(containers, annotations, context.wishes.engine_container)
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))

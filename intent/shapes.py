@@ -41,7 +41,7 @@ def number(value: Any) -> int:
 
 def strings(value: Any) -> tuple[str, ...]:
     """Give the strings of a list."""
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+    return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, list) else ()
 
 
 def without_nulls(value: Any, depth: int = 32) -> Any:

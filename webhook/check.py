@@ -10,8 +10,9 @@ from intent.settings import Settings
 from webhook import record as records
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.keyed import same
-from webhook.overlay import put
+from webhook.put import put
 from webhook.study import Study, concerns, has_record, labels, left_alone, made_elsewhere, study, unchanged
+from webhook.undo import is_edited_launch, launches
 from webhook.validate import VALIDATORS
 
 
@@ -37,8 +38,8 @@ def _intent(found: Study, settings: Settings) -> Iterator[FieldError]:
     if found.reading.intent is not None:
         for validator in VALIDATORS:
             yield from validator(found.reading.intent, settings)
-        for at, container, unit in records.launches(found.live, found.record):
-            if records.is_edited_launch(container, unit):
+        for at, container, unit in launches(found.live, found.record):
+            if is_edited_launch(container, unit):
                 yield FieldError(
                     f"{at}.args", None, "edited by hand: command and args are left alone", "FI523"
                 )

@@ -1,9 +1,9 @@
 """The one path from an object to what is put on it. Webhook, command and tests all go this way.
 
-    withdraw   record.undo        what we put on comes off
+    withdraw   undo               what we put on comes off
     read       intent.read        what its author wrote: an Intent, and field errors
     decide     pin, or MUTATORS   the recorded overlay while the Intent is the recorded one, else the rules
-    patch      overlay.patch      one walk over the object
+    patch      put, patch         one walk over the overlay each
 
 Nothing here changes its arguments or raises, whatever the JSON.
 """
@@ -16,7 +16,9 @@ from intent.settings import Settings
 from webhook import record as records
 from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS, Mutator
-from webhook.overlay import COPY, Operation, Overlay, combine, compose, filled, merge, patch, put
+from webhook.overlay import COPY, Overlay, combine, compose, merge
+from webhook.patch import Operation, patch
+from webhook.put import filled, put
 from webhook.study import Study, annotations, concerns, left_alone, settled, study
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024

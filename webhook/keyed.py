@@ -6,7 +6,8 @@ import orjson
 
 from intent import Object
 
-Identity = tuple[Any, ...]
+Identity = Any
+"""A string or a number, or a tuple of them; whatever JSON gave is taken."""
 
 LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "containers": ("name",),
@@ -26,35 +27,45 @@ WHOLE: Final = frozenset({"initContainers", "volumes", "volumeMounts", "startupP
 """Fields and lists whose items are of no use in parts: edited since, they are the author's as they are."""
 
 
-def identity(field: str, item: Any) -> Identity | None:
-    """Say which item of a keyed list this is; None if it is not one."""
+def identity(field: str, item: Any) -> Identity:
+    """Say which item of a keyed list this is, by the value of its key, or those of its keys."""
     if not isinstance(item, dict):
         return None
     keys = LIST_KEYS[field]
-    if len(keys) == 1:
-        return (item.get(keys[0]),)
+    return item.get(keys[0]) if len(keys) == 1 else _several(keys, item)
+
+
+def _several(keys: tuple[str, ...], item: Object) -> Identity:
     return tuple([item.get(key, KEY_DEFAULTS.get(key)) for key in keys])
 
 
-def index(field: str, items: Any) -> dict[Identity | None, int]:
+def name_of(field: str, item: Object) -> str:
+    """Name an item for people: `vllm`, `8000/TCP`."""
+    found = identity(field, item)
+    return "/".join(map(str, found)) if isinstance(found, tuple) else str(found)
+
+
+def index(field: str, items: Any) -> dict[Identity, int]:
     """Find items by identity; the first wins, as it does for the API server."""
     if not isinstance(items, list):
         return {}
-    if len(keys := LIST_KEYS[field]) > 1:
+    if len(LIST_KEYS[field]) > 1:
         return _index(field, items)
+    key = LIST_KEYS[field][0]
     try:
-        return {(items[at][keys[0]],): at for at in range(len(items) - 1, -1, -1)}
+        places = {item[key]: at for at, item in enumerate(items)}
     except (TypeError, KeyError):  # an item that is no map, or has no key, or a strange one
         return _index(field, items)
+    return places if len(places) == len(items) else _index(field, items)
 
 
-def _index(field: str, items: list[Any]) -> dict[Identity | None, int]:
+def _index(field: str, items: list[Any]) -> dict[Identity, int]:
     """Find items one by one, whatever they are."""
-    found: dict[Identity | None, int] = {}
+    found: dict[Identity, int] = {}
     for at, item in enumerate(items):
-        key = identity(field, item)
         try:
-            found.setdefault(key, at)
+            if isinstance(item, dict):
+                found.setdefault(identity(field, item), at)
         except TypeError:  # a key that is a map or a list: nobody will ask for it
             continue
     return found
@@ -67,7 +78,7 @@ def keys_of(field: str, item: Object) -> Object:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two JSON values are equal; True is not 1."""
-    return one == other and (isinstance(one, str | None) or _as_json(one) == _as_json(other))
+    return one == other and (isinstance(one, str) or one is None or _as_json(one) == _as_json(other))
 
 
 def _as_json(value: Any) -> bytes:

@@ -20,7 +20,7 @@ from webhook import inferenceservice
 from webhook import record as records
 from webhook.check import check
 from webhook.expand import DEFAULTS, expand
-from webhook.overlay import Operation
+from webhook.patch import Operation
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 

@@ -10,8 +10,11 @@ from intent.read import read as read_lws
 from intent.routing import NO_ROUTING, Routing
 from webhook import record as records
 from webhook.canonical import canonical
-from webhook.overlay import Overlay, compose, filled, merge, patch, put
-from webhook.record import NO_RECORD, Record, undo
+from webhook.overlay import Overlay, compose, merge
+from webhook.patch import patch
+from webhook.put import filled, put
+from webhook.record import NO_RECORD, Record
+from webhook.undo import undo
 
 
 @dataclass(frozen=True, slots=True)

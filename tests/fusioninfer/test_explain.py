@@ -18,7 +18,8 @@ from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS
 from webhook.mutate.rules import RULES, rule_for
 from webhook.mutate.split import split
-from webhook.overlay import COPY, DIGEST, combine, put
+from webhook.overlay import COPY, DIGEST, combine
+from webhook.put import put
 from webhook.study import study
 
 SETTINGS: Final = Settings()

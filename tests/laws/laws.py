@@ -18,13 +18,15 @@ from tests.reviews import review as sent
 from webhook import review
 from webhook.check import check
 from webhook.expand import change, expand
-from webhook.keyed import FIRST, identity, index, is_keyed
+from webhook.keyed import FIRST, identity, index, is_keyed, name_of
 from webhook.mutate.gang import gang
 from webhook.mutate.labels import labels
 from webhook.mutate.probes import probes
 from webhook.mutate.sidecar import sidecar
 from webhook.mutate.split import split
-from webhook.overlay import PATCH, REPLACEABLE, Operation, Overlay, patch
+from webhook.overlay import PATCH, Overlay
+from webhook.patch import Operation, patch
+from webhook.put import REPLACEABLE
 from webhook.record import READING
 from webhook.study import study
 
@@ -234,11 +236,11 @@ def _naive_items(merged: Object, field: str, overlay: list[Any]) -> None:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:
-    """List the leaves of an object with their paths; items of keyed lists go by identity."""
+    """List the leaves of an object with their paths; items of keyed lists go by a tuple of their name."""
     if isinstance(value, dict) and value:
         return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
     if isinstance(value, list) and value and path and is_keyed(path[-1], value):
-        return [leaf for item in value for leaf in leaves(item, (*path, identity(path[-1], item)))]
+        return [leaf for item in value for leaf in leaves(item, (*path, (name_of(path[-1], item),)))]
     return [] if value in ({}, []) else [(path, value)]
 
 

@@ -17,7 +17,8 @@ from tests.laws.strategies import JSON, leaderworkersets
 from webhook import review
 from webhook.expand import expand
 from webhook.mutate import MUTATORS
-from webhook.overlay import Operation, Overlay, patch
+from webhook.overlay import Overlay
+from webhook.patch import Operation, patch
 
 Law = Callable[..., bool]
 SHARE: Final = 0.6

@@ -14,7 +14,7 @@ from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.launchers.templates import foreseen
 from webhook.mutate.launch import launch
-from webhook.record import LAUNCHER_WORDS
+from webhook.undo import LAUNCHER_WORDS
 
 OLD = "vllm/vllm-openai:v0.10.2"
 NEW = "vllm/vllm-openai:v0.20.2"

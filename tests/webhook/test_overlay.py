@@ -6,7 +6,9 @@ import jsonpatch
 import pytest
 
 from webhook.canonical import digest
-from webhook.overlay import Contradiction, combine, compose, merge, patch, put
+from webhook.overlay import Contradiction, combine, compose, merge
+from webhook.patch import patch
+from webhook.put import put
 
 
 @pytest.mark.parametrize(
