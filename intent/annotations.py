@@ -148,9 +148,12 @@ def read(annotations: Object) -> tuple[Wishes, list[FieldError]]:
         errors.extend(_wrong(key, value))
     if mine and "service" not in mine and mine.keys() != {"expansion"}:
         errors.append(FieldError("metadata.annotations", None, f"{SERVICE} is missing", "FI103"))
+    return _wishes(_good(mine, errors) if errors else mine), errors
+
+
+def _good(mine: Object, errors: list[FieldError]) -> Object:
     wrong = {error.path for error in errors}
-    good = {key: value for key, value in mine.items() if path(PREFIX + key) not in wrong}
-    return _wishes(good), errors
+    return {key: value for key, value in mine.items() if path(PREFIX + key) not in wrong}
 
 
 def path(key: str) -> str:

@@ -4,7 +4,7 @@ Facts derived from an `Intent`, read once for each mutation and each validation.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from intent.accelerators import GPUS
@@ -81,7 +81,7 @@ def read_launches(intent: Intent, settings: Settings) -> Iterator[Launch]:
         if engine is None:
             continue
         if last and (engine.image, engine.command, engine.args) == _words(last):
-            last = replace(last, template=template, engine=engine)
+            last = Launch(template, engine, last.image, last.facts, last.command)
         else:
             last = read_launch(template, engine, settings.engines)
         yield last

@@ -23,6 +23,7 @@ from rich.progress import track
 from rich.table import Table
 
 from intent import Object
+from tests.bench.varied import COUNT, in_turn, varied
 from tests.laws.laws import naive
 from webhook import review
 from webhook.expand import DEFAULTS, change
@@ -34,6 +35,7 @@ BYTES: Final = 700_000
 
 GOALS: Final = {
     "CREATE, mutate: expanded": 1.5,
+    f"CREATE, mutate: {COUNT} others in turn": 1.5,
     "UPDATE, mutate: pinned": 0.7,
     "CREATE, mutate: nothing to do": 0.7,
     "10,000 containers, mutate": 5,
@@ -108,8 +110,12 @@ def cases() -> dict[str, tuple[Callable[[bytes], review.Answer], bytes]]:
     plain = live | {"metadata": live["metadata"] | {"annotations": {}}}
     stored = applied(live)
     again = stored | {"spec": stored["spec"] | {"replicas": 3}}
+    others = varied(live)
+    for other in others:
+        applied(other)
     return {
         "CREATE, mutate: expanded": (review.mutate, body(live)),
+        f"CREATE, mutate: {COUNT} others in turn": (in_turn(list(map(body, others))), body(others[0])),
         "CREATE, validate: checked": (review.validate, body(stored)),
         "UPDATE, mutate: pinned": (review.mutate, body(again, stored)),
         "UPDATE, validate: checked": (review.validate, body(again, stored)),

@@ -8,7 +8,7 @@ from intent.read import SHM
 from intent.settings import Settings
 from webhook.launchers.plan import read_plan
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay import Overlay, combine
+from webhook.overlay import Overlay
 
 PATH: Final = "/dev/shm"  # noqa: S108 - a path in the container
 
@@ -25,7 +25,7 @@ def _memory(launch: Launch) -> Overlay:
     name = _name(launch.template)
     volume = {"name": name, "emptyDir": {"medium": "Memory"}}
     mount = {"name": name, "mountPath": PATH}
-    return combine([{"spec": {"volumes": [volume]}}, in_engine(launch.engine, {"volumeMounts": [mount]})])
+    return in_engine(launch.engine, {"volumeMounts": [mount]}, {"volumes": [volume]})
 
 
 def _name(template: Template) -> str:

@@ -15,7 +15,7 @@ from intent.settings import Settings
 from webhook.launchers.launcher import POD_IP
 from webhook.launchers.sidecar import sidecar_of
 from webhook.mutate.templates import in_engine
-from webhook.overlay import Overlay, combine
+from webhook.overlay import Overlay
 
 LIMITS: Final = {"cpu": "1", "memory": "512Mi"}
 """As requests too, by default: a Guaranteed pod stays one. Spelled as LWS does."""
@@ -47,7 +47,7 @@ def _template(template: Template, engine: Engine, moved: Moved, row: Sidecar, *,
     proxy = _proxy(moved, row, declares=opens and moved.port not in template.ports.taken)
     ports: Overlay = {"ports": [{"containerPort": moved.to}]} if opens else {}
     container = ports | _asking(template, engine, moved)
-    return combine([{"spec": {"initContainers": [proxy]}}, in_engine(engine, container)])
+    return in_engine(engine, container, {"initContainers": [proxy]})
 
 
 def _proxy(moved: Moved, row: Sidecar, *, declares: bool) -> Object:

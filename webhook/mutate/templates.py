@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from intent.launch import Launch
 from intent.lws import Engine, Intent
-from webhook.overlay import Overlay
+from webhook.overlay import NOTHING, Overlay
 
 
 def for_templates(intent: Intent, overlay: Overlay) -> Overlay:
@@ -18,6 +18,8 @@ def for_launches(launches: Iterable[Launch], template: Callable[[Launch], Overla
     return {"spec": {"leaderWorkerTemplate": needed}} if needed else {}
 
 
-def in_engine(engine: Engine, container: Overlay) -> Overlay:
-    """Put an overlay of a container on the engine; nothing if it is empty."""
-    return {"spec": {"containers": [{"name": engine.container, **container}]}} if container else {}
+def in_engine(engine: Engine, container: Overlay, beside: Overlay = NOTHING) -> Overlay:
+    """Put an overlay of a container on the engine, and another beside it in the pod; nothing if empty."""
+    if container:
+        beside = {**beside, "containers": [{"name": engine.container, **container}]}
+    return {"spec": beside} if beside else {}
