@@ -8,7 +8,7 @@
 Nothing here changes its arguments or raises, whatever the JSON.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from intent import Object
 from intent.annotations import EXPANSION
@@ -19,12 +19,24 @@ from webhook.mutate import MUTATORS, Mutator
 from webhook.overlay import COPY, Overlay, combine, compose, merge
 from webhook.patch import Operation, patch
 from webhook.put import filled, put
+from webhook.record import NO_RECORD
 from webhook.study import Study, annotations, concerns, left_alone, settled, study
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
 
 DEFAULTS: Final = Settings()
+
+
+class Change(NamedTuple):
+    """What comes off and what goes on, as one overlay."""
+
+    overlay: Overlay
+    operations: list[Operation] | None = None
+    """The patch, where it is known already."""
+
+
+UNCHANGED: Final = Change({}, [])
 
 
 def expand(
@@ -36,34 +48,48 @@ def expand(
     """Give the operations that make the object what its author asked for; none if there is nothing to do."""
     if not concerns(live, old) or settled(live, old):
         return []
-    overlay = change(study(live, old), settings, mutators)
-    return patch(live, overlay) if overlay else []
+    overlay, operations = change(study(live, old), settings, mutators)
+    return patch(live, overlay) if operations is None else operations
 
 
 def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
     """Give the object as /mutate leaves it; that is what the patch makes of it (tests/laws)."""
     if not concerns(live):
         return live
-    return merge(live, change(study(live), settings))
+    return merge(live, change(study(live), settings).overlay)
 
 
-def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Overlay:
-    """Decide what comes off and what goes on, as one overlay."""
+def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Change:
+    """Decide what comes off and what goes on."""
     if found.unreadable or (found.reading.errors and not found.pinned):
-        return {}
+        return UNCHANGED
     if found.reading.intent is None and not found.pinned:
-        return compose(found.off, _annotation(None)) if found.has_record else {}
+        return Change(compose(found.off, _annotation(None))) if found.has_record else UNCHANGED
     if not found.pinned and left_alone(found):
-        return {}
+        return UNCHANGED
     if found.pinned and _stands(found):
-        return {}
-    put_on, was = put(found.original, wish(found, settings, mutators))
+        return UNCHANGED
+    return _put_on(found, wish(found, settings, mutators))
+
+
+def _put_on(found: Study, wished: Overlay) -> Change:
+    operations: list[Operation] = []
+    put_on, was = put(found.original, wished, operations)
     text = written(found, put_on, was)
     if len(text) > room(found.live):
-        return {}
-    if COPY in text:
+        return UNCHANGED
+    has_copies = COPY in text
+    if has_copies:
         put_on = filled(found.original, put_on)
-    return compose(found.off, compose(put_on, _annotation(text)))
+    overlay = compose(found.off, compose(put_on, _annotation(text)))
+    is_new = found.record is NO_RECORD and not has_copies
+    return Change(overlay, _recorded(found.live, operations, text) if is_new else None)
+
+
+def _recorded(live: Object, operations: list[Operation], text: str) -> list[Operation]:
+    """Put the record behind what else goes into the metadata, where the overlay has it."""
+    at = sum(one["path"].startswith("/metadata/") for one in operations) or len(operations)
+    return [*operations[:at], *patch(live, _annotation(text)), *operations[at:]]
 
 
 def written(found: Study, put_on: Overlay, was: Overlay) -> str:

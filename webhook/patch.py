@@ -19,7 +19,7 @@ def patch(live: Object, overlay: Overlay) -> list[Operation]:
 
 def _patch_map(live: Object, overlay: Overlay, path: str, operations: list[Operation]) -> None:
     for key, value in overlay.items():
-        below = f"{path}/{key}" if key.isalnum() else f"{path}/{_escaped(key)}"
+        below = f"{path}/{escaped(key)}"
         if isinstance(value, dict):
             _patch_field(live, key, value, below, operations)
         elif value is None:
@@ -80,10 +80,15 @@ def _patch_items(
         operations.append({"op": "remove", "path": path})
         return
     operations += [{"op": "remove", "path": f"{path}/{at}"} for at in sorted(gone, reverse=True)]
-    place, ordered = (f"{path}/0", reversed(new)) if field in FIRST else (f"{path}/-", new)
-    operations += [{"op": "add", "path": place, "value": item} for item in ordered]
+    operations += added(field, new, path)
 
 
-def _escaped(key: str) -> str:
+def added(field: str, items: list[Any], path: str) -> list[Operation]:
+    """Write the operations that add items to a list: last, or first and in order."""
+    place, ordered = (f"{path}/0", reversed(items)) if field in FIRST else (f"{path}/-", items)
+    return [{"op": "add", "path": place, "value": item} for item in ordered]
+
+
+def escaped(key: str) -> str:
     """Escape a key for a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key

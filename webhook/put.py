@@ -10,57 +10,89 @@ from typing import Any, Final
 from intent import Object
 from webhook.canonical import digest
 from webhook.keyed import ENTERED, LIST_KEYS, identity, index, keys_of, same
-from webhook.overlay import COPY, DIGEST, DIRECTIVES, PATCH, Overlay, bare, merge
+from webhook.overlay import COPY, DIGEST, DIRECTIVES, NOTHING, PATCH, Overlay, bare, merge
+from webhook.patch import Operation, added, escaped
 
 REPLACEABLE: Final = frozenset(
     {"command", "args", "readinessProbe", "livenessProbe", "startupProbe", "postStart", "preStop", "port"}
 )
 
 
-def put(original: Object, wish: Overlay) -> tuple[Overlay, Overlay]:
-    """Reduce a wish to what may be put on the original; give that, and the overlay that reverses it."""
+Taken = tuple[Any, Any] | None
+"""What is put on in one place, and what was there; None where nothing is put on."""
+
+
+def put(
+    original: Object, wish: Overlay, operations: list[Operation] | None = None
+) -> tuple[Overlay, Overlay]:
+    """Reduce a wish to what may be put on the original; give that, and the overlay that reverses it.
+
+    The operations that do it are written on the way, so that nothing is looked up twice.
+    """
+    return _put_fields(original, wish, "", [] if operations is None else operations)
+
+
+def _put_fields(
+    original: Object, wish: Overlay, path: str, operations: list[Operation]
+) -> tuple[Overlay, Overlay]:
     put_on: Overlay = {}
     was: Overlay = {}
     for key, value in wish.items():
-        have = original.get(key)
+        have, below = original.get(key), f"{path}/{escaped(key)}"
         if isinstance(value, dict):
-            _put_map(original, key, value, put_on, was)
+            taken = _put_map(original, have, value, below, operations)
         elif key in LIST_KEYS and isinstance(value, list):
-            _put_items(key, have, value, put_on, was)
-        elif key not in DIRECTIVES and (have is None or key in REPLACEABLE) and not same(have, value):
-            put_on[key], was[key] = value, have
+            taken = _put_items(key, have, value, below, operations)
+        else:
+            taken = _put_leaf(key, have, value, below, operations)
+        if taken is not None:
+            put_on[key], was[key] = taken
+            if have is None:
+                name = "replace" if key in original else "add"
+                operations.append({"op": name, "path": below, "value": taken[0]})
     return put_on, was
 
 
-def _put_map(original: Object, key: str, value: Overlay, put_on: Overlay, was: Overlay) -> None:
-    have = original.get(key)
+def _put_leaf(key: str, have: Any, value: Any, path: str, operations: list[Operation]) -> Taken:
+    if key in DIRECTIVES or (have is not None and key not in REPLACEABLE) or same(have, value):
+        return None
+    if have is not None and value is not None:
+        operations.append({"op": "replace", "path": path, "value": value})
+    elif have is not None:
+        operations.append({"op": "remove", "path": path})
+    return value, have
+
+
+def _put_map(original: Object, have: Any, value: Overlay, path: str, operations: list[Operation]) -> Taken:
+    if isinstance(have, dict):
+        inner, reverse = _put_fields(have, value, path, operations)
+        return (inner, reverse) if inner else None
     if have is None and COPY in value:
-        put_on[key], was[key] = _copied(original, value)
-    elif have is None or isinstance(have, dict):
-        inner, reverse = put(have or {}, value)
-        if inner:
-            put_on[key], was[key] = inner, None if have is None else reverse
+        return _copied(original, value)
+    inner = put(NOTHING, value)[0] if have is None else NOTHING
+    return (inner, None) if inner else None
 
 
-def _put_items(field: str, have: Any, wish: list[Any], put_on: Overlay, was: Overlay) -> None:
-    if have is not None and not isinstance(have, list):
-        return
-    items: list[Any] = have or []
-    places = index(field, items)
+def _put_items(field: str, have: Any, wish: list[Any], path: str, operations: list[Operation]) -> Taken:
+    if not isinstance(have, list):
+        return (wish, None) if wish and have is None else None
+    places = index(field, have)
     chosen: list[Any] = []
     before: list[Any] = []
+    new: list[Any] = []
     for item in wish:
         at = places.get(identity(field, item))
         if at is None:
             chosen.append(item)
+            new.append(item)
         elif field in ENTERED:
-            inner, reverse = put(items[at], item)
+            inner, reverse = _put_fields(have[at], item, f"{path}/{at}", operations)
             if inner:
                 keys = keys_of(field, item)
                 chosen.append(keys | inner)
                 before.append(keys | reverse)
-    if chosen:
-        put_on[field], was[field] = chosen, None if have is None else before
+    operations += added(field, new, path)
+    return (chosen, before) if chosen else None
 
 
 def _copied(original: Object, value: Overlay) -> tuple[Overlay, Overlay]:

@@ -129,7 +129,7 @@ def applied(live: Object) -> Object:
     """Apply the patch of /mutate, and hold it against the naive merge."""
     response = orjson.loads(review.mutate(body(live)).body)["response"]
     stored: Object = jsonpatch.apply_patch(live, orjson.loads(b64decode(response["patch"])))
-    if stored != naive(live, change(study(live), DEFAULTS)):
+    if stored != naive(live, change(study(live), DEFAULTS).overlay):
         sys.exit("the patch is wrong: nothing was measured")
     return stored
 

@@ -153,7 +153,7 @@ def resizes(engine: Engine, lws: Object, size: int) -> bool:
 
 def patches_as_merged(engine: Engine, lws: Object) -> bool:
     """The patch, applied by jsonpatch, is what a naive merge makes of the overlay."""
-    overlay = change(study(lws), Settings(), engine.mutators)
+    overlay = change(study(lws), Settings(), engine.mutators).overlay
     operations = engine.patch(lws, overlay)
 
     assert jsonpatch.apply_patch(lws, operations) == naive(lws, overlay)
