@@ -4,8 +4,10 @@ A version is of the engine (vLLM, SGLang), as the tag of a stock image says it. 
 before `below`. Rows are looked through from the top, so rows that somebody adds stand in front.
 """
 
+import re
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 Version = tuple[int, ...]
@@ -257,7 +259,14 @@ def needs_v1(engines: Engines, connector: str, version: Version) -> bool:
 def known_model(engines: Engines, name: str) -> Model | None:
     """Find what is known of a model by the last part of its name."""
     last = name.rstrip("/").rpartition("/")[2]
-    return next((row for row in engines.models if fnmatchcase(last, row.name)), None) if last else None
+    found = _names(engines).match(last) if last and engines.models else None
+    return engines.models[found.lastindex - 1] if found and found.lastindex else None
+
+
+@lru_cache(maxsize=4)
+def _names(engines: Engines) -> re.Pattern[str]:
+    """Make one expression of the names of all models; of its groups the one that matches is the row."""
+    return re.compile("|".join(f"({translate(row.name)})" for row in engines.models))
 
 
 def described(ray: Ray) -> str:

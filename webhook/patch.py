@@ -1,5 +1,6 @@
 """The patch (RFC 6902: add, replace, remove) that puts an overlay on an object: one walk over the overlay."""
 
+from functools import lru_cache
 from typing import Any
 
 from intent import Object
@@ -89,6 +90,7 @@ def added(field: str, items: list[Any], path: str) -> list[Operation]:
     return [{"op": "add", "path": place, "value": item} for item in ordered]
 
 
+@lru_cache(maxsize=256)
 def escaped(key: str) -> str:
     """Escape a key for a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key

@@ -38,7 +38,7 @@ def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
 
 
 def _is_edited(live: Object, value: Overlay) -> bool:
-    return digest_of_value(live) != digest_of_value(value)
+    return not same(live, value) and digest_of_value(live) != digest_of_value(value)
 
 
 def _undo_within(live: Object, value: Overlay, before: Overlay | None) -> Overlay:

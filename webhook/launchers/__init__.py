@@ -64,3 +64,6 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         workers_serve=any_launch,
     ),
 }
+
+OWN: Final = {engine: name for name, row in reversed(LAUNCHERS.items()) for engine in row.engines}
+"""The launcher of each engine: the first that starts it unasked."""

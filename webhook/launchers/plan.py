@@ -18,7 +18,7 @@ from intent.launch import (
 )
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.launchers import LAUNCHERS
+from webhook.launchers import LAUNCHERS, OWN
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.vllm_native import is_data_only
 
@@ -72,9 +72,8 @@ def _chosen(intent: Intent, settings: Settings, launches: tuple[Launch, ...]) ->
     if (intent.launcher and wanted != AUTO) or not launches:
         return (RAY_SYMMETRIC if wanted == AUTO else wanted), False
     engine = launches[0].command.engine
-    own = next((name for name, row in LAUNCHERS.items() if engine in row.engines), "")
-    if own and engine != "vllm":
-        return own, False
+    if engine in OWN and engine != "vllm":
+        return OWN[engine], False
     default = RAY_SYMMETRIC if settings.launcher in (AUTO, NONE) else settings.launcher
     return _by_image(launches[0], default) if wanted == AUTO else (_by_executor(launches[0], wanted), False)
 
