@@ -36,7 +36,7 @@ class Change(NamedTuple):
     """The patch, where it is known already."""
 
 
-UNCHANGED: Final = Change({}, [])
+UNCHANGED: Final = Change({})
 
 
 def expand(

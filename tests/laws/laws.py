@@ -152,11 +152,12 @@ def resizes(engine: Engine, lws: Object, size: int) -> bool:
 
 
 def patches_as_merged(engine: Engine, lws: Object) -> bool:
-    """The patch, applied by jsonpatch, is what a naive merge makes of the overlay."""
+    """The patch, applied by jsonpatch, is what a naive merge makes of the overlay; of a new object too."""
     overlay = change(study(lws), Settings(), engine.mutators).overlay
     operations = engine.patch(lws, overlay)
 
     assert jsonpatch.apply_patch(lws, operations) == naive(lws, overlay)
+    assert engine.expand(lws, None, Settings(), engine.mutators) == operations
     assert {operation["op"] for operation in operations} <= {"add", "replace", "remove"}
     return bool(operations)
 
