@@ -147,7 +147,7 @@ def started(directory: Path, limits: Limits = PATIENCE, **told: Any) -> Iterator
 
 def _ports(log: Path, process: subprocess.Popen[bytes]) -> tuple[int, int]:
     """Wait until it is ready, and give its ports."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
         told = {line["event"]: line for line in lines}
