@@ -1,7 +1,8 @@
 """An old input keeps its digest as long as `READING` is the same: else an upgrade restarts somebody's GPUs.
 
-`digests.yaml` holds what this reading makes of the golden files. `make golden` adds what is not there yet, and
-writes all anew once `READING` is another number. A line whose golden file was changed may be removed by hand.
+`digests.yaml` holds what this reading makes of the golden files. `make golden` adds what is not there yet,
+and writes all anew once `READING` is another number. A line whose golden file was changed may be removed by
+hand.
 """
 
 from pathlib import Path
