@@ -21,7 +21,7 @@ ENGINES: Final[dict[Kind, str]] = {
     **{name: name for name in ("sglang", "lmdeploy", "tensorrt-llm")},
 }
 """Which engine a command starts on one node."""
-_DIALECTS: Final[dict[Kind, Dialect]] = {
+DIALECTS: Final[dict[Kind, Dialect]] = {
     "sglang": SGLANG,
     "lmdeploy": LMDEPLOY,
     "tensorrt-llm": TENSORRT,
@@ -59,7 +59,7 @@ _SCRIPT_ENGINES: Final = re.compile(
 
 _REST: Final = frozenset({"$@", "${@}"})
 """In quotes: the items behind the script."""
-_MOST_WORDS: Final = 10_000
+MOST_WORDS: Final = 10_000
 """A longer command line is not read: a review has a deadline, and no engine takes as many."""
 
 
@@ -113,7 +113,7 @@ def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -
 def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:
     """Read command and args of a container."""
     words = command + args
-    if len(words) > _MOST_WORDS:
+    if len(words) > MOST_WORDS:
         return Command("unknown", words)
     if _launches(words):
         return _launched(words)
@@ -167,7 +167,7 @@ def _for_entrypoint(words: tuple[str, ...]) -> Command:
 
 
 def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int) -> Command:
-    flags = read_flags(words, arguments, _DIALECTS.get(kind, VLLM))
+    flags = read_flags(words, arguments, DIALECTS.get(kind, VLLM))
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
             return Command("distributed", words, program, arguments, flags, within=ENGINES.get(kind, ""))

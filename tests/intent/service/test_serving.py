@@ -32,6 +32,10 @@ def pod(*command: str, **container: Any) -> Object:
         (("python3", "-m", "sglang.launch_server", "--model", "M", "--nnodes", "2"), 30000),
         (("sglang", "serve", "--master-port", "5"), 30000),
         (("lmdeploy", "serve", "api_server", "M"), 23333),
+        (("lmdeploy", "serve", "api_server", "M", "--server-port", "81"), 81),
+        (("python3", "-m", "sglang.another_server", "--model", "M"), 30000),
+        (("ray", "symmetric-run", "--address", "a:1", "--", "serve-it", "--port", "81"), 81),
+        (("sh", "-c", "ray start --port=6379; ray symmetric-run --address a:1 -- serve-it"), 8000),
     ],
 )
 def test_the_flag_or_the_engine_says_it(command: tuple[str, ...], port: int) -> None:
