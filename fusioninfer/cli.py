@@ -1,52 +1,33 @@
 """The command. Each verb reads files and settings, calls one function, prints, and sets the exit code."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import click
 import orjson
 
 from fusioninfer import __version__, documents, offline
-from fusioninfer import settings as settings_file
 from fusioninfer.documents import Unreadable
 from fusioninfer.offline import Composition, Found
+from fusioninfer.options import CONFIG, FILES, NAMESPACE, read_settings, unreadable
+from fusioninfer.servers import sync, webhook
 from intent.codes import CODES
 
 OK: Final = 0
 REFUSED: Final = 1
-UNREADABLE: Final = 2
 COLOURS: Final = {"error": "red", "warning": "yellow"}
-
-Command = Callable[..., Any]
-
-FILES: Final = click.option(
-    "-f",
-    "--filename",
-    "files",
-    multiple=True,
-    required=True,
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="A file, a directory, or - for standard input. May be given more than once.",
-)
-NAMESPACE: Final = click.option(
-    "-n", "--namespace", default="", help="The namespace of objects that name none."
-)
-CONFIG: Final = click.option(
-    "--config", type=click.Path(path_type=Path, dir_okay=False), help="The settings file of the servers."
-)
-METRICS_PORT: Final = click.option(
-    "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="fusioninfer")
 def main() -> None:
     """Turn annotated LeaderWorkerSets into gang-scheduled, multi-node LLM services."""
+
+
+main.add_command(webhook)
+main.add_command(sync)
 
 
 @main.command()
@@ -82,7 +63,7 @@ def validate(files: tuple[str, ...], namespace: str, config: Path | None, output
     """
     made = _composed(files, namespace, config)
     if output == "json":
-        click.echo(orjson.dumps([_as_json(one) for one in made.found], option=orjson.OPT_INDENT_2).decode())
+        _echo_json([_as_json(one) for one in made.found])
     else:
         _tell(made, sys.stdout)
         errors = sum(one.error.severity == "error" for one in made.found)
@@ -103,114 +84,16 @@ def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: 
     """
     from fusioninfer import explain as why  # noqa: PLC0415 - this verb alone needs it
 
-    settings, read = _settings(config), _read(files)
+    settings, read = read_settings(config), _read(files)
     made = offline.compose(read, settings, namespace=namespace, admission_only=True)
     _tell(made, sys.stderr)
     if made.refused:
         sys.exit(REFUSED)
     found = why.explain(read, settings, field)
     if output == "json":
-        click.echo(orjson.dumps([why.as_json(one) for one in found], option=orjson.OPT_INDENT_2).decode())
+        _echo_json([why.as_json(one) for one in found])
         return
     click.echo(why.as_text(found))
-
-
-@main.command()
-@click.option("--cert-dir", required=True, type=click.Path(path_type=Path), help="Holds tls.crt and tls.key.")
-@click.option("--host", default="0.0.0.0", show_default=True)  # noqa: S104 - a server in a pod
-@click.option("--port", default=10250, show_default=True)
-@METRICS_PORT
-@click.option(
-    "--dns-name",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="What the API server calls us: SERVICE.NAMESPACE.svc. A certificate without it is kept out.",
-)
-@click.option(
-    "--client-ca",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Only callers with a certificate of these authorities are answered: the API server's.",
-)
-@click.option(
-    "--client-name",
-    "client_names",
-    multiple=True,
-    metavar="NAME",
-    help="A name one of which that certificate must carry: common name or DNS name.",
-)
-@CONFIG
-def webhook(  # noqa: PLR0913 - each is a flag
-    *,
-    cert_dir: Path,
-    host: str,
-    port: int,
-    metrics_port: int,
-    names: tuple[str, ...],
-    client_ca: Path | None,
-    client_names: tuple[str, ...],
-    config: Path | None,
-) -> None:
-    """Serve /mutate and /validate on TLS. Reads no API and needs no token."""
-    from certs.reload import Source  # noqa: PLC0415 - a server; the offline verbs need none of it
-    from fusioninfer import run, serve  # noqa: PLC0415 - other verbs start without it
-
-    if client_names and client_ca is None:
-        raise click.UsageError("--client-name needs --client-ca: names prove nothing without it")
-    source, settings = Source(cert_dir, names, client_ca), _settings(config)
-    run.run(
-        serve.webhook(
-            source, settings, frozenset(client_names), host=host, port=port, metrics_port=metrics_port
-        )
-    )
-
-
-@main.command()
-@click.option(
-    "--kubeconfig",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Default: the service account in a pod, else $KUBECONFIG or the file in the home directory.",
-)
-@click.option("--context", help="The context of the kubeconfig.")
-@click.option("--namespace", default="fusioninfer-system", show_default=True, help="Where its Lease lives.")
-@click.option("--lease-duration", default=15.0, show_default=True, help="Seconds until others may lead.")
-@click.option("--renew-deadline", default=10.0, show_default=True, help="Seconds until a leader gives up.")
-@click.option("--retry-period", default=2.0, show_default=True, help="Seconds between two tries.")
-@click.option(
-    "--manage-certificates",
-    "secret",
-    metavar="SECRET",
-    help="Keep the webhook's certificates in this Secret, and have its configurations trust them.",
-)
-@METRICS_PORT
-@CONFIG
-def sync(
-    config: Path | None,
-    lease_duration: float,
-    renew_deadline: float,
-    retry_period: float,
-    secret: str | None,
-    **where: Any,
-) -> None:
-    """Run the loop: keep PodGroups, routes, and the sets of InferenceServices. One replica leads, by a Lease.
-
-    Exit code 0: it was asked to stop; 1: it lost the Lease, start it again; 2: no credentials.
-    """
-    # imported here: they bring the Kubernetes client, for the loop alone
-    from fusioninfer import certificates, run, syncing  # noqa: PLC0415 - other verbs start without it
-    from sync.client import ConfigError  # noqa: PLC0415 - other verbs start without it
-    from sync.lease import Timing  # noqa: PLC0415 - other verbs start without it
-
-    settings = _settings(config)
-    if not lease_duration > renew_deadline > retry_period > 0:
-        raise click.UsageError("--lease-duration must be over --renew-deadline, and that over --retry-period")
-    timing = Timing(lease_duration, renew_deadline, retry_period)
-    kept = certificates.Certificates(secret) if secret else None
-    try:
-        sys.exit(run.run(syncing.sync(settings, timing=timing, certificates=kept, **where)))
-    except ConfigError as error:
-        _unreadable(error)
 
 
 @main.command()
@@ -239,7 +122,7 @@ def codes(output: str) -> None:
     """List the codes of all findings: what each means, how it comes about, what to do."""
     if output == "json":
         rows = [{"code": code, **asdict(row)} for code, row in CODES.items()]
-        click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        _echo_json(rows)
         return
     for code, row in CODES.items():
         lines = (f"{code}  {row.severity:8}{row.title}", f"often: {row.cause}", f"to do: {row.remedy}")
@@ -256,9 +139,9 @@ def engines(config: Path | None, output: str) -> None:
     """
     from fusioninfer import engines as facts  # noqa: PLC0415 - this verb alone needs it
 
-    tables = facts.tables(_settings(config).engines)
+    tables = facts.tables(read_settings(config).engines)
     if output == "json":
-        click.echo(orjson.dumps(tables, option=orjson.OPT_INDENT_2).decode())
+        _echo_json(tables)
         return
     for title, rows in tables.items():
         click.secho(title, bold=True)
@@ -268,7 +151,7 @@ def engines(config: Path | None, output: str) -> None:
 def _composed(
     files: tuple[str, ...], namespace: str, config: Path | None, *, admission_only: bool = False
 ) -> Composition:
-    settings = _settings(config)
+    settings = read_settings(config)
     return offline.compose(_read(files), settings, namespace=namespace, admission_only=admission_only)
 
 
@@ -276,25 +159,17 @@ def _read(files: tuple[str, ...]) -> list[documents.Document]:
     try:
         return documents.read(files)
     except Unreadable as error:
-        _unreadable(error)
-
-
-def _settings(config: Path | None) -> Any:
-    try:
-        return settings_file.read(config)
-    except Unreadable as error:
-        _unreadable(error)
-
-
-def _unreadable(error: Exception) -> NoReturn:
-    click.secho(f"error: {error}", fg="red", err=True)
-    sys.exit(UNREADABLE)
+        unreadable(error)
 
 
 def _tell(made: Composition, stream: Any) -> None:
     for one in made.found:
         label = click.style(one.error.severity, fg=COLOURS[one.error.severity])
         click.echo(f"{one.document}: {label}: {one.error}", file=stream)
+
+
+def _echo_json(value: Any) -> None:
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
 def _as_json(one: Found) -> dict[str, Any]:
