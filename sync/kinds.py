@@ -55,10 +55,11 @@ class Kind:
     """Whether one of ours that is not wanted is deleted, if the InferenceService there is has that uid."""
     guard: Callable[[Object, Object], str] = lambda _asked, _answer: ""
     """What is wrong with the answer of a dry run to what was asked; empty if nothing is."""
-    surplus: Callable[[Any, Any], tuple[str, ...]] = lambda _stored, _asked: ()
-    """Fields of the spec that must be taken out, whoever set them."""
-    whole: bool = False
-    """Whether nobody else has a say in its lists: an item that makes ours invalid is taken out."""
+    first: Callable[[Any, Object, bool], Object] = lambda _stored, _wanted, _invalid: {}
+    """What is merged into what is stored before what is wanted is applied; empty if nothing is.
+
+    Server-side apply leaves in what others added. `invalid`: the API server refuses ours beside that.
+    """
     needs: frozenset[str] = frozenset()
     """Kinds without which it is of no use."""
     source: str = ""
@@ -127,6 +128,23 @@ def _is_labelled(row: PodGroup, service: str, _uid: str) -> bool:
     return row.service == service
 
 
+# --- what goes before an apply ----------------------------------------------------------------------
+
+NAMING: Final = ("apiVersion", "kind", "metadata")
+"""What says which object it is; the rest is what it should be."""
+
+
+def _whole(_stored: Stored, wanted: Object, invalid: bool) -> Object:  # noqa: FBT001 - a cell of the table
+    """Set whole lists where an item of somebody else makes ours invalid: nobody else has a say in them."""
+    return {field: value for field, value in wanted.items() if field not in NAMING} if invalid else {}
+
+
+def _without_surplus(stored: PodGroup, wanted: Object, _invalid: bool) -> Object:  # noqa: FBT001 - the same
+    """Take out the fields that are nobody's but ours, and not wanted."""
+    fields = surplus(stored, pod_group(wanted))
+    return {"spec": dict.fromkeys(fields)} if fields else {}
+
+
 # --- rows -------------------------------------------------------------------------------------------
 
 GATEWAY_API: Final = "gateway.networking.k8s.io/v1"
@@ -177,7 +195,7 @@ def _part(  # noqa: PLR0913 - a row of the table below
         ours=_is_applied,
         orphaned=_is_orphaned,
         goes=_goes,
-        whole=True,
+        first=_whole,
         needs=frozenset(needs),
         source=source,
     )
@@ -197,7 +215,7 @@ POD_GROUP: Final = Kind(
     *(render.gang.API_VERSION, render.gang.KIND, "podgroups", pod_group, _of_pod_group),
     ours=_is_labelled,
     guard=volcano.refusal,
-    surplus=surplus,
+    first=_without_surplus,
     source="Volcano 1.14.1 or later",
     codes=Codes(absent="FI408", foreign="FI407", refused="FI411", unkept="FI408"),
 )

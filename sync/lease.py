@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from intent import Object
-from sync.client import NO_ANSWER, ApiError, Client
+from sync.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from sync.clock import precisely, steady
 from sync.request import create, get, update, within
 
 log: Final = logging.getLogger(__name__)
 API_VERSION: Final = "coordination.k8s.io/v1"
-NOT_FOUND: Final = 404
 FAILED: Final = (ApiError, *NO_ANSWER, ValueError, KeyError)
 """What a renewal may run into."""
 Work = Callable[[], Coroutine[Any, Any, None]]

@@ -15,14 +15,13 @@ from typing import Any, Final
 from intent import Object
 from sync.backoff import Backoff
 from sync.cache import Cache
-from sync.client import NO_ANSWER, ApiError, Client
+from sync.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from sync.request import page, watch
 
 log: Final = logging.getLogger(__name__)
 WATCH_SECONDS: Final = (240, 300)
 """A watch asks to be ended after so long, at random in between, so that not all come back at once."""
 GONE: Final = 410
-NOT_FOUND: Final = 404
 BROKEN: Final = (*NO_ANSWER, ValueError, KeyError)
 """No answer, half a line, or something that no API server says."""
 

@@ -5,7 +5,7 @@ Every write goes through `send`, which asks for leave first and counts.
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -30,10 +30,6 @@ CROSSED: Final = 3
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)
 """Answers that trying again does not change."""
-
-
-NAMING: Final = ("apiVersion", "kind", "metadata")
-"""What says which object it is; the rest is what it should be."""
 
 
 @dataclass(slots=True)
@@ -162,43 +158,39 @@ class Writer:
 
     async def _try_and_write(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
         """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
-        try:
-            answer = await self.client.call(_trial(kind, wanted, stored))
-        except ApiError as error:
-            if not (stored and kind.whole and error.code == INVALID):
-                raise
-            await self._take_back(kind, wanted, trail)
-            return None
-        if problem := kind.guard(wanted, answer):
+        answer = await self._tried(kind, wanted, stored)
+        if answer and (problem := kind.guard(wanted, answer)):
             return Refusal(kind.codes.unkept, problem, kind.kind)
-        asked = kind.project(wanted)
-        surplus = kind.surplus(stored, asked) if stored else ()
-        if stored and not surplus and kind.project(answer).fingerprint == stored.fingerprint:
-            trail.settle(asked.fingerprint, stored.fingerprint)
+        asked = kind.project(wanted).fingerprint
+        first = kind.first(stored, wanted, answer is None) if stored else {}
+        if stored and answer and not first and kind.project(answer).fingerprint == stored.fingerprint:
+            trail.settle(asked, stored.fingerprint)
             return None
-        tried = str(answer["metadata"].get("resourceVersion", "")) if stored else ""
-        written = await self._write(kind, wanted, surplus, tried)
+        tried = str(answer["metadata"].get("resourceVersion", "")) if stored and answer else ""
+        written = await self._write(kind, wanted, first, tried)
         if stored:
-            trail.note(asked.fingerprint)
-        trail.settle(asked.fingerprint, written)
+            trail.note(asked)
+        trail.settle(asked, written)
         return None
 
-    async def _take_back(self, kind: Kind, wanted: Object, trail: Trail) -> None:
-        """Set whole lists first: server-side apply leaves the items of others in, valid or not."""
-        fields = {field: value for field, value in wanted.items() if field not in NAMING}
-        await self.send(kind.kind, patch(_path(kind, wanted), fields))
-        trail.repairs.append(time.monotonic())
-        trail.settle(kind.project(wanted).fingerprint, await self._write(kind, wanted, ()))
+    async def _tried(self, kind: Kind, wanted: Object, stored: Any) -> Object | None:
+        """Ask what the API server would store; None if it refuses what can be made valid first."""
+        try:
+            return await self.client.call(_trial(kind, wanted, stored))
+        except ApiError as error:
+            if not (stored and error.code == INVALID and kind.first(stored, wanted, True)):
+                raise
+            return None
 
-    async def _write(self, kind: Kind, wanted: Object, surplus: Iterable[str], version: str = "") -> bytes:
-        """Take out what must not be there, then apply; gives the fingerprint of what is stored now.
+    async def _write(self, kind: Kind, wanted: Object, first: Object, version: str) -> bytes:
+        """Merge what goes before, then apply; gives the fingerprint of what is stored now.
 
         With a `version`, it is refused if the object has another one by now: what comes late does nothing.
         """
         path = _path(kind, wanted)
-        if surplus:
-            less = patch(path, _of(version, {"spec": dict.fromkeys(surplus)}))
-            version = (await self.send(kind.kind, less))["metadata"]["resourceVersion"]
+        if first:
+            merged = await self.send(kind.kind, patch(path, _of(version, first)))
+            version = merged["metadata"]["resourceVersion"]
         answer = kind.project(await self.send(kind.kind, apply(path, _of(version, wanted))))
         self.caches[kind.kind].put(answer)
         fingerprint: bytes = answer.fingerprint
