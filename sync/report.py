@@ -33,7 +33,7 @@ def observed(look: Look, wants: Wanted) -> Observed:
         pod_group=pod_group.report if pod_group and pod_group.service else None,
         routes=_routes(look, value, wants),
         errors=_errors(wants.findings),
-        settled=look.undone <= ROUTES and look.value is not None,
+        settled=look.undone <= ROUTES and look.value is not None and not look.going,
     )
 
 
@@ -44,7 +44,9 @@ def _unread(look: Look) -> InferenceService:
 
 
 def _sets(look: Look, value: InferenceService) -> Object:
-    rows = {row.name: row.facts.report for row in look.rows[lws.KIND]}
+    """Give its LeaderWorkerSets by role; one of a service of its name that is gone is none of its own."""
+    uid = look.service.uid if look.service else ""
+    rows = {row.name: row.facts.report for row in look.rows[lws.KIND] if row.controller.uid == uid}
     there = {role.name: rows.get(member_name(value, role)) for role in value.roles}
     return {role: row for role, row in there.items() if row}
 
@@ -61,7 +63,7 @@ def _routes(look: Look, value: InferenceService, wants: Wanted) -> Routes | None
         attached=is_attached(router),
         gateways=tuple(row.facts for row in look.rows[GATEWAYS.kind]),
         errors=_errors(wants.of_routes),
-        settled=not look.undone & ROUTES,
+        settled=not look.undone & ROUTES and not look.going,
     )
 
 

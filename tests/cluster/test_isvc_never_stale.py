@@ -4,6 +4,7 @@ One InferenceService with routes loses one thing after the other, and gets it ba
 is kept, in the order of the writes: what a status says is compared with what stood there at that moment.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +14,7 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer
 from tests.cluster.testbed.api import delete, get, items, patch, path
-from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, start_component
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.loops import apply
@@ -282,6 +283,40 @@ def test_no_status_speaks_of_a_generation_to_come(life: Life) -> None:
     ]
 
     assert early == []
+
+
+def test_what_one_left_behind_is_nothing_of_its_successor(served: Cluster, routed_namespace: str) -> None:
+    """Deleted and made again in one go: it is initialised when it has a LeaderWorkerSet of its own."""
+    initialized = {"Initialized": ("True", "InferenceServiceCreating")}
+    collections = [path(resource, routed_namespace) for resource in ("inferenceservices", "leaderworkersets")]
+    apply(served, routed_namespace, SERVICE)
+    says(served, routed_namespace, NAME, initialized)
+
+    with recorded(served.api, *collections) as history:
+        words = ("replace", "--force", "--namespace", routed_namespace, "--filename=-")
+        kubectl(served, *words, stdin=json.dumps(SERVICE))
+        until(lambda: owners(history)[-1:] == [uid_of(served, routed_namespace)], "it has its own")
+        says(served, routed_namespace, NAME, initialized)
+
+    assert early(in_order(history), uid_of(served, routed_namespace)) == []
+
+
+def uid_of(cluster: Cluster, namespace: str) -> str:
+    """Return the uid of the InferenceService."""
+    return str(get(cluster.api, path("inferenceservices", namespace, NAME))["metadata"]["uid"])
+
+
+def owners(history: list[Object]) -> list[str]:
+    """Return who owned the LeaderWorkerSet, state by state."""
+    sets = (obj["metadata"] for obj in history if obj["kind"] == "LeaderWorkerSet")
+    return [obj["ownerReferences"][0]["uid"] for obj in sets if obj.get("ownerReferences")]
+
+
+def early(history: list[Object], uid: str) -> list[Object]:
+    """Return what was said of good before the LeaderWorkerSet was its own."""
+    own = next(at for at, obj in enumerate(history) if owners([obj]) == [uid])
+    said = (obj["status"] for obj in history[:own] if obj["metadata"]["uid"] == uid and "status" in obj)
+    return [status for status in said if true(status) & {"Initialized", "Ready", "Active"}]
 
 
 def statuses(life: Life) -> list[Object]:

@@ -187,3 +187,23 @@ def test_what_cannot_be_read_is_never_settled() -> None:
     broken = inference_service(role("a"), role("b"))
 
     assert not observed(look(broken), NOTHING).settled
+
+
+# --- a service of that name that is gone ------------------------------------------------------------
+
+
+def left_over(*objects: tuple[Kind, Object]) -> Look:
+    """Look at a service that was replaced while the one before still has its LeaderWorkerSet."""
+    replaced = routed(uid="uid-again")
+    return look(replaced, (LWS, made("r1-prefill", observedGeneration=1)), *objects)
+
+
+def test_a_set_of_a_service_that_is_gone_is_none_of_its_successor() -> None:
+    assert observed(left_over(), NOTHING).sets == {}
+
+
+def test_nothing_is_stored_as_asked_while_its_predecessor_is_not_gone() -> None:
+    found = observed(left_over(), NOTHING)
+
+    assert found.routes is not None
+    assert (found.settled, found.routes.settled) == (False, False)

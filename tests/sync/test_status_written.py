@@ -57,7 +57,7 @@ def status_writes(api: Api) -> int:
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_a_settled_status_keeps_its_times_look_after_look(api: Api) -> None:
+async def test_a_settled_status_keeps_its_times_look_after_look(api: Api, eventually: Eventually) -> None:
     before = copy.deepcopy(api.objects[SERVICE]["status"])
     api.writes.clear()
 
@@ -65,6 +65,7 @@ async def test_a_settled_status_keeps_its_times_look_after_look(api: Api) -> Non
         change(api, SERVICE, metadata=api.objects[SERVICE]["metadata"] | {"annotations": {"at": str(at)}})
         change(api, PREFILL, status={"readyReplicas": at})
         api.remove(PG)
+        await eventually(lambda: PG in api.objects)
         await asyncio.sleep(0.1)
 
     assert (status_writes(api), api.objects[SERVICE]["status"]) == (0, before)
