@@ -19,7 +19,7 @@ from tests.cluster.testbed.control_plane import kill_process, start_component
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.loops import apply
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker
+from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of, place_picker
 from tests.cluster.testbed.services import conditions, says
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.watch import in_order, recorded
@@ -151,11 +151,8 @@ def another_hostname(cluster: Cluster, namespace: str) -> None:
 
 
 def node_goes(cluster: Cluster, namespace: str) -> None:
-    """Remove the node of the second pod, and the pod, as the pod garbage collector does."""
-    where = path("pods", namespace, f"{SET}-0-1")
-    node = get(cluster.api, where)["spec"]["nodeName"]
-    delete(cluster.api, path("nodes", "", node))
-    delete(cluster.api, where, gracePeriodSeconds="0")
+    """Lose the node of the second pod."""
+    lose_node_of(cluster, namespace, f"{SET}-0-1")
 
 
 def node_returns(cluster: Cluster, namespace: str) -> None:

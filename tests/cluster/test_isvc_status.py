@@ -11,11 +11,11 @@ from typing import Final
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.api import delete, get, items, patch, path
+from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.loops import apply
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.nodes import add_gpu_nodes
+from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of
 from tests.cluster.testbed.services import conditions, says, states, story
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.watch import in_order, recorded
@@ -101,11 +101,8 @@ def ready_again(cluster: Cluster, namespace: str) -> None:
 
 
 def node_lost(cluster: Cluster, namespace: str) -> None:
-    """Remove the node of prefill's leader, and its pod, as the pod garbage collector does."""
-    where = path("pods", namespace, f"{PREFILL}-0")
-    node = get(cluster.api, where)["spec"]["nodeName"]
-    delete(cluster.api, path("nodes", "", node))
-    delete(cluster.api, where, gracePeriodSeconds="0")
+    """Lose the node of prefill's leader."""
+    lose_node_of(cluster, namespace, f"{PREFILL}-0")
 
 
 def another_image(cluster: Cluster, namespace: str) -> None:

@@ -1,7 +1,7 @@
 """Nodes with accelerators and no machine: kwok keeps them and their pods alive."""
 
 from intent import Object
-from tests.cluster.testbed.api import create, delete, items, path
+from tests.cluster.testbed.api import create, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 
 
@@ -21,6 +21,14 @@ def place_picker(cluster: Cluster, namespace: str, node: str) -> None:
     name = pods[0]["metadata"]["name"]
     binding = {"metadata": {"name": name}, "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
     create(cluster.api, path("pods", namespace, name, "binding"), binding)
+
+
+def lose_node_of(cluster: Cluster, namespace: str, pod: str) -> None:
+    """Remove the node of a pod, and the pod, as the pod garbage collector does."""
+    where = path("pods", namespace, pod)
+    node = get(cluster.api, where)["spec"]["nodeName"]
+    delete(cluster.api, path("nodes", "", node))
+    delete(cluster.api, where, gracePeriodSeconds="0")
 
 
 def remove_nodes(cluster: Cluster) -> None:
