@@ -8,12 +8,11 @@ from fusioninfer import engines
 from fusioninfer.documents import Unreadable, load_yaml
 from intent.engines import ENGINES
 from intent.launch import AUTO, NONE
-from intent.pickers.generations import PICKERS
+from intent.pickers.generations import PICKERS, SPLITTING
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 
 _DEFAULTS = Settings()
-_SPLITTING = [row.name for row in PICKERS.values() if row.disaggregation]
 
 
 class SettingsFile(BaseModel):
@@ -29,9 +28,11 @@ class SettingsFile(BaseModel):
     )
     picker: str = Field(_DEFAULTS.picker, pattern=f"^({'|'.join(PICKERS)})$")
     disaggregated_picker: str = Field(
-        _DEFAULTS.disaggregated_picker, alias="disaggregatedPicker", pattern=f"^({'|'.join(_SPLITTING)})$"
+        _DEFAULTS.disaggregated_picker, alias="disaggregatedPicker", pattern=f"^({'|'.join(SPLITTING)})$"
     )
+    picker_replicas: int = Field(_DEFAULTS.picker_replicas, alias="pickerReplicas", ge=1, le=9)
     secure_serving: bool = Field(_DEFAULTS.secure_serving, alias="secureServing")
+    destination_rules: bool = Field(_DEFAULTS.destination_rules, alias="destinationRules")
     engines: str = ""
     """A file with facts about images of your own, beside this one (`fusioninfer.engines`)."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from intent import Object
 from intent.errors import FieldError
+from intent.pickers.generations import PICKERS
 from intent.routing import DISAGGREGATION, NO_ROUTING, STRATEGIES, Routing
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
@@ -27,6 +28,8 @@ STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
 HOSTNAMES: Final = PREFIX + "hostnames"
 ENDPOINT_PICKER_CONFIG: Final = PREFIX + "endpoint-picker-config"
+PICKER: Final = PREFIX + "picker"
+PICKER_REPLICAS: Final = PREFIX + "picker-replicas"
 EXPANSION: Final = PREFIX + "expansion"
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -97,6 +100,8 @@ KEYS: Final = (
         "an EndpointPickerConfig of your own, as YAML, in place of the strategy's",
         "-",
     ),
+    Key("picker", "the generation of the endpoint picker, a row of `docs/routing.md`", "the operator's"),
+    Key("picker-replicas", "how many endpoint pickers run, of which one works: 1 to 9", "the operator's"),
     Key("inject", "`disabled`: break glass, leave the object alone", "-"),
     Key("refresh", "any text; a new one runs the current rules again", "-"),
     Key("expansion", "ours: the record of what was put on", "-"),
@@ -120,13 +125,17 @@ class Wishes:
     gateway: str = ""
     hostnames: tuple[str, ...] = ()
     endpoint_picker_config: str = ""
+    picker: str = ""
+    picker_replicas: int = 0
 
     @property
     def routing(self) -> Routing:
         """What they say about routes."""
-        if not (self.strategy or self.endpoint_picker_config or self.gateway or self.hostnames):
+        said = (self.strategy, self.endpoint_picker_config, self.gateway, self.hostnames)
+        how = (self.picker, self.picker_replicas)
+        if not any(said) and not any(how):
             return NO_ROUTING
-        return Routing(self.strategy, self.endpoint_picker_config, self.gateway, self.hostnames)
+        return Routing(*said, picker=self.picker, picker_replicas=self.picker_replicas)
 
     @property
     def wants_sidecar(self) -> bool:
@@ -177,6 +186,8 @@ def _wishes(good: Object) -> Wishes:
         gateway=good.get("gateway", ""),
         hostnames=names(good.get("hostnames", "")),
         endpoint_picker_config=good.get("endpoint-picker-config", ""),
+        picker=good.get("picker", ""),
+        picker_replicas=int(good.get("picker-replicas", 0)),
     )
 
 
@@ -194,7 +205,7 @@ def _wrong(key: str, value: Any) -> Iterator[FieldError]:
     else:
         rule = _RULES[key]
         if rule is not None and not rule.accepts(value):
-            yield FieldError(at, value, rule.message, rule.code)
+            yield FieldError(at, value, rule.message + _meant(value, rule.values), rule.code)
         elif key == "skip":
             yield from _unknown_parts(value)
 
@@ -202,6 +213,11 @@ def _wrong(key: str, value: Any) -> Iterator[FieldError]:
 def _nearest(key: str) -> str:
     close = get_close_matches(key, _RULES, n=1, cutoff=0.5)
     return f"; did you mean {PREFIX}{close[0]}?" if close else f"; known are {', '.join(_RULES)}"
+
+
+def _meant(value: str, values: tuple[str, ...]) -> str:
+    close = get_close_matches(value, values, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _unknown_parts(text: str) -> Iterator[FieldError]:
@@ -218,10 +234,12 @@ class _Rule:
     accepts: Callable[[str], object]
     message: str
     code: str
+    values: tuple[str, ...] = ()
+    """All that are accepted, if they can be counted."""
 
 
 def _one_of(*values: str) -> _Rule:
-    return _Rule(values.__contains__, f"must be one of {', '.join(values)}", "FI104")
+    return _Rule(values.__contains__, f"must be one of {', '.join(values)}", "FI104", values)
 
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -275,5 +293,7 @@ _RULES: Final[dict[str, _Rule | None]] = {
     ),
     "hostnames": _Rule(_are_hostnames, "must be hostnames separated by commas, each once", "FI104"),
     "endpoint-picker-config": None,
+    "picker": _one_of(*PICKERS),
+    "picker-replicas": _Rule(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9", "FI104"),
     "expansion": None,
 }

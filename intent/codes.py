@@ -585,7 +585,7 @@ CODES: Final[dict[str, Code]] = {
         "error",
         "an annotation about routes leads nowhere",
         "add what the message names, or remove the annotation",
-        "a gateway or hostnames stand there without what they would lead to",
+        "a gateway, hostnames or a picker stand there without what they would lead to",
     ),
     "FI804": Code(
         "error",
@@ -595,8 +595,8 @@ CODES: Final[dict[str, Code]] = {
     ),
     "FI805": Code(
         "error",
-        "the configured picker cannot do what is asked for",
-        "let an operator set the picker that the message names",
+        "the picker cannot do what is asked for",
+        "write fusioninfer.io/picker with one that the message names, or have disaggregatedPicker set",
         "not every generation of pickers knows prefill and decode",
     ),
     "FI806": Code(
@@ -650,7 +650,7 @@ CODES: Final[dict[str, Code]] = {
     "FI814": Code(
         "error",
         "the picker has no plugin of that type",
-        "use the type that the message names, or let an operator choose another picker",
+        "use the type that the message names, or choose another generation with fusioninfer.io/picker",
         "plugins come and go between generations",
     ),
     "FI815": Code(
@@ -694,6 +694,18 @@ CODES: Final[dict[str, Code]] = {
         "a LeaderWorkerSet has the name of an endpoint picker",
         "rename the LeaderWorkerSet, or the service whose picker has the name",
         "LWS makes a Service of its own name; with that of the picker in its place no pod finds its leader",
+    ),
+    "FI822": Code(
+        "warning",
+        "the picker does not remember prefillers",
+        "write fusioninfer.io/picker with one that the message names, or leave it to queue and cache",
+        "up to llm-d 0.4 the prefix scorer learns of the decoder only; prefillers all score alike by prompt",
+    ),
+    "FI823": Code(
+        "error",
+        "a decoder's sidecar is of another generation than the picker",
+        "write the same fusioninfer.io/picker on every decoder",
+        "its review sees no other object, so the generation has to stand on the decoder itself",
     ),
     "FI850": Code(
         "error",

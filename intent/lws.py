@@ -148,6 +148,8 @@ class Intent:
     """Parts that come with a launch and are not wanted (`probes`, `shm` …)."""
     sidecar: bool = False
     """Whether a sidecar is to stand before the leader's engine."""
+    picker: str = ""
+    """The generation of which that sidecar is, if its author chose one."""
     size: int = 1
     startup_policy: str = "LeaderCreated"
     """The API's default, so that a file and what is stored of it are one input."""

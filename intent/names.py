@@ -7,12 +7,12 @@ LABEL: Final = 63
 HASH: Final = len("-") + 10
 """Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
 (`k8s.io/kubernetes` `pkg/controller/history`)."""
-PICKER: Final = "-epp"
+PICKER_ENDING: Final = "-epp"
 
 
 def picker_name(service: str) -> str:
     """Name the endpoint picker: its ServiceAccount, Role, RoleBinding, Deployment and Service."""
-    return service + PICKER
+    return service + PICKER_ENDING
 
 
 def longest_name(size: int, replicas: int) -> int:

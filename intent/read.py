@@ -83,6 +83,7 @@ def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tup
         refresh=wishes.refresh,
         skip=wishes.skip,
         sidecar=wishes.wants_sidecar,
+        picker=wishes.picker if wishes.wants_sidecar else "",
         size=size,
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),

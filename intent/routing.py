@@ -26,6 +26,10 @@ class Routing:
     hostnames: tuple[str, ...] = ()
     http_route: Object = field(default_factory=dict, hash=False)
     """The spec of an HTTPRoute, as the author wrote it."""
+    picker: str = ""
+    """A generation, a row of `intent.pickers.generations`; empty: the operator's."""
+    picker_replicas: int = 0
+    """0: as many as the operator set."""
 
     @property
     def wanted(self) -> bool:

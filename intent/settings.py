@@ -19,9 +19,13 @@ class Settings:
     """The version of the scheduler that runs, e.g. `1.14.1`; empty: found out, or trusted."""
     picker: str = "gie-1.5"
     """The endpoint picker, a row of `intent.pickers.generations`, of services that do not disaggregate."""
-    disaggregated_picker: str = "llm-d-0.4"
+    disaggregated_picker: str = "llm-d-0.7"
     """The one of services with prefillers and decoders."""
+    picker_replicas: int = 1
+    """How many pickers a service has where nobody says; with more than one they elect who works."""
     secure_serving: bool = True
     """Whether gateways call the picker on TLS; it makes its own certificate."""
+    destination_rules: bool = False
+    """Whether gateways are Istio's, which must be told of that TLS by a DestinationRule."""
     engines: Engines = ENGINES
     """What is known of engines: the rows of this release, behind those of the operator's file."""

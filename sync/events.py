@@ -52,6 +52,8 @@ REASONS: Final = {
     "FI821": "NameOfPicker",
     **dict.fromkeys((f"FI{number}" for number in range(810, 821)), "PickerConfigInvalid"),
     "FI818": "ParameterWithoutEffect",
+    "FI822": "PrefillersForgotten",
+    "FI823": "SidecarOfAnotherPicker",
     "FI870": "KindNotInstalled",
     "FI871": "ObjectNotOurs",
     "FI872": "ObjectRefused",

@@ -246,7 +246,9 @@ PARTS: Final = (
     _part("v1", "ConfigMap", "configmaps"),
     POOL,
     DEPLOYMENT,
+    _part("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
     _part("v1", "Service", "services"),
+    _part("networking.istio.io/v1", "DestinationRule", "destinationrules", source="Istio"),
     GATEWAYS,
     HTTP_ROUTE,
 )

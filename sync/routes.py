@@ -42,7 +42,11 @@ class Routes:
     """Where the leaders serve."""
     split: bool = False
     """Whether prefillers and decoders share the pool."""
+    replicas: int = 1
+    """How many pickers run; with more than one they elect who works."""
     secure_serving: bool = True
+    destination_rule: bool = False
+    """Whether Istio must be told how to call the picker."""
     http_route: Object = field(default_factory=dict)
     """The spec of the HTTPRoute, without its backends; empty: there is none."""
     gateway: Object = field(default_factory=dict)
@@ -107,7 +111,12 @@ def _of_router(service: InferenceService) -> Routing:
     if router is None:
         return NO_ROUTING
     gateway = gateway_name(service.name) if router.gateway else ""
-    return Routing(router.strategy, router.config, gateway, http_route=router.http_route)
+    return Routing(
+        *(router.strategy, router.config, gateway),
+        http_route=router.http_route,
+        picker=router.picker,
+        picker_replicas=router.picker_replicas,
+    )
 
 
 def _routes(
@@ -118,14 +127,16 @@ def _routes(
     settings: Settings,
 ) -> Routes:
     split = is_split(members)
-    picker = picker_of(split=split, settings=settings)
+    picker = picker_of(asked, split=split, settings=settings)
     return Routes(
         *key,
         picker=picker,
         config=asked.config or yaml.dump(preset(picker, asked.strategy)),
         port=members[0].port,
         split=split,
+        replicas=asked.picker_replicas or settings.picker_replicas,
         secure_serving=settings.secure_serving,
+        destination_rule=settings.destination_rules and settings.secure_serving,
         http_route=_http_route(asked),
         gateway=service.router.gateway if service and service.router else {},
         members=tuple(sorted((one.name, one.uid) for one in members)),

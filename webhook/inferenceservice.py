@@ -14,6 +14,7 @@ from intent.inferenceservice import routes
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceService, read
 from intent.pickers.configuration import check_config
+from intent.routing import NO_ROUTING, Routing
 from intent.service.routes import picker_of
 from intent.settings import Settings
 from intent.shapes import number
@@ -58,16 +59,16 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
 
 def _of_picker(service: InferenceService, settings: Settings) -> Iterator[FieldError]:
     """Hold a configuration of the author's own against the picker that would get it."""
-    config, split = _configuration(service)
-    if service.router and config:
+    asked, split = _configuration(service)
+    if service.router and asked.config:
         where = f"spec.roles[{service.router.index}].endpointPickerConfig"
-        yield from check_config(config, picker_of(split=split, settings=settings), where)
+        yield from check_config(asked.config, picker_of(asked, split=split, settings=settings), where)
 
 
-def _configuration(service: InferenceService) -> tuple[str, bool]:
-    """Give the configuration, and whether it is for prefillers and decoders."""
-    split = any(role.component_type in DISAGGREGATED for role in service.roles)
-    return (service.router.config if service.router else ""), split
+def _configuration(service: InferenceService) -> tuple[Routing, bool]:
+    """Give the configuration and its picker, and whether it is for prefillers and decoders."""
+    split, router = any(role.component_type in DISAGGREGATED for role in service.roles), service.router
+    return (Routing(config=router.config, picker=router.picker) if router else NO_ROUTING), split
 
 
 def _of_routes(service: InferenceService) -> list[FieldError]:

@@ -10,6 +10,7 @@ from intent.annotations import (
     ENDPOINT_PICKER_CONFIG,
     GATEWAY,
     HOSTNAMES,
+    PICKER,
     ROLE_NAME,
     ROLES,
     SCHEDULER_NAME,
@@ -19,7 +20,7 @@ from intent.annotations import (
 )
 from intent.errors import FieldError
 from intent.inferenceservice.read import CARRIED, InferenceService, Role
-from intent.inferenceservice.topology import ELSEWHERE
+from intent.inferenceservice.topology import ELSEWHERE, ROUTERS
 from intent.lws import LWT
 from intent.shapes import mapping
 
@@ -61,6 +62,8 @@ def _annotations(service: InferenceService, role: Role) -> Iterator[tuple[str, s
         yield SCHEDULER_NAME, service.scheduler
     if service.router and service.router.strategy:
         yield STRATEGY, service.router.strategy
+        if service.router.picker:
+            yield PICKER, service.router.picker
     carried = {**dict(service.annotations), **_of_template(role)}
     yield from ((key, carried[key]) for key in CARRIED if isinstance(carried.get(key), str))
 
@@ -118,6 +121,8 @@ def authored_routing(error: FieldError, service: InferenceService) -> FieldError
     """Say of a finding about the routing of members where the router says that; None if it does not."""
     if service.router is None:
         return None
+    if error.path in map(path, ROUTERS):
+        return error
     field = next((ELSEWHERE[key] for key in ROUTING if error.path == path(key)), "")
     return replace(error, path=field.format(router=service.router.index)) if field else None
 

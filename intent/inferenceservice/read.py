@@ -10,10 +10,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from intent import Object
-from intent.annotations import QUEUE_NAME, ComponentType
+from intent.annotations import QUEUE_NAME, SERVICE, ComponentType, Wishes
+from intent.annotations import read as read_annotations
 from intent.errors import FieldError, Subject
 from intent.inferenceservice import v1alpha1
-from intent.inferenceservice.topology import PASSED, disaggregates, findings
+from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
 from intent.inferenceservice.violations import violations
 from intent.routing import DISAGGREGATION
 from intent.shapes import mapping, number, text, without_nulls
@@ -51,6 +52,9 @@ class Router:
     config: str = ""
     """An EndpointPickerConfig of the author's own, as text."""
     index: int = 0
+    picker: str = ""
+    """A generation, as an annotation of the InferenceService says; empty: the operator's."""
+    picker_replicas: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def _service(found: v1alpha1.InferenceService) -> InferenceService:
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         roles=tuple(_roles(found.spec)),
-        router=next(_routers(found.spec), None),
+        router=next(_routers(found.spec, _wishes(written)), None),
         scheduler=found.spec.scheduling_strategy.scheduler_name,
         annotations=tuple((key, text(written[key])) for key in CARRIED if key in written),
         uid=text(metadata.get("uid")),
@@ -124,7 +128,12 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Role]:
             yield Role(role.name, role.component_type, role.template, role.asked, role.nodes, at)
 
 
-def _routers(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Router]:
+def _wishes(written: Object) -> Wishes:
+    """Read the annotations that speak of the picker."""
+    return read_annotations({SERVICE: "any"} | {key: written[key] for key in ROUTERS if key in written})[0]
+
+
+def _routers(spec: v1alpha1.InferenceServiceSpec, wishes: Wishes) -> Iterator[Router]:
     for at, role in enumerate(spec.roles):
         if role.component_type == "router":
             yield Router(
@@ -134,6 +143,8 @@ def _routers(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Router]:
                 gateway=without_nulls(role.gateway),
                 config=role.endpoint_picker_config,
                 index=at,
+                picker=wishes.picker,
+                picker_replicas=wishes.picker_replicas,
             )
 
 

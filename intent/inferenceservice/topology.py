@@ -3,7 +3,7 @@
 The words of rules that CEL can check too stand here once; the CRD takes them from here (`crd`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -14,6 +14,8 @@ from intent.annotations import (
     EXPANSION,
     GATEWAY,
     HOSTNAMES,
+    PICKER,
+    PICKER_REPLICAS,
     PREFIX,
     ROLE_NAME,
     SCHEDULER_NAME,
@@ -28,7 +30,7 @@ from intent.inferenceservice.v1alpha1 import (
     InferenceService,
     InferenceServiceSpec,
 )
-from intent.names import LABEL, PICKER, longest_name
+from intent.names import LABEL, PICKER_ENDING, longest_name
 from intent.routing import DISAGGREGATION, SPLIT
 from intent.shapes import mapping, text
 
@@ -41,6 +43,8 @@ NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller an
 
 PASSED: Final = tuple(PREFIX + name for name in ("launcher", "engine-container", "skip", "refresh", "inject"))
 """Annotations of ours that an InferenceService may carry; on the template of a role, for that role."""
+ROUTERS: Final = (PICKER, PICKER_REPLICAS)
+"""Annotations of ours that an InferenceService may carry for its router."""
 ELSEWHERE: Final = {
     SERVICE: "metadata.name",
     COMPONENT_TYPE: "spec.roles[{role}].componentType",
@@ -97,7 +101,7 @@ def _pickers_name(service: InferenceService) -> Iterator[FieldError]:
     roles = service.spec.roles
     routed = any(role.component_type == "router" for role in roles)
     for at, role in enumerate(roles):
-        if routed and role.component_type != "router" and f"-{role.name}" == PICKER:
+        if routed and role.component_type != "router" and f"-{role.name}" == PICKER_ENDING:
             message = "must be another name beside a router: the Service of the endpoint picker has it"
             yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
 
@@ -145,8 +149,10 @@ def _aliases(service: InferenceService) -> Iterator[FieldError]:
 def _lengths(service: InferenceService) -> Iterator[FieldError]:
     """FI109: what is named after the service and its roles can exist."""
     name = text(service.metadata.get("name"))
-    if any(role.component_type == "router" for role in service.spec.roles) and len(name + PICKER) > LABEL:
-        message = f"must be at most {LABEL - len(PICKER)} characters: a Service is named {name}{PICKER}"
+    routed = any(role.component_type == "router" for role in service.spec.roles)
+    if routed and len(name + PICKER_ENDING) > LABEL:
+        limit = LABEL - len(PICKER_ENDING)
+        message = f"must be at most {limit} characters: a Service is named {name}{PICKER_ENDING}"
         yield FieldError("metadata.name", name, message, "FI109")
     for at, role in enumerate(service.spec.roles):
         limit, made = longest_name(role.nodes, role.asked or 1), f"{name}-{role.name}"
@@ -168,18 +174,28 @@ def _name(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _annotations(service: InferenceService) -> Iterator[FieldError]:
-    """FI10x, FI709: annotations of ours, on the service and on the templates of its roles."""
-    yield from _checked("metadata", service.metadata)
+    """FI10x, FI709, FI803: annotations of ours, on the service and on the templates of its roles."""
+    yield from _checked("metadata", service.metadata, ELSEWHERE)
+    yield from _without_router(service)
     for at, role in enumerate(service.spec.roles):
-        yield from _checked(f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata")))
+        path, metadata = f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata"))
+        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(ROUTERS, "metadata.annotations"))
 
 
-def _checked(path: str, metadata: Object) -> Iterator[FieldError]:
+def _without_router(service: InferenceService) -> Iterator[FieldError]:
+    """FI803: what speaks of a picker that nobody asks for."""
+    if any(role.component_type == "router" for role in service.spec.roles):
+        return
+    for key in (key for key in ROUTERS if key in mapping(service.metadata.get("annotations"))):
+        yield FieldError(annotations.path(key), None, "leads nowhere: there is no router", "FI803")
+
+
+def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Iterator[FieldError]:
     written = mapping(metadata.get("annotations"))
-    for key in (key for key in written if key in ELSEWHERE):
-        message = f"must be absent: {ELSEWHERE[key].format(role='', router='')} has it"
+    for key in (key for key in written if key in elsewhere):
+        message = f"must be absent: {elsewhere[key].format(role='', router='')} has it"
         yield FieldError(f"{path}.annotations[{key}]", None, message, "FI709")
-    rest = {key: value for key, value in written.items() if key not in ELSEWHERE}
+    rest = {key: value for key, value in written.items() if key not in elsewhere}
     for error in annotations.read({SERVICE: "any"} | rest)[1]:
         value = error.value if isinstance(error.value, str) else None
         yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)

@@ -48,6 +48,8 @@ class Disaggregation:
     before: tuple[Object, ...]
     """Plugins in the order of declaration: a decider stands before the handler that names it."""
     handler: Object
+    remembers: bool = True
+    """Whether its prefix scorer knows which prefiller has seen a prompt, and not only which decoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ PICKERS: Final = {
             disaggregation=Disaggregation(
                 ({"type": "prefill-header-handler"},),
                 {"type": "pd-profile-handler", "parameters": {"threshold": 0}},
+                remembers=False,  # GIE before 1.3 indexes the pod of the primary profile (`prefix/plugin.go`)
             ),
         ),
         Picker(
@@ -183,3 +186,9 @@ PICKERS: Final = {
         ),
     )
 }
+SPLITTING: Final = tuple(row.name for row in PICKERS.values() if row.disaggregation)
+"""Who knows prefill and decode."""
+REMEMBERING: Final = tuple(
+    row.name for row in PICKERS.values() if row.disaggregation and row.disaggregation.remembers
+)
+"""Who knows of each prefiller which prompts it has seen."""

@@ -3,19 +3,27 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from intent.annotations import ENDPOINT_PICKER_CONFIG, GATEWAY, HOSTNAMES, STRATEGY, path
+from intent.annotations import (
+    ENDPOINT_PICKER_CONFIG,
+    GATEWAY,
+    HOSTNAMES,
+    PICKER,
+    PICKER_REPLICAS,
+    STRATEGY,
+    path,
+)
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
-from intent.names import LABEL, PICKER, picker_name
+from intent.names import LABEL, PICKER_ENDING, picker_name
 from intent.pickers.configuration import check_config
-from intent.pickers.generations import PICKERS, Picker
+from intent.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
 from intent.routing import DISAGGREGATION, NO_ROUTING, SPLIT, Routing
 from intent.service.member import Member
 from intent.settings import Settings
 
 ALONE: Final = f"a worker prefills and decodes itself; {DISAGGREGATION} needs prefillers and decoders"
 BOTH: Final = "remove one: a strategy writes the configuration that endpoint-picker-config would replace"
-LONGEST_SERVICE: Final = LABEL - len(PICKER)
+LONGEST_SERVICE: Final = LABEL - len(PICKER_ENDING)
 """The picker's Service is named after the service, and a Service's name is a DNS label."""
 
 _SAID: Final[tuple[tuple[str, str, Callable[[Routing], str]], ...]] = (
@@ -23,6 +31,8 @@ _SAID: Final[tuple[tuple[str, str, Callable[[Routing], str]], ...]] = (
     (GATEWAY, "the gateway", lambda one: one.gateway),
     (HOSTNAMES, "the hostnames", lambda one: ",".join(one.hostnames)),
     (ENDPOINT_PICKER_CONFIG, "the EndpointPickerConfig", lambda one: one.config),
+    (PICKER, "the picker", lambda one: one.picker),
+    (PICKER_REPLICAS, "how many pickers there are", lambda one: str(one.picker_replicas or "")),
 )
 """What members must agree on; who says nothing agrees with all."""
 
@@ -32,9 +42,9 @@ def is_split(members: tuple[Member, ...]) -> bool:
     return any(one.component_type in DISAGGREGATED for one in members)
 
 
-def picker_of(*, split: bool, settings: Settings) -> Picker:
-    """Give the picker that a service gets."""
-    return PICKERS[settings.disaggregated_picker if split else settings.picker]
+def picker_of(routing: Routing, *, split: bool, settings: Settings) -> Picker:
+    """Give the picker that a service gets: that of its author, else that of the operator."""
+    return PICKERS[routing.picker or (settings.disaggregated_picker if split else settings.picker)]
 
 
 def said(members: tuple[Member, ...]) -> Routing:
@@ -45,6 +55,8 @@ def said(members: tuple[Member, ...]) -> Routing:
         config=next((one.config for one in spoken if one.config), ""),
         gateway=next((one.gateway for one in spoken if one.gateway), ""),
         hostnames=next((one.hostnames for one in spoken if one.hostnames), ()),
+        picker=next((one.picker for one in spoken if one.picker), ""),
+        picker_replicas=next((one.picker_replicas for one in spoken if one.picker_replicas), 0),
     )
 
 
@@ -74,12 +86,14 @@ def _short(text: str) -> str:
 
 def contradictions(members: tuple[Member, ...], routing: Routing, settings: Settings) -> Iterator[Finding]:
     """Say what cannot be routed as it is asked for; `members` are those that fit together."""
+    picker = picker_of(routing, split=is_split(members), settings=settings)
     if problem := routing_problem(routing, split=is_split(members), settings=settings):
         yield from (Finding(one.subject, problem) for one in members)
     elif routing.config:
-        yield from _unreadable(members, routing.config, picker_of(split=is_split(members), settings=settings))
+        yield from _unreadable(members, routing.config, picker)
     if routing.strategy == DISAGGREGATION:
         yield from _without_sidecar(members)
+        yield from _other_sidecar(members, picker, settings)
     yield from _ports(members)
 
 
@@ -91,17 +105,20 @@ def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> Fie
         return FieldError(path(STRATEGY), routing.strategy, ALONE, "FI801")
     if routing.strategy and routing.strategy != DISAGGREGATION and split:
         return FieldError(path(STRATEGY), routing.strategy, SPLIT, "FI802")
-    picker = picker_of(split=split, settings=settings)
-    if routing.strategy == DISAGGREGATION and picker.disaggregation is None:
-        return FieldError(path(STRATEGY), routing.strategy, _cannot(picker), "FI805")
-    return None
+    return _unable(routing, picker_of(routing, split=split, settings=settings))
 
 
-def _cannot(picker: Picker) -> str:
-    able = ", ".join(row.name for row in PICKERS.values() if row.disaggregation)
-    return (
-        f"the configured picker {picker.name} knows no prefill and decode; set disaggregatedPicker to {able}"
-    )
+def _unable(routing: Routing, picker: Picker) -> FieldError | None:
+    """FI805, FI822: what a generation cannot do for prefillers, said to who chose it, or the strategy."""
+    words = picker.disaggregation
+    if routing.strategy != DISAGGREGATION or (words and words.remembers):
+        return None
+    key, value = (PICKER, routing.picker) if routing.picker else (STRATEGY, routing.strategy)
+    if words is None:
+        message = f"{picker.name} knows no prefill and decode; {', '.join(SPLITTING)} would do"
+        return FieldError(path(key), value, message, "FI805")
+    message = f"{picker.name} forgets which prefiller saw a prompt; {', '.join(REMEMBERING)} would not"
+    return FieldError(path(key), None, message, "FI822")
 
 
 def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:
@@ -118,6 +135,15 @@ def _without_sidecar(members: tuple[Member, ...]) -> Iterator[Finding]:
             yield Finding(
                 one.subject, FieldError(path(STRATEGY), one.routing.strategy or None, message, "FI807")
             )
+
+
+def _other_sidecar(members: tuple[Member, ...], picker: Picker, settings: Settings) -> Iterator[Finding]:
+    """FI823: a decoder whose review saw no picker, so that its sidecar is of another generation."""
+    for one in members:
+        its = picker_of(one.routing, split=True, settings=settings)
+        if one.component_type == "decoder" and one.routing.strategy == DISAGGREGATION and its != picker:
+            message = f"must be {picker.name} here too: without it this decoder's sidecar is of {its.name}"
+            yield Finding(one.subject, FieldError(path(PICKER), one.routing.picker or None, message, "FI823"))
 
 
 def _ports(members: tuple[Member, ...]) -> Iterator[Finding]:
@@ -146,9 +172,10 @@ def named_like_picker(name: str, service: str) -> FieldError | None:
 
 def leads_nowhere(routing: Routing) -> tuple[str, str] | None:
     """Say which annotation has no effect, and why (FI803)."""
-    if not routing.wanted and (routing.gateway or routing.hostnames):
-        key = GATEWAY if routing.gateway else HOSTNAMES
-        return key, "leads nowhere: name a strategy, or bring an endpoint-picker-config"
+    about = ((GATEWAY, routing.gateway), (HOSTNAMES, routing.hostnames), (PICKER, routing.picker))
+    alone = [key for key, said in (*about, (PICKER_REPLICAS, routing.picker_replicas)) if said]
+    if not routing.wanted and alone:
+        return alone[0], "leads nowhere: name a strategy, or bring an endpoint-picker-config"
     if routing.hostnames and not routing.gateway and not routing.http_route:
         return HOSTNAMES, "leads nowhere: without a gateway there is no HTTPRoute"
     return None

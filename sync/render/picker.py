@@ -1,12 +1,16 @@
-"""The endpoint picker of a service: its account, rights, configuration, Deployment and Service.
+"""The endpoint picker of a service: its configuration, Deployment and Service, and what holds for its pods.
 
 Source: `config/charts/epplib/templates` of kubernetes-sigs/gateway-api-inference-extension v1.5.0.
+
+Of several pickers one works, whom they elect; the others are never ready, so that nobody calls them. Whatever
+waits until more than one is ready waits for ever.
 """
 
 from hashlib import sha256
 from typing import Final
 
 from intent import Object
+from intent.annotations import PICKER
 from intent.pickers.generations import POOLS
 from sync.names import config_name, picker_name, pool_name
 from sync.render.metadata import metadata
@@ -25,38 +29,13 @@ STARTUP: Final = 60
 """Failures of the startup probe, 5 seconds apart: without a pool a picker is not alive, and not to blame."""
 USER: Final = 65532
 """`nonroot` of the images of both projects."""
-
-
-def account(routes: Routes) -> Object:
-    """Render the picker's ServiceAccount."""
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(routes)}
-
-
-def role(routes: Routes) -> Object:
-    """Render the rights of this generation of pickers, and no others."""
-    rules = [
-        {"apiGroups": [group], "resources": [resource], "verbs": ["list", "watch"]}
-        for group, resource in routes.picker.rights
-    ]
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": _metadata(routes),
-        "rules": rules,
-    }
-
-
-def role_binding(routes: Routes) -> Object:
-    """Give the rights to the account."""
-    name = picker_name(routes.service)
-    namespace = {"namespace": routes.namespace} if routes.namespace else {}
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": _metadata(routes),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, **namespace}],
-    }
+ELECTION: Final = "--ha-enable-leader-election"
+"""Of every generation (`cmd/epp/runner`, `pkg/epp/server/options.go`)."""
+ALONE: Final[Object] = {"maxSurge": 1, "maxUnavailable": 0}
+"""The next one serves before this one goes."""
+ELECTED: Final[Object] = {"maxSurge": "100%", "maxUnavailable": "100%"}
+"""The next ones start while those before go, of whom one hands over its Lease. Any smaller number would keep
+the one that is ready for ever: the next is not ready before it leads."""
 
 
 def config_map(routes: Routes) -> Object:
@@ -84,14 +63,15 @@ def service(routes: Routes) -> Object:
 
 
 def deployment(routes: Routes) -> Object:
-    """Render the Deployment: one pod, replaced as a whole, since two would not share what they know."""
+    """Render the Deployment, labelled with the generation that it runs."""
+    found = _metadata(routes)
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _metadata(routes),
+        "metadata": {**found, "labels": {**found["labels"], PICKER: routes.picker.name}},
         "spec": {
-            "replicas": 1,
-            "strategy": {"type": "Recreate"},
+            "replicas": routes.replicas,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
             "selector": {"matchLabels": _labels(routes)},
             "template": {
                 "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes.config)}},
@@ -99,6 +79,25 @@ def deployment(routes: Routes) -> Object:
             },
         },
     }
+
+
+def disruption_budget(routes: Routes) -> Object:
+    """Let one picker be evicted at a time, and none while nobody leads.
+
+    It wants no ready pod beside the one that leads, since there never is one; and even so there has to be one
+    for an eviction (`checkAndDecrement`, Kubernetes `pkg/registry/core/pod/storage/eviction.go`).
+    """
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(routes),
+        "spec": {"maxUnavailable": "100%", "selector": {"matchLabels": _labels(routes)}},
+    }
+
+
+def elects(routes: Routes) -> bool:
+    """Whether there is more than one picker, so that they elect who works."""
+    return routes.replicas > 1
 
 
 def _metadata(routes: Routes) -> Object:
@@ -128,6 +127,18 @@ def _pod(routes: Routes) -> Object:
         },
         "containers": [_container(routes)],
         "volumes": [{"name": "config", "configMap": {"name": config_name(routes.service)}}],
+        **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
+    }
+
+
+def _spread(routes: Routes) -> Object:
+    """Put the pods of one rollout on different nodes, where there are some."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": _labels(routes)},
+        "matchLabelKeys": ["pod-template-hash"],
     }
 
 
@@ -169,6 +180,7 @@ def args(routes: Routes) -> list[str]:
         "--metrics-endpoint-auth=false",
         "--tracing=false",
         "--zap-encoder=json",
+        *((f"{ELECTION}=true",) if elects(routes) else ()),
         *routes.picker.flags,
     ]
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from intent import Object
-from intent.shapes import mapping, number
+from intent.annotations import PICKER
+from intent.shapes import mapping, number, text
 from sync.rows.condition import Condition, conditions, generation
 
 
@@ -12,21 +13,27 @@ class Deployment:
     """What one Deployment reports."""
 
     available: bool = False
+    """Whether a pod of it is: of several pickers only the one that leads ever is."""
+    replacing: bool = False
+    """Whether pods of what it was before are still there."""
     message: str = ""
-    """Why it is not available, in its controller's words."""
+    """Why it is not available, or not up to date, in its controller's words."""
     current: bool = False
     """Whether its status speaks of what it is now."""
+    picker: str = ""
+    """The generation of the endpoint picker that it runs."""
 
 
 def facts(obj: Object) -> Deployment:
     """Project a Deployment."""
     status = mapping(obj.get("status"))
     said = {one.type: one for one in conditions(status.get("conditions"))}
-    available = said.get("Available")
     return Deployment(
-        available=available is not None and available.status == "True",
+        available=number(status.get("availableReplicas")) > 0,
+        replacing=number(status.get("replicas")) > number(status.get("updatedReplicas")),
         message=_message(said),
         current=number(status.get("observedGeneration")) >= generation(obj),
+        picker=text(mapping(mapping(obj.get("metadata")).get("labels")).get(PICKER)),
     )
 
 

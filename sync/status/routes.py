@@ -31,11 +31,16 @@ def _accepted(seen: Observed, routes: Routes) -> Verdict:
         return Verdict("NotObserved", late)
     if not routes.attached:
         return Verdict(
-            "NoHTTPRouteWanted", f"InferencePool {routes.pool.name if routes.pool else ''} is there"
+            "NoHTTPRouteWanted",
+            f"InferencePool {routes.pool.name if routes.pool else ''} is there{_picked_by(routes)}",
         )
     route = routes.http_route
     names = sorted({str(parent) for parent in route.parents}) if route else []
-    return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}")
+    return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}{_picked_by(routes)}")
+
+
+def _picked_by(routes: Routes) -> str:
+    return f", picked by {routes.picker.picker}" if routes.picker and routes.picker.picker else ""
 
 
 # --- what may be wrong, the most telling first ------------------------------------------------------
@@ -71,14 +76,17 @@ def _pool_refused(routes: Routes) -> Verdict | None:
 
 def _picker_down(routes: Routes) -> Verdict | None:
     picker = routes.picker
-    if picker is None or (picker.available and picker.current):
+    if picker is None or (picker.available and picker.current and not picker.replacing):
         return None
     if not picker.current:
         return Verdict(
             "NotObserved", "the Deployment of the endpoint picker reports of an earlier generation"
         )
-    why = picker.message or "no pod of it is ready"
-    return Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
+    if not picker.available:
+        why = picker.message or "no pod of it is ready"
+        return Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
+    said = f"the endpoint picker is being replaced, and the one before it serves: {picker.message}"
+    return Verdict("PickerNotAvailable" if picker.message else "NotObserved", said.removesuffix(": "))
 
 
 def _unanswered(routes: Routes) -> Verdict | None:

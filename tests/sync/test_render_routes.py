@@ -26,6 +26,9 @@ KINDS = [
 each_row = pytest.mark.parametrize("row", PICKERS.values(), ids=lambda row: row.name)
 
 
+SEVERAL = dataclasses.replace(routes(worker()), replicas=3)
+
+
 def made(found: Routes) -> dict[str, Object]:
     """Render routes, by kind."""
     return {obj["kind"]: obj for obj in route_objects(RoutePlan(found))}
@@ -63,9 +66,16 @@ def test_without_a_parent_there_is_no_http_route() -> None:
 
 
 def test_everything_carries_the_label_of_the_service() -> None:
-    labels = [obj["metadata"]["labels"] for obj in made(routes(worker())).values()]
+    found = made(dataclasses.replace(routes(worker()), replicas=2, destination_rule=True))
 
-    assert labels == [{"fusioninfer.io/service": "r1"}] * len(KINDS)
+    assert [obj["metadata"]["labels"]["fusioninfer.io/service"] for obj in found.values()] == ["r1"] * 10
+
+
+@each_row
+def test_the_deployment_says_which_generation_it_runs(row: Picker) -> None:
+    found = made(dataclasses.replace(routes(worker()), picker=row))["Deployment"]
+
+    assert found["metadata"]["labels"]["fusioninfer.io/picker"] == row.name
 
 
 def test_the_pickers_own_pod_is_no_endpoint_of_the_pool() -> None:
@@ -190,10 +200,77 @@ def test_the_pod_mounts_the_configuration_that_its_flag_names() -> None:
     assert volume["configMap"]["name"] == found["ConfigMap"]["metadata"]["name"]
 
 
-def test_two_pickers_never_run_beside_each_other() -> None:
+def test_the_next_picker_serves_before_the_one_before_goes() -> None:
     spec = made(routes(worker()))["Deployment"]["spec"]
 
-    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    assert (spec["replicas"], spec["strategy"]["rollingUpdate"]) == (1, {"maxSurge": 1, "maxUnavailable": 0})
+
+
+# --- several pickers --------------------------------------------------------------------------------
+
+
+def test_one_picker_elects_nobody() -> None:
+    found = made(routes(worker()))
+
+    assert "PodDisruptionBudget" not in found
+    assert not [word for word in epp(routes(worker()))["args"] if "leader" in word]
+    assert not [rule for rule in found["Role"]["rules"] if rule["resources"] == ["leases"]]
+
+
+@each_row
+def test_several_pickers_elect_one(row: Picker) -> None:
+    found = dataclasses.replace(SEVERAL, picker=row)
+
+    assert made(found)["Deployment"]["spec"]["replicas"] == 3
+    assert "--ha-enable-leader-election=true" in epp(found)["args"]
+
+
+def test_several_pickers_may_change_their_lease_and_no_other() -> None:
+    rules = made(SEVERAL)["Role"]["rules"]
+
+    assert [
+        (rule["verbs"], rule.get("resourceNames")) for rule in rules if rule["resources"] == ["leases"]
+    ] == [
+        (["create"], None),
+        (["get", "update"], ["epp-team-a-r1-pool.gateway-api-inference-extension.sigs.k8s.io"]),
+    ]
+
+
+def test_a_rollout_of_several_pickers_waits_for_no_second_leader() -> None:
+    strategy = made(SEVERAL)["Deployment"]["spec"]["strategy"]
+
+    assert strategy["rollingUpdate"] == {"maxSurge": "100%", "maxUnavailable": "100%"}
+
+
+def test_the_budget_is_that_of_the_pickers_pods() -> None:
+    found = made(SEVERAL)
+
+    assert found["PodDisruptionBudget"]["spec"]["selector"] == found["Deployment"]["spec"]["selector"]
+
+
+def test_several_pickers_are_spread_where_there_is_room() -> None:
+    (spread,) = pod(SEVERAL)["spec"]["topologySpreadConstraints"]
+
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == (
+        "kubernetes.io/hostname",
+        "ScheduleAnyway",
+    )
+    assert spread["labelSelector"] == made(SEVERAL)["Deployment"]["spec"]["selector"]
+
+
+# --- Istio ------------------------------------------------------------------------------------------
+
+
+def test_istio_calls_the_picker_on_tls_and_verifies_nothing() -> None:
+    found = made(dataclasses.replace(routes(worker()), destination_rule=True))
+
+    assert found["DestinationRule"]["spec"] == {
+        "host": found["Service"]["metadata"]["name"],
+        "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
+    }
+
+
+# --- the pod ----------------------------------------------------------------------------------------
 
 
 def test_a_picker_that_waits_for_its_pool_is_not_killed() -> None:

@@ -144,9 +144,7 @@ def test_a_part_is_known_by_its_name(kind: Kind, name: str, field: str) -> None:
 
 
 def test_a_picker_is_reported_as_its_controller_does() -> None:
-    conditions = [{"type": "Available", "status": "True"}]
-
-    found = of_routes((DEPLOYMENT, part("r1-epp", status={"conditions": conditions})))
+    found = of_routes((DEPLOYMENT, part("r1-epp", status={"availableReplicas": 1})))
 
     assert found.picker == Deployment(available=True, current=True)
 

@@ -17,6 +17,8 @@ GRANTED = {
     (EXTENSION, "inferencemodelrewrites"),
 }
 """What an endpoint picker reads (`config/charts/inferencepool/templates/rbac.yaml` of the extension, 1.5)."""
+ELECTION = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "update")}
+"""How several of them elect one."""
 
 
 def group(kind: Kind) -> str:
@@ -43,6 +45,7 @@ def test_the_loop_has_the_rights_that_its_kinds_need_and_no_more() -> None:
         *((*of, verb) for of in writes for verb in ("create", "patch", "delete")),
         *(("", "events", verb) for verb in ("create", "patch")),
         (group(INFERENCE_SERVICE), "inferenceservices", "get"),  # again, before anything is adopted
+        *ELECTION,
         (group(INFERENCE_SERVICE), "inferenceservices/status", "patch"),
     }
 

@@ -156,8 +156,88 @@ def test_a_picker_that_cannot_disaggregate_is_named_with_those_that_can() -> Non
     found = plan(prefill(), decode(routing=PD), settings=Settings(disaggregated_picker="gie-1.5"))
 
     assert {finding.error.code for finding in found.findings} == {"FI805"}
+    assert found.hold
     assert "gie-1.5" in found.findings[0].error.message
     assert "llm-d-0.4, llm-d-0.7" in found.findings[0].error.message
+
+
+def test_an_author_chooses_the_generation_for_one_service() -> None:
+    chosen = worker(routing=Routing("queue-size", picker="gie-1.3"))
+
+    assert routes(chosen, settings=Settings(picker="gie-1.2")).picker is PICKERS["gie-1.3"]
+
+
+def test_a_generation_that_an_author_chose_and_that_cannot_disaggregate_is_refused() -> None:
+    found = plan(prefill(routing=Routing(picker="gie-1.5")), decode(routing=PD))
+
+    refused = [finding.error for finding in found.findings if finding.error.code == "FI805"]
+    assert {error.path for error in refused} == {"metadata.annotations[fusioninfer.io/picker]"}
+
+
+def test_members_that_disagree_on_the_picker_keep_the_routes_as_they_are() -> None:
+    found = plan(
+        prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=replace(PD, picker="llm-d-0.7"))
+    )
+
+    assert (found.hold, codes(found) >= {("p", "FI806"), ("d", "FI806")}) == (True, True)
+
+
+def test_a_configuration_is_held_against_the_generation_that_its_author_chose() -> None:
+    config = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"]) + "parser: {pluginRef: queue-scorer}\n"
+
+    found = plan(worker(routing=Routing(config=config, picker="gie-1.2")))
+
+    assert codes(found) == {("w", "FI812")}
+    assert codes(plan(worker(routing=Routing(config=config)))) == set()
+
+
+def test_a_decoder_that_names_no_picker_has_the_sidecar_of_another() -> None:
+    found = plan(prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=PD))
+
+    assert (found.hold, ("d", "FI823") in codes(found)) == (True, True)
+
+
+def test_a_decoder_that_names_the_picker_of_all_has_its_sidecar() -> None:
+    found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.7")))
+
+    assert (found.hold, codes(found)) == (False, set())
+
+
+def test_a_picker_that_forgets_prefillers_is_taken_and_said() -> None:
+    found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.4")))
+
+    assert (found.routes is None, codes(found)) == (False, {("p", "FI822"), ("d", "FI822")})
+
+
+def test_the_picker_where_nobody_chooses_remembers_prefillers() -> None:
+    assert codes(plan(prefill(), decode(routing=PD))) == set()
+
+
+def test_there_are_as_many_pickers_as_the_operator_set() -> None:
+    assert routes(worker(), settings=Settings(picker_replicas=2)).replicas == 2
+
+
+def test_there_are_as_many_pickers_as_the_author_wrote() -> None:
+    chosen = worker(routing=replace(CACHE, picker_replicas=3))
+
+    assert routes(chosen, settings=Settings(picker_replicas=2)).replicas == 3
+
+
+def test_the_picker_of_a_router_is_that_of_its_inference_service() -> None:
+    found = routes(worker(), service=isvc(strategy="queue-size", picker="gie-1.2", picker_replicas=2))
+
+    assert (found.picker.name, found.replicas) == ("gie-1.2", 2)
+
+
+@pytest.mark.parametrize(("tls", "told"), [(True, True), (False, False)])
+def test_istio_is_told_of_tls_where_there_is_some(tls: bool, told: bool) -> None:  # noqa: FBT001 - a table
+    settings = Settings(destination_rules=True, secure_serving=tls)
+
+    assert routes(worker(), settings=settings).destination_rule == told
+
+
+def test_nobody_is_told_of_istio_unless_it_is_there() -> None:
+    assert not routes(worker()).destination_rule
 
 
 def test_a_strategy_and_a_configuration_are_one_too_many() -> None:

@@ -12,7 +12,7 @@ from webhook.expand import expand
 
 STRATEGY = "metadata.annotations.fusioninfer.io/strategy"
 CONFIG = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\nplugins: []\n"
-ROUTES = ("strategy", "gateway", "hostnames", "endpoint-picker-config")
+ROUTES = ("strategy", "gateway", "hostnames", "endpoint-picker-config", "picker", "picker-replicas")
 
 
 def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tuple[str, str]]:
@@ -33,6 +33,11 @@ def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tupl
         ({"strategy": "queue-size", "endpoint_picker_config": CONFIG}, "FI804"),
         ({"endpoint_picker_config": "- a"}, "FI810"),
         ({"endpoint_picker_config": "kind: Other"}, "FI811"),
+        ({"picker": "gie-1.6", "strategy": "queue-size"}, "FI104"),
+        ({"picker": "gie-1.5"}, "FI803"),
+        ({"picker_replicas": "0", "strategy": "queue-size"}, "FI104"),
+        ({"picker_replicas": "2"}, "FI803"),
+        ({"picker": "gie-1.2", "endpoint_picker_config": CONFIG + "parser: {}\n"}, "FI812"),
     ],
 )
 def test_what_cannot_be_routed_is_denied(annotations: dict[str, Any], code: str) -> None:
@@ -54,6 +59,8 @@ def test_a_strategy_that_treats_prefillers_and_decoders_alike_is_warned_of(compo
         {"gateway": "gate", "component_type": "prefiller"},
         {"endpoint_picker_config": CONFIG},
         {"endpoint_picker_config": CONFIG, "component_type": "decoder"},
+        {"strategy": "queue-size", "picker": "gie-1.2", "picker_replicas": "2"},
+        {"picker": "llm-d-0.7", "component_type": "prefiller"},
     ],
 )
 def test_what_can_be_routed_passes(annotations: dict[str, Any]) -> None:
@@ -64,6 +71,33 @@ def test_a_picker_that_cannot_disaggregate_is_said() -> None:
     asked = lws(strategy="pd-disaggregation", component_type="decoder")
 
     assert codes(asked, disaggregated_picker="gie-1.4") == [("FI805", "error")]
+
+
+def test_a_picker_of_an_author_s_that_cannot_disaggregate_is_said_where_it_stands() -> None:
+    asked = lws(strategy="pd-disaggregation", component_type="decoder", picker="gie-1.4")
+
+    (found,) = [one for one in check(put(asked)) if one.code == "FI805"]
+
+    assert found.path == "metadata.annotations[fusioninfer.io/picker]"
+    assert found.message == "gie-1.4 knows no prefill and decode; llm-d-0.4, llm-d-0.7 would do"
+
+
+def test_a_picker_that_nearly_is_one_is_asked_for() -> None:
+    (found,) = check(put(lws(strategy="queue-size", picker="gie-1.6")))
+
+    assert "; did you mean gie-1." in found.message
+
+
+def test_a_picker_that_forgets_prefillers_is_warned_of() -> None:
+    asked = lws(strategy="pd-disaggregation", component_type="decoder", picker="llm-d-0.4")
+
+    assert codes(asked) == [("FI822", "warning")]
+
+
+def test_the_operator_s_picker_that_forgets_prefillers_is_warned_of() -> None:
+    asked = lws(strategy="pd-disaggregation", component_type="decoder")
+
+    assert codes(asked, disaggregated_picker="llm-d-0.4") == [("FI822", "warning")]
 
 
 def test_a_configuration_is_held_against_the_picker_that_it_is_for() -> None:

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
+import jsonpatch
 import pytest
 
 from intent import Object
@@ -307,6 +308,35 @@ def test_an_engine_that_is_not_found_is_a_warning() -> None:
     two = (container("a", resources=None), container("b", resources=None))
 
     assert "FI851" in codes(decoder(*two))
+
+
+@pytest.mark.parametrize("name", ["llm-d-0.4", "llm-d-0.7"])
+def test_the_sidecar_is_that_of_the_picker_that_its_author_chose(name: str) -> None:
+    row = PICKERS[name].sidecar
+
+    (proxy,) = proxies(put(decoder(picker=name)))
+
+    assert row is not None
+    assert (proxy["image"], proxy["args"][2:]) == (row.image, list(row.flags))
+
+
+def test_another_picker_of_an_author_s_makes_another_sidecar() -> None:
+    before = put(decoder())
+
+    after = put(changed(before, "metadata.annotations.fusioninfer.io/picker", "llm-d-0.4"), before)
+
+    (proxy,) = proxies(after)
+    assert proxy["image"].endswith(":v0.4.0")
+
+
+def test_another_picker_of_an_operator_s_leaves_a_sidecar_that_is_there() -> None:
+    live = changed(decoder(), "metadata.name", "other")
+    before: Object = jsonpatch.apply_patch(
+        live, expand(live, settings=Settings(disaggregated_picker="llm-d-0.4"))
+    )
+
+    (proxy,) = proxies(put(before, before))
+    assert proxy["image"].endswith(":v0.4.0")
 
 
 def test_a_picker_without_a_sidecar_is_said_once() -> None:

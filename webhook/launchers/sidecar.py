@@ -27,9 +27,9 @@ _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared
 _HIGHEST: Final = 65535
 
 
-def sidecar_of(settings: Settings) -> Sidecar | None:
-    """Give the sidecar that goes with the picker of services that disaggregate, if it has one."""
-    picker = PICKERS.get(settings.disaggregated_picker)
+def sidecar_of(intent: Intent, settings: Settings) -> Sidecar | None:
+    """Give the sidecar that goes with the picker that its author chose, or the operator, if it has one."""
+    picker = PICKERS.get(intent.picker or settings.disaggregated_picker)
     return picker.sidecar if picker else None
 
 
@@ -38,7 +38,7 @@ def makes_room(intent: Intent, settings: Settings) -> Moved | FieldError | None:
 
     A picker that has none is an error of its own (FI805).
     """
-    wanted = intent.sidecar and intent.templates and sidecar_of(settings)
+    wanted = intent.sidecar and intent.templates and sidecar_of(intent, settings)
     return _room(intent.templates[0], settings) if wanted else None
 
 

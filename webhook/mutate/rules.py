@@ -23,6 +23,7 @@ ROLE_NAME: Final[Input] = ("metadata", "annotations", keys.ROLE_NAME)
 SCHEDULER_NAME: Final[Input] = ("metadata", "annotations", keys.SCHEDULER_NAME)
 LAUNCHER: Final[Input] = ("metadata", "annotations", keys.LAUNCHER)
 STRATEGY: Final[Input] = ("metadata", "annotations", keys.STRATEGY)
+PICKER: Final[Input] = ("metadata", "annotations", keys.PICKER)
 SIZE: Final[Input] = ("spec", "leaderWorkerTemplate", "size")
 """A size of 1 is the cause of nothing."""
 
@@ -114,7 +115,7 @@ RULES: Final = (
         "sidecar",
         r"\.initContainers\[routing-proxy\]",
         "has each prompt prefilled elsewhere, on the port that others call",
-        (STRATEGY,),
+        (STRATEGY, PICKER),
     ),
     Rule(
         "FI672",

@@ -33,7 +33,7 @@ _ASKED: Final = CALLS | {"grpc"}
 
 def sidecar(intent: Intent, settings: Settings) -> Overlay:
     """Put it on the port that others call, and have the probes ask the engine, which makes room."""
-    row = sidecar_of(settings)
+    row = sidecar_of(intent, settings)
     opens = "port" not in intent.skip
     made = {
         one.field: _template(one, one.engine, one.moved, row, opens=opens)

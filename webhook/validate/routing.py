@@ -35,7 +35,7 @@ def routing(intent: Intent, settings: Settings) -> Iterator[FieldError]:
         )
         yield FieldError(path(SERVICE), intent.service, message, "FI109")
     if asked.config:
-        picker = picker_of(split=split, settings=settings)
+        picker = picker_of(asked, split=split, settings=settings)
         yield from check_config(asked.config, picker, path(ENDPOINT_PICKER_CONFIG))
 
 

@@ -274,6 +274,35 @@ def test_an_annotation_that_is_no_use_here_is_refused(key: str, code: str) -> No
     assert found(on_a_role) == [(f"{ROLE}.template.metadata.annotations[{key}]", code)]
 
 
+@pytest.mark.parametrize("key", ["fusioninfer.io/picker", "fusioninfer.io/picker-replicas"])
+def test_what_is_said_of_the_picker_stands_on_the_service(key: str) -> None:
+    on_a_role = changed(isvc(router(), worker()), f"spec.roles.1.template.metadata.annotations.{key}", "2")
+
+    assert found(on_a_role) == [(f"spec.roles[1].template.metadata.annotations[{key}]", "FI709")]
+
+
+def test_a_picker_without_a_router_leads_nowhere() -> None:
+    alone = isvc(annotations={"fusioninfer.io/picker": "gie-1.5"})
+
+    assert found(alone) == [("metadata.annotations[fusioninfer.io/picker]", "FI803")]
+
+
+def test_a_picker_that_there_is_not_is_said() -> None:
+    wrong = isvc(router(), worker(), annotations={"fusioninfer.io/picker": "gie-9"})
+
+    assert found(wrong) == [("metadata.annotations[fusioninfer.io/picker]", "FI104")]
+
+
+def test_a_router_has_the_picker_that_its_service_names() -> None:
+    named = {"fusioninfer.io/picker": "gie-1.2", "fusioninfer.io/picker-replicas": "2"}
+
+    service, errors = read(isvc(router(), worker(), annotations=named))
+
+    assert service is not None
+    assert service.router is not None
+    assert ((service.router.picker, service.router.picker_replicas), errors) == (("gie-1.2", 2), ())
+
+
 @pytest.mark.parametrize(
     ("name", "code"), [("1st", "FI101"), ("a.b", "FI101"), ("s" * 64, "FI101"), (None, "FI701")]
 )

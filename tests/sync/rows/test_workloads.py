@@ -13,10 +13,11 @@ def leader_worker_set(spec: Object, **status: Any) -> Object:
     return {"metadata": {"name": "r1-decode", "generation": 3}, "spec": spec, "status": status}
 
 
-def picker(*conditions: Object, observed: int = 2) -> Object:
+def picker(*conditions: Object, observed: int = 2, **status: int) -> Object:
     """Make the second generation of a Deployment."""
-    status = {"observedGeneration": observed, "conditions": list(conditions)}
-    return {"metadata": {"name": "r1-epp", "generation": 2}, "status": status}
+    told = {"observedGeneration": observed, "conditions": list(conditions), **status}
+    labels = {"fusioninfer.io/picker": "gie-1.4"}
+    return {"metadata": {"name": "r1-epp", "generation": 2, "labels": labels}, "status": told}
 
 
 def condition(kind: str, status: str, message: str = "", **fields: Any) -> Object:
@@ -61,14 +62,28 @@ def test_a_rolling_update_is_seen(status: str, updating: bool) -> None:  # noqa:
     assert lws.facts(leader_worker_set({}, conditions=[said])).updating == updating
 
 
-def test_a_deployment_is_available_by_its_condition() -> None:
-    row = deployment.facts(picker(condition("Available", "True")))
+def test_a_deployment_is_available_by_one_pod_of_several() -> None:
+    said = condition("Progressing", "False", "has timed out progressing")
 
-    assert (row.available, row.current) == (True, True)
+    row = deployment.facts(picker(said, replicas=2, updatedReplicas=2, availableReplicas=1))
+
+    assert (row.available, row.replacing) == (True, False)
+
+
+def test_a_deployment_whose_pods_may_all_be_away_is_not_available_by_its_condition() -> None:
+    assert not deployment.facts(picker(condition("Available", "True"), replicas=2)).available
+
+
+def test_a_deployment_with_a_pod_of_before_is_being_replaced() -> None:
+    assert deployment.facts(picker(replicas=2, updatedReplicas=1, availableReplicas=1)).replacing
+
+
+def test_a_deployment_says_which_generation_of_pickers_it_runs() -> None:
+    assert deployment.facts(picker()).picker == "gie-1.4"
 
 
 def test_a_deployment_that_lags_is_not_current() -> None:
-    assert not deployment.facts(picker(condition("Available", "True"), observed=1)).current
+    assert not deployment.facts(picker(observed=1, availableReplicas=1)).current
 
 
 def test_a_refused_pod_tells_more_than_what_is_missing() -> None:

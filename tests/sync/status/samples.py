@@ -85,7 +85,7 @@ def route(*answers: Answer, **fields: Any) -> HTTPRoute:
 def routes(**fields: Any) -> Routes:
     """Make routes that work."""
     known: dict[str, Any] = {
-        "picker": Deployment(available=True, current=True),
+        "picker": Deployment(available=True, current=True, picker="llm-d-0.7"),
         "pool": InferencePool("r1-pool", (Answer(GATEWAY, said(), said()),)),
         "http_route": route(),
         "gateways": (Gateway("team-a", "gw", (Listener("web", 80, "HTTP"),), ("10.0.0.1",)),),

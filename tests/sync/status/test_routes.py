@@ -30,7 +30,7 @@ def test_no_routes_are_as_good_as_ready() -> None:
 
 def test_routes_that_gateways_take_are_ready() -> None:
     assert reason("RoutesReady", observed()) == ("True", "RoutesAccepted")
-    assert message("RoutesReady", observed()) == "accepted by Gateway team-a/gw"
+    assert message("RoutesReady", observed()) == "accepted by Gateway team-a/gw, picked by llm-d-0.7"
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,19 @@ def test_a_picker_that_is_not_available_is_said_with_its_cause() -> None:
 
     assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
     assert message("RoutesReady", observed(picker=picker)).endswith("not available: exceeded quota")
+
+
+def test_a_picker_that_is_being_replaced_is_not_yet_what_is_asked_for() -> None:
+    picker = Deployment(available=True, current=True, replacing=True)
+
+    assert reason("RoutesReady", observed(picker=picker)) == ("Unknown", "NotObserved")
+
+
+def test_a_picker_that_is_not_replaced_in_time_is_not_available() -> None:
+    picker = Deployment(available=True, current=True, replacing=True, message="timed out")
+
+    assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
+    assert message("RoutesReady", observed(picker=picker)).endswith("the one before it serves: timed out")
 
 
 def test_a_picker_of_an_earlier_generation_proves_nothing() -> None:
