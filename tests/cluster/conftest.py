@@ -19,6 +19,7 @@ from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
     CRDS,
+    ISTIO_CRDS,
     MODULES,
     POLICY_MODULES,
     ROUTE_CRDS,
@@ -54,10 +55,10 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """Another cluster, which has the resources of the Gateway API and its Inference Extension."""
+    """Another cluster, which has the resources of the Gateway API, its Inference Extension and Istio."""
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
     _obtained(request.config, envoy)
-    with running(built, (*CRDS, *ROUTE_CRDS)) as there:
+    with running(built, (*CRDS, *ROUTE_CRDS, *ISTIO_CRDS)) as there:
         yield there
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster
-from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, told
+from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, configured, told
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rights import rights
 from tests.cluster.testbed.services import MADE, made
@@ -37,7 +37,8 @@ ODD: Final = named(read(DECODE), f"{SERVICE}-decode", scheduler_name="default-sc
 @pytest.fixture(scope="module")
 def whole_life(served: Cluster) -> Iterator[Cluster]:
     """A service that has every kind of object, and keeps only its sets; and a finding that comes back."""
-    with new_namespace(served) as namespace:
+    settings = {"pickerReplicas": 2, "destinationRules": True}
+    with configured(served, **settings), new_namespace(served) as namespace:
         apply(served, namespace, ROUTED)
         until(lambda: kinds(served, namespace) == set(MADE), "it has an object of every kind")
         apply(served, namespace, BARE)

@@ -34,9 +34,9 @@ IDLE: Final[Object] = {"waiting": 0, "health": 200}
 
 @pytest.fixture(scope="module")
 def other_settings(served_network: Network) -> Iterator[Network]:
-    """Have prefill and decode picked by llm-d 0.7, and pickers serve without TLS."""
+    """Have prefill and decode picked by llm-d 0.4, unless an author says otherwise, and serve without TLS."""
     add_gpu_nodes(served_network.cluster, 10)
-    with configured(served_network.cluster, disaggregatedPicker="llm-d-0.7", secureServing=False):
+    with configured(served_network.cluster, disaggregatedPicker="llm-d-0.4", secureServing=False):
         yield served_network
     remove_nodes(served_network.cluster)
 
@@ -45,8 +45,9 @@ def other_settings(served_network: Network) -> Iterator[Network]:
 def queued(other_settings: Network) -> Iterator[Service]:
     """Two groups of two nodes, by queue."""
     groups = lws(2, WORKERS, service="queue", strategy="queue-size", gateway="gateway")
+    chosen = named(changed(groups, "spec.replicas", 2), "queue", picker="gie-1.4")
     with namespace_on(other_settings) as namespace:
-        apply(other_settings.cluster, namespace, named(changed(groups, "spec.replicas", 2), "queue"))
+        apply(other_settings.cluster, namespace, chosen)
         yield serve(other_settings, namespace, "queue", len(LEADERS))
 
 
@@ -56,7 +57,8 @@ def split(other_settings: Network) -> Iterator[Service]:
     with namespace_on(other_settings) as namespace:
         for component, replicas in (("prefiller", len(PREFILLERS)), ("decoder", 1)):
             group = lws(2, SPLIT, service="split", component_type=component, strategy="pd-disaggregation")
-            scaled = changed(named(group, component, gateway="gateway"), "spec.replicas", replicas)
+            chosen = named(group, component, gateway="gateway", picker="llm-d-0.7")
+            scaled = changed(chosen, "spec.replicas", replicas)
             apply(other_settings.cluster, namespace, scaled)
         yield serve(other_settings, namespace, "split", len(PREFILLERS) + 1)
 
@@ -119,6 +121,12 @@ def test_only_the_leader_of_a_decoder_has_the_sidecar(split: Service) -> None:
     found = [pod["metadata"]["name"] for pod in pods if ROUTING_PROXY in names(pod)]
 
     assert found == ["decoder-0"]
+
+
+def test_the_pickers_are_those_that_their_authors_chose(queued: Service, split: Service) -> None:
+    images = [each.picker.container["image"].rpartition(":")[2] for each in (queued, split)]
+
+    assert images == ["v1.4.0", "v0.7.1"]
 
 
 def test_the_pickers_serve_without_tls(queued: Service, split: Service) -> None:

@@ -6,6 +6,9 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from intent.pickers.generations import PICKERS
+from sync.render.destination_rule import destination_rule
+from sync.routes import Routes
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.audit import refused, writes
 from tests.cluster.testbed.cluster import Cluster
@@ -90,6 +93,15 @@ def test_the_pool_is_there_before_its_picker(served: Cluster, namespace: str) ->
 
     parts = [kind for kind in made if kind in PARTS]
     assert parts == list(PARTS)
+
+
+def test_istio_s_own_schema_takes_the_rule_for_the_picker(served: Cluster) -> None:
+    rule = destination_rule(Routes("default", NAME, picker=PICKERS["gie-1.5"], config="", port=1))
+
+    dry = {"dryRun": "All", "fieldValidation": "Strict"}
+    stored = create(served.api, path("destinationrules", "default"), rule, **dry)
+
+    assert stored["spec"] == rule["spec"]
 
 
 def test_nothing_is_forbidden_to_the_loop(served: Cluster, namespace: str) -> None:

@@ -1,4 +1,4 @@
-"""A prompt is prefilled and then decoded: an InferenceService with the default picker, and TLS to it."""
+"""A prompt is prefilled and then decoded: an InferenceService with each picker that can, and TLS to it."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,10 +6,13 @@ from typing import Final
 import pytest
 
 from intent import Object
+from intent.pickers.generations import PICKERS
+from intent.ports import ROUTING_PROXY
+from tests.cluster.testbed import flows
 from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, conditions, ready_when
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.engines import received
-from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, request, serve, set_engines
+from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, serve, set_engines
 from tests.cluster.testbed.loops import apply, becomes
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
@@ -19,24 +22,32 @@ from tests.lws import container, template
 NAME: Final = "demo"
 TRANSFER: Final = ("--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')
 ENGINE: Final = template(container(args=["org/M", *TRANSFER]))
-SPLIT: Final = isvc(
+ROLES: Final = (
     router(strategy="pd-disaggregation", httproute=ROUTE),
     prefiller(multinode=None, template=ENGINE),
     decoder(multinode=None, replicas=2, template=ENGINE),
-    name=NAME,
 )
+CHOSEN: Final[dict[str, Object]] = {
+    "llm-d-0.7": {},
+    "llm-d-0.4": {"fusioninfer.io/picker": "llm-d-0.4"},
+}
+"""By generation, what has to be said to get it: nothing for the one that there is by itself."""
+FAILED: Final = {"llm-d-0.7": (200, False), "llm-d-0.4": (500, None)}
+"""What comes back where a prefiller fails, and whether a cache is handed over: since 0.7 the decoder does the
+work itself (`pkg/sidecar/proxy/connector_nixlv2.go`)."""
 PREFILLER: Final = "demo-prefill-0"
 DECODERS: Final = ("demo-decode-0", "demo-decode-1")
 READY: Final = ("True", "ServiceReady")
 IDLE: Final[Object] = {"waiting": 0, "cache": 0.1, "status": 200}
 
 
-@pytest.fixture(scope="module")
-def split(served_network: Network) -> Iterator[Service]:
+@pytest.fixture(scope="module", params=CHOSEN)
+def split(served_network: Network, request: pytest.FixtureRequest) -> Iterator[Service]:
     add_gpu_nodes(served_network.cluster, 3)
     with namespace_on(served_network) as namespace:
+        annotations = CHOSEN[request.param]
         add_gateway(served_network.cluster, namespace)
-        apply(served_network.cluster, namespace, SPLIT)
+        apply(served_network.cluster, namespace, isvc(*ROLES, name=NAME, annotations=annotations))
         yield serve(served_network, namespace, NAME, 3)
     remove_nodes(served_network.cluster)
 
@@ -60,6 +71,19 @@ def test_the_decoder_picked_is_told_where_the_cache_is(split: Service, decoder: 
     assert handed_over["remote_engine_id"] == PREFILLER
 
 
+def test_picker_and_sidecars_are_of_one_generation(split: Service) -> None:
+    sidecar = PICKERS[generation(split)].sidecar
+    sidecars = {
+        each["image"]
+        for engine in split.engines.values()
+        for each in engine.pod["spec"].get("initContainers", ())
+        if each["name"] == ROUTING_PROXY
+    }
+
+    assert sidecar is not None
+    assert sidecars == {sidecar.image}
+
+
 def test_every_prompt_is_prefilled_elsewhere(split: Service) -> None:
     before = len(received(split.engines[PREFILLER]))
 
@@ -73,13 +97,14 @@ def test_no_request_is_about_ranks(split: Service) -> None:
     assert "x-data-parallel-host-port" not in answered(split)["seen_headers"]
 
 
-def test_a_prefiller_that_fails_is_no_silent_answer(split: Service) -> None:
+def test_a_prefiller_that_fails_is_answered_as_the_generation_does(split: Service) -> None:
     set_engines(split, IDLE, **{PREFILLER: {"status": 500}})
 
-    status = request(split).status
+    answer = flows.request(split)
 
     set_engines(split, IDLE)
-    assert status == 500
+    handed_over = "kv_transfer_params" in answer.body["seen_body"] if answer.status == 200 else None
+    assert (answer.status, handed_over) == FAILED[generation(split)]
 
 
 def test_it_is_ready_when_a_gateway_takes_its_route(split: Service) -> None:
@@ -107,3 +132,9 @@ def test_it_is_not_ready_while_its_picker_is_down(split: Service) -> None:
     said = ready_when(cluster, split.namespace, NAME, "PickerNotAvailable")
 
     assert said == ("False", "RoutesNotReady")
+
+
+def generation(service: Service) -> str:
+    """Name the generation of the picker that runs."""
+    image = service.picker.container["image"]
+    return next(row for row in CHOSEN if PICKERS[row].image == image)

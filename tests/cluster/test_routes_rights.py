@@ -16,9 +16,11 @@ from tests.cluster.testbed.processes import tail
 from tests.cluster.testbed.rendered import routes, store
 from tests.cluster.testbed.wait import until
 
-ROWS: Final = ("gie-1.5", "llm-d-0.4")
+ROWS: Final = ("gie-1.5", "llm-d-0.7")
 """Both that are used where nobody chooses."""
-RIGHTS: Final = [(row, resource) for row in ROWS for _, resource in PICKERS[row].rights]
+RIGHTS: Final = [
+    (row, resource) for row in ROWS for resource in (*(name for _, name in PICKERS[row].rights), "leases")
+]
 ALL: Final = "all"
 
 
@@ -43,7 +45,7 @@ def test_it_needs_each_of_its_rights(
 ) -> None:
     picker = pickers[row, resource]
 
-    until(lambda: f'cannot list resource \\"{resource}\\"' in tail(picker.process, 60_000), "it says so")
+    until(lambda: f'resource \\"{resource}\\"' in tail(picker.process, 60_000), "it says so")
 
     assert not serves(served_network, picker)
 
@@ -51,7 +53,8 @@ def test_it_needs_each_of_its_rights(
 def started(there: Network, namespace: str, row: str, lacking: str) -> Picker:
     """Start a picker that lacks a right, as another service."""
     name = f"{row}-{lacking}".replace(".", "-")
-    store(there, routes(namespace, name, PICKERS[row], yaml.dump(preset(PICKERS[row], "queue-size"))))
+    config = yaml.dump(preset(PICKERS[row], "queue-size"))
+    store(there, routes(namespace, name, PICKERS[row], config, replicas=2))
     role = path("roles", namespace, f"{name}-epp")
     rules = [rule for rule in get(there.cluster.api, role)["rules"] if lacking not in rule["resources"]]
     patch(there.cluster.api, role, {"rules": rules})

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -18,6 +19,7 @@ from tests.sync.served import (
     PREFILL,
     ROUTES,
     SERVICE,
+    SETTINGS,
     reasons,
     reported,
 )
@@ -48,6 +50,21 @@ async def test_it_names_the_crds_that_are_missing(api: Api, start: Start, eventu
     assert message.startswith(
         "this cluster has no InferencePool of inference.networking.k8s.io/v1; "
         "install the CRDs of the Gateway API Inference Extension (FI870: "
+    )
+
+
+async def test_without_istio_its_rule_is_missing_and_nothing_else(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.absent = {"destinationrules"}
+    api.put(SERVICE, routed())
+
+    start(settings=replace(SETTINGS, destination_rules=True))
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert set(ROUTES.values()) <= api.objects.keys()
+    assert api.kept("events")[0]["message"].startswith(
+        "this cluster has no DestinationRule of networking.istio.io/v1; install the CRDs of Istio (FI870: "
     )
 
 

@@ -38,6 +38,7 @@ IDLE: Final[dict[str, Any]] = {
     "status": 200,
     "health": 200,
     "hands_over": True,
+    "seconds": 0,
 }
 """What `/set` may change. Before vLLM 0.10 the metric was vllm:gpu_cache_usage_perc."""
 
@@ -90,6 +91,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.note({"path": self.path, "headers": headers, "body": body})
+        time.sleep(self.server.state["seconds"])
         answer = {
             "engine": self.server.name,
             "seen_path": self.path,

@@ -22,16 +22,34 @@ BODIES: Final = {
     "response_body_mode": "FULL_DUPLEX_STREAMED",
     "response_trailer_mode": "SEND",
 }
+ASKED: Final[Object] = {
+    "health_checks": [
+        {
+            "timeout": "1s",
+            "interval": "0.2s",
+            "no_traffic_interval": "0.2s",
+            "unhealthy_threshold": 1,
+            "healthy_threshold": 1,
+            "grpc_health_check": {"service_name": "readiness"},
+        }
+    ],
+    "common_lb_config": {"healthy_panic_threshold": {"value": 0}},
+}
+"""Only a server that says it is ready is called, and none if none does. Without TLS: health has none."""
 LOG: Final = "%REQ(:PATH)% %RESPONSE_CODE% %RESPONSE_FLAGS% %RESPONSE_CODE_DETAILS% %UPSTREAM_HOST%\n"
 
 
 @dataclass(frozen=True, slots=True)
 class PickerServer:
-    """Where a pool's picker serves, and whether it wants TLS."""
+    """Where a pool's picker serves, and whether it wants TLS.
 
-    address: str
+    Gateways call those of several that the Service has for ready; this one asks them itself.
+    """
+
+    addresses: tuple[str, ...]
     port: int
     tls: bool
+    health: int
 
 
 def configuration(at: tuple[str, int], routes: list[Object], servers: Mapping[str, PickerServer]) -> Object:
@@ -172,7 +190,15 @@ def _picked() -> Object:
 def _picker(pool: str, server: PickerServer) -> Object:
     kind = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
     http2: Object = {"explicit_http_config": {"http2_protocol_options": {}}}
-    endpoint = {"endpoint": {"address": _address(server.address, server.port)}}
+    endpoints = [
+        {
+            "endpoint": {
+                "address": _address(address, server.port),
+                "health_check_config": {"port_value": server.health},
+            }
+        }
+        for address in server.addresses
+    ]
     tls = {"common_tls_context": {"alpn_protocols": ["h2"]}}
     socket = _typed("envoy.transport_sockets.tls", "transport_sockets.tls.v3.UpstreamTlsContext", tls)
     return {
@@ -180,7 +206,8 @@ def _picker(pool: str, server: PickerServer) -> Object:
         "type": "STATIC",
         "connect_timeout": "5s",
         "typed_extension_protocol_options": {kind: {"@type": f"type.googleapis.com/{kind}", **http2}},
-        "load_assignment": {"cluster_name": pool, "endpoints": [{"lb_endpoints": [endpoint]}]},
+        "load_assignment": {"cluster_name": pool, "endpoints": [{"lb_endpoints": endpoints}]},
+        **(ASKED if len(endpoints) > 1 else {}),
         **({"transport_socket": socket} if server.tls else {}),
     }
 

@@ -13,7 +13,7 @@ from tests.cluster.testbed.gateway import start_gateway
 from tests.cluster.testbed.groups import LWS_LABELS
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Answer, Network, ask, remove_pods
-from tests.cluster.testbed.pickers import Picker, start_picker, wait_picker
+from tests.cluster.testbed.pickers import Picker, end_pickers, start_picker, start_pickers, wait_picker
 from tests.cluster.testbed.wait import until
 
 ROUTE: Final[Object] = {"parentRefs": [{"name": "gateway"}]}
@@ -54,10 +54,11 @@ def serve(there: Network, namespace: str, name: str, leaders: int) -> Service:
 
 
 def repicked(service: Service) -> Service:
-    """Run the picker of the next pod of its Deployment, and a gateway that knows it."""
+    """Run the picker of the next pod of its Deployment, and a gateway that knows it; the one before goes."""
     there, namespace = service.there, service.namespace
-    picker = start_picker(there, namespace, f"{service.name}-epp", instead_of=service.picker)
+    (picker,) = start_pickers(there, namespace, f"{service.name}-epp", 1, beside=[service.picker])
     wait_picker(there, picker)
+    end_pickers(there, service.picker)
     return replace(service, picker=picker, gateway=start_gateway(there, namespace, picker))
 
 

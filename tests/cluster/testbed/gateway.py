@@ -6,9 +6,10 @@ from typing import Final
 from intent import Object
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.build import envoy
+from tests.cluster.testbed.containers import port_number
 from tests.cluster.testbed.envoy import PickerServer, configuration
 from tests.cluster.testbed.network import Network, add_pod, file_of, listens, remove_pods, start_container
-from tests.cluster.testbed.pickers import Picker, pools, server_of
+from tests.cluster.testbed.pickers import Picker, pools, servers_of
 from tests.cluster.testbed.processes import alive, tail
 from tests.cluster.testbed.wait import until
 
@@ -35,6 +36,8 @@ def start_gateway(there: Network, namespace: str, *pickers: Picker) -> str:
 
 
 def _server(there: Network, pool: Object, pickers: list[Picker]) -> PickerServer:
-    picker, port = server_of(there, pool, pickers)
-    plain = {"--secure-serving=false", "-secure-serving=false"} & set(picker.container.get("args", ()))
-    return PickerServer(picker.address, port, not plain)
+    found, port = servers_of(there, pool, pickers)
+    container = found[0].container
+    plain = {"--secure-serving=false", "-secure-serving=false"} & set(container.get("args", ()))
+    health = port_number(container, "grpc-health")
+    return PickerServer(tuple(each.address for each in found), port, not plain, health)

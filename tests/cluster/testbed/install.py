@@ -23,6 +23,8 @@ LWS_PATCHES: Final = {
 
 TEMPLATED: Final = re.compile(r"^ +\S+: '\{\{.*\n", re.MULTILINE)
 """Labels that Helm would fill in, in cert-manager's files."""
+UNUSED: Final = re.compile(r"^  name: (?!destinationrules\.)\S+\.istio\.io$", re.MULTILINE)
+"""The custom resources of Istio but the one that is made; all stand in one file."""
 
 
 def install_definitions(cluster: Cluster, definitions: Sequence[tuple[str, str]] = CRDS) -> None:
@@ -30,7 +32,8 @@ def install_definitions(cluster: Cluster, definitions: Sequence[tuple[str, str]]
     folders = [cluster.built.source(module, folder) for module, folder in definitions]
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
     text = "\n---\n".join(TEMPLATED.sub("", file.read_text()) for file in files)
-    kubectl(cluster, "create", "--validate=false", "--filename=-", stdin=text)
+    wanted = [each for each in text.split("\n---\n") if not UNUSED.search(each)]
+    kubectl(cluster, "create", "--validate=false", "--filename=-", stdin="\n---\n".join(wanted))
     until(lambda: _all_established(cluster), "the custom resources are served")
 
 

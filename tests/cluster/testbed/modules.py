@@ -130,6 +130,7 @@ ROUTE_MODULES: Final = (
     *map(_extension, ("1.4.0", "1.3.1", "1.2.1")),
     _scheduler("0.4.0", _PRECISE),
     _scheduler("0.7.1", (*_PRECISE, *_TOKENIZING)),
+    Module("istio", "istio.io/api", files=("kubernetes/customresourcedefinitions.gen.yaml",)),
 )
 """What only routes need. The pickers share one set of library versions, those of the newest: so they compile
 them once; what is theirs is of their release."""
@@ -167,5 +168,7 @@ CRDS: Final = (("lws", "config/crd/bases"), ("volcano", _VOLCANO_CRDS))
 """Where the custom resource definitions lie: module and folder."""
 ROUTE_CRDS: Final = (("gateway-api", _GATEWAY_CRDS), ("gie-1.5.0", _EXTENSION_CRDS))
 """Those of the Gateway API and of its Inference Extension."""
+ISTIO_CRDS: Final = (("istio", "kubernetes"),)
+"""Those of Istio."""
 CERTIFICATE_CRDS: Final = (("cert-manager", _CERT_MANAGER_CRDS),)
 """Those of cert-manager."""

@@ -1,5 +1,6 @@
 """Endpoint pickers: the real process of a Deployment that is stored, as its service account."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.containers import name_of, port_number, report, run_container
 from tests.cluster.testbed.network import Network, add_pod, listens, remove_pods
 from tests.cluster.testbed.probes import is_ready
-from tests.cluster.testbed.processes import Process, alive, tail
+from tests.cluster.testbed.processes import Process, alive, stop, tail
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
 
@@ -32,18 +33,46 @@ class PickerNotReadyError(Exception):
     """A picker ended, or is not ready in time; the end of its log."""
 
 
-def start_picker(there: Network, namespace: str, name: str, *, instead_of: Picker | None = None) -> Picker:
-    """Run the picker of a Deployment; `instead_of` is the one of a pod before, which ends."""
-    before = instead_of.pod["metadata"]["uid"] if instead_of else ""
-    pod = until(lambda: _pods(there, namespace, name, before), f"there is a pod of {name}")[0]
-    if instead_of:
-        remove_pods(there, name_of(instead_of.pod))
-    return run_picker(there, pod)
+def start_picker(there: Network, namespace: str, name: str) -> Picker:
+    """Run the picker of a Deployment."""
+    return start_pickers(there, namespace, name, 1)[0]
+
+
+def start_pickers(
+    there: Network, namespace: str, name: str, count: int, *, beside: Sequence[Picker] = ()
+) -> list[Picker]:
+    """Run so many pickers of a Deployment, and none of those that run already."""
+    running = {each.pod["metadata"]["uid"] for each in beside}
+
+    def pods() -> list[Object]:
+        found = _pods(there, namespace, name)
+        return [pod for pod in found if pod["metadata"]["uid"] not in running]
+
+    until(lambda: len(pods()) >= count, f"there are {count} new pods of {name}")
+    return [run_picker(there, pod) for pod in pods()[:count]]
+
+
+def end_pickers(there: Network, *pickers: Picker) -> None:
+    """Wait until the pods of pickers are deleted, and end them."""
+    uids = {each.pod["metadata"]["uid"] for each in pickers}
+    pods = path("pods", pickers[0].pod["metadata"]["namespace"])
+
+    def gone() -> bool:
+        return uids.isdisjoint(pod["metadata"]["uid"] for pod in items(there.cluster.api, pods))
+
+    until(gone, "the pods are deleted")
+    for each in pickers:
+        stop(each.process)
+        remove_pods(there, name_of(each.pod))
 
 
 def run_picker(there: Network, pod: Object) -> Picker:
     """Run the one container of a pod. It is told nothing but where the API server is."""
-    address = add_pod(there, name_of(pod))
+    return run_again(there, pod, add_pod(there, name_of(pod)))
+
+
+def run_again(there: Network, pod: Object, address: str) -> Picker:
+    """Run the one container of a pod that has its network, as after it has ended."""
     (container,) = pod["spec"]["containers"]
     namespace, name = pod["metadata"]["namespace"], pod["spec"]["serviceAccountName"]
     account = kubeconfig_of(there.cluster, there.api, namespace, name)
@@ -73,16 +102,16 @@ def serves(there: Network, picker: Picker) -> bool:
     return is_ready(there, picker.pod) and all(listens(there, picker.address, port) for port in ports)
 
 
-def server_of(there: Network, pool: Object, pickers: list[Picker]) -> tuple[Picker, int]:
-    """Return the picker that a pool's reference leads to, by its Service, and the port there."""
+def servers_of(there: Network, pool: Object, pickers: list[Picker]) -> tuple[list[Picker], int]:
+    """Return the pickers that a pool's reference leads to, by their Service, and the port there."""
     namespace, reference = pool["metadata"]["namespace"], pool["spec"]["endpointPickerRef"]
     service = get(there.cluster.api, path("services", namespace, reference["name"]))["spec"]
     asked = reference["port"]["number"]
     port = next(each for each in service["ports"] if each["port"] == asked)
-    picker = next(
+    found = [
         each for each in pickers if service["selector"].items() <= each.pod["metadata"]["labels"].items()
-    )
-    return picker, port_number(picker.container, port.get("targetPort", asked))
+    ]
+    return found, port_number(found[0].container, port.get("targetPort", asked))
 
 
 def pools(there: Network, namespace: str) -> dict[str, Object]:
@@ -91,13 +120,12 @@ def pools(there: Network, namespace: str) -> dict[str, Object]:
     return {each["metadata"]["name"]: each for each in found}
 
 
-def _pods(there: Network, namespace: str, deployment: str, before: str) -> list[Object]:
-    """List the pods that a Deployment has and keeps, but for one, by its uid."""
+def _pods(there: Network, namespace: str, deployment: str) -> list[Object]:
+    """List the pods that a Deployment has and keeps."""
     found = items(
         there.cluster.api, path("deployments", namespace), fieldSelector=f"metadata.name={deployment}"
     )
     chosen = [each["spec"]["selector"]["matchLabels"] for each in found]
     labels = ",".join(f"{name}={value}" for one in chosen for name, value in one.items())
     pods = items(there.cluster.api, path("pods", namespace), labelSelector=labels) if labels else []
-    staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
-    return [pod for pod in staying if pod["metadata"]["uid"] != before]
+    return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]

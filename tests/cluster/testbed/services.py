@@ -16,9 +16,12 @@ from tests.cluster.testbed.written import LAST_APPLIED, composed_offline, listed
 GOLDEN: Final = ROOT / "tests" / "golden"
 MADE: Final = (
     *("leaderworkersets", "podgroups", "serviceaccounts", "roles", "rolebindings", "configmaps"),
-    *("inferencepools", "deployments", "services", "gateways", "httproutes"),
+    *("inferencepools", "deployments", "poddisruptionbudgets", "services", "destinationrules"),
+    *("gateways", "httproutes"),
 )
 """What the loop makes, in the order in which it does."""
+FOR_ISTIO: Final = "destinationrules"
+"""What it makes only where an operator says so."""
 LEFT_OUT: Final = (LAST_APPLIED, "deployment.kubernetes.io/revision", EXPANSION)
 """Annotations that kubectl and Kubernetes' controllers add; and the record, which tells what the loop wrote
 before admission: it labels each LeaderWorkerSet itself.
