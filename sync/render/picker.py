@@ -24,7 +24,8 @@ CONFIG_DIR: Final = "/etc/picker"
 DIGEST: Final = "fusioninfer.io/config-digest"
 """A picker reads its configuration once, at its start: a new one has to make a new pod."""
 GRACE: Final = 130
-"""Seconds that a picker may take to finish; the charts' own, longer than most requests."""
+"""Seconds that a picker may take to end; the charts' own. It ends by itself after 30, whatever it still does
+(`GracefulShutdownTimeout` of controller-runtime)."""
 STARTUP: Final = 60
 """Failures of the startup probe, 5 seconds apart: without a pool a picker is not alive, and not to blame."""
 USER: Final = 65532
