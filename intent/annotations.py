@@ -132,8 +132,7 @@ class Wishes:
     def routing(self) -> Routing:
         """What they say about routes."""
         said = (self.strategy, self.endpoint_picker_config, self.gateway, self.hostnames)
-        how = (self.picker, self.picker_replicas)
-        if not any(said) and not any(how):
+        if not (any(said) or self.picker or self.picker_replicas):
             return NO_ROUTING
         return Routing(*said, picker=self.picker, picker_replicas=self.picker_replicas)
 

@@ -141,7 +141,7 @@ def _other_sidecar(members: tuple[Member, ...], picker: Picker, settings: Settin
     """FI823: a decoder whose review saw no picker, so that its sidecar is of another generation."""
     for one in members:
         its = picker_of(one.routing, split=True, settings=settings)
-        if one.component_type == "decoder" and one.routing.strategy == DISAGGREGATION and its != picker:
+        if one.component_type == "decoder" and one.routing.strategy == DISAGGREGATION and its is not picker:
             message = f"must be {picker.name} here too: without it this decoder's sidecar is of {its.name}"
             yield Finding(one.subject, FieldError(path(PICKER), one.routing.picker or None, message, "FI823"))
 

@@ -18,11 +18,7 @@ ENDING: Final = "gateway-api-inference-extension.sigs.k8s.io"
 
 def account(routes: Routes) -> Object:
     """Render the ServiceAccount."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": _metadata(routes),
-    }
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(routes)}
 
 
 def role(routes: Routes) -> Object:
@@ -57,14 +53,16 @@ def _election(routes: Routes) -> tuple[Object, ...]:
     """Let pickers elect who works, by a Lease of their own, and tell of it."""
     return (
         _rule(LEASES, "leases", "create"),
-        {**_rule(LEASES, "leases", "get", "update"), "resourceNames": [lease_name(routes)]},
+        {**_rule(LEASES, "leases", "get", "update"), **_of_lease(routes)},
         _rule("", "events", "create", "patch"),
     )
 
 
-def lease_name(routes: Routes) -> str:
-    """Name the Lease as the pickers do."""
-    return f"epp-{routes.namespace}-{pool_name(routes.service)}.{ENDING}"
+def _of_lease(routes: Routes) -> Object:
+    """Name the Lease as the pickers do: with their namespace, so offline not everybody's can be named."""
+    if not routes.namespace:
+        return {}
+    return {"resourceNames": [f"epp-{routes.namespace}-{pool_name(routes.service)}.{ENDING}"]}
 
 
 def _rule(group: str, resource: str, *verbs: str) -> Object:

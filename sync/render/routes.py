@@ -4,6 +4,7 @@ The pool comes before the Deployment: without it a picker is not alive (`cmd/epp
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Final
 
 from intent import Object
@@ -15,14 +16,25 @@ from sync.render.pool import inference_pool
 from sync.render.rights import account, role, role_binding
 from sync.routes import RoutePlan, Routes
 
-PARTS: Final[tuple[tuple[Callable[[Routes], Object], Callable[[Routes], Any]], ...]] = (
-    *((part, lambda _: True) for part in (account, role, role_binding, config_map, inference_pool)),
-    (deployment, lambda _: True),
+Part = Callable[[Routes], Object]
+
+
+def _everybody(_routes: Routes) -> bool:
+    return True
+
+
+PARTS: Final[tuple[tuple[Part, Callable[[Routes], Any]], ...]] = (
+    (account, _everybody),
+    (role, _everybody),
+    (role_binding, _everybody),
+    (config_map, _everybody),
+    (inference_pool, _everybody),
+    (deployment, _everybody),
     (disruption_budget, elects),
-    (service, lambda _: True),
-    (destination_rule, lambda routes: routes.destination_rule),
-    (gateway, lambda routes: routes.gateway),
-    (http_route, lambda routes: routes.http_route),
+    (service, _everybody),
+    (destination_rule, attrgetter("destination_rule")),
+    (gateway, attrgetter("gateway")),
+    (http_route, attrgetter("http_route")),
 )
 """How each is rendered, and who has it."""
 

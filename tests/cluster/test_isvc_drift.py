@@ -87,7 +87,7 @@ def drifted(served: Cluster) -> Iterator[Drifted]:
     """Have the loop make it, and repair once: what came before may have broken its watches."""
     with new_namespace(served) as namespace:
         apply(served, namespace, SERVICE)
-        wait_pods(served, namespace, 4 + 1)
+        wait_pods(served, namespace, 4 + 2)
         says(served, namespace, NAME, {"Failed": ("False", "NothingFailed")})
         whole = until(lambda: complete(served, namespace), "the loop has made everything")
         delete(served.api, path("configmaps", namespace, f"{PICKER}-config"))

@@ -10,7 +10,7 @@ import pytest
 from intent import Object, yaml
 from intent.pickers.generations import PICKERS
 from intent.pickers.strategies import preset
-from tests.cluster.testbed.api import create, get, patch, path
+from tests.cluster.testbed.api import create, get, items, patch, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.engines import Engine, received, run_pods, set_engine, wait_seen
@@ -154,6 +154,20 @@ def test_a_picker_serves_as_its_service_account(pod_network: Network, generation
         answer = send(pod_network, start_gateway(pod_network, namespace, picker))
 
     assert answer["engine"] == "a"
+
+
+@pytest.mark.parametrize("generation", PICKERS)
+def test_a_picker_of_several_leads(pod_network: Network, generation: str) -> None:
+    with namespace_on(pod_network) as namespace:
+        engine(pod_network, namespace, "a")
+        picker = picked_by(pod_network, namespace, generation, replicas=2)
+
+        answer = send(pod_network, start_gateway(pod_network, namespace, picker))
+
+        leases = items(pod_network.cluster.api, path("leases", namespace))
+    ((name, holder),) = [(each["metadata"]["name"], each["spec"]["holderIdentity"]) for each in leases]
+    assert (answer["engine"], bool(holder)) == ("a", True)
+    assert name == f"epp-{namespace}-demo-pool.gateway-api-inference-extension.sigs.k8s.io"
 
 
 def test_a_pod_that_kwok_runs_has_the_address_of_its_network(pod_network: Network) -> None:

@@ -236,6 +236,12 @@ def test_several_pickers_may_change_their_lease_and_no_other() -> None:
     ]
 
 
+def test_a_lease_whose_name_is_not_known_yet_is_not_named() -> None:
+    rules = made(dataclasses.replace(SEVERAL, namespace=""))["Role"]["rules"]
+
+    assert [rule for rule in rules if "resourceNames" in rule] == []
+
+
 def test_a_rollout_of_several_pickers_waits_for_no_second_leader() -> None:
     strategy = made(SEVERAL)["Deployment"]["spec"]["strategy"]
 
