@@ -27,7 +27,7 @@ from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.services import Objects
 
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
-ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "10"))
+ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "8"))
 BATCH: Final = 10
 """Rounds after which everybody waits until it is quiet."""
 QUIET: Final = 240.0

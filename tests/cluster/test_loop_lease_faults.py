@@ -55,7 +55,7 @@ def cut_off(two: Pair) -> Iterator[None]:
 
 @contextmanager
 def held_up(two: Pair) -> Iterator[None]:
-    """Let nothing through, and all that was sent meanwhile afterwards."""
+    """Keep what it sends, and pass it on afterwards."""
     two.lines[FIRST].is_held = True
     try:
         yield

@@ -25,7 +25,7 @@ class Relay:
     delay: float = 0.0
     is_cut: bool = False
     is_held: bool = False
-    """Whether data is kept until it is not: somewhere on the way it waits, and it comes late."""
+    """Whether what is sent to the target waits somewhere on the way, and comes late; answers come at once."""
     accepted: int = 0
     """How many connections there were."""
     ends: set[socket.socket] = field(default_factory=set)
@@ -97,16 +97,16 @@ def _serve(line: Relay, near: socket.socket) -> None:
             line.ends |= {near, far}
             answers = threading.Thread(target=_copy, args=(line, far, near), daemon=True)
             answers.start()
-            _copy(line, near, far)
+            _copy(line, near, far, to_target=True)
             answers.join()
             line.ends -= {near, far}
 
 
-def _copy(line: Relay, source: socket.socket, sink: socket.socket) -> None:
+def _copy(line: Relay, source: socket.socket, sink: socket.socket, *, to_target: bool = False) -> None:
     with suppress(OSError):
         while piece := source.recv(CHUNK):
             time.sleep(line.delay)
-            while line.is_held:
+            while to_target and line.is_held:
                 time.sleep(HELD)
             sink.sendall(piece)
     for end in (source, sink):
