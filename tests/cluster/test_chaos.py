@@ -79,7 +79,7 @@ def come_to_rest(scene: Scene) -> None:
 
     wrong = becomes(
         scene, lambda: problems(look(scene.cluster, scene.namespace), printed(), services)
-    ) or intruders(scene.cluster)
+    ) or intruders(scene.cluster, scene.namespace)
     assert not wrong, told(scene, wrong)
     say(scene, f"quiet after {time.monotonic() - began:.1f} s")
     there = look(scene.cluster, scene.namespace)

@@ -82,7 +82,7 @@ def test_never_two_write(served: Cluster, routed_namespace: str, fault: Fault) -
     with pair(served) as two, restless(served, routed_namespace):
         befall(two, fault)
 
-    assert intruders(served) == []
+    assert intruders(served, routed_namespace) == []
 
 
 def test_nor_do_they_if_clocks_are_wrong(served: Cluster, routed_namespace: str) -> None:
@@ -91,7 +91,7 @@ def test_nor_do_they_if_clocks_are_wrong(served: Cluster, routed_namespace: str)
         waited = not two.leads(SECOND)
         befall(two, cut_off)
 
-    assert (waited, intruders(served)) == (True, [])
+    assert (waited, intruders(served, routed_namespace)) == (True, [])
 
 
 def test_nor_do_they_if_one_goes_while_it_writes(served: Cluster, routed_namespace: str) -> None:
@@ -100,7 +100,7 @@ def test_nor_do_they_if_one_goes_while_it_writes(served: Cluster, routed_namespa
         until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)
         writing(two, SECOND)
 
-    assert intruders(served) == []
+    assert intruders(served, routed_namespace) == []
 
 
 def befall(two: Pair, fault: Fault) -> None:

@@ -56,8 +56,8 @@ def author(request: Object) -> str:
     return str(request["user"]["uid"])
 
 
-def intruders(cluster: Cluster) -> list[str]:
-    """Say what was written by a loop while it did not hold the Lease, or might not have held it any more.
+def intruders(cluster: Cluster, namespace: str) -> list[str]:
+    """Say what a loop wrote in a namespace while it did not hold the Lease, or might no longer have held it.
 
     Times are the API server's own: a write counts from when it arrived to when it was answered.
     """
@@ -66,7 +66,8 @@ def intruders(cluster: Cluster) -> list[str]:
     return [
         f"{author(write)} wrote {write['requestURI']} at {write['requestReceivedTimestamp']}: {holders}"
         for write in filter(_stores, asked)
-        if (holders := _holders(write, taken)) != {author(write)}
+        if f"/namespaces/{namespace}/" in write["requestURI"]
+        and (holders := _holders(write, taken)) != {author(write)}
     ]
 
 
