@@ -25,6 +25,8 @@ KEPT: Final = (
 )
 """Every kind of which something may be left."""
 AUTHORED: Final = ("inferenceservices", "leaderworkersets")
+LONGEST: Final = 120
+"""Characters of a value that are shown."""
 Pods = Mapping[str, str]
 """Uids by name."""
 
@@ -73,7 +75,8 @@ def _differing(there: Remains, wanted: Objects) -> Iterator[str]:
     }
     for key in sorted({*found, *wanted}):
         for where, what in differences(_plain(wanted.get(key)), _plain(found.get(key))).items():
-            yield f"{'/'.join(key)} {where}: should be {what[0]!r}, is {what[1]!r}"
+            should, is_now = (f"{value!r}"[:LONGEST] for value in what)
+            yield f"{'/'.join(key)} {where}: should be {should}, is {is_now}"
 
 
 def _plain(value: Any) -> Any:
