@@ -25,8 +25,6 @@ log: Final = logging.getLogger(__name__)
 FIGHT: Final = 5
 """So many repairs a minute are a fight with somebody, not a repair."""
 MINUTE: Final = 60.0
-CROSSED: Final = 3
-"""So often is tried again at once what somebody else's write came before."""
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)
 """Answers that trying again does not change."""
@@ -147,16 +145,17 @@ class Writer:
         return self.trails.setdefault(key, {}).setdefault((kind, name), Trail())
 
     async def _written(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
-        """Try and write, again at once if somebody wrote in between."""
-        for _ in range(CROSSED):
-            try:
-                return await self._try_and_write(kind, wanted, stored, trail)
-            except ApiError as error:
-                if not error.crossed:
-                    raise
+        """Try and write; if somebody wrote in between, again, and over it: status changes often."""
+        try:
+            return await self._try_and_write(kind, wanted, stored, trail, of_version=True)
+        except ApiError as error:
+            if not error.crossed:
+                raise
         return await self._try_and_write(kind, wanted, stored, trail)
 
-    async def _try_and_write(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
+    async def _try_and_write(
+        self, kind: Kind, wanted: Object, stored: Any, trail: Trail, *, of_version: bool = False
+    ) -> Refusal | None:
         """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
         answer = await self._tried(kind, wanted, stored)
         if answer and (problem := kind.guard(wanted, answer)):
@@ -166,7 +165,7 @@ class Writer:
         if stored and answer and not first and kind.project(answer).fingerprint == stored.fingerprint:
             trail.settle(asked, stored.fingerprint)
             return None
-        tried = str(answer["metadata"].get("resourceVersion", "")) if stored and answer else ""
+        tried = str(answer["metadata"].get("resourceVersion", "")) if stored and answer and of_version else ""
         written = await self._write(kind, wanted, first, tried)
         if stored:
             trail.note(asked)
