@@ -20,6 +20,7 @@ SHARED: Final = {"cluster": ("cluster 1", "cluster 2"), "routed": ("routed",), "
 """The lanes of each cluster, by its fixture."""
 EARLY: Final = (
     *(lane for lanes in SHARED.values() for lane in lanes),
+    "tests/cluster/",
     "tests/ray/",
     "tests/image/",
     "tests/checks/",
