@@ -165,8 +165,8 @@ class Writer:
         if stored and answer and not first and kind.project(answer).fingerprint == stored.fingerprint:
             trail.settle(asked, stored.fingerprint)
             return None
-        tried = str(answer["metadata"].get("resourceVersion", "")) if stored and answer and of_version else ""
-        written = await self._write(kind, wanted, first, tried)
+        metadata = answer["metadata"] if stored and answer and of_version else {}
+        written = await self._write(kind, wanted, first, str(metadata.get("resourceVersion", "")))
         if stored:
             trail.note(asked)
         trail.settle(asked, written)

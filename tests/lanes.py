@@ -40,7 +40,8 @@ class Lanes(LoadScopeScheduling):  # type: ignore[misc] # it ships no types
         super().schedule()
 
     def _split_scope(self, nodeid: str) -> str:
-        return self.lanes[file_of(nodeid)]
+        file = file_of(nodeid)
+        return self.lanes.get(file, file)
 
 
 def divide(items: list[pytest.Item], config: pytest.Config) -> None:

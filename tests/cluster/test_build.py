@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.testbed.build import cache_directory
+from tests.cluster.testbed.build import cache_directory, called
 from tests.cluster.testbed.cuts import CutMissedError, copy_cut
 from tests.cluster.testbed.modules import Cut, Module
 from tests.cluster.testbed.progress import build_progress
@@ -35,6 +35,14 @@ def test_off_a_terminal_plain_lines_say_what_is_left_to_build() -> None:
         "building etcd: 0 of 2 packages; then left: kubectl, kwok\n"
         "building etcd: 2 of 2 packages; then left: kubectl, kwok\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [("k8s.io/kubernetes/cmd/kubectl", "kubectl"), ("go.etcd.io/etcd/server/v3", "server")],
+)
+def test_a_binary_is_looked_for_where_go_puts_it(package: str, name: str) -> None:
+    assert called(package) == name
 
 
 def test_a_module_is_copied_without_its_cuts(tmp_path: Path) -> None:

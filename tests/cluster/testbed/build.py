@@ -111,6 +111,12 @@ def find_buildah() -> Path:
         return unpacked(cache, "buildah", BUILDAH)
 
 
+def called(package: str) -> str:
+    """Return what Go calls the binary of a package: its last word that is no version (`go help build`)."""
+    *_, word, last = package.split("/")
+    return word if re.fullmatch(r"v\d+", last) else last
+
+
 def _digest(module: Module) -> str:
     parts = [(COMPONENTS / module.name / name).read_bytes() for name in ("go.mod", "go.sum")]
     what = repr(module).encode() + sysconfig.get_platform().encode()
@@ -199,14 +205,8 @@ def _build_binaries(module: Module, place: Path, target: Path, tools: tuple[str,
     if compiler.returncode != 0:
         raise BuildFailedError(f"{module.name} does not build: {''.join(lines[-20:])}")
     for name, package in packages.items():
-        (target / _called(package)).rename(target / name)
+        (target / called(package)).rename(target / name)
     progress(module.name, total, total)
-
-
-def _called(package: str) -> str:
-    """Return what Go calls the binary of a package: its last word that is no version (`go help build`)."""
-    *_, word, last = package.split("/")
-    return word if re.fullmatch(r"v\d+", last) else last
 
 
 def _keep_files(module: Module, source: Path, target: Path) -> None:
