@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Final, Literal
 
 from intent import Object
 from intent.errors import FieldError
+from intent.nearest import nearest
 from intent.pickers.generations import PICKERS
 from intent.routing import DISAGGREGATION, NO_ROUTING, STRATEGIES, Routing
 
@@ -152,16 +152,15 @@ def read(annotations: Object) -> tuple[Wishes, list[FieldError]]:
     """Read the annotations of a LeaderWorkerSet. What is wrong is left at its default, and said."""
     errors: list[FieldError] = []
     mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
+    unknown = [key for key in mine if key not in _RULES]
+    meant = dict(zip(unknown, nearest((key, _RULES) for key in unknown), strict=True))
     for key, value in mine.items():
-        errors.extend(_wrong(key, value))
+        errors.extend(_wrong(key, value, meant.get(key, "")))
     if mine and "service" not in mine and mine.keys() != {"expansion"}:
         errors.append(FieldError("metadata.annotations", None, f"{SERVICE} is missing", "FI103"))
-    return _wishes(_good(mine, errors) if errors else mine), errors
-
-
-def _good(mine: Object, errors: list[FieldError]) -> Object:
     wrong = {error.path for error in errors}
-    return {key: value for key, value in mine.items() if path(PREFIX + key) not in wrong}
+    good = {key: value for key, value in mine.items() if path(PREFIX + key) not in wrong} if wrong else mine
+    return _wishes(good), errors
 
 
 def path(key: str) -> str:
@@ -195,10 +194,11 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(sorted(name.strip() for name in text.split(",") if name.strip())) if text else ()
 
 
-def _wrong(key: str, value: Any) -> Iterator[FieldError]:
+def _wrong(key: str, value: Any, meant: str) -> Iterator[FieldError]:
     at = path(PREFIX + key)
     if key not in _RULES:
-        yield FieldError(at, None, f"unknown annotation{_nearest(key)}", "FI102")
+        hint = f"did you mean {PREFIX}{meant}?" if meant else f"known are {', '.join(_RULES)}"
+        yield FieldError(at, None, f"unknown annotation; {hint}", "FI102")
     elif not isinstance(value, str):
         yield FieldError(at, value, "must be a string", "FI108")
     else:
@@ -209,23 +209,17 @@ def _wrong(key: str, value: Any) -> Iterator[FieldError]:
             yield from _unknown_parts(value)
 
 
-def _nearest(key: str) -> str:
-    close = get_close_matches(key, _RULES, n=1, cutoff=0.5)
-    return f"; did you mean {PREFIX}{close[0]}?" if close else f"; known are {', '.join(_RULES)}"
-
-
 def _meant(value: str, values: tuple[str, ...]) -> str:
-    close = get_close_matches(value, values, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    meant = next(nearest([(value, values)]))
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def _unknown_parts(text: str) -> Iterator[FieldError]:
     """Say which parts are not known, and what was probably meant."""
-    for part in names(text):
-        if part not in PARTS:
-            close = get_close_matches(part, PARTS, n=1, cutoff=0.5)
-            meant = f"did you mean {close[0]}?" if close else f"parts are {', '.join(PARTS)}"
-            yield FieldError(path(SKIP), text, f"{part} is not a part; {meant}", "FI104")
+    unknown = [part for part in names(text) if part not in PARTS]
+    for part, meant in zip(unknown, nearest((part, PARTS) for part in unknown), strict=True):
+        hint = f"did you mean {meant}?" if meant else f"parts are {', '.join(PARTS)}"
+        yield FieldError(path(SKIP), text, f"{part} is not a part; {hint}", "FI104")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +242,14 @@ _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _DNS_1123: Final = re.compile(_LABEL).fullmatch
 
 
+_LONGEST: Final = 4096
+"""Characters of a list of names: an HTTPRoute takes 16 hostnames of 253."""
+_LIST: Final = f"separated by commas, each once, at most {_LONGEST} characters"
+
+
 def _each_once(text: str, accepts: Callable[[str], object]) -> bool:
+    if len(text) > _LONGEST:
+        return False
     found = [name.strip() for name in text.split(",")]
     return len(set(found)) == len(found) and all(accepts(name) for name in found)
 
@@ -273,7 +274,7 @@ _RULES: Final[dict[str, _Rule | None]] = {
         "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
         "FI105",
     ),
-    "roles": _Rule(_are_names, "must be role names separated by commas, each once", "FI106"),
+    "roles": _Rule(_are_names, f"must be role names {_LIST}", "FI106"),
     "scheduler-name": _Rule(
         re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch,
         "must be the name of a scheduler, for example volcano or default-scheduler",
@@ -283,14 +284,14 @@ _RULES: Final[dict[str, _Rule | None]] = {
     "engine-container": _Rule(_DNS_1123, "must be the name of a container", "FI104"),
     "inject": _one_of("disabled"),
     "refresh": None,
-    "skip": _Rule(_are_names, "must be names of parts separated by commas, each once", "FI104"),
+    "skip": _Rule(_are_names, f"must be names of parts {_LIST}", "FI104"),
     "strategy": _one_of(*STRATEGIES),
     "gateway": _Rule(
         re.compile(rf"({_LABEL}/)?{_SUBDOMAIN}").fullmatch,
         "must be the name of a Gateway, or namespace/name",
         "FI104",
     ),
-    "hostnames": _Rule(_are_hostnames, "must be hostnames separated by commas, each once", "FI104"),
+    "hostnames": _Rule(_are_hostnames, f"must be hostnames {_LIST}", "FI104"),
     "endpoint-picker-config": None,
     "picker": _one_of(*PICKERS),
     "picker-replicas": _Rule(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9", "FI104"),

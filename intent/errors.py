@@ -52,5 +52,6 @@ class Finding:
 def _shown(value: Any, limit: int = 80) -> str:
     if value is None:
         return ""
-    text = orjson.dumps(value, default=str).decode()
+    start = value[:limit] if isinstance(value, str) else value  # a long one may stand in many errors
+    text = orjson.dumps(start, default=str).decode()
     return f"Invalid value: {text if len(text) <= limit else text[:limit] + '…'}: "

@@ -1,13 +1,13 @@
 """What pydantic says of an object, as field errors in Kubernetes' words and paths."""
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from intent.errors import FieldError
 from intent.inferenceservice.schema import fields_at
+from intent.nearest import nearest
 
 Path = tuple[int | str, ...]
 
@@ -31,10 +31,13 @@ _LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', a
 
 def violations(found: ValidationError) -> Iterator[FieldError]:
     """Say everything that a validation found."""
-    for one in found.errors(include_url=False):
+    errors = found.errors(include_url=False)
+    unknown = (one["loc"] for one in errors if one["type"] == "extra_forbidden")
+    meant = nearest((str(path[-1]), fields_at(path[:-1])) for path in unknown)
+    for one in errors:
         path, where = one["loc"], shown(one["loc"])
         if one["type"] == "extra_forbidden":
-            yield FieldError(where, None, f"unknown field; {_nearest(path)}", "FI702")
+            yield FieldError(where, None, f"unknown field; {_hint(path, next(meant))}", "FI702")
         elif one["type"] == "string_pattern_mismatch":
             yield FieldError(where, one["input"], _LABEL, "FI105")
         else:
@@ -57,7 +60,5 @@ def _value(given: Any) -> Any:
     return None if isinstance(given, dict | list) else given
 
 
-def _nearest(path: Path) -> str:
-    known = fields_at(path[:-1])
-    close = get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+def _hint(path: Path, meant: str) -> str:
+    return f"did you mean {meant}?" if meant else f"known are {', '.join(fields_at(path[:-1]))}"

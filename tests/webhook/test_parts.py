@@ -214,7 +214,7 @@ def test_every_part_may_be_skipped(part: str) -> None:
     [
         ("prob", "prob is not a part; did you mean probes?"),
         ("shm,xyz", "xyz is not a part; parts are env, shm, probes, startup-probe, dns, port, sidecar"),
-        ("shm,shm", "must be names of parts separated by commas, each once"),
+        ("shm,shm", "must be names of parts separated by commas, each once, at most 4096 characters"),
     ],
 )
 def test_a_part_that_is_not_known_is_an_error(text: str, message: str) -> None:
