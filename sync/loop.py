@@ -183,6 +183,8 @@ class Loop:
                 await self._look(key)
             finally:
                 self.queue.done(key)
+            # A look that writes nothing waits for nothing; thousands of them must not keep the Lease waiting.
+            await asyncio.sleep(0)
 
     async def _look(self, key: ServiceKey) -> None:
         """Reconcile one service; whatever goes wrong with it stops no other one."""

@@ -8,7 +8,9 @@ from typing import Final, Literal
 from intent import Object
 
 FIELD_MANAGER: Final = "fusioninfer"
-PAGE: Final = 500
+PAGE: Final = 100
+"""Objects of one answer to a list. Their JSON is dropped once it is read, but a process stays as large as
+its largest page made it."""
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "amend", "apply", "delete"]
 METHODS: Final[Mapping[Verb, str]] = {
     "get": "GET",
@@ -54,7 +56,7 @@ def get(path: str) -> Request:
 
 
 def page(path: str, selector: str, token: str) -> Request:
-    """List at most 500 objects; `token` continues where the page before ended."""
+    """List at most `PAGE` objects; `token` continues where the page before ended."""
     query = _given(labelSelector=selector, limit=str(PAGE)) | _given(**{"continue": token})
     return Request("list", path, query)
 

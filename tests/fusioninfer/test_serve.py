@@ -78,7 +78,9 @@ async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in sockets]
     source = Source(directory, names)
-    task = asyncio.create_task(serve.webhook_on(sockets, source, Settings(), QUICK, look_seconds=0.02))
+    task = asyncio.create_task(
+        serve.webhook_on(sockets, source, serve.reviews(Settings()), QUICK, look_seconds=0.02)
+    )
     await get(ports[1], "/healthz")
     try:
         yield Running(ports[0], ports[1], directory, task)
@@ -264,7 +266,8 @@ from intent.settings import Settings
 from webhook.listen import Limits
 
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-run.run(serve.webhook_on(sockets, Source(Path(sys.argv[1])), Settings(), Limits(drain_seconds=0.1)))
+limits = Limits(drain_seconds=0.1)
+run.run(serve.webhook_on(sockets, Source(Path(sys.argv[1])), serve.reviews(Settings()), limits))
 """
 
 

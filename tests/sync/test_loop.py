@@ -11,7 +11,7 @@ from intent.codes import CODES
 from intent.settings import Settings
 from sync.kinds import LWS, POD_GROUP
 from sync.lease import LeadershipLostError
-from sync.loop import Loop
+from sync.loop import WORKERS, Loop
 from sync.volcano import SCHEDULER
 from sync.writer import FIGHT
 from tests.sync.conftest import QUIET, Background, Eventually, Start
@@ -516,3 +516,18 @@ async def test_after_the_deadline_the_loop_ends(make: Start) -> None:
         await asyncio.wait_for(loop.run(), 5)
 
     assert ended.group_contains(LeadershipLostError)
+
+
+# --- many of them -----------------------------------------------------------------------------------
+
+
+async def test_looks_that_write_nothing_leave_room_for_the_lease(running: Loop) -> None:
+    for at in range(400):
+        running.queue.add(("team-a", f"gone-{at}"))
+
+    turns = 0
+    while running.queue.ready:
+        await asyncio.sleep(0)
+        turns += 1
+
+    assert turns >= 400 / WORKERS

@@ -58,7 +58,7 @@ async def test_the_list_asks_for_pages_and_our_label(api: Api, cache: Cache) -> 
 
     await cache.synced.wait()
 
-    assert seen[0] == "labelSelector=fusioninfer.io/service&limit=500"
+    assert seen[0] == "labelSelector=fusioninfer.io/service&limit=100"
 
 
 async def test_what_is_added_changed_and_deleted_is_followed(

@@ -67,6 +67,7 @@ async def test_a_settled_status_keeps_its_times_look_after_look(api: Api, eventu
         api.remove(PG)
         await eventually(lambda: PG in api.objects)
         await asyncio.sleep(0.1)
+        await eventually(lambda: PG in api.objects)
 
     assert (status_writes(api), api.objects[SERVICE]["status"]) == (0, before)
 

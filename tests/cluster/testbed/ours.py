@@ -25,6 +25,8 @@ LEFT_OUT: Final = frozenset(
 )
 """What a cluster of processes has no use for, or no definition of."""
 LOOPS: Final = ("sync", "sync-other")
+PATIENCE: Final = 600.0
+"""Seconds until one of ours is ready: a loop may have ten thousand services to list, on a busy machine."""
 FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
@@ -96,7 +98,7 @@ def _start(cluster: Cluster, program: tuple[str, str, str, Path], flags: Mapping
     command = [sys.executable, "-P", "-m", module, verb, *words]
     start_process(cluster, name, command, _environment(cluster, source))
     port = int(str(flags["--metrics-port"]))
-    wait_ready(cluster, name, lambda _: http_ok(port, "/readyz"))
+    wait_ready(cluster, name, lambda _: http_ok(port, "/readyz"), seconds=PATIENCE)
 
 
 def _environment(cluster: Cluster, source: Path) -> dict[str, str]:
