@@ -51,8 +51,8 @@ image: ## Build the image fusioninfer:VERSION with docker
 image-check: $(READY) ## Build the image without docker, as root on Debian, and run its pods on the real API server
 	$(BIN)/python -m pytest -q --image tests/cluster/image_check.py tests/cluster/test_deployed.py
 
-bench: $(READY) ## Stages of a review as ratios to json.loads of the same body
-	$(BIN)/python -m tests.bench
+bench: $(READY) ## What things cost, beside what we aim at: docs/performance.md; BENCH="stages server" for some parts
+	$(BIN)/python -m tests.bench $(BENCH)
 
 fuzz: $(READY) ## Reviews that nobody would write, for FUZZ_SECONDS (600); a failure prints how to see it again
 	$(BIN)/python -m tests.hostile.fuzz $(or $(FUZZ_SECONDS),600)

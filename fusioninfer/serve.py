@@ -21,6 +21,9 @@ from webhook.listen import CUTS, Limits
 
 LOG: Final = logging.getLogger("fusioninfer.serve")
 
+Reviews = Mapping[str, Callable[[bytes], review.Answer]]
+"""What answers a body, by path."""
+
 _WARM_UP: Final = orjson.dumps(
     {
         "apiVersion": review.VERSION,
@@ -55,29 +58,28 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     address cannot be listened on.
     """
     sockets = _socket(host, port), _socket(host, metrics_port)
-    await webhook_on(sockets, source, settings, Limits(), client_names=client_names)
+    await webhook_on(sockets, source, reviews(settings), Limits(), client_names=client_names)
 
 
 async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tests are impatient with
     sockets: tuple[socket.socket, socket.socket],
     source: reload.Source,
-    settings: Settings,
+    answers: Reviews,
     limits: Limits,
     *,
     client_names: frozenset[str] = frozenset(),
     look_seconds: float = 10.0,
 ) -> None:
-    """Do what `webhook` does on sockets that listen already: the first for reviews, the second plain.
+    """Serve these answers on sockets that listen already: the first for reviews, the second plain.
 
     Every `look_seconds` it looks whether the certificate was replaced.
     """
-    reviews = _reviews(settings)
-    shown = metrics.build(reviews, reload.RESULTS, CUTS, __version__)
-    hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in reviews.items()}
+    shown = metrics.build(answers, reload.RESULTS, CUTS, __version__)
+    hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
     door = app.Door(hooks, limits, partial(callers.is_one_of, client_names), shown.cut)
     _bind(shown, door, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
-    _warm_up(reviews)
+    _warm_up(answers)
     _say("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     with _until_signal() as stop:
         await app.serve(door, reload.listener(source), sockets, _pages(shown, door, source), stop)
@@ -85,7 +87,8 @@ async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tes
     _say("stopped")
 
 
-def _reviews(settings: Settings) -> dict[str, Callable[[bytes], review.Answer]]:
+def reviews(settings: Settings) -> Reviews:
+    """Answer as these settings say."""
     return {
         "/mutate": partial(review.mutate, settings=settings),
         "/validate": partial(review.validate, settings=settings),
@@ -125,9 +128,9 @@ def _report(shown: metrics.Metrics, change: reload.Change) -> None:
     _say("certificate", level, result=change.result, reason=change.reason)
 
 
-def _warm_up(reviews: Mapping[str, Callable[[bytes], review.Answer]]) -> None:
+def _warm_up(answers: Reviews) -> None:
     """Review once on each path; then keep what lives for ever out of every later collection."""
-    for answer in reviews.values():
+    for answer in answers.values():
         answer(_WARM_UP)
     gc.collect()
     gc.freeze()

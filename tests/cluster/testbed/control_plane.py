@@ -19,15 +19,17 @@ class ComponentDiedError(Exception):
 
 
 @contextmanager
-def running(built: Built, definitions: Sequence[tuple[str, str]] = CRDS) -> Iterator[Cluster]:
+def running(
+    built: Built, definitions: Sequence[tuple[str, str]] = CRDS, control: Sequence[str] = CONTROL
+) -> Iterator[Cluster]:
     """Run a control plane; at the end every process is ended by its id and the state is removed.
 
-    `definitions` are the custom resources that it has from the start.
+    `definitions` are the custom resources that it has from the start, `control` is what works on them.
     """
     with TemporaryDirectory(prefix="fusioninfer-testbed-") as directory:
         cluster = prepare(built, Path(directory))
         try:
-            _bring_up(cluster, definitions)
+            _bring_up(cluster, definitions, control)
             yield cluster
         finally:
             stop_all(cluster)
@@ -104,9 +106,10 @@ def logs(cluster: Cluster, names: Iterable[str] = ()) -> str:
     return "\n".join(f"== {name}\n{tail(cluster.processes[name])}" for name in chosen)
 
 
-def _bring_up(cluster: Cluster, definitions: Sequence[tuple[str, str]]) -> None:
+def _bring_up(cluster: Cluster, definitions: Sequence[tuple[str, str]], control: Sequence[str]) -> None:
     start_component(cluster, *STORE)
     add_namespaces(cluster)
     install_definitions(cluster, definitions)
-    install_lws_webhooks(cluster)
-    start_component(cluster, *CONTROL)
+    if "lws" in control:
+        install_lws_webhooks(cluster)
+    start_component(cluster, *control)

@@ -9,12 +9,13 @@ from tests.cluster.testbed.cluster import Cluster
 
 def compact(cluster: Cluster) -> int:
     """Have etcd forget all but what is stored now; return the revision from which it remembers."""
-    revision = int(_ask(cluster, "/v3/kv/range", {"key": "AA=="})["header"]["revision"])
-    _ask(cluster, "/v3/kv/compaction", {"revision": str(revision), "physical": True})
+    revision = int(ask(cluster, "/v3/kv/range", {"key": "AA=="})["header"]["revision"])
+    ask(cluster, "/v3/kv/compaction", {"revision": str(revision), "physical": True})
     return revision
 
 
-def _ask(cluster: Cluster, where: str, body: Object) -> Object:
+def ask(cluster: Cluster, where: str, body: Object) -> Object:
+    """Make one call; raises ValueError unless it is answered."""
     connection = http.client.HTTPConnection("127.0.0.1", cluster.ports["etcd"], timeout=10)
     try:
         connection.request("POST", where, json.dumps(body))

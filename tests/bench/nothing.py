@@ -1,0 +1,37 @@
+"""The webhook's own server with nothing behind it: what HTTP and TLS alone cost.
+
+    python -m tests.bench.nothing DIRECTORY
+
+The same listening, the same TLS, the same metrics; every review is allowed unread.
+"""
+
+import socket
+import sys
+from pathlib import Path
+from typing import Final
+
+from certs.reload import Source
+from fusioninfer import run, serve
+from webhook.listen import Limits
+from webhook.review import Answer
+
+ALLOWED: Final = Answer(
+    b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"1","allowed":true}}',
+    "unchanged",
+)
+
+
+def allow(_body: bytes) -> Answer:
+    """Answer without reading."""
+    return ALLOWED
+
+
+def main(directory: str) -> None:
+    """Serve on free ports of loopback; the log line `listening` says which."""
+    sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
+    answers = {"/mutate": allow, "/validate": allow}
+    run.run(serve.webhook_on(sockets, Source(Path(directory)), answers, Limits()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,70 @@
+"""What every part is given: how much to measure, and how to go about it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.console import Console
+from rich.progress import track
+
+from tests.bench.noise import Noise, calibrate
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured: enough to be believed, or just enough to see that it works."""
+
+    blocks: int = 40
+    """Of the stages of a review."""
+    sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    """Bytes of a review: how the cost grows from the first to the last."""
+    blocks_of_size: int = 5
+    servers: int = 3
+    """How often a server is started anew: two processes of one program differ, too."""
+    rounds: int = 6
+    requests: int = 300
+    """Of one round."""
+    writes: int = 150
+    """Dry runs on the API server, of one round."""
+    warm: int = 50
+    """Sent before, unmeasured: the first calls connect, and fill what is filled once."""
+    objects: int = 10_000
+    """LeaderWorkerSets that the loop knows."""
+    gangs: int = 1_000
+    """Services for which the loop makes the PodGroup."""
+    changes: int = 1_000
+    reviews: int = 2_000
+    """Sent while the loop does nothing."""
+
+
+WHOLE: Final = Effort()
+QUICK: Final = Effort(
+    blocks=1,
+    sizes=(2_000, 10_000),
+    blocks_of_size=1,
+    servers=1,
+    rounds=1,
+    requests=20,
+    writes=5,
+    warm=2,
+    objects=40,
+    gangs=20,
+    changes=10,
+    reviews=100,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the benchmark."""
+
+    effort: Effort = WHOLE
+    noise: Noise = field(default_factory=Noise)
+    console: Console = field(default_factory=lambda: Console(stderr=True))
+
+    def rounds(self, count: int, what: str) -> Iterator[int]:
+        """Count rounds, with a bar on a terminal; before each, look how noisy the machine is."""
+        hidden = not self.console.is_terminal
+        for at in track(range(count), f"{what:<24}", disable=hidden, console=self.console, transient=True):
+            calibrate(self.noise)
+            yield at
