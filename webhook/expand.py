@@ -3,7 +3,7 @@
     withdraw   undo               what we put on comes off
     read       intent.read        what its author wrote: an Intent, and field errors
     decide     pin, or MUTATORS   the recorded overlay while the Intent is the recorded one, else the rules
-    patch      put, patch         one walk over the overlay each
+    patch      put, patch         one walk over the overlay; a second one where we were before
 
 Nothing here changes its arguments or raises, whatever the JSON.
 """
