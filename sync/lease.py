@@ -4,7 +4,7 @@ Rules of this file (client-go `tools/leaderelection`, and what other libraries g
 1. Own deadlines are on a clock that nobody sets, and count from before the renewal was sent.
 2. Another's Lease has run out when *we* saw no change of it for as long as it lasts; its clock is not read.
 3. Whatever goes wrong while renewing is a failed renewal, not only an answer of the API server.
-4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 7).
+4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
    Later the Lease is not given back either: something that was sent may still be on its way.
 5. Each write carries the resourceVersion that was read: of two candidates one gets 409.
 """

@@ -10,7 +10,7 @@ from aiohttp import web
 from sync.kinds import LWS, OUTPUTS
 from sync.loop import Loop
 from sync.writer import FIGHT
-from tests.sync.conftest import QUIET, Background, Eventually, Start
+from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import (
@@ -65,7 +65,7 @@ async def test_a_lone_worker_of_one_pod_has_no_pod_group(
 
     start()
     await eventually(lambda: LWS.path(HOME, "r1-inference") in api.objects)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert (api.kept("podgroups"), api.kept("events")) == ([], [])
 
@@ -87,7 +87,7 @@ async def test_replicas_that_nobody_asks_for_are_an_autoscalers(api: Api, eventu
     await eventually(lambda: "replicas" not in api.objects[DECODE]["spec"])
 
     api.edit(DECODE, replicas=7)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.objects[DECODE]["spec"]["replicas"] == 7
 
@@ -100,7 +100,7 @@ async def test_a_restarted_loop_writes_nothing(api: Api, start: Start) -> None:
     api.writes.clear()
 
     start()
-    await asyncio.sleep(2 * QUIET)
+    await quiet(2)
 
     assert api.writes == []
 
@@ -109,7 +109,7 @@ async def test_a_restarted_loop_writes_nothing(api: Api, start: Start) -> None:
 async def test_idle_it_asks_nothing_either(api: Api) -> None:
     api.requests.clear()
 
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert [method for method, _ in api.requests if method != "GET"] == []
 
@@ -121,7 +121,7 @@ async def test_the_annotation_of_a_controller_is_no_drift(api: Api) -> None:
     metadata["annotations"] = {"deployment.kubernetes.io/revision": "1"}
 
     change(api, ROUTES["Deployment"], metadata=metadata)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -165,7 +165,7 @@ async def test_somebodys_own_object_with_our_label_is_not_pruned(api: Api) -> No
     metadata = {"namespace": HOME, "name": "mine", "labels": {"fusioninfer.io/service": "r1"}}
 
     api.put(own, {"kind": "Service", "metadata": metadata})
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert own in api.objects
 
@@ -187,7 +187,7 @@ async def test_one_that_goes_is_left_to_the_garbage_collector(api: Api) -> None:
 
     change(api, SERVICE, metadata=metadata)
     api.remove(DECODE)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -198,7 +198,7 @@ async def test_one_that_is_gone_is_left_to_the_garbage_collector(api: Api) -> No
 
     api.remove(SERVICE)
     api.remove(DECODE)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -207,11 +207,11 @@ async def test_one_that_is_gone_is_left_to_the_garbage_collector(api: Api) -> No
 async def test_what_is_on_its_way_out_is_waited_for(api: Api) -> None:
     metadata = api.objects[DECODE]["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     change(api, DECODE, metadata=metadata)
-    await asyncio.sleep(QUIET)
+    await quiet()
     api.writes.clear()
 
     api.edit(DECODE, replicas=0)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert [path for _, path in api.writes if path == DECODE] == []
 
@@ -266,7 +266,7 @@ async def test_lws_that_are_deleted_by_hand_are_made_again_and_the_routes_stay(
     api.remove(PREFILL)
     api.remove(DECODE)
     await eventually(lambda: {PREFILL, DECODE} <= api.objects.keys())
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert [path for method, path in api.writes if method == "DELETE" and path != PG] == []
 
@@ -282,7 +282,7 @@ async def test_nothing_is_written_again_and_again(api: Api, background: Backgrou
                 api.edit(ROUTES["Deployment"], replicas=5)
 
     background(undo())
-    await asyncio.sleep(1)
+    await quiet(3)
 
     assert api.writes.count(("PATCH", ROUTES["Deployment"])) == FIGHT
 
@@ -316,7 +316,7 @@ async def test_without_its_router_the_routes_go_and_the_rest_stays(api: Api, eve
 
     api.put(SERVICE, inference_service())
     await eventually(lambda: not set(ROUTES.values()) & api.objects.keys())
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     deleted = [path for method, path in api.writes if method == "DELETE"]
     assert deleted == list(reversed(ROUTES.values()))
@@ -352,7 +352,7 @@ async def test_what_was_orphaned_is_adopted_by_the_next_one_of_the_name(
     kept = (PREFILL, DECODE, PG, *ROUTES.values())
     before = {path: api.objects[path]["metadata"]["uid"] for path in kept}
     orphan_all(api)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     api.put(SERVICE, routed(uid="uid-again"))
     await eventually(lambda: controllers(api, PREFILL, DECODE, *ROUTES.values()) == ["uid-again"] * 10)
@@ -367,7 +367,7 @@ async def test_an_orphan_whose_spec_somebody_took_over_is_theirs(api: Api, event
     metadata = copy.deepcopy(api.objects[DECODE]["metadata"])
     del metadata["managedFields"][0]["fieldsV1"]["f:spec"]
     change(api, DECODE, metadata=metadata)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     api.put(SERVICE, routed(uid="uid-again"))
 
@@ -391,7 +391,7 @@ async def test_nothing_is_adopted_for_one_that_goes_before_the_loop_hears_of_it(
     api.fault = fresh
     for path in (DECODE, ROUTES["Role"]):
         orphan(api, path)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert controllers(api, DECODE, ROUTES["Role"]) == []
 
@@ -399,10 +399,10 @@ async def test_nothing_is_adopted_for_one_that_goes_before_the_loop_hears_of_it(
 @pytest.mark.usefixtures("served")
 async def test_an_orphan_of_a_role_that_is_not_wanted_any_more_stays(api: Api) -> None:
     orphan_all(api)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     api.put(SERVICE, routed(role("prefill", "prefiller"), role("decode-a", "decoder"), uid="uid-again"))
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert DECODE in api.objects
 

@@ -14,7 +14,7 @@ from sync.lease import LeadershipLostError
 from sync.loop import WORKERS, Loop
 from sync.volcano import SCHEDULER
 from sync.writer import FIGHT
-from tests.sync.conftest import QUIET, Background, Eventually, Start
+from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, lws
 
@@ -146,7 +146,7 @@ async def test_idle_it_writes_nothing(api: Api) -> None:
 
     api.put(PREFILL, lws("p") | {"status": {"readyReplicas": 1}})
     api.put(PG, api.objects[PG] | {"status": {"phase": "Running"}})
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -156,7 +156,7 @@ async def test_a_second_loop_writes_nothing(api: Api, start: Start) -> None:
     api.writes.clear()
 
     start()
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -179,7 +179,7 @@ async def test_a_pod_group_of_volcano_itself_is_not_pruned(api: Api) -> None:
     own = {"namespace": "team-a", "name": "podgroup-1", "labels": {"fusioninfer.io/service": "r1"}}
 
     api.put(POD_GROUP.path("team-a", "podgroup-1"), {"kind": "PodGroup", "metadata": own, "spec": {}})
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert POD_GROUP.path("team-a", "podgroup-1") in api.objects
 
@@ -247,7 +247,7 @@ async def test_a_fight_is_not_fought(api: Api, background: Background, eventuall
 
     background(undo())
     await eventually(lambda: len(pod_group_writes(api)) > FIGHT)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert len(pod_group_writes(api)) == 1 + FIGHT
 
@@ -260,10 +260,10 @@ async def test_a_field_that_admission_changes_on_every_write_is_left_so(
 
     start()
     await eventually(lambda: PG in api.objects)
-    await asyncio.sleep(QUIET)
+    await quiet()
     api.writes.clear()
     api.edit(PREFILL, replicas=2)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -278,7 +278,7 @@ async def test_it_says_a_thing_once(api: Api, start: Start, eventually: Eventual
     api.writes.clear()
 
     api.edit(PREFILL, replicas=3)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -292,7 +292,7 @@ async def test_what_passes_at_once_is_not_said(
     await eventually(lambda: bool(loop.voice.findings.get(KEY)))
 
     api.put(DECODE, lws("d", "decoder"))
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.kept("events") == []
 
@@ -344,7 +344,7 @@ async def test_a_new_leader_does_not_repeat_the_old_one(
     await eventually(lambda: bool(api.kept("events")))
 
     start()
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert [method for method, path in api.writes if "/events" in path] == ["POST", "POST"]
 
@@ -503,7 +503,7 @@ def refuse() -> float:
 @pytest.mark.usefixtures("service")
 async def test_after_the_deadline_nothing_is_written(api: Api, start: Start) -> None:
     start(permit=refuse)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from tests.sync.conftest import QUIET, Eventually
+from tests.sync.conftest import Eventually, quiet
 from tests.sync.fake_api import Api, Fault, status
 from tests.sync.samples import role, routed
 from tests.sync.served import DECODE, PREFILL, ROUTES, SERVICE, STATUS, change, reported
@@ -52,7 +52,7 @@ async def test_a_look_that_a_change_overtakes_says_nothing_of_the_change(
     api.fault, api.latency = overtake, 0.02
     change(api, SERVICE, **{key: asking(2, 2)[key] for key in ("metadata", "spec")})
     await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
-    await asyncio.sleep(2 * QUIET)
+    await quiet(2)
 
     assert [(generation, stored) for generation, stored in said if stored < generation] == []
     assert overtaken

@@ -1,6 +1,5 @@
 """What stands in the way of an InferenceService, and that it stops nothing else."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ from aiohttp import web
 
 from intent import Object
 from sync.kinds import LWS, OUTPUTS
-from tests.sync.conftest import QUIET, Eventually, Start
+from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import (
@@ -100,7 +99,7 @@ async def test_missing_kinds_do_not_concern_who_has_no_routes(
 
     start()
     await eventually(lambda: PG in api.objects)
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.kept("events") == []
 

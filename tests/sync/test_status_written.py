@@ -10,7 +10,7 @@ import pytest
 from intent import Object
 from sync.kinds import GATEWAYS, POD
 from sync.writer import FIGHT
-from tests.sync.conftest import QUIET, Background, Eventually, Start
+from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service, role, routed
 from tests.sync.served import (
@@ -37,7 +37,7 @@ async def test_an_equal_status_is_not_written(api: Api) -> None:
     api.writes.clear()
 
     change(api, SERVICE, metadata=api.objects[SERVICE]["metadata"] | {"annotations": {"a": "b"}})
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -77,7 +77,7 @@ async def test_a_restarted_loop_finds_its_status_and_leaves_it(api: Api, start: 
     api.writes.clear()
 
     start()
-    await asyncio.sleep(2 * QUIET)
+    await quiet(2)
 
     assert api.writes == []
 
@@ -89,7 +89,7 @@ async def test_each_pod_that_becomes_ready_is_one_write(api: Api, eventually: Ev
     for at, name in enumerate(("r1-prefill", "r1-decode")):
         api.put(POD.path(HOME, f"{name}-0"), ready_pod(name))
         await eventually(lambda at=at: status_writes(api) == at + 1)  # type: ignore[misc]
-        await asyncio.sleep(QUIET)
+        await quiet()
 
     assert api.writes == [("PATCH", STATUS)] * 2
 
@@ -98,11 +98,11 @@ async def test_each_pod_that_becomes_ready_is_one_write(api: Api, eventually: Ev
 async def test_what_a_pod_says_beside_is_no_write(api: Api, eventually: Eventually) -> None:
     api.put(POD.path(HOME, "r1-prefill-0"), ready_pod("r1-prefill"))
     await eventually(lambda: api.objects[SERVICE]["status"]["components"]["prefill"]["readyPods"] == 1)
-    await asyncio.sleep(QUIET)
+    await quiet()
     api.writes.clear()
 
     api.put(POD.path(HOME, "r1-prefill-0"), ready_pod("r1-prefill", podIP="10.0.0.7"))
-    await asyncio.sleep(QUIET)
+    await quiet()
 
     assert api.writes == []
 
@@ -120,11 +120,11 @@ async def test_a_status_of_which_an_older_crd_drops_a_field_is_written_once(
     api.put(SERVICE, inference_service())
     start()
     await eventually(lambda: reported(api, "Initialized") == "InferenceServiceCreating")
-    await asyncio.sleep(QUIET)
+    await quiet()
     written = status_writes(api)
 
     change(api, SERVICE, metadata=api.objects[SERVICE]["metadata"] | {"annotations": {"a": "b"}})
-    await asyncio.sleep(2 * QUIET)
+    await quiet(2)
 
     assert (status_writes(api), written < FIGHT) == (written, True)
 
@@ -149,7 +149,7 @@ async def test_a_status_that_somebody_keeps_changing_is_not_fought_for(
                 change(api, SERVICE, status={"conditions": []})
 
     background(undo())
-    await asyncio.sleep(1)
+    await quiet(3)
 
     assert status_writes(api) == FIGHT
 
