@@ -21,7 +21,6 @@ SHARED: Final = {"cluster": ("cluster 1", "cluster 2"), "routed": ("routed",), "
 EARLY: Final = (
     *(lane for lanes in SHARED.values() for lane in lanes),
     "tests/cluster/",
-    "tests/ray/",
     "tests/image/",
     "tests/checks/",
 )

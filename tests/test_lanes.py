@@ -22,6 +22,11 @@ def test_lanes_of_one_cluster_are_given_in_turn() -> None:
 
 
 def test_what_waits_starts_before_what_computes() -> None:
-    lanes = ["tests/intent/test_read.py", "tests/ray/test_shapes.py", "tests/cluster/test_chaos.py", "routed"]
+    lanes = [
+        "tests/intent/test_read.py",
+        "tests/checks/test_checks.py",
+        "tests/cluster/test_loop.py",
+        "routed",
+    ]
 
     assert sorted(lanes, key=place) == lanes[::-1]

@@ -14,7 +14,7 @@ import pytest
 
 from intent import Object
 from intent.pickers.generations import PICKERS
-from tests.cluster.testbed.answers import TAKES, answer, conditions
+from tests.cluster.testbed.answers import TAKES, add_gateway, answer, conditions
 from tests.cluster.testbed.api import ApiError, create, get, items, path
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.engines import received, run_pods, set_engine
@@ -68,6 +68,7 @@ def several(served_network: Network, request: pytest.FixtureRequest) -> Iterator
     """Run a service of one engine, its two pickers, and a gateway that calls whichever is ready."""
     row: str = request.param
     with configured(served_network.cluster, secureServing=False), namespace_on(served_network) as namespace:
+        add_gateway(served_network.cluster, namespace)
         apply(served_network.cluster, namespace, DOORS[row](row, "queue-size"))
         name = f"{NAME}-inference-0"
         until(lambda: name in names(served_network, namespace), "the engine has its pod")

@@ -201,7 +201,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     83: (
         "tests/cluster/test_manifests.py::test_the_chart_is_the_overlay_of_cert_manager",
         "tests/manifests/test_chart.py::test_the_chart_is_made_from_the_manifests",
-        f"{HELM}::test_what_helm_stored_is_what_the_chart_says",
+        f"{HELM}::test_what_is_stored_is_what_the_chart_says",
     ),
     84: (
         f"{KUSTOMIZE}::test_there_is_no_difference_to_what_was_applied",
