@@ -2,6 +2,9 @@
 
 CHAOS_SEED chooses what happens, CHAOS_ROUNDS how long. What fails prints the seed and the rounds: the same
 seed gives the same rounds, though not the same moments of the processes.
+
+`make chaos` runs it, and `make test` does not: now and then a pod is left whose ReplicaSet or StatefulSet is
+gone, and it is not known yet whom of the cluster it waits for.
 """
 
 import http.client
