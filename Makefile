@@ -14,8 +14,8 @@ demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, two LeaderWo
 	@$(BIN)/python -m fusioninfer demo
 
 # Ray gives its nodes 30 s to start (`ray/_private/node.py`), so its tests have the machine to themselves.
-test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (3) processes; then Ray
-	$(BIN)/python -m pytest -m "not ray" --numprocesses $(or $(WORKERS),3)
+test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then Ray
+	$(BIN)/python -m pytest -m "not ray" --numprocesses $(or $(WORKERS),2)
 	$(BIN)/python -m pytest -m ray
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step

@@ -65,12 +65,17 @@ def cut(line: Relay) -> None:
 def hang_up(line: Relay) -> None:
     """End every connection, and wait until both sides know: the next requests need new ones.
 
-    Who did not hear of it yet would send a request on a dead connection. Nothing may be under way.
+    Who did not hear of it yet would send a request on a dead connection. Nothing may be under way, but for
+    connections that somebody began to make and then did not need.
     """
-    for end in tuple(line.ends):
-        with suppress(OSError):
-            end.shutdown(socket.SHUT_WR)
-    until(lambda: not line.ends, "every connection has ended", every=0.005)
+
+    def ended() -> bool:
+        for end in tuple(line.ends):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_WR)
+        return not line.ends
+
+    until(ended, "every connection has ended", every=0.005)
 
 
 def mend(line: Relay) -> None:
