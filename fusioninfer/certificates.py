@@ -15,7 +15,7 @@ from certs.keep import Cluster, Looked, Place, look
 from certs.objects import ForeignError
 from certs.rotation import Terms
 from intent import Object
-from sync.client import NO_ANSWER, ApiError, Client
+from sync.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from sync.lease import LeadershipLostError
 from sync.metrics import Metrics
 from sync.request import amend, apply, get
@@ -27,7 +27,6 @@ CONFIGURATIONS: Final = (
     f"{API}/validatingwebhookconfigurations/validate.fusioninfer.io",
 )
 """What trusts the webhook (`manifests/base/webhooks.yaml`)."""
-NOT_FOUND: Final = 404
 FAILED: Final = (ApiError, ForeignError, *NO_ANSWER, ValueError)
 """What a look may run into; the next one tries again."""
 
