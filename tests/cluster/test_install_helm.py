@@ -23,6 +23,8 @@ NAMESPACE: Final = "fusioninfer-system"
 DEFINITION: Final = "CustomResourceDefinition//inferenceservices.fusioninfer.io"
 INSTALL: Final = commands(DOCS / "install.md")["With Helm"]
 UNINSTALL: Final = commands(OPERATIONS)["Uninstall"]
+REST: Final = UNINSTALL.index("kubectl delete namespace fusioninfer-system")
+"""Where the rest begins, before which Helm takes off what it installed."""
 (REMOVE,) = re.findall(r"`(helm uninstall [^`]+)`", chapters(OPERATIONS)["Uninstall"])
 NEXT: Final = "0.2.0"
 KINDS: Final = "deployments,services,networkpolicies,serviceaccounts,poddisruptionbudgets"
@@ -84,10 +86,10 @@ def upgraded(installed: Installed) -> Upgraded:
 @pytest.fixture(scope="module")
 def removed(installed: Installed, upgraded: Upgraded) -> Removed:  # noqa: ARG001 - that comes first
     """Uninstall as the page says."""
-    for command in (*UNINSTALL[:4], REMOVE):
+    for command in (*UNINSTALL[:REST], REMOVE):
         must(installed.console, command)
     by_helm = inventory(installed.cluster)
-    for command in UNINSTALL[4:]:
+    for command in UNINSTALL[REST:]:
         must(installed.console, command)
     return Removed(by_helm, inventory(installed.cluster))
 

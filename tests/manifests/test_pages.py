@@ -64,7 +64,8 @@ def test_the_loop_has_no_right_that_opens_others(word: str) -> None:
 def uninstalled() -> list[list[str]]:
     """Give what is deleted: its kind, and the names."""
     words = [shlex.split(command) for command in commands(OPERATIONS)["Uninstall"]]
-    return [[word for word in each[2:] if not word.startswith("-")] for each in words]
+    deletes = [each[2:] for each in words if each[:2] == ["kubectl", "delete"]]
+    return [[word for word in each if not word.startswith("-")] for each in deletes]
 
 
 def test_uninstalling_leaves_nothing_outside_of_the_namespace() -> None:
