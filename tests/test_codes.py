@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from intent.codes import CODES
+from intent.codes import CODES, PARTS
 from webhook.mutate.rules import RULES, SIZE, WAYS_OUT, Input
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "codes.md"
@@ -23,7 +23,7 @@ CHAPTERS: Final = {
 START: Final = """\
 # Codes
 
-<!-- made from intent/codes.py and webhook/mutate/rules.py by `make golden` -->
+<!-- made from intent/codes and webhook/mutate/rules.py by `make golden` -->
 
 Every finding ends with a code, in an answer of the API server, in an Event and on files. A code never changes
 its meaning. Errors deny an object; on an update whose author changed nothing they only warn.
@@ -82,6 +82,11 @@ def test_no_code_is_a_finding_and_a_rule() -> None:
 @pytest.mark.parametrize("code", [*CODES, *(rule.code for rule in RULES)])
 def test_every_code_has_a_chapter(code: str) -> None:
     assert code[2] in CHAPTERS
+
+
+@pytest.mark.parametrize("digit", PARTS)
+def test_every_row_stands_in_the_file_of_its_digit(digit: str) -> None:
+    assert {code[2] for code in PARTS[digit]} == {digit}
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -1,0 +1,26 @@
+"""The webhook itself."""
+
+from typing import Final
+
+from intent.codes.code import Code
+
+ROWS: Final[dict[str, Code]] = {
+    "FI901": Code(
+        "error",
+        "the record of what was added cannot be read",
+        "remove the annotation fusioninfer.io/expansion and apply again",
+        "the annotation was edited or cut off, or is of a later release",
+    ),
+    "FI902": Code(
+        "error",
+        "the mutating webhook did not run",
+        "check MutatingWebhookConfiguration mutate.fusioninfer.io, then apply again",
+        "the webhook was not there when the object was written, or its configuration does not match it",
+    ),
+    "FI903": Code(
+        "error",
+        "the annotations have no room for the record",
+        "remove other annotations; all together may hold 256 KiB",
+        "Kubernetes allows 256 KiB of annotations on one object, and others take most of it",
+    ),
+}
