@@ -15,7 +15,7 @@ from intent.annotations import (
     Wishes,
 )
 from intent.annotations import read as read_annotations
-from intent.command import looks_like_engine
+from intent.command_line.command import looks_like_engine
 from intent.container import read_container
 from intent.errors import FieldError
 from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField

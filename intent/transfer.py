@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from intent import Object
-from intent.flags import TRANSFER, Flag
+from intent.command_line.flags import TRANSFER, Flag
 from intent.launch import Launch, value_of
 
 ROLES: Final = ("kv_producer", "kv_consumer", "kv_both")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
+from intent.command_line.flags import TENSOR
 from intent.engines import ENGINES, NARROWER_DECODERS, Engines, has
-from intent.flags import TENSOR
 from intent.gang import DISAGGREGATED
 from intent.image import read_image
 from intent.launch import Launch, read_launch, read_size

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from intent import Object
-from intent.command import DIALECTS, ENGINES, MOST_WORDS
-from intent.dialects import VLLM
-from intent.flags import CONFIG, END, PORT, Flags, read_flags, resolve
+from intent.command_line.command import DIALECTS, ENGINES, MOST_WORDS
+from intent.command_line.dialects import VLLM
+from intent.command_line.flags import CONFIG, END, PORT, Flags, read_flags, resolve
+from intent.command_line.programs import program
 from intent.launch import PORTS, is_size
 from intent.ports import ROUTING_PROXY
-from intent.programs import program
 from intent.read import engine_index
 from intent.shapes import listed, mapping, number, strings, text
 

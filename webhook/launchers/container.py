@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from intent.flags import end_of_flags
+from intent.command_line.flags import end_of_flags
+from intent.command_line.shell import insert
 from intent.launch import Launch, in_shell, is_converted, serve_words
-from intent.shell import insert
 
 Words = tuple[str, ...]
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-from intent.flags import BACKEND, DATA_BACKEND, Flag
+from intent.command_line.flags import BACKEND, DATA_BACKEND, Flag
 from intent.launch import (
     AUTO,
     NONE,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from intent import Object
-from intent.flags import BACKEND
+from intent.command_line.flags import BACKEND
 from intent.launch import Launch, gpus, in_shell
 from webhook.launchers.container import Container, flagged, in_script
 from webhook.launchers.launcher import HOST_IP

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Final
 
 from intent.annotations import ENGINE_CONTAINER, SKIP
+from intent.command_line.flags import HOST, PORT
 from intent.errors import FieldError
-from intent.flags import HOST, PORT
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, read_launch, text_of
 from intent.lws import Engine, Intent, Moved, Template
 from intent.pickers.generations import PICKERS, Sidecar

@@ -8,7 +8,7 @@ that only data parallelism has flags for it: each pod says with which rank it st
 from typing import Final
 
 from intent import Object
-from intent.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
+from intent.command_line.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
 from intent.launch import Launch, in_shell, read_size, serve_words, text_of
 from webhook.launchers.container import Container, Words, appended, in_script, scripted
 from webhook.launchers.launcher import HOST_IP

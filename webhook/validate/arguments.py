@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from intent.dialects import fused_short
+from intent.command_line.dialects import fused_short
+from intent.command_line.flags import CONFIG, HOST, MODEL, SIZES, Flag, lacks_value, may_be_model
 from intent.errors import FieldError
-from intent.flags import CONFIG, HOST, MODEL, SIZES, Flag, lacks_value, may_be_model
 from intent.launch import (
     Launch,
     ignores_positional,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from intent.command_line.flags import ASYNC_SCHEDULING, PORT
 from intent.engines import described
 from intent.errors import FieldError
-from intent.flags import ASYNC_SCHEDULING, PORT
 from intent.launch import Launch, Plan, is_size, value_of, word_path
 from intent.lws import Intent
 from intent.settings import Settings

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent.annotations import LAUNCHER, path
+from intent.command_line.flags import DISTRIBUTED
+from intent.command_line.programs import Kind
 from intent.errors import FieldError
-from intent.flags import DISTRIBUTED
 from intent.launch import AUTO, NONE, Launch, Plan, item_path, word_path
 from intent.lws import Intent
-from intent.programs import Kind
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from intent.command_line.flags import PIPELINE
 from intent.errors import FieldError
-from intent.flags import PIPELINE
 from intent.launch import Launch, Plan, countable, read_size
 from intent.lws import LWT, Intent
 from intent.transfer import read_transfer

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
 from intent.engines import Engines
 from intent.errors import FieldError
-from intent.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
 from intent.launch import (
     Launch,
     Plan,

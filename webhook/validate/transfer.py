@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from intent.command_line.flags import PIPELINE, PORT
 from intent.engines import (
     LABELS_BOTH,
     SHARED_SIDE_CHANNEL,
@@ -15,7 +16,6 @@ from intent.engines import (
     ships,
 )
 from intent.errors import FieldError
-from intent.flags import PIPELINE, PORT
 from intent.launch import Launch, read_size, text_of, word_path
 from intent.lws import Intent, Moved
 from intent.settings import Settings

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from intent.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
-from intent.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
+from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
+from intent.command_line.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
+from intent.command_line.programs import ASSIGNMENT, Kind, behind_prefixes, program
+from intent.command_line.shell import Script, read_script
 from intent.image import Image, read_image
-from intent.programs import ASSIGNMENT, Kind, behind_prefixes, program
-from intent.shell import Script, read_script
 
 ENGINES: Final[dict[Kind, str]] = {
     **dict.fromkeys(("flags", "subcommand", "serve", "module", "interpreter"), "vllm"),

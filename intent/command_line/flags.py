@@ -1,4 +1,4 @@
-"""The flags of an engine's command line, as its own parser reads them (`intent.dialects`).
+"""The flags of an engine's command line, as its own parser reads them (`intent.command_line.dialects`).
 
 `--f=v` is `--f v`, the last of several wins, and behind a `--` nothing is a flag.
 """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
-from intent.flags import end_of_flags
+from intent.command_line.flags import end_of_flags
 
 LONGEST: Final = 65_536
 """Longer scripts are too complex: reading takes time in proportion, and a review has a deadline."""

@@ -1,4 +1,4 @@
-"""Which flags each engine has, and how they may be spelled: tables for `intent.flags`.
+"""Which flags each engine has, and how they may be spelled: tables for `intent.command_line.flags`.
 
 vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, an abbreviation
 is good while it is unambiguous, a short flag of one letter may be fused with its value (`-n2`), a longer one
@@ -8,7 +8,7 @@ never. SGLang and LMDeploy take Python's own `argparse` (`sglang/srt/server_args
 
 from typing import Final, NamedTuple
 
-from intent.flags import (
+from intent.command_line.flags import (
     ASYNC_SCHEDULING,
     BACKEND,
     CONFIG,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from intent.command import looks_like_engine, read_command
+from intent.command_line.command import looks_like_engine, read_command
+from intent.command_line.programs import Kind
 from intent.image import read_image
-from intent.programs import Kind
 
 STOCK = "vllm/vllm-openai:v0.17.1"
 OTHER = "corp/llm:1"

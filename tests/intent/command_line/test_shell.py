@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intent.shell import insert, read_script, unquoted
+from intent.command_line.shell import insert, read_script, unquoted
 
 
 def engine(words: tuple[str, ...]) -> int | None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from intent.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM, fused_short
-from intent.flags import (
+from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM, fused_short
+from intent.command_line.flags import (
     BACKEND,
     DATA,
     EXPERTS,
