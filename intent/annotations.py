@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from intent import Object
 from intent.errors import FieldError
-from intent.nearest import nearest
+from intent.nearest import each_nearest, nearest, suggested
 from intent.pickers.generations import PICKERS
 from intent.routing import DISAGGREGATION, NO_ROUTING, STRATEGIES, Routing
 
@@ -153,7 +153,7 @@ def read(annotations: Object) -> tuple[Wishes, list[FieldError]]:
     errors: list[FieldError] = []
     mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
     unknown = [key for key in mine if key not in _RULES]
-    meant = dict(zip(unknown, nearest((key, _RULES) for key in unknown), strict=True))
+    meant = dict(zip(unknown, each_nearest((key, _RULES) for key in unknown), strict=True))
     for key, value in mine.items():
         errors.extend(_wrong(key, value, meant.get(key, "")))
     if mine and "service" not in mine and mine.keys() != {"expansion"}:
@@ -204,20 +204,15 @@ def _wrong(key: str, value: Any, meant: str) -> Iterator[FieldError]:
     else:
         rule = _RULES[key]
         if rule is not None and not rule.accepts(value):
-            yield FieldError(at, value, rule.message + _meant(value, rule.values), rule.code)
+            yield FieldError(at, value, rule.message + suggested(nearest(value, rule.values)), rule.code)
         elif key == "skip":
             yield from _unknown_parts(value)
-
-
-def _meant(value: str, values: tuple[str, ...]) -> str:
-    meant = next(nearest([(value, values)]))
-    return f"; did you mean {meant}?" if meant else ""
 
 
 def _unknown_parts(text: str) -> Iterator[FieldError]:
     """Say which parts are not known, and what was probably meant."""
     unknown = [part for part in names(text) if part not in PARTS]
-    for part, meant in zip(unknown, nearest((part, PARTS) for part in unknown), strict=True):
+    for part, meant in zip(unknown, each_nearest((part, PARTS) for part in unknown), strict=True):
         hint = f"did you mean {meant}?" if meant else f"parts are {', '.join(PARTS)}"
         yield FieldError(path(SKIP), text, f"{part} is not a part; {hint}", "FI104")
 

@@ -4,12 +4,24 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final
 
+LIKE: Final = 0.5
+"""How much a name must be like a known one, from 0 to 1 (`difflib`)."""
 SOUGHT: Final = 10
 """For so many names of one object it is sought: to compare texts is dear, and nobody reads more."""
 
 
-def nearest(unknown: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
-    """For each name, and what is known in its place, give the known one that is most like it, or nothing."""
+def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:
+    """Give the known name that is most like one; empty if none is like it."""
+    close = get_close_matches(name, list(known), n=1, cutoff=like)
+    return close[0] if close else ""
+
+
+def each_nearest(unknown: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
+    """Give the nearest for each name, and what is known in its place; of many names for the first alone."""
     for at, (name, known) in enumerate(unknown):
-        close = get_close_matches(name, list(known), n=1, cutoff=0.5) if at < SOUGHT else ()
-        yield close[0] if close else ""
+        yield nearest(name, known) if at < SOUGHT else ""
+
+
+def suggested(meant: str) -> str:
+    """Ask for a name behind what is wrong with another one; of none say nothing."""
+    return f"; did you mean {meant}?" if meant else ""

@@ -5,13 +5,13 @@ Where a shape is wrong nothing is said of what is below it.
 
 import re
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from itertools import chain, islice
 from typing import Any, Final
 
 from intent import Object
 from intent.errors import FieldError
 from intent.gateway_api.words import CHECKS, LIST_TYPE, MAP_KEYS, SAID
+from intent.nearest import nearest, suggested
 
 WRONG: Final = "FI710"
 MISSPELT: Final = "FI711"
@@ -124,9 +124,8 @@ def _in_fields(value: Object, schema: Object, path: str) -> Findings:
 
 
 def _unknown(path: str, name: str, known: Object) -> FieldError:
-    close = get_close_matches(name, known, n=1, cutoff=LIKE)
-    if close:
-        return FieldError(path, None, f"unknown field; did you mean {close[0]}?", MISSPELT)
+    if meant := nearest(name, known, LIKE):
+        return FieldError(path, None, f"unknown field{suggested(meant)}", MISSPELT)
     return FieldError(path, None, "unknown to the Gateway API v1.4; passed on as it is", UNKNOWN)
 
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from intent.errors import FieldError
 from intent.inferenceservice.schema import fields_at
-from intent.nearest import nearest
+from intent.nearest import each_nearest
 
 Path = tuple[int | str, ...]
 
@@ -33,7 +33,7 @@ def violations(found: ValidationError) -> Iterator[FieldError]:
     """Say everything that a validation found."""
     errors = found.errors(include_url=False)
     unknown = (one["loc"] for one in errors if one["type"] == "extra_forbidden")
-    meant = nearest((str(path[-1]), fields_at(path[:-1])) for path in unknown)
+    meant = each_nearest((str(path[-1]), fields_at(path[:-1])) for path in unknown)
     for one in errors:
         path, where = one["loc"], shown(one["loc"])
         if one["type"] == "extra_forbidden":

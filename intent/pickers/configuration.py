@@ -12,7 +12,8 @@ from typing import Final
 
 from intent import Object, yaml
 from intent.errors import FieldError
-from intent.pickers.fields import misfits, nearest
+from intent.nearest import nearest, suggested
+from intent.pickers.fields import misfits
 from intent.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
 from intent.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent.shapes import listed, mapping, text
@@ -90,7 +91,7 @@ def _types(config: Object, picker: Picker) -> Iterator[Said]:
     for at, plugin in enumerate(_plugins(config)):
         kind = text(plugin.get("type"))
         if kind not in picker.plugins:
-            who = _who_has(kind) or nearest(kind, picker.plugins)
+            who = _who_has(kind) or suggested(nearest(kind, picker.plugins))
             yield (
                 f"plugins[{at}].type: {picker.name} has no {kind or 'plugin without a type'}{who}",
                 "FI814",
@@ -108,7 +109,7 @@ def _parameters(config: Object, picker: Picker) -> Iterator[Said]:
             if instead and given[name] and not given.get(instead.partition(",")[0]):
                 yield f"{where}: stops {picker.name}; use {instead}", "FI817"
             elif known is not None and name not in known:
-                yield f"{where}: {picker.name} ignores it{nearest(name, known)}", "FI818"
+                yield f"{where}: {picker.name} ignores it{suggested(nearest(str(name), known))}", "FI818"
             elif known is not None:
                 shape = PARAMETERS.get(name, "anything")
                 yield from ((one, "FI817") for one in misfits(given[name], shape, picker.name, where))
@@ -122,7 +123,7 @@ def _references(config: Object, _picker: Picker) -> Iterator[Said]:
             name = text(reference.get("pluginRef"))
             if name not in names:
                 where = f"schedulingProfiles[{at}].plugins[{number}].pluginRef"
-                yield f"{where}: {name or 'it'} is not among the plugins{nearest(name, names)}", "FI815"
+                yield _undeclared(where, name, names)
 
 
 def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
@@ -133,9 +134,13 @@ def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
     wanted += [(f"dataLayer.sources[{at}]", source) for at, source in enumerate(sources)]
     for where, reference in wanted if "parser" in picker.fields else ():
         if (name := text(mapping(reference).get("pluginRef"))) not in names:
-            yield f"{where}.pluginRef: {name or 'it'} is not among the plugins{nearest(name, names)}", "FI815"
+            yield _undeclared(f"{where}.pluginRef", name, names)
     if config.get("dataLayer") is not None and not sources and "dataLayer" in picker.fields:
         yield f"dataLayer.sources: {picker.name} needs one here", "FI812"
+
+
+def _undeclared(where: str, name: str, names: list[str]) -> Said:
+    return f"{where}: {name or 'it'} is not among the plugins{suggested(nearest(name, names))}", "FI815"
 
 
 def _deciders(config: Object, picker: Picker) -> Iterator[Said]:

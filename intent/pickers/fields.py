@@ -6,8 +6,9 @@ v1.2.1, v1.3.1, v1.4.0, v1.5.0.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
+
+from intent.nearest import nearest, suggested
 
 Shape: TypeAlias = "str | list[Shape] | dict[str, Shape]"
 """A word of `KINDS`, the shape of the items of a list, or those of the fields of a map."""
@@ -108,10 +109,4 @@ def _in_map(value: Any, fields: Fields, who: str, where: str) -> Iterator[str]:
         if name in fields:
             yield from misfits(each, fields[name], who, path)
         else:
-            yield f"{path}: {who} knows no such field{nearest(name, fields)}"
-
-
-def nearest(name: Any, known: Any) -> str:
-    """Ask for the known name that is like one, if there is one."""
-    close = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]}?" if close else ""
+            yield f"{path}: {who} knows no such field{suggested(nearest(str(name), fields))}"

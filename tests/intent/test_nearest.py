@@ -4,25 +4,29 @@ import pytest
 
 from intent import annotations
 from intent.annotations import SERVICE
-from intent.nearest import SOUGHT, nearest
+from intent.nearest import SOUGHT, each_nearest, nearest
 
 
 def test_a_typo_is_told_with_the_name_it_is_like() -> None:
-    assert list(nearest([("servise", ("service", "skip"))])) == ["service"]
+    assert nearest("servise", ("service", "skip")) == "service"
 
 
 def test_a_name_like_no_other_is_told_with_none() -> None:
-    assert list(nearest([("zzz", ("service", "skip"))])) == [""]
+    assert nearest("zzz", ("service", "skip")) == ""
+
+
+def test_what_must_be_more_alike_is_told_with_none() -> None:
+    assert nearest("servise", ("service",), like=0.9) == ""
 
 
 def test_what_is_known_is_that_of_the_place() -> None:
-    assert list(nearest([("nam", ("name",)), ("nam", ("nan",))])) == ["name", "nan"]
+    assert list(each_nearest([("nam", ("name",)), ("nam", ("nan",))])) == ["name", "nan"]
 
 
 def test_of_many_names_only_the_first_are_compared() -> None:
     many = [("servise", ("service",))] * (SOUGHT + 2)
 
-    assert list(nearest(many)) == ["service"] * SOUGHT + ["", ""]
+    assert list(each_nearest(many)) == ["service"] * SOUGHT + ["", ""]
 
 
 @pytest.mark.parametrize(
