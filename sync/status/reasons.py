@@ -11,7 +11,7 @@ State = Literal["True", "False", "Unknown"]
 CONDITIONS: Final = {
     "Initialized": "this generation could be read, and every role has its LeaderWorkerSet",
     "Scheduled": "of every role at least one whole replica is on nodes",
-    "RoutesReady": "gateways take the routes, and the endpoint picker runs",
+    "RoutesReady": "gateways that are programmed take the routes, and the endpoint picker runs",
     "Ready": "requests are served: `Initialized`, `Scheduled` and `RoutesReady`, "
     "and of every role at least one whole replica is ready",
     "Active": "the service is complete: every replica of every role is ready",
@@ -84,7 +84,12 @@ REASONS: Final = (
         "if it stays, look at the Events of the StatefulSets: a quota or a webhook may refuse pods",
     ),
     Reason("Scheduled", "NotObserved", "Unknown", "what was seen is of an earlier generation", _WAIT),
-    Reason("RoutesReady", "RoutesAccepted", "True", "gateways take the routes, and the endpoint picker runs"),
+    Reason(
+        "RoutesReady",
+        "RoutesAccepted",
+        "True",
+        "gateways that are programmed take the routes, and the endpoint picker runs",
+    ),
     Reason("RoutesReady", "NoRoutesWanted", "True", "no role routes, so there is nothing to wait for"),
     Reason(
         "RoutesReady",
@@ -122,6 +127,13 @@ REASONS: Final = (
         "False",
         "a gateway refuses the InferencePool",
         "do what the message says",
+    ),
+    Reason(
+        "RoutesReady",
+        "GatewayNotProgrammed",
+        "False",
+        "a Gateway of the HTTPRoute is not set up, so it passes no requests on",
+        "do what the message says; it is what the controller of the Gateway says in its status",
     ),
     Reason(
         "RoutesReady",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from sync.rows.condition import Condition
+from sync.rows.gateway import Gateway
 from sync.rows.http_route import HTTPRoute
 from sync.rows.inference_pool import InferencePool
 from sync.rows.parents import Answer, Parent
@@ -74,6 +75,12 @@ def _pool_refused(routes: Routes) -> Verdict | None:
     return next((verdict for one in answers if (verdict := _pool_verdict(one))), None)
 
 
+def _gateway_refused(routes: Routes) -> Verdict | None:
+    """Give the first Gateway of the route that its controller does not take, or has not set up."""
+    verdicts = (_gateway_verdict(gateway) for gateway in _gateways(routes))
+    return next((verdict for verdict in verdicts if verdict), None)
+
+
 def _picker_down(routes: Routes) -> Verdict | None:
     picker = routes.picker
     if picker is None or (picker.available and picker.current and not picker.replacing):
@@ -107,9 +114,24 @@ def _unanswered(routes: Routes) -> Verdict | None:
     return None
 
 
+def _unprogrammed(routes: Routes) -> Verdict | None:
+    """Name the Gateways of the route that have not said that they are set up as they are now."""
+    unsaid = [str(gateway) for gateway in _gateways(routes) if not _says(gateway.programmed, "True")]
+    if not unsaid:
+        return None
+    return Verdict("WaitingForGateway", f"not known to be programmed: {', '.join(unsaid)}")
+
+
+def _gateways(routes: Routes) -> Iterator[Gateway]:
+    """Give the Gateways that the route names, those that are there."""
+    route = routes.http_route if routes.attached else None
+    named = {parent.gateway for parent in route.parents if parent.kind == "Gateway"} if route else set()
+    return (gateway for gateway in routes.gateways if gateway.key in named)
+
+
 def _gone(route: HTTPRoute, routes: Routes) -> Iterator[Parent]:
     """Give the Gateways that are not there: what they answered once may stand there still."""
-    there = {(gateway.namespace, gateway.name) for gateway in routes.gateways}
+    there = {gateway.key for gateway in routes.gateways}
     return (parent for parent in route.parents if parent.kind == "Gateway" and parent.gateway not in there)
 
 
@@ -117,8 +139,10 @@ CHECKS: Final[tuple[Callable[[Routes], Verdict | None], ...]] = (
     _missing,
     _route_refused,
     _pool_refused,
+    _gateway_refused,
     _picker_down,
     _unanswered,
+    _unprogrammed,
 )
 
 
@@ -174,12 +198,19 @@ def _pool_verdict(answer: Answer) -> Verdict | None:
     return None
 
 
+def _gateway_verdict(gateway: Gateway) -> Verdict | None:
+    for said in (gateway.accepted, gateway.programmed):
+        if said and said.status == "False":
+            return Verdict("GatewayNotProgrammed", _words(gateway, "is not programmed", said))
+    return None
+
+
 def _of_gateways(pool: InferencePool, route: HTTPRoute | None) -> Iterator[Answer]:
     """Give what the gateways of the route say of the pool; without a route of ours, what any says."""
     gateways = {parent.gateway for parent in route.parents} if route else None
     return (one for one in pool.answers if gateways is None or one.parent.gateway in gateways)
 
 
-def _words(parent: Parent, said: str, condition: Condition) -> str:
+def _words(who: Parent | Gateway, said: str, condition: Condition) -> str:
     message = f": {condition.message}" if condition.message else ""
-    return f"{parent} {said} ({condition.reason}{message})"
+    return f"{who} {said} ({condition.reason}{message})"

@@ -22,7 +22,7 @@ def url(seen: Observed) -> str:
 
 
 def _urls(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[str]:
-    by_name = {(gateway.namespace, gateway.name): gateway for gateway in gateways}
+    by_name = {gateway.key: gateway for gateway in gateways}
     for parent in accepted_by(route):
         gateway = by_name.get(parent.gateway)
         for listener in gateway.listeners if gateway and parent.kind == "Gateway" else ():

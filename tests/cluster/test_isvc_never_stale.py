@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer
+from tests.cluster.testbed.answers import LISTENER, REFUSES, TAKES, add_gateway, answer, program
 from tests.cluster.testbed.api import delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, start_component
@@ -142,6 +142,22 @@ def gateway_goes(cluster: Cluster, namespace: str) -> None:
     delete(cluster.api, path("gateways", namespace, "gateway"))
 
 
+def gateway_has_no_address(cluster: Cluster, namespace: str) -> None:
+    """Say what a gateway's controller says while nobody gives it an address."""
+    program(cluster, namespace, "gateway", ("False", "AddressNotAssigned"))
+
+
+def gateway_is_programmed(cluster: Cluster, namespace: str) -> None:
+    """Say that it is set up."""
+    program(cluster, namespace, "gateway")
+
+
+def another_listener(cluster: Cluster, namespace: str) -> None:
+    """Change the gateway; its controller has not seen that."""
+    listeners = [LISTENER, {"name": "other", "port": 8080, "protocol": "HTTP"}]
+    patch(cluster.api, path("gateways", namespace, "gateway"), {"spec": {"listeners": listeners}})
+
+
 def another_hostname(cluster: Cluster, namespace: str) -> None:
     """Change the route; no gateway has seen that."""
     roles = get(cluster.api, path("inferenceservices", namespace, NAME))["spec"]["roles"]
@@ -214,6 +230,18 @@ TROUBLES: Final[dict[str, Trouble]] = {
     ),
     "a gateway that goes": Trouble(
         gateway_goes, add_gateway, ("RoutesReady", "Ready"), {"RoutesReady": ("Unknown", "WaitingForGateway")}
+    ),
+    "a gateway that is not programmed": Trouble(
+        gateway_has_no_address,
+        gateway_is_programmed,
+        ("RoutesReady", "Ready"),
+        {"RoutesReady": ("False", "GatewayNotProgrammed")},
+    ),
+    "a gateway that nobody observed": Trouble(
+        another_listener,
+        gateway_is_programmed,
+        ("RoutesReady", "Ready"),
+        {"RoutesReady": ("Unknown", "WaitingForGateway")},
     ),
     "a route that nobody observed": Trouble(
         another_hostname,

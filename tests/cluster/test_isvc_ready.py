@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.cluster.testbed.answers import REFUSES, TAKES, answer, give_address
+from tests.cluster.testbed.answers import LISTENER, REFUSES, TAKES, answer, give_address
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.loops import apply, pod_group
@@ -19,7 +19,6 @@ from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
 
 NAME: Final = "chat"
-LISTENER: Final = {"name": "http", "port": 80, "protocol": "HTTP"}
 GATEWAY: Final = {"gatewayClassName": "any", "listeners": [LISTENER]}
 OWN_GATEWAY: Final = f"{NAME}-gateway"
 ACTIVE: Final = ("True", "InferenceServiceAvailable")

@@ -1,5 +1,6 @@
 """What the controller of a gateway answers to routes, and what the status of the service says then."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from intent import Object
@@ -10,20 +11,31 @@ from tests.cluster.testbed.wait import until
 CONTROLLER: Final = {"controllerName": "example.com/gateway"}
 """Whom an HTTPRoute wants named; an InferencePool does not take it in every version."""
 SAID: Final = {"lastTransitionTime": "2026-11-21T00:00:00Z", "message": "in words"}
+LISTENER: Final = {"name": "http", "port": 80, "protocol": "HTTP"}
 TAKES: Final = ("True", "Accepted")
 REFUSES: Final = ("False", "NotAllowedByListeners")
 
 
 def add_gateway(cluster: Cluster, namespace: str, name: str = "gateway") -> None:
-    """Add a Gateway; nobody controls it."""
-    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
+    """Add a Gateway, and set it up as its controller would."""
     gateway = {
         "apiVersion": "gateway.networking.k8s.io/v1",
         "kind": "Gateway",
         "metadata": {"name": name},
-        "spec": {"gatewayClassName": "any", "listeners": [listener]},
+        "spec": {"gatewayClassName": "any", "listeners": [LISTENER]},
     }
     create(cluster.api, path("gateways", namespace), gateway)
+    program(cluster, namespace, name)
+
+
+def program(
+    cluster: Cluster, namespace: str, gateway: str, said: tuple[str, str] = ("True", "Programmed")
+) -> None:
+    """Say whether a Gateway is set up: status and reason of Programmed."""
+    where = path("gateways", namespace, gateway)
+    verdicts = {"Accepted": TAKES, "Programmed": said}
+    found = _conditions(get(cluster.api, where)["metadata"]["generation"], verdicts)
+    patch(cluster.api, f"{where}/status", {"status": {"conditions": found}})
 
 
 def answer(
@@ -31,8 +43,9 @@ def answer(
 ) -> None:
     """Answer for a gateway, to the route and to the pool of a service: status and reason of Accepted.
 
-    The pool is taken where the route is refused too.
+    The pool is taken where the route is refused too, and the Gateway is set up.
     """
+    program(cluster, namespace, gateway)
     route, pool = f"{service}-httproute", f"{service}-pool"
     parent = {"parentRef": {"name": gateway}}
     _answer(cluster, path("httproutes", namespace, route), said, {**parent, **CONTROLLER})
@@ -64,9 +77,12 @@ def ready_when(cluster: Cluster, namespace: str, service: str, reason: str) -> t
 def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:
     generation = get(cluster.api, where)["metadata"]["generation"]
     verdicts = {"Accepted": said, "ResolvedRefs": ("True", "ResolvedRefs")}
-    found = [
+    parent = {**more, "conditions": _conditions(generation, verdicts)}
+    patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})
+
+
+def _conditions(generation: int, verdicts: Mapping[str, tuple[str, str]]) -> list[Object]:
+    return [
         {**SAID, "type": kind, "status": status, "reason": reason, "observedGeneration": generation}
         for kind, (status, reason) in verdicts.items()
     ]
-    parent = {**more, "conditions": found}
-    patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})

@@ -6,6 +6,7 @@ import pytest
 
 from intent import Object
 from sync.rows import gateway, http_route, inference_pool
+from sync.rows.condition import Condition
 from sync.rows.gateway import Listener
 from sync.rows.parents import Parent
 
@@ -77,3 +78,18 @@ def test_a_gateway_gives_its_listeners_and_addresses() -> None:
     )
 
     assert (row.listeners, row.addresses) == ((Listener("web", 80, "HTTP"),), ("10.0.0.1",))
+
+
+def programmed(observed: int) -> Object:
+    """Make the second generation of a Gateway whose controller speaks of one."""
+    said = {"type": "Programmed", "status": "False", "reason": "Invalid", "observedGeneration": observed}
+    return {"metadata": {"generation": 2}, "status": {"conditions": [said]}}
+
+
+def test_a_gateway_says_whether_it_is_programmed() -> None:
+    assert gateway.facts(programmed(2)).programmed == Condition("Programmed", "False", "Invalid", observed=2)
+
+
+@pytest.mark.parametrize("observed", [0, 1])
+def test_what_a_gateway_says_of_an_earlier_generation_does_not_count(observed: int) -> None:
+    assert gateway.facts(programmed(observed)).programmed is None

@@ -82,13 +82,24 @@ def route(*answers: Answer, **fields: Any) -> HTTPRoute:
     return HTTPRoute("r1-httproute", **(known | fields))
 
 
+def gateway(**fields: Any) -> Gateway:
+    """Make a Gateway that is programmed."""
+    known: dict[str, Any] = {
+        "listeners": (Listener("web", 80, "HTTP"),),
+        "addresses": ("10.0.0.1",),
+        "accepted": said(),
+        "programmed": said(reason="Programmed"),
+    }
+    return Gateway("team-a", "gw", **(known | fields))
+
+
 def routes(**fields: Any) -> Routes:
     """Make routes that work."""
     known: dict[str, Any] = {
         "picker": Deployment(available=True, current=True, picker="llm-d-0.7"),
         "pool": InferencePool("r1-pool", (Answer(GATEWAY, said(), said()),)),
         "http_route": route(),
-        "gateways": (Gateway("team-a", "gw", (Listener("web", 80, "HTTP"),), ("10.0.0.1",)),),
+        "gateways": (gateway(),),
     }
     return Routes(**(known | fields))
 

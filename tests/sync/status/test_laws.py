@@ -26,7 +26,10 @@ KEYS = (
     *("lastState", "terminated", "exitCode", "restartCount", "nodeName", "listeners", "port", "protocol"),
     *("hostname", "hostnames", "addresses", "value", "rules", "matches", "path", "components", "decode"),
 )
-WORDS = ("True", "False", "Accepted", "ResolvedRefs", "Ready", "Available", "HTTP", "gw", "r1-decode", "n1")
+WORDS = (
+    *("True", "False", "Accepted", "ResolvedRefs", "Programmed", "Ready", "Available", "HTTP"),
+    *("gw", "r1-decode", "n1"),
+)
 LEAVES = JSON | st.sampled_from(WORDS) | st.integers(0, 4)
 OBJECTS: st.SearchStrategy[Object] = st.dictionaries(
     st.sampled_from(KEYS),

@@ -22,6 +22,7 @@ from tests.sync.status.samples import (
     NOW,
     P0,
     RULE,
+    gateway,
     group,
     lws,
     route,
@@ -120,6 +121,8 @@ CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
     "a reference that leads nowhere": (answered(Answer(GATEWAY, said(), REFUSED)), ROUTES),
     "a route that is not answered": (answered(Answer(GATEWAY)), ROUTES),
     "a gateway that goes": (routed(gateways=()), ROUTES),
+    "a gateway that is not programmed": (routed(gateways=(gateway(programmed=REFUSED),)), ROUTES),
+    "a gateway that nobody observed": (routed(gateways=(gateway(programmed=None),)), ROUTES),
     "a rule about routes": (routed(errors=(RULE,)), ROUTES),
 }
 """What is taken away from a complete service, and what is then not `True`."""

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from sync.rows.condition import Condition
 from sync.rows.deployment import Deployment
 from sync.rows.inference_pool import InferencePool
 from sync.rows.parents import Answer, Parent
 from sync.status import Observed
-from tests.sync.status.samples import GATEWAY, RULE, message, reason, route, routes, said, seen
+from tests.sync.status.samples import GATEWAY, RULE, gateway, message, reason, route, routes, said, seen
 
 OTHER = Parent("infra", "other")
 
@@ -99,6 +100,53 @@ def test_a_gateway_that_has_not_answered_leaves_it_open() -> None:
 
     assert reason("RoutesReady", found) == ("Unknown", "WaitingForGateway")
     assert message("RoutesReady", found) == "no answer for HTTPRoute r1-httproute from Gateway team-a/gw"
+
+
+def test_a_gateway_that_is_not_programmed_is_quoted() -> None:
+    no = said("False", "AddressNotAssigned", "no address is free")
+    found = observed(gateways=(gateway(programmed=no),))
+
+    assert reason("RoutesReady", found) == ("False", "GatewayNotProgrammed")
+    assert message("RoutesReady", found) == (
+        "Gateway team-a/gw is not programmed (AddressNotAssigned: no address is free)"
+    )
+
+
+def test_a_gateway_that_its_controller_refuses_is_quoted_with_the_cause() -> None:
+    no = gateway(accepted=said("False", "InvalidParameters", "no such ConfigMap"), programmed=None)
+
+    assert reason("RoutesReady", observed(gateways=(no,))) == ("False", "GatewayNotProgrammed")
+    assert "InvalidParameters: no such ConfigMap" in message("RoutesReady", observed(gateways=(no,)))
+
+
+@pytest.mark.parametrize("programmed", [None, said("Unknown", "Pending")])
+def test_a_gateway_that_has_not_said_that_it_is_programmed_leaves_it_open(
+    programmed: Condition | None,
+) -> None:
+    found = observed(gateways=(gateway(programmed=programmed),))
+
+    assert reason("RoutesReady", found) == ("Unknown", "WaitingForGateway")
+    assert message("RoutesReady", found) == "not known to be programmed: Gateway team-a/gw"
+
+
+def test_a_gateway_of_another_route_of_the_service_does_not_count() -> None:
+    other = replace(gateway(programmed=said("False", "Invalid")), name="other")
+
+    assert reason("RoutesReady", observed(gateways=(gateway(), other)))[0] == "True"
+
+
+def test_what_refuses_the_route_is_said_before_what_is_not_programmed() -> None:
+    no = Answer(GATEWAY, said("False", "NotAllowedByListeners"), said())
+    found = observed(http_route=route(no), gateways=(gateway(programmed=said("False", "Invalid")),))
+
+    assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
+
+
+def test_a_service_that_brings_its_own_route_asks_no_gateway() -> None:
+    gateways = (gateway(programmed=said("False", "Invalid")),)
+    found = observed(attached=False, pool=InferencePool("r1-pool"), gateways=gateways)
+
+    assert reason("RoutesReady", found) == ("True", "NoHTTPRouteWanted")
 
 
 def test_a_route_without_parents_says_so() -> None:

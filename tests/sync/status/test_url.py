@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sync.rows.gateway import Gateway, Listener
+from sync.rows.gateway import Listener
 from sync.rows.parents import Answer, Parent
 from sync.status import status
-from tests.sync.status.samples import GATEWAY, NOW, route, routes, said, seen
+from tests.sync.status.samples import GATEWAY, NOW, gateway, route, routes, said, seen
 
 WEB = Listener("web", 80, "HTTP")
 HIGH = Listener("high", 8080, "HTTP")
@@ -19,8 +19,8 @@ RAW = Listener("raw", 5432, "TCP")
 def url(*listeners: Listener, address: str = "10.0.0.1", parent: Parent = GATEWAY, **fields: Any) -> Any:
     """Give the URL of a route at a gateway with these listeners."""
     taken = route(Answer(parent, said(), said()), parents=(parent,), **fields)
-    gateway = Gateway("team-a", "gw", listeners, (address,) if address else ())
-    made = status(seen(routes=routes(http_route=taken, gateways=(gateway,))), {}, NOW)
+    at = gateway(listeners=listeners, addresses=(address,) if address else ())
+    made = status(seen(routes=routes(http_route=taken, gateways=(at,))), {}, NOW)
     return made.get("url")
 
 
