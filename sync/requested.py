@@ -19,9 +19,12 @@ class Requested:
     uid: str = ""
     generation: int = 0
     value: InferenceService | None = None
-    """None if it cannot be read, or breaks a rule."""
+    """None if it cannot be read."""
     errors: tuple[FieldError, ...] = ()
-    """Why not. Admission denies them; here they come from the time when it was away."""
+    """Why not, or the rules that it breaks.
+
+    Admission denies them; here they come from a time when it was away, or of a release that had other rules.
+    """
     status: Object = field(default_factory=dict)
     deleting: bool = False
     places: tuple[ServiceKey, ...] = ()
@@ -49,7 +52,7 @@ def requested(obj: Object) -> Requested:
         name=metadata["name"],
         uid=metadata.get("uid", ""),
         generation=metadata.get("generation", 0),
-        value=None if errors else value,
+        value=value,
         errors=errors,
         status=status if isinstance(status, dict) else {},
         deleting=bool(metadata.get("deletionTimestamp")),

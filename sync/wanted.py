@@ -2,7 +2,8 @@
 
 Rules of this file:
 1. Each part is decided by itself: what stands in the way of one does not change another.
-2. An InferenceService that cannot be read, or that goes, changes nothing.
+2. An InferenceService that cannot be read, or that goes, changes nothing. Where one breaks a rule, nothing
+   that it has is deleted.
 3. A refusal of the API server is said; only that of a PodGroup changes what is wanted.
 """
 
@@ -39,12 +40,9 @@ def _sets(look: Look) -> Wanted:
     """Want a LeaderWorkerSet for each role; those of people without an InferenceService are their own."""
     if look.service is None:
         return Wanted(held=frozenset({LWS}))
-    if look.value is None:
-        errors = look.service.errors
-        return Wanted(
-            held=frozenset({LWS}), findings=tuple(Finding(look.service.subject, error) for error in errors)
-        )
-    return Wanted(leader_worker_sets(look.value))
+    findings = tuple(Finding(look.service.subject, error) for error in look.service.errors)
+    sets = leader_worker_sets(look.value) if look.value else ()
+    return Wanted(sets, frozenset({LWS} if findings else ()), findings)
 
 
 def _gang(look: Look, settings: Settings, refusals: tuple[Refusal, ...]) -> Wanted:
@@ -62,7 +60,7 @@ def _routes(look: Look, settings: Settings) -> Wanted:
     if look.service and look.value is None:
         return Wanted(held=ROUTES)
     decided = wanted_routes(look.situation.key, look.situation.members, look.value, settings, look.namesake)
-    held = ROUTES if decided.hold else frozenset()
+    held = ROUTES if decided.hold or (look.service and look.service.errors) else frozenset()
     return Wanted(route_objects(decided), held, of_routes=tuple(_in_its_words(decided.findings, look.value)))
 
 

@@ -3,7 +3,7 @@
 The latter point to where their author wrote it, and are left out where the former say it already.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from intent import Object
@@ -26,8 +26,9 @@ from webhook.study import annotations, metadata
 def check(live: Object, old: Object | None = None, settings: Settings = DEFAULTS) -> list[FieldError]:
     """Give the findings, errors first.
 
-    On an update whose author changed nothing, errors become warnings; and those about one LeaderWorkerSet do
-    while its own input does not change, as they do when it is written by hand.
+    On an update whose author changed nothing, errors become warnings. Else those do that were there before,
+    and those about one LeaderWorkerSet while its own input does not change, as they do when it is written by
+    hand.
     """
     if annotations(live).get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
         return []
@@ -39,10 +40,11 @@ def check(live: Object, old: Object | None = None, settings: Settings = DEFAULTS
 
 def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[FieldError]:
     service, errors = read(live)
-    yield from errors
     if service is None:
+        yield from errors
         return
-    known_service, _ = read(old)
+    known_service, known_errors = read(old)
+    yield from _ratcheted(errors, known_errors)
     said, before = {(error.path, "") for error in errors}, _members(known_service)
     for role, lws in zip(service.roles, leader_worker_sets(service), strict=True):
         known = before.get(lws["metadata"]["name"])
@@ -53,8 +55,12 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
                 yield told
     same = known_service is not None and _configuration(known_service) == _configuration(service)
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
-    known_routes = _of_routes(known_service) if known_service else []
-    yield from (replace(one, softened=one in known_routes) for one in _of_routes(service))
+    yield from _ratcheted(_of_routes(service), _of_routes(known_service) if known_service else ())
+
+
+def _ratcheted(found: Iterable[FieldError], before: Collection[FieldError]) -> Iterator[FieldError]:
+    """Only warn of what was wrong before (as KEP-4008): a stricter release keeps nobody from scaling."""
+    return (replace(one, softened=one in before) for one in found)
 
 
 def _of_picker(service: InferenceService, settings: Settings) -> Iterator[FieldError]:
@@ -72,7 +78,7 @@ def _configuration(service: InferenceService) -> tuple[Routing, bool]:
 
 
 def _of_routes(service: InferenceService) -> list[FieldError]:
-    """Hold what is asked of the Gateway API against it; what was wrong before may stay so."""
+    """Hold what is asked of the Gateway API against it."""
     return list(routes.findings(service.router)) if service.router else []
 
 

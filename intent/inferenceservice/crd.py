@@ -2,6 +2,10 @@
 
 CEL says what the API server can refuse by itself, in the words of `topology`. What it may cost is bounded by
 `maxItems` in the schema (`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
+
+A rule that is added here later strands what breaks it already: the API server then may refuse every write,
+of labels and status too (KEP-4008 is to change that). New rules belong into `topology` alone, where what was
+wrong before only warns.
 """
 
 from copy import deepcopy

@@ -11,9 +11,9 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
-from tests.cluster.testbed.api import ApiError, create, delete, get, patch, path, update
+from tests.cluster.testbed.api import ApiError, create, get, patch, path, update
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
-from tests.cluster.testbed.ours import install_manifests
+from tests.cluster.testbed.unchecked import unchecked
 from tests.cluster.testbed.wait import until
 from tests.isvc import decoder, isvc, prefiller, router, worker
 from tests.lws import changed
@@ -124,28 +124,12 @@ MISTYPED: Final = changed(
 MISTAKEN: Final = changed(isvc(name="old"), f"{TEMPLATE}.spec.schedulerName", "mine")
 
 
-def _accepted(cluster: Cluster, namespace: str, obj: Object) -> bool:
-    try:
-        create(
-            cluster.api,
-            path("inferenceservices", namespace),
-            {**obj, "metadata": {"name": "trial"}},
-            dryRun="All",
-        )
-    except ApiError:
-        return False
-    return True
-
-
 @pytest.fixture
 def mistaken(served: Cluster, namespace: str) -> str:
     """The path of InferenceServices with an error each, stored while nobody checked them."""
-    delete(served.api, path("validatingwebhookconfigurations", "", "validate.fusioninfer.io"))
-    until(lambda: _accepted(served, namespace, MISTAKEN), "nobody checks InferenceServices")
-    for old in (MISTAKEN, MISTYPED):
-        create(served.api, path("inferenceservices", namespace), old)
-    install_manifests(served)
-    until(lambda: not _accepted(served, namespace, MISTAKEN), "InferenceServices are checked again")
+    with unchecked(served, namespace, MISTAKEN):
+        for old in (MISTAKEN, MISTYPED):
+            create(served.api, path("inferenceservices", namespace), old)
     return path("inferenceservices", namespace)
 
 
@@ -155,10 +139,11 @@ def test_an_old_error_denies_no_change_of_metadata(served: Cluster, mistaken: st
     assert labelled["metadata"]["labels"] == {"a": "b"}
 
 
-def test_an_old_error_denies_no_scaling(served: Cluster, mistaken: str) -> None:
-    scaled = changed(get(served.api, f"{mistaken}/old"), "spec.roles.0.replicas", 3)
+@pytest.mark.parametrize("name", ["old", "mistyped"], ids=["of its set", "of its own"])
+def test_an_old_error_denies_no_scaling(served: Cluster, mistaken: str, name: str) -> None:
+    scaled = changed(get(served.api, f"{mistaken}/{name}"), "spec.roles.0.replicas", 3)
 
-    assert update(served.api, f"{mistaken}/old", scaled)["metadata"]["generation"] == 2
+    assert update(served.api, f"{mistaken}/{name}", scaled)["metadata"]["generation"] == 2
 
 
 def test_an_old_error_denies_a_change_of_its_role(served: Cluster, mistaken: str) -> None:

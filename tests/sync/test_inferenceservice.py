@@ -174,10 +174,22 @@ async def test_somebodys_own_object_with_our_label_is_not_pruned(api: Api) -> No
 async def test_an_unreadable_one_changes_nothing(api: Api, eventually: Eventually) -> None:
     api.writes.clear()
 
-    api.put(SERVICE, inference_service(role("a"), role("b"), generation=2))
+    api.put(SERVICE, inference_service(role("a", replicas="many"), generation=2))
     await eventually(lambda: bool(api.kept("events")))
 
     assert {path for _, path in api.writes if "/events" not in path} <= {f"{SERVICE}/status"}
+
+
+@pytest.mark.usefixtures("served")
+async def test_one_that_breaks_a_rule_loses_nothing(api: Api, eventually: Eventually) -> None:
+    renamed = (role("first", "prefiller"), role("decode", "decoder"))
+    broken = inference_service(*renamed, generation=2, annotations={"fusioninfer.io/strategy": "queue-size"})
+
+    api.put(SERVICE, broken)
+    await eventually(lambda: LWS.path(HOME, "r1-first") in api.objects)
+    await quiet()
+
+    assert {PREFILL, ROUTES["HTTPRoute"]} <= api.objects.keys()
 
 
 @pytest.mark.usefixtures("served")

@@ -19,6 +19,8 @@ from tests.sync.served import (
     ROUTES,
     SERVICE,
     SETTINGS,
+    change,
+    condition,
     reasons,
     reported,
 )
@@ -153,12 +155,31 @@ async def test_an_lws_that_admission_does_not_expand_is_not_made(
     )
 
 
-async def test_one_that_breaks_a_rule_is_told(api: Api, start: Start, eventually: Eventually) -> None:
-    api.put(SERVICE, inference_service(role("a"), role("b")))
+async def test_one_that_cannot_be_read_is_told(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(SERVICE, inference_service(role("a", replicas="many")))
 
     start()
 
     await eventually(lambda: [(kind, name) for kind, name, _ in reasons(api)] == [("InferenceService", "r1")])
+
+
+@pytest.mark.usefixtures("served")
+async def test_one_that_breaks_a_rule_can_be_scaled_and_says_what_is_wrong(
+    api: Api, eventually: Eventually
+) -> None:
+    """As one is that an earlier release admitted."""
+    broken = routed(
+        role("prefill", "prefiller"),
+        role("decode", "decoder", replicas=3),
+        generation=2,
+        annotations={"fusioninfer.io/strategy": "queue-size"},
+    )
+
+    change(api, SERVICE, metadata=broken["metadata"], spec=broken["spec"])
+
+    await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
+    await eventually(lambda: "FI709" in condition(api, "Failed").get("message", ""))
+    assert reported(api, "Initialized") == "InferenceServiceCreating"
 
 
 NAMESAKE = LWS.path(HOME, "r1-epp")

@@ -169,7 +169,7 @@ def test_an_http_route_is_missed_only_where_there_is_to_be_one(fields: Object, a
 
 
 def test_of_one_that_cannot_be_read_only_name_and_generation_are_known() -> None:
-    found = observed(look(routed(role("a"), role("b"), generation=7)), NOTHING)
+    found = observed(look(routed(role("a", replicas="many"), generation=7)), NOTHING)
 
     assert (found.service, found.routes) == (InferenceService(*KEY, generation=7), None)
 
@@ -182,9 +182,17 @@ def test_what_is_not_all_stored_but_for_routes_is_not_settled(undone: tuple[str,
 
 
 def test_what_cannot_be_read_is_never_settled() -> None:
-    broken = inference_service(role("a"), role("b"))
+    broken = inference_service(role("a", replicas="many"))
 
     assert not observed(look(broken), NOTHING).settled
+
+
+def test_one_that_breaks_a_rule_is_known_by_its_roles() -> None:
+    broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
+
+    found = observed(look(broken), NOTHING)
+
+    assert ([role.name for role in found.service.roles], found.settled) == (["prefill", "decode"], True)
 
 
 # --- a service of that name that is gone ------------------------------------------------------------

@@ -12,7 +12,7 @@ from sync.kinds import GATEWAYS, POD
 from sync.writer import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
-from tests.sync.samples import inference_service, role, routed
+from tests.sync.samples import inference_service, routed
 from tests.sync.served import (
     HOME,
     LISTENER,
@@ -155,7 +155,7 @@ async def test_a_status_that_somebody_keeps_changing_is_not_fought_for(
 
 
 async def test_the_status_says_what_the_events_say(api: Api, start: Start, eventually: Eventually) -> None:
-    api.put(SERVICE, inference_service(role("a"), role("b")))
+    api.put(SERVICE, inference_service(annotations={"fusioninfer.io/strategy": "queue-size"}))
 
     start()
     await eventually(lambda: bool(api.kept("events")))

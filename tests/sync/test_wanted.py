@@ -73,15 +73,31 @@ def test_people_keep_the_lws_that_they_wrote() -> None:
 
 
 def test_an_unreadable_one_changes_no_lws_and_no_route() -> None:
-    broken = routed(role("a"), role("b"))
+    broken = routed(role("a", replicas="many"))
 
     wants = wanted(look(broken, ROUTED), SETTINGS)
 
     assert (kinds(wants), set(wants.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
 
 
+def test_one_that_breaks_a_rule_has_what_it_asks_for_and_loses_nothing() -> None:
+    broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
+
+    wants = wanted(look(broken), SETTINGS)
+
+    assert (kinds(wants), set(wants.held)) == (["LeaderWorkerSet"] * 2, {LWS.kind} | ROUTES)
+
+
+def test_it_is_told_so() -> None:
+    broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
+
+    wants = wanted(look(broken), SETTINGS)
+
+    assert said(wants) == [("InferenceService", "r1", "FI709")]
+
+
 def test_an_unreadable_one_is_told_why() -> None:
-    broken = inference_service(role("a"), role("b"))
+    broken = inference_service(role("a", replicas="many"))
 
     wants = wanted(look(broken), SETTINGS)
 

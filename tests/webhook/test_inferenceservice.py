@@ -91,9 +91,9 @@ def test_an_error_warns_while_the_spec_does_not_change(path: str, value: Any) ->
 
 
 def test_an_error_denies_where_nobody_counts_changes() -> None:
-    uncounted = isvc(prefiller())
+    uncounted = isvc(worker(replicas="many"))
 
-    assert errors(check(uncounted, uncounted)) == [("spec.roles", "FI703")]
+    assert errors(check(uncounted, uncounted)) == [("spec.roles[0].replicas", "FI701")]
 
 
 def test_an_error_denies_when_an_annotation_of_ours_changes() -> None:
@@ -114,10 +114,41 @@ def test_a_role_with_an_error_can_still_be_scaled() -> None:
     assert ([one.code for one in found], errors(found)) == (["FI304"], [])
 
 
-def test_an_error_of_the_topology_denies_when_the_spec_changes() -> None:
-    old = changed(isvc(prefiller()), "metadata.generation", 1)
+MISPLACED = changed(isvc(annotations={"fusioninfer.io/strategy": "queue-size"}), "metadata.generation", 1)
+"""It has an annotation for which there is a field."""
 
-    assert errors(check(rewritten(old, "spec.roles.0.replicas", 5), old)) == [("spec.roles", "FI703")]
+
+@pytest.mark.parametrize("old", [MISPLACED, changed(isvc(prefiller()), "metadata.generation", 1)])
+def test_a_rule_that_was_broken_before_keeps_nobody_from_scaling(old: Object) -> None:
+    before = [code for _, code in errors(check(old))]
+
+    found = check(rewritten(old, "spec.roles.0.replicas", 5), old)
+
+    assert ([one.code for one in found], errors(found)) == (before, [])
+    assert before
+
+
+def test_another_rule_that_breaks_denies() -> None:
+    broken = rewritten(MISPLACED, "spec.roles.0.name", "x" * 60)
+
+    assert [code for _, code in errors(check(broken, MISPLACED))] == ["FI109"]
+
+
+def test_a_rule_that_breaks_elsewhere_denies() -> None:
+    spread = rewritten(
+        MISPLACED, "spec.roles.0.template.metadata.annotations.fusioninfer.io/strategy", "queue-size"
+    )
+
+    path = "spec.roles[0].template.metadata.annotations[fusioninfer.io/strategy]"
+    assert errors(check(spread, MISPLACED)) == [(path, "FI709")]
+
+
+def test_what_cannot_be_read_denies_whatever_it_was() -> None:
+    old = changed(changed(isvc(), "spec.roles.0.replicas", "many"), "metadata.generation", 1)
+
+    found = check(rewritten(old, "spec.roles.0.multinode.nodeCount", 3), old)
+
+    assert errors(found) == [("spec.roles[0].replicas", "FI701")]
 
 
 ROUTED = changed(
