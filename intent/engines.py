@@ -15,6 +15,8 @@ Entrypoint = Literal["", "api_server", "vllm serve"]
 """`api_server` ignores a positional model and serves its default (vllm-project/vllm#32292)."""
 
 NEWEST: Final[Version] = (9999,)
+LATEST: Final[Version] = (9998,)
+"""Stands for a version that is not known: what is true of the newer ones is taken for true."""
 
 
 class Ray(NamedTuple):

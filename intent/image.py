@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from intent.engines import (
     ENGINES,
+    LATEST,
     NAMES_EXECUTOR,
     NATIVE_DATA,
     NEWEST,
@@ -24,8 +25,6 @@ from intent.engines import (
     holds,
 )
 
-_LATEST: Final[Version] = (9998,)
-"""Stands for a version that is not known: what is true of the newer ones is taken for true."""
 _VERSION: Final = re.compile(
     r"v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.?post[0-9]{1,4})?(?:-[\w.-]*)?"
 )
@@ -105,7 +104,7 @@ def facts(image: Image, engines: Engines = ENGINES) -> Facts:
     """What is known of the image; of a version that is not known, what is true of the newer ones."""
     row = next((row for row in engines.images if _describes(row, image)), None)
     entrypoint: Entrypoint = "vllm serve" if image.is_vllm else ""
-    version = image.version or _LATEST
+    version = image.version or LATEST
     traits = [has(engines, "vllm", name, version) for name in (NAMES_EXECUTOR, NNODES, NATIVE_DATA)]
     return Facts(
         row.entrypoint or entrypoint if row else entrypoint, row.ray if row else UNKNOWN_RAY, *traits

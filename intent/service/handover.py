@@ -5,19 +5,16 @@ The command is that of a launcher already, so the engine is looked for behind it
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from intent import Object
 from intent.command_line.flags import TENSOR
-from intent.engines import ENGINES, NARROWER_DECODERS, Engines, has
+from intent.engines import ENGINES, LATEST, NARROWER_DECODERS, Engines, has
 from intent.gang import DISAGGREGATED
 from intent.image import read_image
 from intent.launch import Launch, read_launch, read_size
 from intent.lws import ComponentType
 from intent.read import read
 from intent.transfer import read_transfer
-
-_NEWEST: Final = (9998,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ def mismatch(sides: Mapping[ComponentType, Handover], engines: Engines) -> str:
     shown = f"the prefiller's tensor parallel size is {prefiller.tensor}, the decoder's {decoder.tensor}"
     if "P2pNcclConnector" in shared and prefiller.tensor != decoder.tensor:
         return f"P2pNcclConnector needs equal sizes: {shown}"
-    version = read_image(decoder.image, engines).version or _NEWEST
+    version = read_image(decoder.image, engines).version or LATEST
     if "NixlConnector" not in shared or has(engines, "vllm", NARROWER_DECODERS, version):
         return ""
     fits = decoder.tensor % prefiller.tensor == 0

@@ -5,8 +5,6 @@ PodGroup, the real scheduler binds.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import pytest
@@ -16,18 +14,16 @@ from intent import Object
 from intent.annotations import ROLE_NAME
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Table, expected
 from tests.cluster.conftest import AddNodes
-from tests.cluster.testbed.api import delete, get, items, path
+from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.groups import settled, wait_pods
-from tests.cluster.testbed.ours import start_sync
+from tests.cluster.testbed.loops import loop_dead
 from tests.cluster.testbed.wait import until
 
 GPUS_OF_A_NODE: Final = 8
 PREFILL, DECODE = DISAGGREGATED.files
 SECOND_DECODER: Final = "deepseek-r1-disagg-decode-more"
 WHOLE: Final = expected(DISAGGREGATED, 80)
-LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")
 
 
 @pytest.mark.parametrize("gpus", DISAGGREGATED.rows)
@@ -126,17 +122,6 @@ def second_decoder() -> Object:
     lws["metadata"]["annotations"][ROLE_NAME] = "decode-more"
     lws["spec"]["replicas"] = 1
     return lws
-
-
-@contextmanager
-def loop_dead(cluster: Cluster) -> Iterator[None]:
-    """Kill the loop for a while; its Lease is taken away, as time would."""
-    kill_process(cluster, "sync")
-    try:
-        yield
-    finally:
-        delete(cluster.api, LEASE)
-        start_sync(cluster)
 
 
 def policies(cluster: Cluster, namespace: str) -> list[str]:

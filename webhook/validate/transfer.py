@@ -6,6 +6,7 @@ from typing import Any, Final
 from intent.command_line.flags import PIPELINE, PORT
 from intent.engines import (
     LABELS_BOTH,
+    LATEST,
     SHARED_SIDE_CHANNEL,
     STALE_FIELDS,
     V0_CORE,
@@ -108,7 +109,7 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
             None,
             f"{_ADVICE} hands nothing over to a decoder with pipeline parallel size {pipeline}",
         )
-    is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or (9998,))
+    is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or LATEST)
     if intent.size > 1 and is_shared:
         yield "FI508", None, f"{_ADVICE} over pods needs vLLM 0.11.1 or later: ranks share one address"
 
