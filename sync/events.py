@@ -114,12 +114,12 @@ class Voice:
         self.findings[key] = findings
 
     async def _speak_if_due(self, send: Send, said: Said, name: str, finding: Finding) -> None:
-        now = time.monotonic()
+        moment = time.monotonic()
         if said.due is None:
-            said.due = now + PATIENCE
-        if now >= said.due:
+            said.due = moment + PATIENCE
+        if moment >= said.due:
             await _speak(send, said, name, finding)
-            said.times, said.due = said.times + 1, now + REPEAT
+            said.times, said.due = said.times + 1, moment + REPEAT
 
 
 async def _speak(send: Send, said: Said, name: str, finding: Finding) -> None:

@@ -110,9 +110,10 @@ def _of_router(service: InferenceService) -> Routing:
     router = service.router
     if router is None:
         return NO_ROUTING
-    gateway = gateway_name(service.name) if router.gateway else ""
     return Routing(
-        *(router.strategy, router.config, gateway),
+        strategy=router.strategy,
+        config=router.config,
+        gateway=gateway_name(service.name) if router.gateway else "",
         http_route=router.http_route,
         picker=router.picker,
         picker_replicas=router.picker_replicas,
