@@ -18,6 +18,7 @@ from fusioninfer import __version__
 from intent.settings import Settings
 from webhook import app, metrics, review
 from webhook.listen import CUTS, Limits
+from webhook.request import VERSION
 
 LOG: Final = logging.getLogger("fusioninfer.serve")
 
@@ -26,7 +27,7 @@ Reviews = Mapping[str, Callable[[bytes], review.Answer]]
 
 _WARM_UP: Final = orjson.dumps(
     {
-        "apiVersion": review.VERSION,
+        "apiVersion": VERSION,
         "kind": "AdmissionReview",
         "request": {
             "uid": "warm-up",

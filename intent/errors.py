@@ -1,9 +1,8 @@
 """What is wrong with which object: where, what would be right, and a code of `intent.codes`."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
-
-import orjson
 
 from intent.codes import CODES, Severity
 
@@ -53,5 +52,5 @@ def _shown(value: Any, limit: int = 80) -> str:
     if value is None:
         return ""
     start = value[:limit] if isinstance(value, str) else value  # a long one may stand in many errors
-    text = orjson.dumps(start, default=str).decode()
+    text = json.dumps(start, default=str, ensure_ascii=False, separators=(",", ":"))
     return f"Invalid value: {text if len(text) <= limit else text[:limit] + '…'}: "

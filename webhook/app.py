@@ -25,7 +25,8 @@ from multidict import CIMultiDict
 
 from webhook.connection import SERVER, begin
 from webhook.listen import Crowd, Cut, Limits, listening
-from webhook.review import Answer, Malformed
+from webhook.request import Malformed
+from webhook.review import Answer
 
 LOG: Final = logging.getLogger("fusioninfer.webhook")
 

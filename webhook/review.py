@@ -21,6 +21,7 @@ from webhook import record as records
 from webhook.check import check
 from webhook.expand import DEFAULTS, expand
 from webhook.patch import Operation
+from webhook.request import VERSION, Malformed, Request, read
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 
@@ -32,12 +33,6 @@ WARNING_LENGTH: Final = 120
 AUDIT_LENGTH: Final = 256
 """Bytes of an audit annotation."""
 RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
-REVIEWED: Final = ("CREATE", "UPDATE")
-VERSION: Final = "admission.k8s.io/v1"
-
-
-class Malformed(ValueError):  # noqa: N818 - what it says is the adjective
-    """The body is not an AdmissionReview that the API server would send."""
 
 
 class Answer(NamedTuple):
@@ -45,14 +40,6 @@ class Answer(NamedTuple):
 
     body: bytes
     outcome: Outcome
-
-
-class Request(NamedTuple):
-    """What we need of a review."""
-
-    uid: str
-    live: Object | None
-    old: Object | None
 
 
 def mutate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
@@ -68,13 +55,15 @@ def validate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
 def _held(door: Callable[[Request, Settings], Answer], request: Request, settings: Settings) -> Answer:
     """Answer; what is nested too deep for that is no object of Kubernetes, and no bug of ours.
 
-    orjson reads 1024 levels and writes 254, and Python calls a thousand functions within each other.
+    orjson writes 254 levels, and Python calls a thousand functions within each other.
     """
     try:
         return door(request, settings)
     except (RecursionError, orjson.JSONEncodeError) as error:
         if isinstance(error, RecursionError) or "Recursion" in str(error):
             raise Malformed("nested too deep") from error
+        if "64-bit" in str(error):
+            raise Malformed("a whole number has more than 64 bits") from error
         raise
 
 
@@ -117,26 +106,6 @@ def _audit(operations: Iterable[Operation]) -> dict[str, str]:
 def _codes(findings: Iterable[FieldError]) -> str:
     """Say for the audit log what was found: the codes, each once."""
     return cut(",".join(sorted({one.code for one in findings})), AUDIT_LENGTH)
-
-
-def read(body: bytes) -> Request:
-    """Read a review; objects are None where there is nothing to look at, as on DELETE or a subresource."""
-    try:
-        review = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise Malformed(f"not JSON: {error}") from error
-    request = review.get("request") if isinstance(review, dict) else None
-    if not isinstance(request, dict) or review.get("apiVersion") != VERSION:
-        raise Malformed(f"not an AdmissionReview of {VERSION} with a request")
-    uid, operation = request.get("uid"), request.get("operation")
-    if not isinstance(uid, str) or not uid or not isinstance(operation, str):
-        raise Malformed("request.uid and request.operation must be strings")
-    if operation not in REVIEWED or request.get("subResource"):
-        return Request(uid, None, None)
-    live, old = request.get("object"), request.get("oldObject")
-    if not isinstance(live, dict):
-        raise Malformed(f"request.object must be an object on {operation}")
-    return Request(uid, live, old if isinstance(old, dict) else None)
 
 
 def status(errors: list[FieldError], live: Object) -> Object:

@@ -17,6 +17,7 @@ from tests.bench.varied import COUNT, in_turn, varied
 from tests.laws.laws import naive
 from webhook import review
 from webhook.expand import DEFAULTS, change
+from webhook.request import VERSION
 from webhook.study import study
 
 BYTES: Final = 700_000
@@ -92,7 +93,7 @@ def crowded() -> Object:
 def body(live: Object, old: Object | None = None) -> bytes:
     """Write the review of a CREATE, or of an UPDATE."""
     request = {"uid": "1", "operation": "UPDATE" if old else "CREATE", "object": live, "oldObject": old}
-    return orjson.dumps({"apiVersion": review.VERSION, "kind": "AdmissionReview", "request": request})
+    return orjson.dumps({"apiVersion": VERSION, "kind": "AdmissionReview", "request": request})
 
 
 def cases() -> dict[str, tuple[Callable[[bytes], review.Answer], bytes]]:

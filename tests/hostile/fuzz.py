@@ -4,6 +4,7 @@ python -m tests.hostile.fuzz SECONDS     look for so long; a failure prints how 
 python -m tests.hostile.fuzz /mutate BASE64     answer one body again, with the traceback
 """
 
+import json
 import sys
 import time
 from base64 import b64decode, b64encode
@@ -19,7 +20,8 @@ from tests.hostile.objects import FILES, paths, replaced
 from tests.lws import put
 from tests.reviews import review
 from webhook import review as reviews
-from webhook.review import Answer, Malformed
+from webhook.request import Malformed
+from webhook.review import Answer
 
 DOORS: Final[dict[str, Callable[[bytes], Answer]]] = {
     "/mutate": reviews.mutate,
@@ -114,7 +116,7 @@ def holds(path: str, body: bytes) -> str:
         answer = DOORS[path](body)
     except Malformed:
         return "malformed"
-    check(path, orjson.loads(body), orjson.loads(answer.body))
+    check(path, json.loads(body.decode(errors="replace")), orjson.loads(answer.body))
     return answer.outcome
 
 

@@ -19,6 +19,7 @@ from webhook.expand import expand
 from webhook.mutate import MUTATORS
 from webhook.overlay import Overlay
 from webhook.patch import Operation, patch
+from webhook.request import read as read_review
 
 Law = Callable[..., bool]
 SHARE: Final = 0.6
@@ -113,7 +114,7 @@ def adds_in_front(live: Object, overlay: Overlay) -> list[Operation]:
 
 def takes_for_granted(body: bytes) -> review.Answer:
     """Believe that every object has a spec."""
-    request = review.read(body)
+    request = read_review(body)
     assert request.live is not None
     request.live["spec"]["leaderWorkerTemplate"]
     return review.mutate(body)

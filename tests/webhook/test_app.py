@@ -14,7 +14,8 @@ import pytest
 from tests.webhook.door import QUICK, REVIEW, UID, Served, cancelled, half_then_whole, serving, until
 from tests.wire import connected, ended, exchange, get, post, read, request
 from webhook.listen import Limits
-from webhook.review import Answer, Malformed
+from webhook.request import Malformed
+from webhook.review import Answer
 
 # What is answered
 

@@ -13,6 +13,7 @@ from tests.lws import changed
 from tests.pickerconfig import QUEUE, config
 from webhook import review
 from webhook.inferenceservice import check
+from webhook.request import VERSION
 
 ARGS = "spec.roles.0.template.spec.containers.0.args"
 NO_SIZE = ["org/M", "--tensor-parallel-size", "0"]
@@ -239,9 +240,7 @@ def test_arguments_are_as_they_were() -> None:
 
 def reviewed(door: Any, live: Object) -> Any:
     request = {"uid": "u", "operation": "CREATE", "object": live}
-    return orjson.loads(door(orjson.dumps({"apiVersion": review.VERSION, "request": request})).body)[
-        "response"
-    ]
+    return orjson.loads(door(orjson.dumps({"apiVersion": VERSION, "request": request})).body)["response"]
 
 
 def test_a_denial_names_its_kind() -> None:

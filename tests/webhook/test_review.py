@@ -12,7 +12,7 @@ from intent.errors import FieldError
 from tests.lws import changed, lws, put
 from tests.reviews import review as sent
 from webhook import review
-from webhook.review import Malformed
+from webhook.request import Malformed
 
 
 def body(live: Any, old: Any = None, **more: Any) -> bytes:
