@@ -106,6 +106,12 @@ def _composed_items(field: str, have: list[Any], more: list[Any]) -> list[Any]:
 def merge(live: Object, overlay: Overlay) -> Object:
     """Put an overlay on an object. The object is not changed; what is untouched is shared."""
     merged = dict(live)
+    merge_into(merged, overlay)
+    return merged
+
+
+def merge_into(merged: Object, overlay: Overlay) -> None:
+    """Put an overlay on an object that is ours to change; what lies within it is not changed."""
     for key, value in overlay.items():
         if value is None:
             merged.pop(key, None)
@@ -115,7 +121,6 @@ def merge(live: Object, overlay: Overlay) -> Object:
             _merge_list(merged, key, value)
         elif key not in DIRECTIVES:
             merged[key] = value
-    return merged
 
 
 def _merge_map(merged: Object, key: str, value: Overlay) -> None:

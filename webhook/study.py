@@ -10,7 +10,7 @@ from intent.read import read as read_lws
 from intent.routing import NO_ROUTING, Routing
 from webhook import record as records
 from webhook.canonical import canonical
-from webhook.overlay import Overlay, compose, merge
+from webhook.overlay import Overlay, compose
 from webhook.patch import patch
 from webhook.put import filled, put
 from webhook.record import NO_RECORD, Record
@@ -73,8 +73,7 @@ def study(live: Object, old: Object | None = None) -> Study:
     record = NO_RECORD if text is None else records.read(text)
     if isinstance(record, FieldError):
         return Study(live, old, live, unreadable=record)
-    off = undo(live, record) if record.put_on else {}
-    original = merge(live, off) if off else live
+    off, original = undo(live, record) if record.put_on else ({}, live)
     reading = read_lws(original)
     digest = records.digest(reading.intent) if reading.intent else ""
     found = Study(live, old, original, off, record, reading, digest, text or "")

@@ -5,82 +5,103 @@ from typing import Any, Final
 
 from intent import Object
 from intent.lws import LWT
+from intent.shapes import listed
 from webhook.canonical import digest as digest_of_value
 from webhook.keyed import LIST_KEYS, WHOLE, identity, index, keys_of, same
-from webhook.overlay import COPY, DIGEST, PATCH, Overlay, merge
+from webhook.overlay import COPY, DIGEST, NOTHING, PATCH, Overlay, merge, merge_into
 from webhook.record import Record
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
 """What stands in command and args only if a launcher wrote it: an author who writes it launches by hand."""
 
 
-def undo(live: Object, record: Record) -> Overlay:
-    """Make the overlay that takes off what a record says we put on. What was edited since stays."""
-    return _undo_map(live, record.put_on, record.was)
+Taken = tuple[Any, Any] | None
+"""What takes our part off one place, and what is left there, None if it goes; or nothing there is ours."""
 
 
-def _undo_map(live: Object, put_on: Overlay, was: Overlay) -> Overlay:
-    taken: Overlay = {}
+def undo(live: Object, record: Record) -> tuple[Overlay, Object]:
+    """Take off what a record says we put on: the overlay that does it, and what it leaves of the object.
+
+    What was edited since stays.
+    """
+    return _undo_fields(live, record.put_on, record.was)
+
+
+def _undo_fields(live: Object, put_on: Overlay, was: Overlay) -> tuple[Overlay, Object]:
+    off: Overlay = {}
+    left = dict(live)
     for key, value in put_on.items():
-        have, before = live.get(key), was.get(key)
-        inner: Overlay | list[Any] = {}
-        if isinstance(value, dict):
-            if isinstance(have, dict) and not (before is None and key in WHOLE and _is_edited(have, value)):
-                inner = _undo_within(have, value, before)
-        elif key in LIST_KEYS and isinstance(value, list):
-            if isinstance(have, list):
-                inner = _undo_items(key, have, value, before if isinstance(before, list) else None)
-        elif same(have, value) and key not in (COPY, DIGEST):
-            taken[key] = before
-        if inner:
-            taken[key] = inner
-    return taken
+        taken = _undo_field(key, live.get(key), value, was.get(key))
+        if taken is not None:
+            off[key], rest = taken
+            if rest is None:
+                left.pop(key, None)
+            else:
+                left[key] = rest
+    return off, left
+
+
+def _undo_field(key: str, have: Any, value: Any, before: Any) -> Taken:
+    if isinstance(value, dict):
+        return _undo_map(key, have, value, before) if isinstance(have, dict) else None
+    if key in LIST_KEYS and isinstance(value, list):
+        return _undo_items(key, have, value, before) if isinstance(have, list) else None
+    if key in (COPY, DIGEST) or not same(have, value):
+        return None
+    return before, merge(NOTHING, {key: before}).get(key) if isinstance(before, dict | list) else before
 
 
 def _is_edited(live: Object, value: Overlay) -> bool:
     return not same(live, value) and digest_of_value(live) != digest_of_value(value)
 
 
-def _undo_within(live: Object, value: Overlay, before: Overlay | None) -> Overlay:
+def _undo_map(key: str, live: Object, value: Overlay, before: Any) -> Taken:
     """Take off a map: a copy as it was made goes whole, from one that was edited our part comes off."""
+    if before is None and key in WHOLE and _is_edited(live, value):
+        return None
     if COPY in value and digest_of_value(live) == value.get(DIGEST):
-        return {PATCH: "delete"}
-    inner = _undo_map(live, value, before if isinstance(before, dict) else {})
-    if before is None and _nothing_left(live, inner, ()):
-        inner[PATCH] = "delete"
-    return inner
+        return {PATCH: "delete"}, None
+    off, left = _undo_fields(live, value, before if isinstance(before, dict) else {})
+    if before is None and _is_bare(left, ()):
+        return {**off, PATCH: "delete"}, None
+    return (off, left) if off else None
 
 
-def _nothing_left(live: Object, off: Overlay, keys: tuple[str, ...]) -> bool:
-    """Whether only keys, and what is empty, would remain."""
-    if live.keys() <= off.keys() and not any(off.values()):
-        return True
-    return all(key in keys or item in (None, {}, []) for key, item in merge(live, off).items())
+def _is_bare(left: Object, keys: tuple[str, ...]) -> bool:
+    """Whether only keys, and what is empty, are left."""
+    return all(key in keys or item in (None, {}, []) for key, item in left.items())
 
 
-def _undo_items(field: str, live: list[Any], put_on: list[Any], was: list[Any] | None) -> list[Any]:
+def _undo_items(field: str, live: list[Any], put_on: list[Any], was: Any) -> Taken:
     places = index(field, live)
-    before = {identity(field, item): item for item in was or () if isinstance(item, dict)}
-    taken = []
+    before = {identity(field, item): item for item in listed(was) if isinstance(item, dict)}
+    off: list[Any] = []
+    items, gone = list(live), set[int]()
     for item in put_on:
         at = places.get(identity(field, item))
         if at is not None and not (field in WHOLE and _is_edited(live[at], item)):
-            inner = _undo_item(field, live[at], item, before.get(identity(field, item)))
+            inner, items[at] = _undo_item(field, live[at], item, before.get(identity(field, item)))
             if inner:
-                taken.append(keys_of(field, live[at]) | inner)
-    return [*taken, {PATCH: "prune"}] if taken and was is None else taken
+                off.append(keys_of(field, live[at]) | inner)
+            if items[at] is None:
+                gone.add(at)
+    left = [item for at, item in enumerate(items) if at not in gone] if gone else items
+    if isinstance(was, list):
+        return (off, left) if off else None
+    return ([*off, {PATCH: "prune"}], left or None) if off else None
 
 
-def _undo_item(field: str, live: Object, item: Overlay, before: Overlay | None) -> Overlay:
+def _undo_item(field: str, live: Object, item: Overlay, before: Overlay | None) -> tuple[Overlay, Any]:
     rest = {key: value for key, value in item.items() if key not in LIST_KEYS[field]}
-    inner: Overlay = {}
+    launch: Overlay = {}
     if field == "containers":
         unit = {key: rest.pop(key) for key in list(rest) if key in ("command", "args") or rest[key] is None}
-        inner = _undo_launch(live, unit, before or {})
-    inner |= _undo_map(live, rest, before or {})
-    if before is None and _nothing_left(live, inner, LIST_KEYS[field]):
-        inner[PATCH] = "delete"
-    return inner
+        launch = _undo_launch(live, unit, before or {})
+    off, left = _undo_fields(live, rest, before or {})
+    merge_into(left, launch)
+    if before is None and _is_bare(left, LIST_KEYS[field]):
+        return {**launch, **off, PATCH: "delete"}, None
+    return launch | off, left
 
 
 def _undo_launch(live: Object, unit: Overlay, before: Overlay) -> Overlay:

@@ -28,7 +28,7 @@ from webhook.overlay import PATCH, Overlay
 from webhook.patch import Operation, patch
 from webhook.put import REPLACEABLE
 from webhook.record import READING
-from webhook.study import study
+from webhook.study import Study, study
 
 Mutator = Callable[[Intent, Settings], Overlay]
 
@@ -67,6 +67,7 @@ class Engine:
 
     expand: Callable[..., list[Operation]] = expand
     patch: Callable[[Object, Overlay], list[Operation]] = patch
+    study: Callable[[Object], Study] = study
     mutate: Callable[[bytes], review.Answer] = review.mutate
     validate: Callable[[bytes], review.Answer] = review.validate
     mutators: tuple[Mutator, ...] = TEST_MUTATORS
@@ -148,6 +149,17 @@ def resizes(engine: Engine, lws: Object, size: int) -> bool:
         one["spec"]["leaderWorkerTemplate"]["size"] = size
 
     assert _without_order(engine.put(grown, once)) == _without_order(engine.put(file))
+    return once != lws
+
+
+def takes_off(engine: Engine, lws: Object, data: st.DataObject) -> bool:
+    """What is left of an object is what a naive merge makes of the overlay that takes our part off."""
+    once = engine.put(lws)
+    mixed = data.draw(mixtures(once, lws))
+
+    for live in (*(apply(once, lws) for apply in TOOLS.values()), mixed):
+        found = engine.study(live)
+        assert found.original == naive(live, found.off)
     return once != lws
 
 

@@ -3,6 +3,7 @@
 import copy
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -20,6 +21,7 @@ from webhook.mutate import MUTATORS
 from webhook.overlay import Overlay
 from webhook.patch import Operation, patch
 from webhook.request import read as read_review
+from webhook.study import Study, study
 
 Law = Callable[..., bool]
 SHARE: Final = 0.6
@@ -29,6 +31,7 @@ ANY_JSON: Final = JSON.filter(lambda value: isinstance(value, dict)) | leaderwor
 MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {
     laws.converges: lambda data: data,
     laws.resizes: lambda data: data.draw(st.integers(1, 4)),
+    laws.takes_off: lambda data: data,
 }
 """What a law takes beside the engine and an example."""
 LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
@@ -37,6 +40,7 @@ LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
     laws.carries_on: leaderworkersets(),
     laws.withdraws: leaderworkersets(),
     laws.resizes: leaderworkersets(),
+    laws.takes_off: leaderworkersets(),
     laws.patches_as_merged: leaderworkersets(),
     laws.spares: leaderworkersets(),
     laws.answers: ANY_JSON,
@@ -107,6 +111,11 @@ def tidies_up(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
     return operations
 
 
+def leaves_all(live: Object) -> Study:
+    """Say what comes off, and leave it there."""
+    return replace(study(live), original=live)
+
+
 def adds_in_front(live: Object, overlay: Overlay) -> list[Operation]:
     """Add to every list in front."""
     return [operation | {"path": operation["path"].replace("/-", "/0")} for operation in patch(live, overlay)]
@@ -126,6 +135,7 @@ BROKEN: Final[dict[Law, Engine]] = {
     laws.carries_on: Engine(expand=always_as_new),
     laws.withdraws: Engine(expand=keeps_when_withdrawn),
     laws.resizes: Engine(expand=keeps_what_it_put_on),
+    laws.takes_off: Engine(study=leaves_all),
     laws.patches_as_merged: Engine(patch=adds_in_front),
     laws.spares: Engine(expand=drops_a_label),
     laws.answers: Engine(mutate=takes_for_granted),

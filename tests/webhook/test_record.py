@@ -86,13 +86,13 @@ def test_undo_leaves_what_was_edited_since() -> None:
     once = put(lws())
     edited = changed(once, "metadata.labels.team", "a")
 
-    off = undo(edited, _record(once))
+    off, _ = undo(edited, _record(once))
 
     assert off["metadata"] == {"labels": dict.fromkeys(_record(once).put_on["metadata"]["labels"])}
 
 
 def test_undo_of_nothing_is_nothing() -> None:
-    assert undo(lws(), NO_RECORD) == {}
+    assert undo(lws(), NO_RECORD) == ({}, lws())
 
 
 def _record(expanded: Any) -> Record:
@@ -106,7 +106,7 @@ def test_a_forged_reverse_breaks_nothing(was: Any) -> None:
     once = put(lws())
     record_of_it = _record(once)
 
-    off = undo(once, Record(record_of_it.digest, record_of_it.put_on, was))
+    off, _ = undo(once, Record(record_of_it.digest, record_of_it.put_on, was))
 
     assert off["metadata"]["labels"] is not None
 
