@@ -24,6 +24,8 @@ class Effort:
     rounds: int = 6
     requests: int = 300
     """Of one round."""
+    rested: int = 25
+    """Of one round, each after a rest."""
     writes: int = 150
     """Dry runs on the API server, of one round."""
     warm: int = 50
@@ -45,6 +47,7 @@ QUICK: Final = Effort(
     servers=1,
     rounds=1,
     requests=20,
+    rested=2,
     writes=5,
     warm=2,
     objects=40,

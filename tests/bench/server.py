@@ -2,10 +2,12 @@
 
 Both run at once and take turns; what is compared are the two blocks of one round. Each has a few kept
 connections, on all of which a request is sent before the answers are read: a server that waits for every
-single one loses its place in the processor's caches to whatever else runs, and is measured with that. Each
-pair of processes is started anew a few times.
+single one loses its place in the processor's caches to whatever else runs, and is measured with that. That is
+how an API server comes: the last rows say what a request costs then. Each pair of processes is started anew a
+few times.
 """
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import cycle, islice
@@ -22,13 +24,18 @@ from tests.bench.servers import NOTHING, OURS, Server, started
 from tests.bench.varied import varied
 from tests.bench.wire import Line, connected, request
 
+CHECKED: Final = "CREATE, validate: checked"
 CALLS: Final = {
     "a request: nothing to do": "CREATE, mutate: nothing to do",
     "a request: pinned": "UPDATE, mutate: pinned",
     "a request: expanded": stages.EXPANDED,
-    "a request: checked": "CREATE, validate: checked",
+    "a request: checked": CHECKED,
+    "a request after a rest: expanded": stages.EXPANDED,
+    "a request after a rest: checked": CHECKED,
 }
 """What is sent: cases of `stages`, by the names of the rows."""
+REST: Final = 0.02
+"""Seconds before each request of the rows that say so, as between two writes of one client."""
 CONNECTIONS: Final = 25
 """As many as an API server keeps (`k8s.io/apimachinery` `util/net`, `MaxIdleConnsPerHost` in client-go)."""
 Call = tuple[bytes, bytes]
@@ -63,8 +70,11 @@ def _compare(ours: Server, other: Server, calls: Mapping[str, list[Call]], run: 
         expect(floor[0].ask(request("/mutate", b"{}")), nothing.ALLOWED.body, "nothing behind it")
         for _ in run.rounds(run.effort.rounds, "server"):
             for name, each in calls.items():
-                sent = [one for one, _answer in islice(cycle(each), run.effort.requests)]
-                costs[name].append((_block(ours, lines, sent), _block(other, floor, sent)))
+                block, count = (
+                    (_rested, run.effort.rested) if "rest:" in name else (_block, run.effort.requests)
+                )
+                sent = [one for one, _answer in islice(cycle(each), count)]
+                costs[name].append((block(ours, lines, sent), block(other, floor, sent)))
         _check(lines, calls)
 
 
@@ -89,6 +99,15 @@ def _block(server: Server, lines: list[Line], sent: list[bytes]) -> float:
             line.send(one)
         for line, _one in used:
             line.answer()
+    return (cpu_seconds(server.pid) - before) / len(sent)
+
+
+def _rested(server: Server, lines: list[Line], sent: list[bytes]) -> float:
+    """Give the CPU seconds of one request, each after a rest."""
+    before = cpu_seconds(server.pid)
+    for one in sent:
+        time.sleep(REST)
+        lines[0].ask(one)
     return (cpu_seconds(server.pid) - before) / len(sent)
 
 
