@@ -57,9 +57,7 @@ def relay(target: int | Callable[[], int], at: socket.socket | None = None) -> I
 def cut(line: Relay) -> None:
     """Break every connection, and refuse new ones."""
     line.is_cut = True
-    for end in tuple(line.ends):
-        with suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+    _break(*line.ends)
 
 
 def hang_up(line: Relay) -> None:
@@ -94,7 +92,7 @@ def _accept(line: Relay) -> None:
 
 
 def _serve(line: Relay, near: socket.socket) -> None:
-    """Join two sockets until one ends."""
+    """Join two sockets until both have ended, or one breaks."""
     with near, suppress(OSError):
         if line.is_cut:
             return
@@ -108,12 +106,19 @@ def _serve(line: Relay, near: socket.socket) -> None:
 
 
 def _copy(line: Relay, source: socket.socket, sink: socket.socket, *, to_target: bool = False) -> None:
-    with suppress(OSError):
+    """Copy until the source ends, and tell the sink; what the sink has to say is copied until it ends too."""
+    try:
         while piece := source.recv(CHUNK):
             time.sleep(line.delay)
             while to_target and line.is_held:
                 time.sleep(HELD)
             sink.sendall(piece)
-    for end in (source, sink):
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        _break(source, sink)
+
+
+def _break(*ends: socket.socket) -> None:
+    for end in ends:
         with suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)
