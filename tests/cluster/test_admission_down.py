@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.testbed.api import delete, path
+from intent import Object
+from tests.cluster.testbed.api import create, delete, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
 from tests.cluster.testbed.components import COMPONENTS
 from tests.cluster.testbed.control_plane import kill_process, restart_component
@@ -17,6 +18,7 @@ from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read, 
 
 ANNOTATED = read(WHOLE)
 HELD = "example.com/held"
+OWNER = "owner"
 LET_GO = [
     {"op": "test", "path": "/metadata/finalizers/0", "value": HELD},
     {"op": "remove", "path": "/metadata/finalizers/0"},
@@ -25,10 +27,12 @@ LET_GO = [
 
 @pytest.fixture(scope="module")
 def orphaned(admission: Cluster) -> Iterator[str]:
-    """A namespace with an annotated set, held by a finalizer; then the webhook is killed."""
+    """A namespace with annotated sets, one held by a finalizer, one owned; then the webhook is killed."""
     namespace = add_namespace(admission)
-    held = named(ANNOTATED, "held")
-    put(admission, namespace, CLIENT_SIDE, {**held, "metadata": {**held["metadata"], "finalizers": [HELD]}})
+    owner = create(admission.api, path("configmaps", namespace), {"metadata": {"name": OWNER}})
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": OWNER, "uid": owner["metadata"]["uid"]}
+    put(admission, namespace, CLIENT_SIDE, with_metadata("held", finalizers=[HELD]))
+    put(admission, namespace, CLIENT_SIDE, with_metadata("owned", ownerReferences=[reference]))
     put(admission, namespace, CLIENT_SIDE, named(ANNOTATED, "live"))
     started(admission, namespace, "held")
     kill_process(admission, "webhook")
@@ -90,6 +94,16 @@ def test_a_foreground_deletion_of_an_annotated_one_goes_through(admission: Clust
     assert until(lambda: kubectl(admission, "get", *where, "--ignore-not-found") == "", "it is gone")
 
 
+def test_an_orphaning_deletion_of_the_owner_of_an_annotated_one_goes_through(
+    admission: Cluster, orphaned: str
+) -> None:
+    where = ("configmaps", OWNER, "--namespace", orphaned)
+
+    kubectl(admission, "delete", *where, "--cascade=orphan", "--wait=false")
+
+    assert until(lambda: kubectl(admission, "get", *where, "--ignore-not-found") == "", "it is gone")
+
+
 def test_after_a_restart_of_everything_pods_come_back_without_the_webhook(
     admission: Cluster, orphaned: str
 ) -> None:
@@ -102,3 +116,8 @@ def test_after_a_restart_of_everything_pods_come_back_without_the_webhook(
     after = started(admission, orphaned, "live")
 
     assert (after.revisions, after.pods.keys()) == (before.revisions, before.pods.keys())
+
+
+def with_metadata(name: str, **metadata: object) -> Object:
+    lws = named(ANNOTATED, name)
+    return {**lws, "metadata": {**lws["metadata"], **metadata}}

@@ -36,8 +36,15 @@ LOOP: Final = Identity(
     "system:serviceaccount:fusioninfer-system:fusioninfer-sync",
     ("system:serviceaccounts", "system:serviceaccounts:fusioninfer-system", "system:authenticated"),
 )
-IDENTITIES: Final = {"admin": Identity("admin", ("system:masters",)), "sync": LOOP, "sync-other": LOOP}
-"""The components are `admin`; our loop is its service account; our webhook is nobody: it reads no API.
+MASTERS: Final = ("system:masters",)
+IDENTITIES: Final = {
+    "admin": Identity("admin", MASTERS),
+    "kube-controller-manager": Identity("system:kube-controller-manager", MASTERS),
+    "sync": LOOP,
+    "sync-other": LOOP,
+}
+"""The components are `admin`, but the one whose name our webhooks know; our loop is its service account;
+our webhook is nobody: it reads no API.
 
 Two loops are one user with two uids, by which the audit log tells them apart.
 """

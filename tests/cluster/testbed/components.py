@@ -101,8 +101,9 @@ def _apiserver_args(cluster: Cluster) -> list[str]:
 
 
 def _controllers_args(cluster: Cluster) -> list[str]:
+    own = str(kubeconfig(cluster, "kube-controller-manager"))
     return [
-        *("--kubeconfig", str(kubeconfig(cluster)), "--leader-elect=false", "--secure-port=0"),
+        *("--kubeconfig", own, "--leader-elect=false", "--secure-port=0"),
         *("--controllers", ",".join(CONTROLLERS), "--use-service-account-credentials=false"),
         *("--kube-api-qps=200", "--kube-api-burst=300"),
     ]
