@@ -61,7 +61,7 @@ fuzz: $(READY) ## Reviews that nobody would write, for FUZZ_SECONDS (600); a fai
 
 chaos: $(READY) ## Kill every process of a cluster while people work, for CHAOS_ROUNDS (50); CHAOS_SEED chooses what happens
 	CHAOS_ROUNDS=$(or $(CHAOS_ROUNDS),50) CHAOS_SEED=$(or $(CHAOS_SEED),$(shell date +%s)) \
-	  $(BIN)/python -m pytest -q -s tests/cluster/chaos_check.py
+	  $(BIN)/python -m pytest -q -s tests/cluster/test_chaos.py
 
 clean: ## Remove the environment and caches of this tree
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info
