@@ -1,6 +1,7 @@
 """What chaos may not leave behind is seen: extra and missing objects, pods and owners, pods started anew."""
 
 from dataclasses import replace
+from typing import Any
 
 from intent import Object
 from tests.cluster.chaos.people import Service
@@ -8,20 +9,28 @@ from tests.cluster.chaos.remains import KEPT, Remains, problems, restarted
 
 SERVICE = Service("svc", "workers", there=True, restarted=False)
 OURS = [{"manager": "fusioninfer", "operation": "Apply"}]
+ROLE = "fusioninfer.io/role-name"
 PREFIX = "leaderworkerset.sigs.k8s.io/"
 
 
-def lws(name: str = "svc", replicas: int = 1) -> Object:
-    spec = {"replicas": replicas, "leaderWorkerTemplate": {"size": 2}}
+def template(role: str = "worker", seed: int = 0) -> Object:
+    containers = [{"name": "engine", "image": "i", "args": ["--seed", str(seed)]}]
+    return {"metadata": {"labels": {ROLE: role}}, "spec": {"containers": containers}}
+
+
+def lws(name: str = "svc", replicas: int = 1, **templates: Any) -> Object:
+    both = {"size": 2, "workerTemplate": template(), **templates}
+    spec = {"replicas": replicas, "leaderWorkerTemplate": both}
     labels = {"fusioninfer.io/service": name}
     metadata = {"name": name, "uid": f"uid-{name}", "labels": labels}
     return {"kind": "LeaderWorkerSet", "metadata": metadata, "spec": spec}
 
 
-def pod(name: str, uid: str = "1", node: str = "gpu-0") -> Object:
-    owners = [{"uid": "uid-svc"}]
-    metadata = {"name": name, "uid": uid, "labels": {PREFIX + "name": "svc"}, "ownerReferences": owners}
-    return {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": node}}
+def pod(name: str, uid: str = "1", node: str = "gpu-0", **more: Any) -> Object:
+    index = name.removeprefix("svc-0").removeprefix("-") or "0"
+    labels = {PREFIX + "name": "svc", PREFIX + "worker-index": index, ROLE: "worker"}
+    metadata = {"name": name, "uid": uid, "labels": labels, "ownerReferences": [{"uid": "uid-svc"}], **more}
+    return {"kind": "Pod", "metadata": metadata, "spec": {**template()["spec"], "nodeName": node}}
 
 
 def pod_group(owner: str = "uid-svc", minimum: int = 2) -> Object:
@@ -30,13 +39,13 @@ def pod_group(owner: str = "uid-svc", minimum: int = 2) -> Object:
     return {"kind": "PodGroup", "metadata": metadata, "spec": {"minMember": minimum}}
 
 
-def remains(*pods: Object, groups: tuple[Object, ...] = (pod_group(),)) -> Remains:
+def remains(*pods: Object, groups: tuple[Object, ...] = (pod_group(),), **templates: Any) -> Remains:
     none: dict[str, tuple[Object, ...]] = dict.fromkeys(KEPT, ())
-    return Remains({**none, "leaderworkersets": (lws(),), "podgroups": groups, "pods": pods})
+    return Remains({**none, "leaderworkersets": (lws(**templates),), "podgroups": groups, "pods": pods})
 
 
-def wrong(there: Remains) -> list[str]:
-    wanted = {("leaderworkersets", "svc"): plain(lws()), ("podgroups", "svc"): plain(pod_group())}
+def wrong(there: Remains, **templates: Any) -> list[str]:
+    wanted = {("leaderworkersets", "svc"): plain(lws(**templates)), ("podgroups", "svc"): plain(pod_group())}
     return problems(there, wanted, (SERVICE,))
 
 
@@ -81,6 +90,37 @@ def test_a_missing_pod_is_seen() -> None:
 
 def test_a_pod_that_waits_is_seen() -> None:
     assert wrong(remains(WHOLE[0], pod("svc-0-1", node=""))) == ["pods/svc-0-1 waits, though there is room"]
+
+
+def test_a_pod_that_is_being_deleted_is_seen() -> None:
+    said = wrong(remains(WHOLE[0], pod("svc-0-1", deletionTimestamp="now")))
+
+    assert said == ["pods/svc-0-1 is being deleted"]
+
+
+def test_pods_of_another_command_are_seen() -> None:
+    templates: Any = {"workerTemplate": template(seed=1)}
+
+    assert wrong(remains(*WHOLE, **templates), **templates) == [
+        "pods/svc-0 is of a template that was changed",
+        "pods/svc-0-1 is of a template that was changed",
+    ]
+
+
+def test_pods_of_another_role_are_seen() -> None:
+    templates: Any = {"leaderTemplate": template(), "workerTemplate": template("another")}
+
+    said = wrong(remains(*WHOLE, **templates), **templates)
+
+    assert said == ["pods/svc-0-1 is of a template that was changed"]
+
+
+def test_a_leader_is_of_its_own_template() -> None:
+    templates: Any = {"leaderTemplate": template(seed=1)}
+
+    said = wrong(remains(*WHOLE, **templates), **templates)
+
+    assert said == ["pods/svc-0 is of a template that was changed"]
 
 
 def test_a_pod_that_was_started_anew_is_seen() -> None:

@@ -64,7 +64,10 @@ def expected(
 
 def problems(there: Remains, wanted: Objects, services: Iterable[Service]) -> list[str]:
     """Say what is not as it should be."""
-    return [*_differing(there, wanted), *_ownerless(there, services), *_miscounted(there), *_unbound(there)]
+    return [
+        *(*_differing(there, wanted), *_ownerless(there, services), *_going(there)),
+        *(*_miscounted(there), *_outdated(there), *_unbound(there)),
+    ]
 
 
 def _differing(there: Remains, wanted: Objects) -> Iterator[str]:
@@ -98,6 +101,13 @@ def _ownerless(there: Remains, services: Iterable[Service]) -> Iterator[str]:
             yield f"{resource}/{obj['metadata']['name']} is owned by nobody that exists: {owners}"
 
 
+def _going(there: Remains) -> Iterator[str]:
+    """Find what is to be gone soon."""
+    for resource, obj in there.of(*there.objects):
+        if "deletionTimestamp" in obj["metadata"]:
+            yield f"{resource}/{obj['metadata']['name']} is being deleted"
+
+
 def _miscounted(there: Remains) -> Iterator[str]:
     """Find pods that should not be, and those that should."""
     wanted = Counter(name for _, lws in there.of("leaderworkersets") for name in pod_names(lws))
@@ -105,6 +115,33 @@ def _miscounted(there: Remains) -> Iterator[str]:
     for name in sorted({*wanted, *found}):
         if wanted[name] != found[name]:
             yield f"pods/{name}: should be {wanted[name]}, is {found[name]}"
+
+
+def _outdated(there: Remains) -> Iterator[str]:
+    """Find pods that are still to be replaced: a new revision is rolled out group by group."""
+    for pod in engine_pods(there):
+        if not all(_is_made_from(pod, template) for template in _templates(there, pod)):
+            yield f"pods/{pod['metadata']['name']} is of a template that was changed"
+
+
+def _templates(there: Remains, pod: Object) -> Iterator[Object]:
+    """Give the template of a pod, if its set is there."""
+    labels = pod["metadata"]["labels"]
+    for _, lws in there.of("leaderworkersets"):
+        if lws["metadata"]["name"] == labels[LWS_LABELS + "name"]:
+            both = lws["spec"]["leaderWorkerTemplate"]
+            leader = both.get("leaderTemplate") if labels[LWS_LABELS + "worker-index"] == "0" else None
+            yield leader or both["workerTemplate"]
+
+
+def _is_made_from(pod: Object, template: Object) -> bool:
+    """Whether a pod has the labels and the words of a template."""
+    labels = template.get("metadata", {}).get("labels", {})
+    return labels.items() <= pod["metadata"]["labels"].items() and _words(pod) == _words(template)
+
+
+def _words(pod: Object) -> list[Any]:
+    return [(each["image"], each.get("command"), each.get("args")) for each in pod["spec"]["containers"]]
 
 
 def _unbound(there: Remains) -> Iterator[str]:
