@@ -45,16 +45,15 @@ class Trail:
         """Whether writing would change nothing: it is stored, or was asked for before and stored as it is."""
         return asked == stored or (self.asked, self.stored) == (asked, stored)
 
-    def fights(self) -> bool:
-        """Whether somebody undoes what we write, again and again."""
+    def fights(self, asked: bytes) -> bool:
+        """Whether somebody undoes this, each time that we write it."""
         now = time.monotonic()
         self.repairs = [at for at in self.repairs if at > now - MINUTE]
-        return len(self.repairs) >= FIGHT
+        return self.asked == asked and len(self.repairs) >= FIGHT
 
     def note(self, asked: bytes) -> None:
-        """Remember a write as a repair if nobody asks for anything else than before."""
-        if self.asked == asked:
-            self.repairs.append(time.monotonic())
+        """Remember a write as a repair; what nobody asked for before begins anew."""
+        self.repairs = [*self.repairs, time.monotonic()] if self.asked == asked else []
 
     def settle(self, asked: bytes, stored: bytes) -> None:
         """Remember what became of what was asked for."""
@@ -87,7 +86,7 @@ class Writer:
                 return None
         elif stored and not kind.ours(stored, key[1], uid):
             return _not_ours(kind, wanted)
-        if stored and trail.fights():
+        if stored and trail.fights(asked.fingerprint):
             log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
             return None
         try:
@@ -102,7 +101,7 @@ class Writer:
         trail, asked = self._trail(key, f"{kind.kind}/status", row.name), digest(undated(status))
         if trail.is_settled(asked, digest(row.status)):
             return
-        if trail.fights():
+        if trail.fights(asked):
             log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
             return
         trail.note(asked)
@@ -135,7 +134,8 @@ class Writer:
 
     def fights(self, key: ServiceKey) -> frozenset[str]:
         """Name the kinds of which a write for a service was left out, to be looked at again."""
-        return frozenset(kind for (kind, _), trail in self.trails.get(key, {}).items() if trail.fights())
+        trails = self.trails.get(key, {})
+        return frozenset(kind for (kind, _), trail in trails.items() if trail.fights(trail.asked))
 
     def forget(self, key: ServiceKey) -> None:
         """Remember nothing of a service that is gone."""

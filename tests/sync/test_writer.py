@@ -16,6 +16,7 @@ KEY = ("team-a", "r1")
 SERVICE = OUTPUTS["Service"]
 PATH = SERVICE.path("team-a", "r1-epp")
 OURS = {"name": "grpc", "port": 9002}
+OTHER = {"name": "grpc", "port": 9003}
 THEIRS = {"name": "grpc", "port": 1}
 WANTED: Object = {
     "apiVersion": "v1",
@@ -47,14 +48,27 @@ async def test_an_item_that_makes_ours_invalid_is_taken_out(api: Api, writer: Wr
     assert (refusal, api.objects[PATH]["spec"]["ports"]) == (None, [OURS])
 
 
-async def test_that_is_a_repair_and_ends_if_it_does_not_hold(api: Api, writer: Writer) -> None:
+async def fight(api: Api, writer: Writer) -> None:
     for _ in range(6):
         api.edit(PATH, ports=[THEIRS])
         writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
         await writer.apply(KEY, SERVICE, WANTED)
 
+
+async def test_that_is_a_repair_and_ends_if_it_does_not_hold(api: Api, writer: Writer) -> None:
+    await fight(api, writer)
+
     assert writer.fights(KEY) == {"Service"}
     assert api.objects[PATH]["spec"]["ports"] == [THEIRS]
+
+
+async def test_who_asks_for_something_else_ends_a_fight(api: Api, writer: Writer) -> None:
+    """A loop whose news of one kind are old may fight with the garbage collector; then the news come."""
+    await fight(api, writer)
+
+    await writer.apply(KEY, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}})
+
+    assert (writer.fights(KEY), api.objects[PATH]["spec"]["ports"]) == (frozenset(), [OTHER])
 
 
 async def test_what_is_refused_without_it_too_is_said(api: Api, writer: Writer) -> None:
