@@ -79,8 +79,8 @@ def _undo_items(field: str, live: list[Any], put_on: list[Any], was: Any) -> Tak
     items, gone = list(live), set[int]()
     for item in put_on:
         at = places.get(identity(field, item))
-        if at is not None and not (field in WHOLE and _is_edited(live[at], item)):
-            inner, items[at] = _undo_item(field, live[at], item, before.get(identity(field, item)))
+        if at is not None and at not in gone and not (field in WHOLE and _is_edited(items[at], item)):
+            inner, items[at] = _undo_item(field, items[at], item, before.get(identity(field, item)))
             if inner:
                 off.append(keys_of(field, live[at]) | inner)
             if items[at] is None:
