@@ -86,9 +86,19 @@ def _withdrawn(found: Study) -> Iterator[FieldError]:
     if found.has_record:
         yield _not_run("what was put on is still there")
     elif found.record is not records.NO_RECORD:
-        yield FieldError(
-            path(SERVICE), None, "taken away: what was added comes off, and the groups restart", "FI521"
+        yield (
+            _detached()
+            if found.off
+            else FieldError(
+                path(SERVICE), None, "taken away: what was added comes off, and the groups restart", "FI521"
+            )
         )
+
+
+def _detached() -> FieldError:
+    """Say that nobody knows any more what is ours: the record went in the same write."""
+    message = "taken away with its record: what was added stays, and is yours now"
+    return FieldError(path(EXPANSION), None, message, "FI530")
 
 
 def _expanded(found: Study) -> Iterator[FieldError]:

@@ -179,4 +179,10 @@ ROWS: Final[dict[str, Code]] = {
         "choose another --port; 8000 is free",
         "Ray and torch take ports of their own on every pod, some of them at random in a range",
     ),
+    "FI530": Code(
+        "warning",
+        "the record was taken away, and what was added stays",
+        "to have it off, put your own file in place of the object: kubectl replace",
+        "all annotations of ours went in one write, fusioninfer.io/expansion too",
+    ),
 }

@@ -187,6 +187,14 @@ def test_a_withdrawal_warns_of_the_restart() -> None:
     assert codes(check(put(out, once), once)) == {"FI521"}
 
 
+def test_who_takes_the_record_away_too_is_told_that_what_was_added_stays() -> None:
+    once = put(lws())
+    detached = changed(once, "metadata.annotations", {})
+
+    assert put(detached, once) == detached
+    assert codes(check(detached, once)) == {"FI530"}
+
+
 def test_an_object_that_was_annotated_before_is_told_how_to_be_expanded() -> None:
     old = lws()
 

@@ -205,7 +205,7 @@ RULES: Final = (
 
 
 WAYS_OUT: Final = {
-    "labels": "nothing; remove `fusioninfer.io/service` to have all of it taken off",
+    "labels": "nothing; remove what you wrote under `fusioninfer.io/` to have all of it taken off",
     "gang": "set `fusioninfer.io/scheduler-name: default-scheduler` for pods that start one by one",
     "launch": "set `fusioninfer.io/launcher: none`, or for the port alone `fusioninfer.io/skip: port`",
     "split": "write a leaderTemplate of your own",
