@@ -30,8 +30,8 @@ from tests.cluster.testbed.services import Objects
 
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
 ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "8"))
-BATCH: Final = 10
-"""Rounds after which everybody waits until it is quiet."""
+BATCH: Final = min(10, ROUNDS // 2)
+"""Rounds after which everybody waits until it is quiet; then no pod may be started anew without need."""
 QUIET: Final = 60.0
 """Seconds that the longest back-off takes: who watches waits 30 s, and by chance up to twice that, once
 several tries have failed within two minutes (`k8s.io/client-go` `tools/cache/reflector.go`:
