@@ -9,6 +9,9 @@ from intent.service.member import ServiceKey
 from sync.places import of_picker
 from sync.stored import version
 
+UNKNOWN_FIELD = "FI702"
+"""The API server drops what its definition lacks, so the definition is of a newer release than the loop."""
+
 
 @dataclass(frozen=True, slots=True)
 class Requested:
@@ -19,7 +22,7 @@ class Requested:
     uid: str = ""
     generation: int = 0
     value: InferenceService | None = None
-    """None if it cannot be read."""
+    """None if it cannot be read in full: to leave out what only another release knows may restart pods."""
     errors: tuple[FieldError, ...] = ()
     """Why not, or the rules that it breaks.
 
@@ -52,7 +55,7 @@ def requested(obj: Object) -> Requested:
         name=metadata["name"],
         uid=metadata.get("uid", ""),
         generation=metadata.get("generation", 0),
-        value=value,
+        value=None if any(error.code == UNKNOWN_FIELD for error in errors) else value,
         errors=errors,
         status=status if isinstance(status, dict) else {},
         deleting=bool(metadata.get("deletionTimestamp")),

@@ -2,8 +2,8 @@
 
 Rules of this file:
 1. Each part is decided by itself: what stands in the way of one does not change another.
-2. An InferenceService that cannot be read, or that goes, changes nothing. Where one breaks a rule, nothing
-   that it has is deleted.
+2. An InferenceService that cannot be read, or that goes, changes nothing. Where one breaks a rule,
+   neither its LeaderWorkerSets nor its routes are deleted.
 3. A refusal of the API server is said; only that of a PodGroup changes what is wanted.
 """
 

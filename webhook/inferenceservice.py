@@ -3,7 +3,7 @@
 The latter point to where their author wrote it, and are left out where the former say it already.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from intent import Object
@@ -58,9 +58,13 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
     yield from _ratcheted(_of_routes(service), _of_routes(known_service) if known_service else ())
 
 
-def _ratcheted(found: Iterable[FieldError], before: Collection[FieldError]) -> Iterator[FieldError]:
-    """Only warn of what was wrong before (as KEP-4008): a stricter release keeps nobody from scaling."""
-    return (replace(one, softened=one in before) for one in found)
+def _ratcheted(found: Iterable[FieldError], before: Iterable[FieldError]) -> Iterator[FieldError]:
+    """Only warn of what was wrong before (as KEP-4008): a stricter release keeps nobody from scaling.
+
+    There may be tens of thousands on either side, so words are looked up.
+    """
+    known = set(map(str, before))
+    return (replace(one, softened=str(one) in known) for one in found)
 
 
 def _of_picker(service: InferenceService, settings: Settings) -> Iterator[FieldError]:

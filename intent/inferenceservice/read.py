@@ -85,7 +85,7 @@ Reading = tuple[InferenceService | None, tuple[FieldError, ...]]
 def read(obj: Any) -> Reading:
     """Read an InferenceService, and say everything that is wrong with it by itself.
 
-    It is None where its shape is not right. Where it is not, it is only good if no finding is an error.
+    It is None where its shape is not right; else it may break a rule still, or have an unknown field.
     """
     found, errors = _validated({key: value for key, value in mapping(obj).items() if key != "status"})
     if found is None:

@@ -142,7 +142,7 @@ def _aliases(service: InferenceService) -> Iterator[FieldError]:
             if value == meant:
                 yield FieldError(path, None, f"is the earlier name; write {ALIASES[alias]}: {value}", "FI750")
             else:
-                message = f"must be absent: {ALIASES[alias]} is {meant}"
+                message = f"must be absent: {ALIASES[alias]} says something else"
                 yield FieldError(path, value, message, "FI708")
 
 

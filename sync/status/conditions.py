@@ -103,7 +103,7 @@ def progressing(seen: Observed) -> Verdict:
     """Whether somebody is at work, and on what."""
     cause = failures.cause(seen)
     if cause and unstored(seen):
-        return Verdict("Held", f"nothing changes before this is repaired: {cause}")
+        return Verdict("Held", f"not all is stored; repair first: {cause}")
     if late := unstored(seen) or behind(seen):
         return Verdict("Applying", late)
     rolling = [role.name for role in seen.service.roles if updating(seen, role)]

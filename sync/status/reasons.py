@@ -175,7 +175,13 @@ REASONS: Final = (
     Reason("Progressing", "Applying", "True", "what this generation asks for is being stored"),
     Reason("Progressing", "RollingUpdate", "True", "replicas are replaced, one by one"),
     Reason("Progressing", "ReplicasNotReady", "True", "replicas start, or wait for nodes"),
-    Reason("Progressing", "Held", "False", "nothing changes before an error is repaired", _READ_MESSAGE),
+    Reason(
+        "Progressing",
+        "Held",
+        "False",
+        "not all is stored, and an error is to be repaired first",
+        _READ_MESSAGE,
+    ),
     Reason("Progressing", "Complete", "False", "all is as it should be"),
     Reason(
         "Failed", "InferenceServiceFailed", "True", "a rule is broken, or an object is refused", _READ_MESSAGE

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.hostile.server import Server
+from tests.isvc import isvc
 from tests.lws import changed, container, lws, put, template
 from tests.reviews import review
 
@@ -110,6 +111,16 @@ def test_51_what_is_very_large_has_an_answer_in_time(server: Server, large: str)
     answers = [server.response(review(live), path) for path in ("/mutate", "/validate")]
 
     assert len(orjson.dumps(answers[1])) < 20_000
+
+
+def test_51_what_was_wrong_before_in_many_ways_has_an_answer_in_time(server: Server) -> None:
+    wrong = {f"fusioninfer.io/{at}": "x" for at in range(20_000)}
+    old = changed(isvc(annotations=wrong), "metadata.generation", 1)
+    live = changed(changed(old, "metadata.generation", 2), "spec.roles.0.replicas", 4)
+
+    answer = server.response(review(live, old), "/validate")
+
+    assert answer["allowed"] is True
 
 
 CANARY = "s3cr3t-c4n4ry"

@@ -80,6 +80,15 @@ def test_an_unreadable_one_changes_no_lws_and_no_route() -> None:
     assert (kinds(wants), set(wants.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
 
 
+def test_one_with_a_field_of_a_later_release_changes_nothing() -> None:
+    newer = inference_service(role("a", sharding="by expert"))
+
+    wants = wanted(look(newer), SETTINGS)
+
+    assert (kinds(wants), set(wants.held)) == ([], {LWS.kind} | ROUTES)
+    assert said(wants) == [("InferenceService", "r1", "FI702")]
+
+
 def test_one_that_breaks_a_rule_has_what_it_asks_for_and_loses_nothing() -> None:
     broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
 

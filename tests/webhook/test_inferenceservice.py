@@ -170,6 +170,14 @@ def test_a_broken_gateway_is_refused() -> None:
     assert errors(check(broken)) == [("spec.roles[0].gateway.listeners", "FI710")]
 
 
+def test_an_earlier_name_that_says_something_else_keeps_nobody_from_scaling() -> None:
+    old = changed(changed(isvc(), "spec.roles.0.roleReplicas", 2), "spec.roles.0.replicas", 3)
+    old = changed(old, "metadata.generation", 1)
+    assert [code for _, code in errors(check(old))] == ["FI708"]
+
+    assert errors(check(rewritten(old, "spec.roles.0.replicas", 4), old)) == []
+
+
 def test_what_was_wrong_with_a_route_before_only_warns() -> None:
     found = check(rewritten(ROUTED, "spec.roles.1.replicas", 5), ROUTED)
 
