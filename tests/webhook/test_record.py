@@ -1,5 +1,6 @@
 """Records: what is refused, and what comes off."""
 
+import copy
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ from intent.errors import FieldError
 from intent.lws import Intent
 from tests.lws import changed, lws, put
 from webhook import record
+from webhook.overlay import merge
 from webhook.record import NO_RECORD, Record
 from webhook.undo import undo
 
@@ -109,6 +111,18 @@ def test_a_forged_reverse_breaks_nothing(was: Any) -> None:
     off, _ = undo(once, Record(record_of_it.digest, record_of_it.put_on, was))
 
     assert off["metadata"]["labels"] is not None
+
+
+def test_a_forged_record_that_names_an_item_twice_is_taken_off_as_it_says() -> None:
+    once = put(lws())
+    forged = copy.deepcopy(_record(once))
+    containers = forged.put_on["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    words = [{key: containers[0].pop(key) for key in ("command", "args")} | {"name": containers[0]["name"]}]
+    containers.extend(words)
+
+    off, left = undo(once, forged)
+
+    assert left == merge(once, off)
 
 
 def test_the_digest_can_be_taken_from_a_record_as_it_is_written() -> None:
