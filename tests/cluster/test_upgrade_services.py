@@ -168,28 +168,32 @@ def test_the_loop_s_own_write_changes_nothing_else(taken: Taken) -> None:
     assert is_as_before(taken)
 
 
-def test_a_scaled_role_keeps_its_revision_and_its_pods(taken: Taken) -> None:
-    first = rollout(taken.cluster, taken.namespace, "chat-prefill")
-    scaled = isvc(ROUTER, prefiller(replicas=2), decoder(replicas=1), name="chat")
+SCALED: Final = (
+    (CHAT, isvc(ROUTER, prefiller(replicas=2), decoder(replicas=1), name="chat"), "chat-prefill", "FI108"),
+    (
+        OUT_OF_DATE,
+        isvc(router(httproute=ROUTE), worker(replicas=2), name="out-of-date"),
+        "out-of-date-inference",
+        "FI703: is out of date",
+    ),
+)
+"""A service, the same with a second replica, what it is a replica of, and what the next release says."""
+
+
+@pytest.mark.parametrize(("service", "scaled", "name", "told"), SCALED, ids=[each[2] for each in SCALED])
+def test_a_scaled_role_keeps_its_revision_and_its_pods(
+    taken: Taken, service: Object, scaled: Object, name: str, told: str
+) -> None:
+    first = rollout(taken.cluster, taken.namespace, name)
 
     warnings = said(taken, "apply", "--filename=-", stdin=json.dumps(scaled))
-    until(lambda: len(rollout(taken.cluster, taken.namespace, "chat-prefill").pods) == 4, "it is scaled")
-    after = started(taken.cluster, taken.namespace, "chat-prefill")
-    apply(taken.cluster, taken.namespace, CHAT)
+    until(lambda: len(rollout(taken.cluster, taken.namespace, name).pods) == 4, "it is scaled")
+    after = started(taken.cluster, taken.namespace, name)
+    apply(taken.cluster, taken.namespace, service)
 
-    assert "Warning: FI108" in warnings
+    assert f"Warning: {told}" in warnings
     assert (after.revisions, first.pods.items() <= after.pods.items()) == (first.revisions, True)
     assert becomes(lambda: is_as_before(taken), expected=True, seconds=30)
-
-
-def test_a_spec_that_is_wrong_now_is_told_when_its_author_changes_it(taken: Taken) -> None:
-    changed = isvc(router(httproute=ROUTE), worker(replicas=2), name="out-of-date")
-
-    command = ("apply", "--namespace", taken.namespace, "--filename=-")
-    done = run_kubectl(taken.cluster, *command, stdin=json.dumps(changed))
-
-    assert "is out of date (FI703)" in done.stderr
-    assert is_as_before(taken)
 
 
 # --- and back ---------------------------------------------------------------------------------------
