@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from intent.codes import CODES, Severity
 
@@ -48,9 +48,13 @@ class Finding:
     error: FieldError
 
 
+_as_json: Final = json.JSONEncoder(default=str, ensure_ascii=False, separators=(",", ":")).encode
+"""Whatever a person may have written, numbers of any length too."""
+
+
 def _shown(value: Any, limit: int = 80) -> str:
     if value is None:
         return ""
     start = value[:limit] if isinstance(value, str) else value  # a long one may stand in many errors
-    text = json.dumps(start, default=str, ensure_ascii=False, separators=(",", ":"))
+    text = _as_json(start)
     return f"Invalid value: {text if len(text) <= limit else text[:limit] + '…'}: "

@@ -11,8 +11,12 @@ SOUGHT: Final = 10
 
 
 def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:
-    """Give the known name that is most like one; empty if none is like it."""
-    close = get_close_matches(name, list(known), n=1, cutoff=like)
+    """Give the known name that is most like one; empty if none is like it.
+
+    Likeness is twice the letters in common by all letters, so what is much longer need not be compared.
+    """
+    comparable = [one for one in known if len(name) <= len(one) * (2 / like - 1)]
+    close = get_close_matches(name, comparable, n=1, cutoff=like) if comparable else ()
     return close[0] if close else ""
 
 

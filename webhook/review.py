@@ -113,20 +113,20 @@ def status(errors: list[FieldError], live: Object) -> Object:
     metadata = live.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     kind = KIND if live.get("kind") == KIND else "LeaderWorkerSet"
-    causes = [
+    causes = (
         {"reason": "FieldValueInvalid", "field": one.path, "message": cut(f"{one.message} ({one.code})", 512)}
         for one in errors
-    ]
+    )
     return {
         "code": 422,
         "reason": "Invalid",
         "status": "Failure",
-        "message": cut("; ".join(map(str, errors)), MESSAGE_LIMIT),
+        "message": cut("; ".join(map(str, errors[:MESSAGE_LIMIT])), MESSAGE_LIMIT),
         "details": {"kind": kind, "name": name or "", "causes": list(_bounded(causes))},
     }
 
 
-def _bounded(causes: list[Object]) -> Iterator[Object]:
+def _bounded(causes: Iterable[Object]) -> Iterator[Object]:
     """Keep the causes that fit, so that a hostile object makes no large answer."""
     left = MESSAGE_LIMIT
     for cause in causes:

@@ -148,7 +148,7 @@ def test_an_interrupt_stops_every_process(tmp_path: Path, how: signal.Signals) -
         demo.send_signal(how)
         said, _ = demo.communicate(timeout=30)
 
-    assert said.endswith("Interrupted; everything is stopped.\n")
+    assert said.splitlines()[-1] == "Interrupted; everything is stopped."
     assert (demo.returncode, _commands(tmp_path), list(tmp_path.iterdir())) == (INTERRUPTED, [], [])
 
 

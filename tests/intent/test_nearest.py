@@ -19,6 +19,11 @@ def test_what_must_be_more_alike_is_told_with_none() -> None:
     assert nearest("servise", ("service",), like=0.9) == ""
 
 
+def test_what_is_more_than_three_times_as_long_is_like_no_other() -> None:
+    assert nearest("service" + "x" * 14, ("service",)) == "service"
+    assert nearest("service" + "x" * 15, ("service",)) == ""
+
+
 def test_what_is_known_is_that_of_the_place() -> None:
     assert list(each_nearest([("nam", ("name",)), ("nam", ("nan",))])) == ["name", "nan"]
 
