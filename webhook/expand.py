@@ -20,7 +20,7 @@ from webhook.overlay import COPY, Overlay, combine, compose, merge
 from webhook.patch import Operation, patch
 from webhook.put import filled, put
 from webhook.record import NO_RECORD
-from webhook.study import Study, annotations, concerns, left_alone, settled, study
+from webhook.study import Study, annotations, concerns, left_alone, nothing_to_do, study
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
@@ -46,7 +46,7 @@ def expand(
     mutators: tuple[Mutator, ...] = MUTATORS,
 ) -> list[Operation]:
     """Give the operations that make the object what its author asked for; none if there is nothing to do."""
-    if not concerns(live, old) or settled(live, old):
+    if nothing_to_do(live, old):
         return []
     overlay, operations = change(study(live, old), settings, mutators)
     return patch(live, overlay) if operations is None else operations

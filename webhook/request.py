@@ -1,12 +1,14 @@
 """An AdmissionReview of the API server (`k8s.io/api` `admission/v1/types.go`), read for what we look at.
 
-The rest is skipped where it stands: managedFields are half of a stored object, and an update sends two.
+The rest is skipped where it stands: managedFields are half of a stored object, and an update sends two. The
+fields of a spec are read when somebody needs them: most updates can be told by their bytes.
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from intent import Object
 
@@ -19,7 +21,7 @@ class Malformed(ValueError):  # noqa: N818 - what it says is the adjective
 
 
 class Request(NamedTuple):
-    """What we need of a review."""
+    """What we need of a review. The fields of both specs are unread: they can be compared, and `opened`."""
 
     uid: str
     live: Object | None
@@ -45,7 +47,7 @@ class _Object(msgspec.Struct, rename="camel", gc=False):
     api_version: Any = UNSET
     kind: Any = UNSET
     metadata: _Metadata | UnsetType = UNSET
-    spec: Any = UNSET
+    spec: Raw | UnsetType = UNSET
 
 
 class _Request(msgspec.Struct, rename="camel", gc=False):
@@ -61,16 +63,16 @@ class _Review(msgspec.Struct, rename="camel", gc=False):
     request: _Request | None = None
 
 
-_decode: Final = msgspec.json.Decoder(_Review).decode
+_T = TypeVar("_T")
+_review: Final = msgspec.json.Decoder(_Review).decode
+_fields: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_value: Final = msgspec.json.Decoder().decode
 _METADATA: Final = tuple(zip(_Metadata.__struct_fields__, _Metadata.__struct_encode_fields__, strict=True))
 
 
 def read(body: bytes) -> Request:
     """Read a review; objects are None where there is nothing to look at, as on DELETE or a subresource."""
-    try:
-        review = _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(f"not an AdmissionReview: {error}") from error
+    review = _read(_review, body)
     request = review.request
     if review.api_version != VERSION or request is None or not request.uid:
         raise Malformed(f"not an AdmissionReview of {VERSION} with a request and its uid")
@@ -82,10 +84,42 @@ def read(body: bytes) -> Request:
     return Request(request.uid, _plain(request.object), None if old is None else _plain(old))
 
 
+def opened(request: Request) -> tuple[Object, Object | None]:
+    """Read the specs of both objects; what has the same bytes in both is read once, and shared."""
+    live, old = request.live or {}, request.old
+    spec = live.get("spec")
+    if not isinstance(spec, dict):
+        return live, old and _opened(old, {}, {})
+    read = {key: _read(_value, value) for key, value in spec.items()}
+    return {**live, "spec": read}, old and _opened(old, spec, read)
+
+
+def _opened(old: Object, spec: dict[str, Raw], read: Object) -> Object:
+    known = old.get("spec")
+    if not isinstance(known, dict):
+        return old
+    same = {key for key, value in known.items() if spec.get(key) == value}
+    return {**old, "spec": {key: read[key] if key in same else _read(_value, known[key]) for key in known}}
+
+
+def _read(decode: Callable[[bytes | Raw], _T], body: bytes | Raw) -> _T:
+    try:
+        return decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(f"not an AdmissionReview: {error}") from error
+
+
+def _spec(found: Raw) -> Any:
+    """Tell the fields of a spec apart; what is none is given as it is."""
+    return _read(_fields if bytes(found)[:1] == b"{" else _value, found)
+
+
 def _plain(found: _Object) -> Object:
     """Give the object as JSON has it, with what is looked at."""
-    whole = {"apiVersion": found.api_version, "kind": found.kind, "spec": found.spec}
+    whole = {"apiVersion": found.api_version, "kind": found.kind}
     plain = {key: value for key, value in whole.items() if value is not UNSET}
+    if found.spec is not UNSET:
+        plain["spec"] = _spec(found.spec)
     if found.metadata is not UNSET:
         read = ((key, getattr(found.metadata, field)) for field, key in _METADATA)
         plain["metadata"] = {key: value for key, value in read if value is not UNSET}

@@ -21,7 +21,8 @@ from webhook import record as records
 from webhook.check import check
 from webhook.expand import DEFAULTS, expand
 from webhook.patch import Operation
-from webhook.request import VERSION, Malformed, Request, read
+from webhook.request import VERSION, Malformed, Request, opened, read
+from webhook.study import nothing_to_do
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 
@@ -68,7 +69,7 @@ def _held(door: Callable[[Request, Settings], Answer], request: Request, setting
 
 
 def _mutated(request: Request, settings: Settings) -> Answer:
-    operations = [] if request.live is None else expand(request.live, request.old, settings)
+    operations = _operations(request, settings)
     if not operations:
         return Answer(_answer(request.uid, {"allowed": True}), "unchanged")
     patch = b2a_base64(orjson.dumps(operations), newline=False).decode()
@@ -76,8 +77,14 @@ def _mutated(request: Request, settings: Settings) -> Answer:
     return Answer(_answer(request.uid, response | {"auditAnnotations": _audit(operations)}), "patched")
 
 
+def _operations(request: Request, settings: Settings) -> list[Operation]:
+    if request.live is None or nothing_to_do(request.live, request.old):
+        return []
+    return expand(*opened(request), settings)
+
+
 def _validated(request: Request, settings: Settings) -> Answer:
-    findings = [] if request.live is None else _check(request.live, request.old, settings)
+    findings = [] if request.live is None else _check(*opened(request), settings)
     errors = [one for one in findings if one.severity == "error"]
     response: Object = {"allowed": not errors}
     if errors:

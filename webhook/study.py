@@ -48,6 +48,11 @@ def concerns(live: Object, old: Object | None = None) -> bool:
     return any(key.startswith(PREFIX) for key in (*keys, *annotations(old)))
 
 
+def nothing_to_do(live: Object, old: Object | None = None) -> bool:
+    """Whether the object is none of ours, or is as it was; asked of specs that are unread, too."""
+    return not concerns(live, old) or settled(live, old)
+
+
 def settled(live: Object, old: Object | None = None) -> bool:
     """Whether an update changes nothing that we look at, of an object that carries our record: most do.
 
