@@ -7,6 +7,7 @@ Rules of this file (client-go `tools/leaderelection`, and what other libraries g
 4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
    Later the Lease is not given back either: something that was sent may still be on its way.
 5. Each write carries the resourceVersion that was read: of two candidates one gets 409.
+6. Each call has half of the renew deadline, or what is left of it: a slow API server still has a leader.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from intent import Object
+from intent.shapes import mapping, text
 from sync.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from sync.clock import precisely, steady
 from sync.request import create, get, update, within
@@ -42,8 +44,8 @@ class Timing:
 
     @property
     def call(self) -> float:
-        """How long one try may take: less than the time between two."""
-        return self.retry_period * 0.75
+        """How long one call may take: one that fails leaves time for another try before the deadline."""
+        return self.renew_deadline / 2
 
     @property
     def between(self) -> float:
@@ -121,7 +123,7 @@ class Elector:
 
     async def _acquire(self) -> None:
         while True:
-            if await self._try(self.leadership.timing.call):
+            if await self._try(self.leadership.timing.renew_deadline):
                 return
             await asyncio.sleep(self.leadership.timing.retry_period)
 
@@ -129,46 +131,54 @@ class Elector:
         """Renew until somebody else holds the Lease, or there is only time left to stop the work."""
         while (left := self.leadership.left()) > 0:
             await asyncio.sleep(min(self.leadership.timing.retry_period, left))
-            await self._try(max(0.0, min(self.leadership.timing.call, self.leadership.left())))
+            await self._try(max(0.0, self.leadership.left()))
             if holder(self.lease) not in {"", self.identity}:
                 break
         raise LeadershipLostError("the Lease could not be renewed, or somebody else holds it")
 
     async def _try(self, seconds: float) -> bool:
-        """Take or renew the Lease if it is free, run out or ours; whether it is ours now."""
-        sent = self.leadership.clock()
+        """Take or renew the Lease if it is free, run out or ours; whether it is so in `seconds`."""
         try:
             async with asyncio.timeout(seconds):
-                taken = await self._take(seconds)
+                taken = await self._take(self.leadership.clock() + seconds)
         except FAILED as error:
             self.sure = False
             log.warning("lease not written", extra={"error": f"{type(error).__name__}: {error}"})
             return False
-        if taken:
-            self.sure = True
-            self.leadership.extend(sent)
         return taken
 
-    async def _take(self, seconds: float) -> bool:
+    async def _take(self, end: float) -> bool:
         if not self.sure:
-            self._saw(await self._read())
+            self._saw(await self._read(end))
         if self._is_anothers():
             return False
         lease = _held(self.lease, self.name, self.identity, self.leadership.timing)
-        write = update(self.path, lease) if self.lease else create(self.leases, lease)
-        self._saw(await self.client.call(within(write, seconds), seconds))
+        sent = self.leadership.clock()
+        self._saw(await self._write(lease, end))
+        self.sure = True
+        self.leadership.extend(sent)
         return True
 
-    async def _read(self) -> Object | None:
+    async def _read(self, end: float) -> Object | None:
         try:
-            return await self.client.call(get(self.path))
+            return await self.client.call(get(self.path), self._call(end))
         except ApiError as error:
             if error.code == NOT_FOUND:
                 return None
             raise
 
+    async def _write(self, lease: Object, end: float) -> Object:
+        is_stored = bool(lease["metadata"].get("resourceVersion"))
+        write = update(self.path, lease) if is_stored else create(self.leases, lease)
+        seconds = self._call(end)
+        return await self.client.call(within(write, seconds), seconds)
+
+    def _call(self, end: float) -> float:
+        """Give the seconds that a call may take, if all must be over at a time of our clock."""
+        return max(0.0, min(self.leadership.timing.call, end - self.leadership.clock()))
+
     def _saw(self, lease: Object | None) -> None:
-        if self.lease is None or lease is None or self.lease["spec"] != lease["spec"]:
+        if self.lease is None or lease is None or _spec(self.lease) != _spec(lease):
             self.changed_at = self.leadership.clock()
         self.lease = lease
 
@@ -176,16 +186,18 @@ class Elector:
         """Whether somebody else holds the Lease and renewed it lately, as far as we saw."""
         if self.lease is None or holder(self.lease) in {"", self.identity}:
             return False
-        lasts = float(self.lease["spec"].get("leaseDurationSeconds") or 0)
+        lasts = float(_spec(self.lease).get("leaseDurationSeconds") or 0)
         return self.leadership.clock() < self.changed_at + lasts
 
     async def _release(self) -> None:
         """Give the Lease back, so that a successor need not wait; if that fails, it runs out."""
         try:
-            async with asyncio.timeout(min(self.leadership.timing.call, self.leadership.check())):
-                lease = await self._read()
+            seconds = min(self.leadership.timing.call, self.leadership.check())
+            end = self.leadership.clock() + seconds
+            async with asyncio.timeout(seconds):
+                lease = await self._read(end)
                 if lease and holder(lease) == self.identity:
-                    await self.client.call(update(self.path, _given_back(lease)))
+                    await self._write(_given_back(lease), end)
         except (*FAILED, LeadershipLostError) as error:
             log.warning("lease not given back", extra={"error": f"{type(error).__name__}: {error}"})
 
@@ -205,12 +217,17 @@ async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any
 
 def holder(lease: Object | None) -> str:
     """Name who holds a Lease; empty if nobody does."""
-    return str((lease or {}).get("spec", {}).get("holderIdentity") or "")
+    return text(_spec(lease or {}).get("holderIdentity"))
+
+
+def _spec(lease: Object) -> Object:
+    """Give the spec of a Lease; one that was created by hand may have none."""
+    return mapping(lease.get("spec"))
 
 
 def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Object:
     """Render the Lease as ours; transitions count how often the holder changed."""
-    before: Object = (lease or {}).get("spec", {})
+    before = _spec(lease or {})
     now, ours = precisely(), before.get("holderIdentity") == identity
     spec = {
         "holderIdentity": identity,
@@ -223,7 +240,7 @@ def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Obj
 
 
 def _given_back(lease: Object) -> Object:
-    spec = {key: value for key, value in lease["spec"].items() if key != "holderIdentity"}
+    spec = {key: value for key, value in _spec(lease).items() if key != "holderIdentity"}
     return {**lease, "spec": {**spec, "leaseDurationSeconds": 1, "renewTime": precisely()}}
 
 

@@ -65,8 +65,8 @@ def held_up(two: Pair) -> Iterator[None]:
 
 @contextmanager
 def slowed(two: Pair) -> Iterator[None]:
-    """Have every answer come too late."""
-    two.lines[FIRST].delay = 1.0
+    """Have every answer come too late: each way takes more than half of what a call has."""
+    two.lines[FIRST].delay = 0.75 * TIMING["--renew-deadline"] / 2
     try:
         yield
     finally:

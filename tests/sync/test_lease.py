@@ -23,6 +23,8 @@ UNHURRIED = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
 """Calls that a busy machine has time for, where there is only one try."""
 SHORT = Timing(lease_duration=6.0, renew_deadline=3.0, retry_period=1.0)
 """A Lease that is lost in two seconds, with one more to stop the work in."""
+SLOW = Timing(lease_duration=9.0, renew_deadline=6.0, retry_period=1.0)
+"""The proportions of the defaults: a call that takes longer than the time between two tries is no failure."""
 PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/loop"
 
 
@@ -301,3 +303,53 @@ def test_a_machine_that_sleeps_does_not_stop_the_clock() -> None:
     now = steady()
 
     assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    api.latency = 0.8 * SLOW.retry_period
+    worker = Worker(client, "a", SLOW)
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+    until = worker.leadership.until
+    await eventually(lambda: worker.leadership.until > until)
+
+    assert worker.leading == [True]
+
+
+async def test_one_slow_renewal_loses_nothing(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a", SLOW)
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.latency = 1.5 * SLOW.retry_period
+    renewals = api.requests.count(("PUT", PATH))
+    await eventually(lambda: api.requests.count(("PUT", PATH)) > renewals)
+    api.latency = 0.4 * SLOW.retry_period
+    until = worker.leadership.until
+    for _ in range(3):
+        await eventually(lambda: worker.leadership.until > until)  # noqa: B023 - awaited at once
+        until = worker.leadership.until
+
+    assert worker.leading == [True]
+    assert looks(api) == 1, "no renewal failed, so the Lease was not read again"
+
+
+async def test_a_lease_without_a_spec_is_taken_and_led(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    api.put(PATH, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "loop"}})
+    worker = Worker(client, "a")
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+def test_a_call_gets_half_of_the_renew_deadline_or_what_is_left() -> None:
+    assert (TIMING.call, Timing().call) == (20.0, 5.0)
