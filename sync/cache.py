@@ -23,6 +23,8 @@ class Cache:
 
     kind: Kind
     changed: Callable[[ServiceKey], None] = _nobody
+    restated: Callable[[ServiceKey], None] = _nobody
+    """Called instead where nothing but a status changed that we write: see `Loop.restated`."""
     rows: dict[Name, Any] = field(default_factory=dict)
     index: dict[ServiceKey, dict[Name, Any]] = field(default_factory=lambda: defaultdict(dict))
     synced: asyncio.Event = field(default_factory=asyncio.Event)
@@ -60,7 +62,8 @@ class Cache:
     def _keep(self, row: Any) -> None:
         """Know a row; one that is equal to what is known wakes nobody."""
         name = (row.namespace, row.name)
-        is_news = self.rows.get(name) != row
+        known = self.rows.get(name)
+        is_news = known != row
         if is_news:
             self.drop(name)
         self.rows[name] = row
@@ -68,3 +71,5 @@ class Cache:
             self.index[key][name] = row
             if is_news:
                 self.changed(key)
+            elif getattr(known, "status", None) != getattr(row, "status", None):
+                self.restated(key)

@@ -1,9 +1,13 @@
 """Findings as Events on their subjects: said once, again if they come back or still hold much later.
 
-The name of an Event is made from what it says, so a new leader that says it too makes no second one.
+A finding is known by its code, its subject and its path, and so is its Event: a new leader makes no second
+one, and a message that varies from try to try (it quotes a port, a time) is one Event. Saying is best effort:
+an Event that is not taken costs nothing else.
 """
 
+import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -15,7 +19,7 @@ from intent import Object
 from intent.codes import CODES
 from intent.errors import Finding
 from intent.service.member import ServiceKey
-from sync.client import ApiError
+from sync.client import NO_ANSWER, ApiError
 from sync.clock import now
 from sync.request import Request, create, patch
 
@@ -66,18 +70,62 @@ PATIENCE: Final = 2.0
 """Seconds that something must hold before it is said: files are applied one after the other."""
 REPEAT: Final = 1800.0
 """Seconds after which what still holds is said again: API servers forget Events after an hour."""
-CONFLICT: Final = 409
+REWORD: Final = 30.0
+"""Seconds after which a changed message is said; each time twice as long, up to `REPEAT`."""
+AGAIN: Final = 10.0
+"""Seconds after which an Event that was not taken is tried again; each time twice as long, up to `REPEAT`."""
+MOST: Final = 100
+"""Findings of a service that are remembered after they ceased to hold."""
 LONGEST: Final = 1024
 """Characters of `message` that the API server takes."""
 Send = Callable[[Request], Awaitable[Object]]
+log: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Said:
-    """How often an Event was said, and when (monotonic) to say it; None while it does not hold."""
+    """What is remembered of one Event. Times are monotonic."""
 
     times: int = 0
+    """How often it was said."""
     due: float | None = None
+    """When to say it; None while the finding does not hold."""
+    words: int = 0
+    """A hash of the message that was said last."""
+    reworded: int = 0
+    """How often the message has changed."""
+    failed: int = 0
+    """How often in a row it was not taken."""
+    at: float = 0.0
+    """When it was said last, or when the finding ceased to hold."""
+
+    def wants(self, words: int, moment: float) -> bool:
+        """Whether to say it now; sets when it is due."""
+        if self.due is None:
+            self.due = moment + PATIENCE
+        elif self.times and words != self.words:
+            self.due = min(self.due, self.at + _doubled(REWORD, self.reworded))
+        return moment >= self.due
+
+    def spoken(self, words: int, moment: float) -> None:
+        """Remember that it was said."""
+        self.reworded += bool(self.times) and words != self.words
+        self.times, self.words, self.failed = self.times + 1, words, 0
+        self.at, self.due = moment, moment + REPEAT
+
+    def refused(self, moment: float) -> None:
+        """Remember that it was not taken."""
+        self.due = moment + _doubled(AGAIN, self.failed)
+        self.failed += 1
+
+    def ceased(self, moment: float) -> None:
+        """Remember that the finding does not hold any more."""
+        if self.due is not None:
+            self.at, self.due = moment, None
+
+
+def _doubled(seconds: float, times: int) -> float:
+    return min(REPEAT, seconds * 2.0 ** min(times, 20))
 
 
 @dataclass(slots=True)
@@ -92,12 +140,15 @@ class Voice:
     async def say(self, send: Send, key: ServiceKey, findings: tuple[Finding, ...]) -> float | None:
         """Say what is due; give the seconds until something is due again, None if nothing holds."""
         self._count(key, findings)
-        memory, current = self.said.setdefault(key, {}), _by_name(findings)
-        for name in memory.keys() - current.keys():
-            memory[name].due = None
+        memory, current, moment = self.said.setdefault(key, {}), by_name(findings), time.monotonic()
         for name, finding in current.items():
-            await self._speak_if_due(send, memory.setdefault(name, Said()), name, finding)
-        waits = [said.due - time.monotonic() for said in memory.values() if said.due is not None]
+            said = memory.setdefault(name, Said())
+            if said.wants(hash(finding.error.message), moment):
+                await _speak(send, said, name, finding)
+        for name in memory.keys() - current.keys():
+            memory[name].ceased(moment)
+        _forget(memory, moment)
+        waits = [said.due - moment for said in memory.values() if said.due is not None]
         return min(waits, default=None)
 
     def forget(self, key: ServiceKey) -> None:
@@ -113,25 +164,38 @@ class Voice:
             self.holding.labels(finding.error.code).inc()
         self.findings[key] = findings
 
-    async def _speak_if_due(self, send: Send, said: Said, name: str, finding: Finding) -> None:
-        moment = time.monotonic()
-        if said.due is None:
-            said.due = moment + PATIENCE
-        if moment >= said.due:
-            await _speak(send, said, name, finding)
-            said.times, said.due = said.times + 1, moment + REPEAT
+
+def _forget(memory: dict[str, Said], moment: float) -> None:
+    """Forget what ceased to hold long ago, and the oldest of it where that is much."""
+    ended = sorted((said.at, name) for name, said in memory.items() if said.due is None)
+    old = [one for one in ended[-MOST:] if one[0] + REPEAT < moment]
+    for _, name in ended[:-MOST] + old:
+        del memory[name]
 
 
 async def _speak(send: Send, said: Said, name: str, finding: Finding) -> None:
-    """Create the Event; if it is there and this process made it, count it up."""
-    events = f"/api/v1/namespaces/{finding.subject.namespace}/events"
+    """Create the Event, or count it up; if neither is possible, log it and try again later."""
+    words = hash(finding.error.message)
     try:
-        await send(create(events, event(finding, name)))
+        await _create_or_count(send, said, name, finding)
+    except (ApiError, *NO_ANSWER) as error:
+        told = {"event": name, "code": finding.error.code, "error": f"{type(error).__name__}: {error}"}
+        log.warning("event not written", extra=told)
+        said.refused(time.monotonic())
+    else:
+        said.spoken(words, time.monotonic())
+
+
+async def _create_or_count(send: Send, said: Said, name: str, finding: Finding) -> None:
+    """Create the Event; if it is there and this process made it, count it up."""
+    events, told = f"/api/v1/namespaces/{finding.subject.namespace}/events", event(finding, name)
+    try:
+        await send(create(events, told))
     except ApiError as error:
-        if error.code != CONFLICT:
+        if not error.exists:
             raise
         if said.times:
-            again = {"count": said.times + 1, "lastTimestamp": now()}
+            again = {"count": said.times + 1, "lastTimestamp": now(), "message": told["message"]}
             await send(patch(f"{events}/{name}", again))
 
 
@@ -167,11 +231,16 @@ def _message(finding: Finding) -> str:
     return f"{where}{error.message}"[: LONGEST - len(tail)] + tail
 
 
-def _by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
-    return {event_name(finding): finding for finding in findings}
+def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
+    """Give findings by the names of their Events; each that is there twice, once."""
+    named, seen = {}, Counter[str]()
+    for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
+        named[event_name(finding, seen[first])] = finding
+        seen[first] += 1
+    return named
 
 
-def event_name(finding: Finding) -> str:
-    """Name an Event after its object and what it says."""
-    said = f"{finding.subject.uid}/{finding.error.code}/{finding.error.message}"
-    return f"{finding.subject.name}.{blake2b(said.encode(), digest_size=8).hexdigest()}"
+def event_name(finding: Finding, place: int = 0) -> str:
+    """Name an Event after its object, its code and its path; `place` counts those that share all three."""
+    known = (finding.subject.uid, finding.error.code, finding.error.path, *([str(place)] if place else ()))
+    return f"{finding.subject.name}.{blake2b('/'.join(known).encode(), digest_size=8).hexdigest()}"

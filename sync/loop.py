@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from intent import Object
@@ -17,7 +18,7 @@ from sync.cache import Cache
 from sync.client import NO_ANSWER, ApiError
 from sync.clock import now
 from sync.events import Voice
-from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind
 from sync.lease import LeadershipLostError
 from sync.look import Look, Wanted
 from sync.metrics import Metrics
@@ -35,6 +36,10 @@ log: Final = logging.getLogger(__name__)
 WORKERS: Final = 4
 ASK_AGAIN: Final = 30.0
 """Seconds after which something that was refused is tried again."""
+RESTATE: Final = 1.0
+"""Seconds after which a status that somebody else wrote over is looked at; so often at most."""
+Trouble = Exception
+"""What went wrong with a service and may work when it is tried again: `ApiError` or one of `NO_ANSWER`."""
 VERSION_AGAIN: Final = 300.0
 """Seconds after which the version of Volcano is read again."""
 
@@ -72,24 +77,31 @@ class Loop:
 
     # --- one service --------------------------------------------------------------------------------
 
-    async def reconcile(self, key: ServiceKey) -> None:
-        """Bring about what one service should have, and say what stands in the way."""
+    async def reconcile(self, key: ServiceKey) -> tuple[Trouble, ...]:
+        """Bring about what one service should have, and say what stands in the way.
+
+        Gives what went wrong and may work when it is tried again.
+        """
         look = self.observe(key)
         wants = wanted(look, self.settings)
         undone = await self.bring_about(key, look, wants)
         if undone.refusals:
             wants = wanted(look, self.settings, undone.refusals)
-        troubles = (*undone.troubles, *await self.prune(key, look, wants, undone))
-        await self.report(key, look, wants, undone.kinds | self.writer.fights(key) & ALL)
+        troubles: list[Trouble] = [*undone.troubles, *await self.prune(key, look, wants, undone)]
+        reported = None
+        try:
+            reported = await self.report(key, look, wants, undone.kinds | self.writer.fights(key) & ALL)
+        except ApiError as error:
+            troubles.append(error)
         waits = (
             wants.requeue_after,
+            reported,
             await self.voice.say(self.writer.event, key, wants.said),
             ASK_AGAIN if undone.refusals or self.writer.fights(key) else None,
         )
         self.queue.look_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
         self.forget_if_gone(key)
-        for trouble in troubles:
-            raise trouble
+        return tuple(troubles)
 
     def observe(self, key: ServiceKey) -> Look:
         """Look at one service."""
@@ -131,16 +143,20 @@ class Loop:
                     troubles.append(error)
         return tuple(troubles)
 
-    async def report(self, key: ServiceKey, before: Look, wants: Wanted, undone: frozenset[str]) -> None:
+    async def report(
+        self, key: ServiceKey, before: Look, wants: Wanted, undone: frozenset[str]
+    ) -> float | None:
         """Write the status of the InferenceService, from how things are now.
 
         Of one that was changed since it was looked at nothing is known yet; the next look is due.
+        Gives the seconds after which to write it, if that must wait.
         """
         look = replace(self.observe(key), undone=undone)
         if look.service is None or look.service.deleting or not _is_same(look.service, before.service):
-            return
+            return None
         if status := report(look, wants, now()):
-            await self.writer.report(key, INFERENCE_SERVICE, look.service, status)
+            return await self.writer.report(key, INFERENCE_SERVICE, look.service, status)
+        return None
 
     def forget_if_gone(self, key: ServiceKey) -> None:
         """Remember nothing of a service that has no members and no InferenceService any more."""
@@ -156,6 +172,18 @@ class Loop:
         for service in service_keys(key, self._rows_of):
             self.queue.add(service)
 
+    def restated(self, key: ServiceKey) -> None:
+        """Want a look in a second where somebody else wrote over the status; our own status is no news.
+
+        In a second, since the news of our own write may come before its answer.
+        """
+        if self._is_restated(key):
+            self.queue.look_within(key, RESTATE, partial(self._is_restated, key))
+
+    def _is_restated(self, key: ServiceKey) -> bool:
+        row = self.caches[INFERENCE_SERVICE.kind].rows.get(key)
+        return row is not None and not self.writer.is_reported(key, INFERENCE_SERVICE, row)
+
     def _rows_of(self, key: ServiceKey) -> Iterator[Any]:
         return (row for cache in self.caches.values() for row in cache.of(key))
 
@@ -165,7 +193,7 @@ class Loop:
             await cache.synced.wait()
         await self._learn_version()
         for cache in self.caches.values():
-            cache.changed = self.changed
+            cache.changed, cache.restated = self.changed, self.restated
         self._want_all()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_learning())
@@ -173,8 +201,16 @@ class Loop:
                 tasks.create_task(self._work())
 
     def _want_all(self) -> None:
-        for key in [key for cache in self.caches.values() for key in cache.index]:
-            self.changed(key)
+        """Want a look at every service, after those in which something changes meanwhile."""
+        keys = {key for cache in self.caches.values() for key in cache.index}
+        services = {service for key in keys for service in service_keys(key, self._rows_of)}
+        self.queue.sweep(sorted(services, key=self._turn))
+
+    def _turn(self, key: ServiceKey) -> tuple[bool, int]:
+        """Sort the services without a PodGroup first, and then those that were written last."""
+        rows = (row for kind in (LWS, INFERENCE_SERVICE) for row in self.caches[kind.kind].of(key))
+        newest = max((row.version for row in rows), default=0)
+        return bool(self.caches[POD_GROUP.kind].of(key)), -newest
 
     async def _work(self) -> None:
         while True:
@@ -190,20 +226,28 @@ class Loop:
         """Reconcile one service; whatever goes wrong with it stops no other one."""
         try:
             with self.metrics.seconds.time():
-                await self.reconcile(key)
+                troubles = await self.reconcile(key)
         except LeadershipLostError:
             raise
         except (ApiError, *NO_ANSWER) as error:
-            self.metrics.reconciles.labels("retry").inc()
-            log.warning("not done", extra={"service": key, "error": f"{type(error).__name__}: {error}"})
-            self.queue.retry(key, getattr(error, "retry_after", 0.0))
+            self._retry(key, (error,))
         except Exception:  # the loop's door: a bug met in one service is logged, the others go on
             self.metrics.reconciles.labels("bug").inc()
             log.exception("bug", extra={"service": key})
             self.queue.retry(key, ASK_AGAIN)
         else:
+            if troubles:
+                self._retry(key, troubles)
+                return
             self.metrics.reconciles.labels("done").inc()
             self.queue.failures.pop(key, None)
+
+    def _retry(self, key: ServiceKey, troubles: tuple[Trouble, ...]) -> None:
+        """Log each trouble of a reconcile, and want another one: later each time, whatever they say."""
+        self.metrics.reconciles.labels("retry").inc()
+        for error in troubles:
+            log.warning("not done", extra={"service": key, "error": f"{type(error).__name__}: {error}"})
+        self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in troubles))
 
     # --- Volcano ------------------------------------------------------------------------------------
 

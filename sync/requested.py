@@ -28,7 +28,8 @@ class Requested:
 
     Admission denies them; here they come from a time when it was away, or of a release that had other rules.
     """
-    status: Object = field(default_factory=dict)
+    status: Object = field(default_factory=dict, compare=False)
+    """What is stored. A change of it alone is no news: see `Cache.restated`."""
     deleting: bool = False
     places: tuple[ServiceKey, ...] = ()
     version: int = field(default=0, compare=False)

@@ -4,6 +4,7 @@ Every write goes through `send`, which asks for leave first and counts.
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,13 +19,17 @@ from sync.kinds import Kind
 from sync.metrics import Metrics
 from sync.plan import Refusal
 from sync.request import Request, apply, create, delete, patch
-from sync.status import undated
+from sync.status import undated, unworded
 from sync.stored import digest
 
 log: Final = logging.getLogger(__name__)
 FIGHT: Final = 5
 """So many repairs a minute are a fight with somebody, not a repair."""
 MINUTE: Final = 60.0
+REWORD: Final = 30.0
+"""Seconds between two writes of a status that say the same in other words: refusals quote ports and times."""
+EVENT_SECONDS: Final = 5.0
+"""How long the API server may take for an Event: nothing waits for one."""
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)
 """Answers that trying again does not change."""
@@ -40,6 +45,10 @@ class Trail:
     """What was stored then."""
     repairs: list[float] = field(default_factory=list)
     """When (monotonic) it was written over, in the last minute, though nobody asked for anything else."""
+    shape: bytes = b""
+    """Of a status: what was asked for last, without its messages."""
+    reworded: float = -math.inf
+    """Of a status: when (monotonic) it was last written only to say the same in other words."""
 
     def is_settled(self, asked: bytes, stored: bytes) -> bool:
         """Whether writing would change nothing: it is stored, or was asked for before and stored as it is."""
@@ -58,6 +67,15 @@ class Trail:
     def settle(self, asked: bytes, stored: bytes) -> None:
         """Remember what became of what was asked for."""
         self.asked, self.stored = asked, stored
+
+    def reword_in(self, asked: bytes, shape: bytes) -> float:
+        """Give the seconds until a status may be written; 0 if now, and if it says something else."""
+        if asked == self.asked or shape != self.shape:
+            return 0.0
+        left = self.reworded + REWORD - time.monotonic()
+        if left <= 0:
+            self.reworded = time.monotonic()
+        return max(0.0, left)
 
 
 @dataclass(slots=True)
@@ -96,21 +114,33 @@ class Writer:
                 return refusal
             raise
 
-    async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> None:
-        """Apply a status, unless the same was said before and stored as it is, or somebody undoes it."""
-        trail, asked = self._trail(key, f"{kind.kind}/status", row.name), digest(undated(status))
+    async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> float | None:
+        """Apply a status, unless the same was said before and stored as it is, or somebody undoes it.
+
+        Gives the seconds after which to ask again, if the status only says the same in other words.
+        """
+        trail, asked = self._trail(key, _status_of(kind), row.name), digest(undated(status))
         if trail.is_settled(asked, digest(row.status)):
-            return
+            return None
         if trail.fights(asked):
             log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
-            return
+            return None
+        shape = digest(unworded(status))
+        if seconds := trail.reword_in(asked, shape):
+            return seconds
         trail.note(asked)
+        trail.shape = shape
         metadata = {"namespace": row.namespace, "name": row.name}
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "status": status}
         answer = await self.send(kind.kind, apply(f"{kind.path(row.namespace, row.name)}/status", body))
         known = kind.project(answer)
-        self.caches[kind.kind].put(known)
         trail.settle(asked, digest(known.status))
+        self.caches[kind.kind].put(known)
+        return None
+
+    def is_reported(self, key: ServiceKey, kind: Kind, row: Any) -> bool:
+        """Whether the status that is stored is the one that we wrote last."""
+        return self._trail(key, _status_of(kind), row.name).stored == digest(row.status)
 
     async def delete(self, kind: Kind, row: Any) -> None:
         """Delete an object; if it is gone already, that is as good. It is not deleted again meanwhile."""
@@ -121,16 +151,16 @@ class Writer:
                 raise
         self.caches[kind.kind].drop((row.namespace, row.name))
 
-    async def send(self, kind: str, request: Request) -> Object:
+    async def send(self, kind: str, request: Request, at_most: float = math.inf) -> Object:
         """Send a request that writes, if this process still may, and as long as it may."""
-        seconds = self.permit()
+        seconds = min(self.permit(), at_most)
         self.metrics.writes.labels(kind, request.verb).inc()
         log.info("write", extra={"kind": kind, "verb": request.verb, "path": request.path})
         return await self.client.write(request, seconds)
 
     async def event(self, request: Request) -> Object:
         """Send an Event."""
-        return await self.send("Event", request)
+        return await self.send("Event", request, EVENT_SECONDS)
 
     def fights(self, key: ServiceKey) -> frozenset[str]:
         """Name the kinds of which a write for a service was left out, to be looked at again."""
@@ -194,6 +224,10 @@ class Writer:
         self.caches[kind.kind].put(answer)
         fingerprint: bytes = answer.fingerprint
         return fingerprint
+
+
+def _status_of(kind: Kind) -> str:
+    return f"{kind.kind}/status"
 
 
 def _of(version: str, body: Object) -> Object:

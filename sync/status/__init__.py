@@ -15,11 +15,11 @@ from intent.shapes import listed, mapping, text
 from sync.status.components import components
 from sync.status.conditions import JUDGES, state
 from sync.status.observed import Memory, Observed, Routes
-from sync.status.times import dated, undated
+from sync.status.times import dated, undated, unworded
 from sync.status.url import url
 from sync.status.verdict import Verdict
 
-__all__ = ["Observed", "Routes", "differs", "status", "undated"]
+__all__ = ["Observed", "Routes", "differs", "status", "undated", "unworded"]
 
 LONGEST: Final = 1024
 """Characters of a message. `metav1.Condition` takes 32 Ki; people read less."""

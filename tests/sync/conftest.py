@@ -12,7 +12,7 @@ import yaml
 from aiohttp import web
 
 from intent.settings import Settings
-from sync import backoff, events
+from sync import backoff, events, loop
 from sync.cache import Cache
 from sync.client import Client, connect
 from sync.events import Voice
@@ -46,6 +46,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backoff, "SHORTEST", 0.02)
     monkeypatch.setattr(backoff, "LONGEST", 0.1)
     monkeypatch.setattr(events, "PATIENCE", 0.05)
+    monkeypatch.setattr(loop, "RESTATE", 0.02)
 
 
 @pytest.fixture

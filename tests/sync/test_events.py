@@ -39,7 +39,7 @@ def test_whatever_is_said_of_a_service_has_a_reason() -> None:
 def test_the_name_of_an_event_stays_the_same() -> None:
     finding = Finding(prefill().subject, ERROR)
 
-    assert event_name(finding) == "p.af4265ed7dd158e7"
+    assert event_name(finding) == "p.79b8cd567c52d105"
 
 
 def test_an_event_is_about_its_subject() -> None:

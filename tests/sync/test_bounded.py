@@ -1,0 +1,120 @@
+"""What varies from try to try starts no hot loop: reconciles, writes and Events stay few."""
+
+import asyncio
+import copy
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from aiohttp import web
+
+from sync import backoff
+from sync.kinds import POD_GROUP
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import inference_service, lws
+from tests.sync.served import HOME, PREFILL, SERVICE, STATUS, change, condition
+
+SECONDS = 4.0
+"""For so long it is tried; with half a second before the second try, there are few."""
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait between tries as a cluster has it."""
+    monkeypatch.setattr(backoff, "SHORTEST", 0.5)
+    monkeypatch.setattr(backoff, "LONGEST", 30.0)
+
+
+@pytest.fixture(params=[(500, "InternalError"), (403, "Forbidden")], ids=["may pass", "refused"])
+def varying(api: Api, request: pytest.FixtureRequest) -> Iterator[list[int]]:
+    """Refuse PodGroups, each time in other words; gives the number of tries."""
+    numbers, tries = count(), [0]
+    code, reason = request.param
+
+    def refuse(asked: web.Request) -> web.StreamResponse | None:
+        if asked.method == "GET" or "/podgroups" not in asked.path:
+            return None
+        tries[0] += 1
+        return status(code, reason, f"connection from port {next(numbers) + 40000} was refused")
+
+    api.fault = refuse
+    yield tries
+    api.fault = lambda _request: None
+
+
+@pytest.mark.usefixtures("patient", "admission")
+async def test_a_refusal_in_ever_other_words_is_tried_and_written_a_few_times(
+    api: Api, varying: list[int], start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, inference_service())
+    start()
+    await eventually(lambda: varying[0] > 0)
+
+    await asyncio.sleep(SECONDS)
+
+    statuses = [path for _, path in api.writes].count(STATUS)
+    assert (varying[0] <= 20, statuses <= 6) == (True, True), (varying[0], statuses)
+
+
+@pytest.mark.usefixtures("admission")
+async def test_a_refusal_in_ever_other_words_is_said_once(
+    api: Api, varying: list[int], start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, inference_service())
+    loop = start()
+    await eventually(lambda: varying[0] > 0)
+
+    await quiet(5)
+    for number in range(5):
+        change(
+            api,
+            PREFILL,
+            metadata=api.objects[PREFILL]["metadata"]
+            | {
+                "annotations": api.objects[PREFILL]["metadata"]["annotations"]
+                | {"fusioninfer.io/hostnames": f"h{number}.example.com"}
+            },
+        )
+        await quiet()
+
+    said = [event for event in api.kept("events") if event["reason"] == "PodGroupRefused"]
+    assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
+    assert all(len(memory) <= 4 for memory in loop.voice.said.values())
+
+
+async def test_what_no_longer_holds_is_forgotten_in_time(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.events.REPEAT", 0.1)
+    api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/p", lws("p"))
+    loop = start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/d", lws("d", "decoder"))
+    await eventually(lambda: POD_GROUP.path(HOME, "r1") in api.objects)
+    await quiet()
+    api.edit(POD_GROUP.path(HOME, "r1"), minMember=1)
+    await eventually(lambda: api.objects[POD_GROUP.path(HOME, "r1")]["spec"]["minMember"] == 4)
+
+    await eventually(lambda: not any(loop.voice.said.values()))
+
+
+@pytest.mark.usefixtures("served")
+async def test_our_own_status_wakes_nobody(api: Api, served: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[object] = []
+    reconcile = type(served).reconcile  # type: ignore[attr-defined]
+
+    async def counted(loop: object, key: object) -> object:
+        looks.append(key)
+        return await reconcile(loop, key)
+
+    monkeypatch.setattr(type(served), "reconcile", counted)
+    changed = copy.deepcopy(api.objects[SERVICE])
+    changed["metadata"] |= {"generation": 2}
+
+    api.put(SERVICE, changed)
+    await quiet(2)
+
+    assert condition(api, "Initialized")["observedGeneration"] == 2
+    assert len(looks) == 1

@@ -1,0 +1,107 @@
+"""New work goes before the sweep over services in which nothing changed."""
+
+import copy
+import time
+
+import pytest
+
+from intent import Object
+from sync.kinds import LWS, POD_GROUP
+from sync.queue import SHARE, Queue
+from tests.sync.conftest import Eventually, Start
+from tests.sync.fake_api import Api
+from tests.sync.samples import lws
+
+MANY = 500
+NEW = POD_GROUP.path("team-a", "new")
+
+
+def worker(service: str) -> Object:
+    """Make a LeaderWorkerSet that is a service."""
+    obj = copy.deepcopy(lws(service, "worker"))
+    for texts in (obj["metadata"]["labels"], obj["metadata"]["annotations"]):
+        texts["fusioninfer.io/service"] = service
+    template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    template["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = service
+    return obj
+
+
+def store(api: Api, service: str) -> None:
+    """Store a service, as its author does."""
+    api.put(LWS.path("team-a", service), worker(service))
+
+
+@pytest.fixture
+def many(api: Api) -> None:
+    """Store services whose PodGroups are there; only a dry run tells that nothing has to be written."""
+    api.prune = lambda obj: obj["spec"].update(queue="team")
+    owner = {"apiVersion": LWS.api_version, "kind": LWS.kind, "controller": False}
+    for number in range(MANY):
+        name = f"old-{number}"
+        store(api, name)
+        metadata = {
+            "namespace": "team-a",
+            "name": name,
+            "labels": {"fusioninfer.io/service": name},
+            "ownerReferences": [owner | {"name": name, "uid": f"uid-{name}"}],
+        }
+        api.put(POD_GROUP.path("team-a", name), {"kind": "PodGroup", "metadata": metadata, "spec": {}})
+
+
+def swept(api: Api) -> int:
+    """Count the services of the sweep that were looked at: each takes a dry run, at least."""
+    return len({path for method, path in api.requests if method == "PATCH" and "old-" in path})
+
+
+async def ready(api: Api, start: Start, eventually: Eventually) -> None:
+    """Start a leader, and have the API server become slow once it works."""
+    start()
+    await eventually(lambda: swept(api) > 0)
+    api.latency = 0.05
+
+
+@pytest.mark.usefixtures("many")
+async def test_a_service_that_comes_during_the_sweep_is_served_at_once(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    await ready(api, start, eventually)
+    before, began = swept(api), time.monotonic()
+
+    store(api, "new")
+    await eventually(lambda: NEW in api.objects)
+
+    assert (swept(api) - before < MANY / 10, before < MANY / 2) == (True, True), (before, swept(api))
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.usefixtures("many")
+async def test_a_service_that_came_before_the_leader_is_served_at_once(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    store(api, "new")
+
+    start()
+    await eventually(lambda: NEW in api.objects)
+
+    assert swept(api) < MANY / 10
+
+
+async def test_news_goes_before_the_sweep() -> None:
+    queue = Queue()
+    queue.sweep([("ns", "old"), ("ns", "changed")])
+    queue.add(("ns", "changed"))
+
+    taken = [await queue.get(), await queue.get()]
+
+    assert (taken, queue.unchanged) == ([("ns", "changed"), ("ns", "old")], {})
+
+
+async def test_the_sweep_goes_on_while_there_is_news() -> None:
+    queue = Queue()
+    queue.sweep([("ns", "old")])
+    for number in range(10):
+        queue.add(("ns", f"new-{number}"))
+
+    taken = [await queue.get() for _ in range(SHARE)]
+
+    assert taken.index(("ns", "old")) == SHARE - 1

@@ -1,0 +1,80 @@
+"""An Event that is not taken costs itself: everything else of the reconcile is done and said."""
+
+import pytest
+from aiohttp import web
+
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import lws
+from tests.sync.test_loop import DECODE, PREFILL
+
+ANSWERS = {
+    "forbidden": (403, "Forbidden"),
+    "namespace gone": (404, "NotFound"),
+    "conflict": (409, "Conflict"),
+    "invalid": (422, "Invalid"),
+    "failed": (500, "InternalError"),
+}
+
+
+@pytest.fixture
+def disagreeing(api: Api) -> None:
+    """Store a prefiller and a decoder in different queues: each is told."""
+    for path, obj, queue in ((PREFILL, lws("p"), "a"), (DECODE, lws("d", "decoder"), "b")):
+        obj["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = queue
+        api.put(path, obj)
+
+
+@pytest.mark.parametrize(("code", "reason"), ANSWERS.values(), ids=ANSWERS.keys())
+@pytest.mark.usefixtures("disagreeing")
+async def test_an_event_that_is_refused_costs_itself(api: Api, start: Start, code: int, reason: str) -> None:
+    asked: list[str] = []
+
+    def refuse_the_first(request: web.Request) -> web.StreamResponse | None:
+        if request.method != "POST" or not request.path.endswith("/events"):
+            return None
+        asked.append(request.path)
+        return status(code, reason, "no Event is taken", name="x") if len(asked) == 1 else None
+
+    api.fault = refuse_the_first
+    loop = start()
+    await quiet(4)
+
+    outcomes = {
+        outcome: loop.metrics.registry.get_sample_value(
+            "fusioninfer_sync_reconciles_total", {"outcome": outcome}
+        )
+        for outcome in ("retry", "bug")
+    }
+    assert (len(api.kept("events")), len(asked), outcomes) == (1, 2, {"retry": 0, "bug": 0})
+
+
+@pytest.mark.usefixtures("disagreeing")
+async def test_an_event_that_was_refused_is_said_later(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.events.AGAIN", 0.05)
+    answers = [status(403, "Forbidden")] * 3
+    api.fault = lambda r: answers.pop() if answers and r.path.endswith("/events") else None
+
+    start()
+
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+
+@pytest.mark.usefixtures("disagreeing")
+async def test_tries_are_ever_further_apart(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sync.events.AGAIN", 0.05)
+    tries: list[str] = []
+
+    def refuse(request: web.Request) -> web.StreamResponse | None:
+        if not request.path.endswith("/events"):
+            return None
+        tries.append(request.path)
+        return status(403, "Forbidden")
+
+    api.fault = refuse
+    start()
+    await quiet(5)
+
+    assert 2 < len(tries) <= 2 * 7
