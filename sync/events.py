@@ -34,6 +34,7 @@ REASONS: Final = {
     "FI409": "LeaderWorkerSetGangScheduling",
     "FI410": "WaitingForRole",
     "FI411": "PodGroupRefused",
+    "FI415": "PrioritiesDisagree",
     "FI420": "HandoverDoesNotFit",
     "FI701": "FieldInvalid",
     "FI702": "UnknownField",

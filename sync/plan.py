@@ -191,7 +191,7 @@ def _gang(
         namespace=namespace,
         name=name,
         queue=agreed(one.queue for one in members) or settings.queue,
-        priority_class=agreed(one.priority_class for one in members),
+        priority_class=agreed(priority for one in members for priority in one.priority_classes),
         roles=tuple(sorted(required)),
         owners=tuple((one.name, one.uid) for one in ordered),
         policies=(*policies, _unassigned(name, {one.name for one in ordered})),

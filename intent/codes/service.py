@@ -83,6 +83,12 @@ ROWS: Final[dict[str, Code]] = {
         "create what the message names: kubectl describe pod POD",
         "a Secret, ConfigMap or key that the container refers to does not exist",
     ),
+    "FI415": Code(
+        "warning",
+        "members, or leader and workers, have different priority classes",
+        "give all pod templates of the service one priorityClassName; until then its gang has none",
+        "priorityClassName was set on one role only, or on the leader template only",
+    ),
     "FI420": Code(
         "warning",
         "prefillers and decoders split the model in a way that their connector cannot bridge",

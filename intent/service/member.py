@@ -44,8 +44,8 @@ class Member:
     scheduler: str = ""
     """The gang's scheduler; empty if its pods are in no gang."""
     queue: str = ""
-    priority_class: str = ""
-    """`priorityClassName` that leader and worker share; empty if they have none, or two."""
+    priority_classes: tuple[str, ...] = ("",)
+    """`priorityClassName` of its templates, sorted, each once; an empty text is a template without one."""
     size: int = 1
     replicas: int = 1
     uid: str = ""
@@ -97,7 +97,7 @@ def member(lws: Object) -> Member | None:
         roles=_roles(annotations.get(ROLES)),
         scheduler=_scheduler(templates, service),
         queue=text(annotations.get(QUEUE_NAME)),
-        priority_class=agreed(text(_spec(template).get("priorityClassName")) for template in templates),
+        priority_classes=_priority_classes(templates),
         size=max(1, _count(group.get("size"))),
         replicas=_count(spec.get("replicas")),
         uid=text(metadata.get("uid")),
@@ -146,6 +146,10 @@ def _scheduler(templates: tuple[Object, ...], service: str) -> str:
     groups = {text(mapping(mapping(t.get("metadata")).get("annotations")).get(GROUP_NAME)) for t in templates}
     name = agreed(text(_spec(template).get("schedulerName")) for template in templates)
     return name if groups == {service} and name != NO_GANG else ""
+
+
+def _priority_classes(templates: tuple[Object, ...]) -> tuple[str, ...]:
+    return tuple(sorted({text(_spec(template).get("priorityClassName")) for template in templates})) or ("",)
 
 
 def _count(value: Any) -> int:

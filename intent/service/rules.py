@@ -34,11 +34,12 @@ def present(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Say what members do that cannot stand together (FI401, FI402, FI404, FI405, FI406, FI420)."""
+    """Say what members do that cannot stand together (FI401, FI402, FI404, FI405, FI406, FI415, FI420)."""
     return (
         *_shared_roles(members),
         *_worker_in_company(members),
         *disagreements(members, settings),
+        *_priorities(members),
         *_handovers(members, settings),
     )
 
@@ -119,6 +120,18 @@ def _worker_in_company(members: tuple[Member, ...]) -> Iterator[Finding]:
         others = ", ".join(f"{other.name} ({other.component_type})" for other in members if other is not one)
         message = f"service {one.service} has {others} too; it is one worker, or prefillers and decoders"
         yield _finding(one, COMPONENT, one.component_type, message, "FI402")
+
+
+def _priorities(members: tuple[Member, ...]) -> Iterator[Finding]:
+    """FI415: pod templates of one gang with different `priorityClassName`; a PodGroup has one."""
+    gang = [one for one in members if one.scheduler]
+    if len({priority for one in gang for priority in one.priority_classes}) < 2:
+        return
+    had = ((one.name, " and ".join(name or "none" for name in one.priority_classes)) for one in gang)
+    shown = ", ".join(f"{name}: {classes}" for name, classes in had)
+    message = f"pod templates disagree on priorityClassName ({shown}); the gang gets none until they agree"
+    for one in gang:
+        yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI415"))
 
 
 def _handovers(members: tuple[Member, ...], settings: Settings) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """What one service should have, rule by rule."""
 
+import pytest
+
 from tests.sync.samples import KEY, codes, decode, member, ours, planned, prefill, required
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -221,17 +223,32 @@ def test_the_queue_is_the_one_that_members_name() -> None:
 
 
 def test_a_priority_that_all_share_is_the_gangs() -> None:
-    decided = planned(prefill(priority_class="high"), decode(priority_class="high"))
+    decided = planned(prefill(priority_classes=("high",)), decode(priority_classes=("high",)))
 
     assert decided.gang is not None
     assert decided.gang.priority_class == "high"
+    assert codes(decided) == set()
 
 
-def test_two_priorities_are_none() -> None:
-    decided = planned(prefill(priority_class="high"), decode(priority_class="low"))
+@pytest.mark.parametrize(
+    ("prefills", "decodes"),
+    [(("high",), ("low",)), (("high",), ("",)), (("", "high"), ("", "high"))],
+    ids=["two", "one of two", "leader and worker"],
+)
+def test_two_priorities_are_none_and_said(prefills: tuple[str, ...], decodes: tuple[str, ...]) -> None:
+    decided = planned(prefill(priority_classes=prefills), decode(priority_classes=decodes))
 
     assert decided.gang is not None
     assert decided.gang.priority_class == ""
+    assert codes(decided) == {("p", "FI415"), ("d", "FI415")}
+    assert "p: " in decided.findings[0].error.message
+
+
+def test_pods_outside_a_gang_may_have_any_priority() -> None:
+    one = prefill(priority_classes=("high",), scheduler="")
+    other = decode(priority_classes=("low",), scheduler="")
+
+    assert codes(planned(one, other)) == set()
 
 
 # --- no replicas ------------------------------------------------------------------------------------

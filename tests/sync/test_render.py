@@ -37,7 +37,7 @@ def test_offline_an_incomplete_service_makes_a_note_and_no_pod_group() -> None:
 
 
 def test_a_shared_priority_is_rendered() -> None:
-    decided = planned(prefill(priority_class="high"), decode(priority_class="high"))
+    decided = planned(prefill(priority_classes=("high",)), decode(priority_classes=("high",)))
 
     assert objects(decided)[0]["spec"]["priorityClassName"] == "high"
 

@@ -57,10 +57,10 @@ def test_a_priority_that_the_templates_share_is_the_members() -> None:
     read = member(stored)
 
     assert read is not None
-    assert read.priority_class == "high"
+    assert read.priority_classes == ("high",)
 
 
-def test_two_priorities_in_one_member_are_none() -> None:
+def test_two_priorities_in_one_member_are_both_kept() -> None:
     stored = lws()
     group = stored["spec"]["leaderWorkerTemplate"]
     group["leaderTemplate"], group["workerTemplate"] = template(priority="high"), template(priority="low")
@@ -68,7 +68,7 @@ def test_two_priorities_in_one_member_are_none() -> None:
     read = member(stored)
 
     assert read is not None
-    assert read.priority_class == ""
+    assert read.priority_classes == ("high", "low")
 
 
 def test_declared_roles_are_separated_by_commas() -> None:
