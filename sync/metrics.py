@@ -7,6 +7,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 OUTCOMES: Final = ("done", "retry", "bug")
 """How a look at a service ends: each has its series from the start, so that `increase` sees the first bug."""
+OPERATORS: Final = ("FI408", "FI409", "FI870", "FI873")
+"""Findings that the cluster's operator can repair and is alerted for; authors repair the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +53,6 @@ def metrics() -> Metrics:
     )
     for outcome in OUTCOMES:
         made.reconciles.labels(outcome)
+    for code in OPERATORS:
+        made.findings.labels(code)
     return made

@@ -115,10 +115,10 @@ CASES: Final = (
     Case("FusionInferLoopRetries", {_LOOKS % "retry": "0+1x120"}, silent=20, fires=30),
     Case(
         "FusionInferFindings",
-        {'fusioninfer_sync_findings{code="FI401"}': "0x10 2x60"},
+        {'fusioninfer_sync_findings{code="FI870"}': "0x10 2x60"},
         silent=19,
         fires=21,
-        labels={"code": "FI401"},
+        labels={"code": "FI870"},
     ),
     Case("FusionInferVolcanoTooOld", {"fusioninfer_sync_volcano_too_old": "0x10 1x30"}, silent=9, fires=11),
 )
@@ -142,7 +142,11 @@ CALM: Final = {
     _LOOKS % "done": "0+9x120",
     _LOOKS % "retry": "0x40 15x80",  # fifteen, at once
     _LOOKS % "bug": "1x120",
-    'fusioninfer_sync_findings{code="FI401"}': "0x40 1x20 0x60",  # for ten minutes
+    'fusioninfer_sync_findings{code="FI870"}': "0x40 1x20 0x60",  # for ten minutes
+    'fusioninfer_sync_findings{code="FI401"}': "3x120",  # for their authors to repair, as are the next three
+    'fusioninfer_sync_findings{code="FI410"}': "3x120",
+    'fusioninfer_sync_findings{code="FI415"}': "3x120",
+    'fusioninfer_sync_findings{code="FI872"}': "3x120",
     "fusioninfer_sync_volcano_too_old": "0x120",
 }
 """An hour in which nothing is wrong for long."""

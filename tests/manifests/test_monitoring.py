@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from certs import reload
 from fusioninfer import __version__
 from intent import Object
-from sync.metrics import metrics
+from sync.metrics import OPERATORS, metrics
 from tests.manifests.dashboard import PANELS, Panel
 from tests.manifests.objects import MANIFESTS, find
 from tests.test_readme import ANY_TABLE, table
@@ -67,6 +67,13 @@ def test_what_an_alert_asks_for_is_there_from_the_start(rule: Object) -> None:
 
     assert {name for name, _ in own} <= names()
     assert [one for one in wanted(own) if not is_there(*one)] == []
+
+
+def test_operators_are_told_of_what_they_can_repair() -> None:
+    (rule,) = (rule for rule in rules() if rule["alert"] == "FusionInferFindings")
+    ((_, ((label, pattern),)),) = asked(rule["expr"])
+
+    assert (label, tuple(pattern.split("|"))) == ("code", OPERATORS)
 
 
 def wanted(series: list[tuple[str, list[tuple[str, str]]]]) -> Iterator[tuple[str, str, str]]:
