@@ -2,45 +2,133 @@
 
 import re
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any, Final
 
 import yaml
 
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
 _INT: Final = re.compile(r"[-+]?(0b[01]+|0x[0-9a-fA-F]+|0o?[0-7]*|[1-9][0-9]*)$")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TYPES: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
-UNREADABLE: Final = (yaml.YAMLError, ValueError, RecursionError)
+UNREADABLE: Final = (yaml.YAMLError,)
 """What reading a text may raise."""
+REPEATED: Final = 100_000
+"""How many values the aliases of one text may stand for: ten short lines can stand for 10^10."""
+DEEPEST: Final = 64
+"""How deep a `Plain` document may be nested."""
+NODES: Final = 512
+"""How many keys and values a `Plain` text may have: to read one takes about 30 µs."""
+_JSON: Final = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
+)
+"""The types of JSON. Others (sets, dates, bytes) have no place in an object of Kubernetes."""
+_MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 class Loader(yaml.SafeLoader):
-    """Read a document, and refuse a key that stands twice."""
+    """Read a document of JSON's types. Refuse a key that stands twice, or is no scalar.
+
+    Aliases are read, as tools that write manifests make them, up to `REPEATED` values in all.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self.count = 0
+        """The values so far, those that aliases stand for among them."""
+        self.repeated = 0
+        self.depth = 0
+        self.weights: dict[int, int] = {}
+        """How many values there are in a node, by its identity; a node that is not complete has none."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Compose a node; count what it holds, and what an alias stands for."""
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call] # PyYAML's parser has no types
+        is_alias = isinstance(event, yaml.AliasEvent)
+        before, self.depth = self.count, self.depth + 1
+        self.bound(event)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        if not is_alias:
+            self.count += 1
+            self.weights[id(node)] = self.count - before
+            return node
+        weight = self.weights.get(id(node))
+        if weight is None:
+            raise _refused("an alias stands inside of what it names", event)
+        self.count += weight
+        self.repeated += weight
+        if self.repeated > REPEATED:
+            raise _refused(f"aliases stand for more than {REPEATED} values", event)
+        return node
+
+    def bound(self, event: yaml.Event) -> None:
+        """Refuse what this reader does not read. The event begins the next node."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Build a map with strings as keys."""
         seen: set[str] = set()
         for key, _ in node.value:
-            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-                raise yaml.MarkedYAMLError(problem=f"key {key.value!r} twice", problem_mark=key.start_mark)
+            if not isinstance(key, yaml.ScalarNode):
+                raise _refused("a key must be text; is this a template that was not rendered?", key)
+            if key.value in seen and key.tag != _MERGE:
+                raise _refused(f"key {key.value[:80]!r} twice", key)
             seen.add(key.value)
         built = super().construct_mapping(node, deep=deep)
         return {key if isinstance(key, str) else _spelled(key): value for key, value in built.items()}
 
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
-        """Read an integer; `0o17` is octal as `017` is."""
-        return super().construct_yaml_int(yaml.ScalarNode(node.tag, node.value.replace("0o", "0", 1)))
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """Build a value. Raises `yaml.MarkedYAMLError` where the text of a scalar is none of its type."""
+        if node.tag not in _JSON and node.tag != _MERGE:
+            raise _refused(f"{node.tag[:80]!r} is no type of JSON", node)
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, LookupError, OverflowError) as error:
+            raise _refused(f"{str(node.value)[:80]!r} is not {node.tag.rpartition(':')[2]}", node) from error
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        """Read a scalar. Half of a surrogate pair is no character, and nothing can write it."""
+        value = super().construct_scalar(node)
+        if not value.isascii() and _SURROGATE.search(value):
+            raise _refused("an escape is half of a surrogate pair", node)
+        return value
+
+    def whole(self, node: yaml.ScalarNode) -> int | float:
+        """Read an integer; `0o17` is octal as `017` is. More than 64 bits are a float, as for Kubernetes."""
+        value = self.construct_yaml_int(yaml.ScalarNode(node.tag, node.value.replace("0o", "0", 1)))
+        return value if -(2**63) <= value < 2**64 else float(value)
+
+    def number(self, node: yaml.ScalarNode) -> float:
+        """Read a number. Raises ValueError where it is none that JSON has: infinite, or not a number."""
+        value: float = self.construct_yaml_float(node)
+        if not isfinite(value):
+            raise ValueError(node.value)
+        return value
 
 
 class Plain(Loader):
-    """Read a document of somebody else: without merged maps; a few lines of them make millions of keys."""
+    """Read a text of a user inside of an object: no aliases, no merged maps, bounded depth and number."""
+
+    def bound(self, event: yaml.Event) -> None:
+        """Refuse aliases, and more than a text of a few pages has."""
+        if isinstance(event, yaml.AliasEvent):
+            raise _refused("aliases are not read here; write the value out", event)
+        if self.depth > DEEPEST:
+            raise _refused(f"nested deeper than {DEEPEST}", event)
+        if self.count + self.depth > NODES:
+            raise _refused(f"more than {NODES} keys and values", event)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Refuse what would be merged."""
         for key, _ in node.value:
-            if key.tag == "tag:yaml.org,2002:merge":
-                raise yaml.MarkedYAMLError(problem="maps are not merged here", problem_mark=key.start_mark)
+            if key.tag == _MERGE:
+                raise _refused("maps are not merged here", key)
+
+
+def _refused(problem: str, where: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=where.start_mark)
 
 
 class Dumper(yaml.SafeDumper):
@@ -73,12 +161,16 @@ for _class in (Loader, Dumper):
     _class.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
     _class.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
 Dumper.add_representer(str, _text)
-Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
+Loader.add_constructor("tag:yaml.org,2002:int", Loader.whole)
+Loader.add_constructor("tag:yaml.org,2002:float", Loader.number)
 
 
 def load(text: str, loader: type[Loader] = Loader) -> Iterator[Any]:
-    """Read every document of a text. Raises `yaml.YAMLError` with line and column."""
-    return yaml.load_all(text, Loader=loader)
+    """Read every document of a text. Raises `yaml.YAMLError` alone, mostly with line and column."""
+    try:
+        yield from yaml.load_all(text, Loader=loader)
+    except RecursionError as error:
+        raise yaml.YAMLError("nested too deep") from error
 
 
 def problem(error: Exception) -> str:

@@ -6,7 +6,7 @@ A field inside of the text is named in the message: `plugins[0].type`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -18,10 +18,10 @@ from intent.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
 from intent.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent.shapes import listed, mapping, text
 
-LONGEST: Final = 16_384
+LONGEST: Final = 8_192
 """Longer texts are not read: it takes time in proportion, and a review has a deadline."""
 
-BRACKETS: Final = 512
+BRACKETS: Final = 128
 """Reading takes time in square of how deep brackets are nested; no configuration has as many."""
 MOST: Final = 20
 """More findings than these help nobody."""
@@ -69,7 +69,7 @@ def _read(config: str) -> tuple[Object, str]:
 def _kind(config: Object, picker: Picker) -> Iterator[Said]:
     """Hold kind and apiVersion, where they stand, against those of the generation."""
     for name, right in (("apiVersion", CONFIG_API), ("kind", CONFIG_KIND)):
-        if config.get(name) not in {None, right}:
+        if config.get(name) is not None and config[name] != right:
             yield f"{name}: {picker.name} reads {right}", "FI811"
 
 
@@ -117,7 +117,7 @@ def _parameters(config: Object, picker: Picker) -> Iterator[Said]:
 
 def _references(config: Object, _picker: Picker) -> Iterator[Said]:
     """Find references to plugins that are not declared."""
-    names = [_name(plugin) for plugin in _plugins(config)]
+    names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     for at, profile in enumerate(_profiles(config)):
         for number, reference in enumerate(_in(profile)):
             name = text(reference.get("pluginRef"))
@@ -128,7 +128,7 @@ def _references(config: Object, _picker: Picker) -> Iterator[Said]:
 
 def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
     """Find references of the parser and of the data layer to plugins that are not declared."""
-    names = [_name(plugin) for plugin in _plugins(config)]
+    names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     wanted = [("parser", config["parser"])] if config.get("parser") is not None else []
     sources = listed(mapping(config.get("dataLayer")).get("sources"))
     wanted += [(f"dataLayer.sources[{at}]", source) for at, source in enumerate(sources)]
@@ -139,13 +139,13 @@ def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
         yield f"dataLayer.sources: {picker.name} needs one here", "FI812"
 
 
-def _undeclared(where: str, name: str, names: list[str]) -> Said:
+def _undeclared(where: str, name: str, names: Iterable[str]) -> Said:
     return f"{where}: {name or 'it'} is not among the plugins{suggested(nearest(name, names))}", "FI815"
 
 
 def _deciders(config: Object, picker: Picker) -> Iterator[Said]:
     """Find handlers whose decider is not declared before them: they look for it when they are made."""
-    before: list[str] = []
+    before: set[str] = set()
     for at, plugin in enumerate(_plugins(config)):
         kind, given = text(plugin.get("type")), mapping(plugin.get("parameters"))
         if kind in picker.deciders:
@@ -154,7 +154,7 @@ def _deciders(config: Object, picker: Picker) -> Iterator[Said]:
             for name in asked:
                 if name and name not in before:
                     yield f"plugins[{at}]: {kind} needs {name} among the plugins before it", "FI815"
-        before.append(_name(plugin))
+        before.add(_name(plugin))
 
 
 def _pickers(config: Object, _picker: Picker) -> Iterator[Said]:

@@ -46,9 +46,51 @@ def test_a_text_that_would_take_long_is_not_read(text: str) -> None:
 
 
 def test_maps_are_not_merged() -> None:
-    text = "a: &a {x: 1}\nb: {<<: [*a, *a]}"
+    text = "b: {<<: {x: 1}}"
 
-    assert said(text) == [("FI810", "must be YAML or JSON: line 2, column 5: maps are not merged here")]
+    assert said(text) == [("FI810", "must be YAML or JSON: line 1, column 5: maps are not merged here")]
+
+
+def test_aliases_are_refused() -> None:
+    text = "a: &a {x: 1}\nb: *a"
+
+    (found,) = said(text)
+
+    assert found[0] == "FI810"
+    assert "line 2, column 4: aliases are not read here" in found[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "? [a]: b",
+            "plugins: {{ .Values.plugins }}",
+            "{[a]: b}",
+            "!!set {a}",
+            "!!timestamp 2020-01-01",
+            "&a [*a]",
+        ),
+        *(
+            "a: 1e999",
+            "a: !!int x",
+            "a: !!bool x",
+            "a: !!int ''",
+            '"\\ud800": x',
+            'a: "\\udc00"',
+            "a: \ud800",
+        ),
+        *("a: " + "9" * 5_000, "\n".join(f"k{at}: x" for at in range(600)), "- " * 2_000, "a: \x00"),
+    ],
+)
+def test_what_no_json_can_hold_is_an_error(text: str) -> None:
+    assert [code for code, _ in said(text)] == ["FI810"]
+
+
+def test_values_of_another_shape_are_findings() -> None:
+    text = "apiVersion: {a: b}\nkind: [x]\nplugins: {a: [b]}\nfeatureGates: [{a: b}]\nschedulingProfiles: x"
+
+    assert {"FI811", "FI812", "FI820"} <= {code for code, _ in said(text)}
 
 
 @pytest.mark.parametrize("field", ["apiVersion", "kind"])
@@ -345,7 +387,7 @@ def test_gates_come_and_go_between_generations() -> None:
 
 
 def test_findings_are_not_endless() -> None:
-    assert len(said("plugins: [" + "{}," * 400 + "]")) == 20
+    assert len(said("plugins:\n" + "- name: x\n" * 100)) == 20
 
 
 def test_the_path_is_that_of_the_field() -> None:
