@@ -1,5 +1,6 @@
 """What a container asks for: which resources are accelerators, how many, and what Ray calls GPU."""
 
+from itertools import islice
 from typing import Any, Final
 
 from intent import Object
@@ -12,6 +13,10 @@ GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "gpu.intel.c
 
 OTHERS: Final = ("habana.ai/gaudi", "google.com/tpu", "huawei.com/Ascend910", "nvidia.com/mig-")
 """Ray finds these itself, under other names."""
+
+
+MOST: Final = 16
+"""So many accelerators of one container are looked at; no node has as many kinds."""
 
 
 def is_accelerator(resource: str) -> bool:
@@ -42,11 +47,12 @@ def asks(container: Object) -> bool:
 
 
 def _first(table: Any, path: str, errors: list[FieldError]) -> Accelerators:
-    for name, amount in table.items() if isinstance(table, dict) else ():
-        if is_accelerator(name):
-            count = whole(amount)
-            if count is None:
-                errors.append(FieldError(f"{path}[{name}]", amount, "must be a whole number", "FI108"))
-            elif count:
-                return Accelerators(name, count)
+    named = (name for name in table if is_accelerator(name)) if isinstance(table, dict) else ()
+    for name in islice(named, MOST):
+        amount = table[name]
+        count = whole(amount)
+        if count is None:
+            errors.append(FieldError(f"{path}[{name}]", amount, "must be a whole number", "FI108"))
+        elif count:
+            return Accelerators(name, count)
     return Accelerators()

@@ -76,9 +76,19 @@ class Facts(NamedTuple):
         return self.has_ray and self.ray.lowest >= SYMMETRIC_RUN
 
 
-@lru_cache(maxsize=256)
+LONGEST: Final = 512
+"""A longer reference is none: a repository has 255 characters, a tag 128, a digest less
+(`distribution/reference`)."""
+UNKNOWN: Final = Image()
+
+
 def read_image(reference: str, engines: Engines = ENGINES) -> Image:
     """Take an image reference apart; of an image that no row knows the version stays unknown."""
+    return _read_image(reference, engines) if len(reference) <= LONGEST else UNKNOWN
+
+
+@lru_cache(maxsize=256)
+def _read_image(reference: str, engines: Engines) -> Image:
     name, _, digest = reference.partition("@")
     repository, colon, tag = name.rpartition(":")
     if not colon or "/" in tag:

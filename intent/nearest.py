@@ -2,10 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from itertools import islice
 from typing import Final
 
 LIKE: Final = 0.5
 """How much a name must be like a known one, from 0 to 1 (`difflib`)."""
+LONGEST: Final = 64
+"""Longer names are not compared: the time grows with the product of both lengths."""
+MANY: Final = 64
+"""With so many known names one is compared."""
 SOUGHT: Final = 10
 """For so many names of one object it is sought: to compare texts is dear, and nobody reads more."""
 
@@ -15,7 +20,10 @@ def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:
 
     Likeness is twice the letters in common by all letters, so what is much longer need not be compared.
     """
-    comparable = [one for one in known if len(name) <= len(one) * (2 / like - 1)]
+    if len(name) > LONGEST:
+        return ""
+    fits = (one for one in known if len(name) <= len(one) * (2 / like - 1) and len(one) <= LONGEST)
+    comparable = list(islice(fits, MANY))
     close = get_close_matches(name, comparable, n=1, cutoff=like) if comparable else ()
     return close[0] if close else ""
 

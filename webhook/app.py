@@ -16,7 +16,7 @@ import ssl
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from time import monotonic
 from typing import Any, Final
 
@@ -75,6 +75,7 @@ class _Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+_TIMEOUT: Final = re.compile(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)")
 _NOT_FOUND: Final = _Refusal(404, b"no such path", "")
 _NOT_POST: Final = _Refusal(405, b"reviews are sent with POST", "", {"Allow": "POST"})
 _NOT_GET: Final = _Refusal(405, b"this is read with GET", "", {"Allow": "GET, HEAD"})
@@ -179,10 +180,9 @@ def _unacceptable(request: web.BaseRequest, door: Door) -> _Refusal | None:
     return None
 
 
-@lru_cache(maxsize=64)
 def _deadline(query: str) -> float:
     """Read the seconds the caller waits; the API server appends `?timeout=5s` (at most 30)."""
-    found = re.search(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)", query)
+    found = _TIMEOUT.search(query)
     return float(found[1]) if found else 30.0
 
 

@@ -3,7 +3,8 @@
 `--f=v` is `--f v`, the last of several wins, and behind a `--` nothing is a flag.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -186,14 +187,25 @@ LONGEST: Final = 128 * 1024
 """One argument, in bytes (Linux, `include/uapi/linux/binfmts.h`, MAX_ARG_STRLEN): no longer one can run."""
 
 
+_REFERENCE: Final = re.compile(r"\$\(([^()]{1,256})\)")
+
+
 def resolve(value: str, variables: Sequence[tuple[str, str | None]]) -> str | None:
-    """Expand `$(X)` as the kubelet does, from literal variables; None if something stays unknown."""
+    """Expand `$(X)` as the kubelet does, from literal variables; None if something stays unknown.
+
+    One pass: what a variable holds is not expanded again (`k8s.io/kubernetes`
+    `third_party/forked/golang/expansion/expand.go`).
+    """
     if "$" not in value and "`" not in value:
         return value
-    for name, literal in variables:
-        reference = f"$({name})"
-        if literal is not None and reference in value:
-            if len(value) + value.count(reference) * len(literal) > LONGEST:
-                return None
-            value = value.replace(reference, literal)
-    return None if "$" in value or "`" in value else value
+    known = dict(variables)
+    if _REFERENCE.sub("", value).find("$") >= 0 or _length(value, known) > LONGEST:
+        return None
+    expanded = _REFERENCE.sub(lambda found: known.get(found[1]) or "", value)
+    return None if "$" in expanded or "`" in expanded else expanded
+
+
+def _length(value: str, known: Mapping[str, str | None]) -> int:
+    """Count the characters of an expanded value; too many where a variable is unknown."""
+    literals = [known.get(name) for name in _REFERENCE.findall(value)]
+    return len(value) + sum(LONGEST + 1 if one is None else len(one) for one in literals)

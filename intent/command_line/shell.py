@@ -89,7 +89,8 @@ class Script:
 
 def read_script(text: str, find: Find) -> Script | None:
     """Find the engine in a script; None if the script is too complex, or has no engine, or several."""
-    commands = _commands(text) if len(text) <= LONGEST else None
+    tokens = _tokens(text) if len(text) <= LONGEST else []
+    commands = _commands(tokens) if tokens else None
     if commands is None:
         return None
     found = [
@@ -99,6 +100,8 @@ def read_script(text: str, find: Find) -> Script | None:
         return None
     at, index = found[0]
     if commands[index].depth or _in_background(commands, index):
+        return None
+    if _handed_on(tokens) != (commands[index].words[-1].text in _REST):
         return None
     return _script(text, commands[index], at, alone=_is_alone(commands, index))
 
@@ -125,11 +128,9 @@ def _in_background(commands: list[_Simple], index: int) -> bool:
     return next(command.ends for command in commands[index:] if command.ends not in _CONTINUES) == "&"
 
 
-def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script | None:
+def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script:
     words, last = command.words, command.words[-1]
     rest = last.text in _REST
-    if _handed_on(text) != rest:
-        return None
     simple = alone and not command.redirected and all(map(_is_plain, words))
     values = tuple(unquoted(word.text) for word in (words[:-1] if rest else words))
     ends = end_of_flags(values, at)
@@ -138,9 +139,10 @@ def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script | No
     return Script(text, values, at, words[at].start, stop, simple, rest, ended)
 
 
-def _handed_on(text: str) -> int:
+def _handed_on(tokens: list[_Token]) -> int:
     """Count where a script expands `$1`, `$@` and such."""
-    expanded = (_LITERAL.sub(_expanding, token.text) for token in _tokens(text) if token.kind == "word")
+    words = (token.text for token in tokens if token.kind == "word" and "$" in token.text)
+    expanded = (_LITERAL.sub(_expanding, word) for word in words)
     return sum(len(_POSITIONAL.findall(word)) for word in expanded)
 
 
@@ -167,8 +169,7 @@ def _content(quoted: re.Match[str]) -> str:
     return single if single is not None else escaped.strip("\n")
 
 
-def _commands(text: str) -> list[_Simple] | None:
-    tokens = list(_tokens(text))
+def _commands(tokens: list[_Token]) -> list[_Simple] | None:
     if tokens[-1].kind == "unknown":
         return None
     commands: list[_Simple] = []
@@ -182,14 +183,16 @@ def _commands(text: str) -> list[_Simple] | None:
     return commands if depth == 0 else None
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> list[_Token]:
     """Cut a script into tokens without blanks and comments; the last says whether all was understood."""
     position = 0
+    tokens: list[_Token] = []
     while found := _TOKEN.match(text, position):
         position = found.end()
         if found.lastgroup != "blank":
-            yield _Token(str(found.lastgroup), found[0], found.start(), position)
-    yield _Token("end" if position == len(text) else "unknown", "", position, position)
+            tokens.append(_Token(str(found.lastgroup), found[0], found.start(), position))
+    tokens.append(_Token("end" if position == len(text) else "unknown", "", position, position))
+    return tokens
 
 
 def _groups(tokens: list[_Token]) -> Iterator[tuple[list[_Token], str]]:
@@ -204,6 +207,8 @@ def _groups(tokens: list[_Token]) -> Iterator[tuple[list[_Token], str]]:
 
 
 def _simple(group: list[_Token], ends: str, depth: int) -> _Simple:
+    if all(token.kind == "word" for token in group) and (not group or group[0].text not in _RESERVED):
+        return _Simple(tuple(group), depth, redirected=False, ends=ends)
     targets = {right for left, right in pairwise(group) if left.kind == "redirect"}
     words = [token for token in group if token.kind == "word" and token not in targets]
     shaping = [token.text for token in takewhile(lambda token: token.text in _RESERVED, words)]

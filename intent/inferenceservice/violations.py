@@ -10,6 +10,8 @@ from intent.inferenceservice.schema import fields_at
 from intent.nearest import each_nearest
 
 Path = tuple[int | str, ...]
+MOST: Final = 256
+"""More findings than these fit into no answer; an object may have one for each of its fields."""
 
 _SHAPES: Final = {
     "missing": "is required",
@@ -30,8 +32,8 @@ _LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', a
 
 
 def violations(found: ValidationError) -> Iterator[FieldError]:
-    """Say everything that a validation found."""
-    errors = found.errors(include_url=False)
+    """Say what a validation found, at most `MOST`."""
+    errors = found.errors(include_url=False)[:MOST]
     unknown = (one["loc"] for one in errors if one["type"] == "extra_forbidden")
     meant = each_nearest((str(path[-1]), fields_at(path[:-1])) for path in unknown)
     for one in errors:

@@ -3,7 +3,7 @@
 import pytest
 
 from intent.engines import ENGINES, Engines, Ray, Stock, Version, ships
-from intent.image import Image, facts, read_image
+from intent.image import Image, _read_image, facts, read_image
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,12 @@ def test_every_row_has_a_source() -> None:
     ]
 
     assert all(sources)
+
+
+def test_a_reference_that_nothing_could_pull_is_not_kept() -> None:
+    known = _read_image.cache_info().currsize
+
+    found = {read_image("vllm/" + "x" * 600 + str(at)) for at in range(100)}
+
+    assert found == {Image()}
+    assert _read_image.cache_info().currsize == known

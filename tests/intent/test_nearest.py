@@ -57,3 +57,8 @@ def test_a_list_that_nobody_can_have_written_is_not_read(key: str) -> None:
     _wishes, errors = annotations.read({SERVICE: "svc", f"fusioninfer.io/{key}": text})
 
     assert ["4096 characters" in one.message for one in errors] == [True]
+
+
+def test_what_is_longer_than_any_name_is_not_compared() -> None:
+    assert nearest("a" * 3_000, ["a" * 2_999]) == ""
+    assert nearest("a" * 60, ["a" * 3_000]) == ""

@@ -26,7 +26,7 @@ _NATIVE: Final = "vllm-native"
 _RAY_START: Final = "ray-start"
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=2)
 def read_plan(intent: Intent, settings: Settings) -> Plan:
     """Read every template, choose the launcher, and decide whether the launch is written for them."""
     if NONE in (intent.launcher, "" if intent.launcher else settings.launcher):

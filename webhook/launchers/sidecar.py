@@ -52,7 +52,7 @@ def with_room(intent: Intent, settings: Settings) -> Intent:
     return replace(intent, templates=(replace(leader, engine=engine, moved=found), *others))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=2)
 def _room(template: Template, settings: Settings) -> Moved | FieldError:
     launch = read_launch(template, template.engine, settings.engines) if template.engine else None
     obstacle = next(_obstacles(template, launch), None)

@@ -30,5 +30,6 @@ def _memory(launch: Launch) -> Overlay:
 
 def _name(template: Template) -> str:
     """Name the volume as its author could have; a memory volume of that name is taken as it is."""
-    names = (SHM, *(f"{SHM}-{at}" for at in range(1, len(template.taken) + 1)))
-    return next(name for name in names if name not in template.taken)
+    taken = frozenset(template.taken)
+    names = (SHM, *(f"{SHM}-{at}" for at in range(1, len(taken) + 1)))
+    return next(name for name in names if name not in taken)

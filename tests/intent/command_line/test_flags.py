@@ -120,6 +120,18 @@ def test_a_variable_is_resolved_where_its_value_is_literal(value: str, resolved:
     assert resolve(value, (("TP", "8"), ("MAP", None))) == resolved
 
 
+def test_what_a_variable_holds_is_not_expanded_again() -> None:
+    assert resolve("$(A)", (("A", "$(B)"), ("B", "8"))) is None
+    assert resolve("$(A)(B)", (("A", "$"), ("B", "8"))) is None
+
+
+def test_what_could_not_be_an_argument_is_not_resolved() -> None:
+    long = "x" * 1_000
+
+    assert resolve("$(A)" * 130, (("A", long),)) == long * 130
+    assert resolve("$(A)" * 200, (("A", long),)) is None
+
+
 @pytest.mark.parametrize(
     ("spelled", "size"), [("--tp 8", "8"), ("--tp-size=8", "8"), ("--tp_size 8", None), ("-tp 8", None)]
 )
