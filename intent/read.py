@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from intent import Object, accelerators
+from intent import Object, accelerators, budget
 from intent.annotations import (
     ENGINE_CONTAINER,
     EXCLUSIVE_TOPOLOGY,
@@ -57,6 +57,9 @@ def read(lws: Object) -> Reading:
     annotations = mapping(mapping(lws.get("metadata")).get("annotations"))
     if not any(key.startswith(PREFIX) for key in annotations):
         return NOTHING
+    over = budget.of_leaderworkerset(lws)
+    if over is not None:
+        return Reading(None, (over,))
     wishes, errors = read_annotations(annotations)
     if not wishes.service:
         return Reading(None, tuple(errors))

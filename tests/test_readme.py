@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from fusioninfer import engines
 from fusioninfer.cli import main
+from intent import budget
 from intent.annotations import KEYS
 from intent.engines import ENGINES
 from intent.pickers.generations import PICKERS
@@ -141,9 +142,18 @@ def limits() -> list[dict[str, str]]:
     ]
 
 
+def spent() -> list[dict[str, str]]:
+    """Give the table of the budget: a row a limit."""
+    return [
+        {"of one object": one.name, "at most": f"{one.most:,}", "counted, and why so many": one.reason}
+        for one in budget.LIMITS
+    ]
+
+
 def test_the_limits_of_the_edge_page_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
     text = EDGE_PAGE.read_text(encoding="utf-8")
-    written = ANY_TABLE.sub(lambda found: found[1] + table(limits()) + found[4], text)
+    tables = {"limits": limits(), "budget": spent()}
+    written = ANY_TABLE.sub(lambda found: found[1] + table(tables[found[2]]) + found[4], text)
     if request.config.getoption("--refresh"):
         EDGE_PAGE.write_text(written, encoding="utf-8")
 

@@ -6,7 +6,7 @@ The latter point to where their author wrote it, and are left out where the form
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from intent import Object
+from intent import Object, budget
 from intent.annotations import INJECT, PREFIX, QUEUE_NAME
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
@@ -39,6 +39,10 @@ def check(live: Object, old: Object | None = None, settings: Settings = DEFAULTS
 
 
 def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[FieldError]:
+    over = budget.of_inferenceservice(live)
+    if over is not None:
+        yield replace(over, softened=old is not None and over == budget.of_inferenceservice(old))
+        return
     service, errors = read(live)
     if service is None:
         yield from errors

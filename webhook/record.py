@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from intent import Object
+from intent import Object, budget
 from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_SPEC
 from intent.errors import FieldError
 from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
@@ -24,6 +24,7 @@ from webhook.keyed import LIST_KEYS
 from webhook.overlay import COPY, DIGEST, Overlay
 
 VERSION: Final = 1
+LONGEST: Final = budget.VALUES.most
 READING: Final = 1
 """Whose digests these are: another number wherever a release gives an old input another digest.
 
@@ -129,6 +130,10 @@ def find(*objects: Object | None) -> Any:
 
 def read(text: Any) -> Record | FieldError:
     """Read a record. What is not one, or was not written by us, is an error and never "no record"."""
+    if isinstance(text, str) and len(text) > LONGEST:
+        return _unreadable(
+            f"has {len(text)} characters; no object can hold more than {LONGEST} in annotations"
+        )
     try:
         whole = orjson.loads(text)
         version, made_from, put_on, was = whole["v"], whole["in"], whole["set"], whole["was"]

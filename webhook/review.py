@@ -28,6 +28,8 @@ Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 
 MESSAGE_LIMIT: Final = 4096
 """Bytes of a denial; the API server passes on more, terminals and events do not."""
+MOST: Final = 256
+"""Errors of a denial that are written; fewer have room."""
 WARNINGS_LIMIT: Final = 20
 WARNING_LENGTH: Final = 120
 """A client may cut longer ones (`k8s.io/api` `admission/v1/types.go`, `Warnings`)."""
@@ -122,13 +124,13 @@ def status(errors: list[FieldError], live: Object) -> Object:
     kind = KIND if live.get("kind") == KIND else "LeaderWorkerSet"
     causes = (
         {"reason": "FieldValueInvalid", "field": one.path, "message": cut(f"{one.message} ({one.code})", 512)}
-        for one in errors
+        for one in errors[:MOST]
     )
     return {
         "code": 422,
         "reason": "Invalid",
         "status": "Failure",
-        "message": cut("; ".join(map(str, errors[:MESSAGE_LIMIT])), MESSAGE_LIMIT),
+        "message": cut("; ".join(map(str, errors[:MOST])), MESSAGE_LIMIT),
         "details": {"kind": kind, "name": name or "", "causes": list(_bounded(causes))},
     }
 

@@ -23,4 +23,11 @@ ROWS: Final[dict[str, Code]] = {
         "remove other annotations; all together may hold 256 KiB",
         "Kubernetes allows 256 KiB of annotations on one object, and others take most of it",
     ),
+    "FI904": Code(
+        "error",
+        "the object is larger than admission reads",
+        "have fewer of what the message counts, for example a script in a ConfigMap;"
+        " or have the object left alone with fusioninfer.io/inject: disabled",
+        "a limit of docs/edge.md: one process answers for all, so what one object may cost is bounded",
+    ),
 }

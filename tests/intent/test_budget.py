@@ -1,0 +1,140 @@
+"""How much of an object is read, and what becomes of one that has more."""
+
+from typing import Any, Final
+
+import pytest
+
+from fusioninfer.offline import is_lws
+from intent import Object, budget
+from tests.golden.test_golden import CASES, leaderworkersets
+from tests.isvc import isvc
+from tests.lws import changed, container, lws, put, template
+from webhook import inferenceservice
+from webhook.check import check
+from webhook.expand import expand
+
+ROOM: Final = 20
+"""So many times what the largest example has may be read."""
+
+
+def many(count: int) -> Object:
+    """Make an object with so many containers."""
+    return lws(
+        worker=template(container(), *(container(f"c{at}", resources=None) for at in range(count - 1)))
+    )
+
+
+def words(count: int, word: str = "x") -> Object:
+    """Make an object with so many arguments behind its command."""
+    return lws(worker=template(container(args=[word] * count)))
+
+
+def annotated(count: int) -> Object:
+    """Make an object with so many annotations of ours."""
+    ours = {f"fusioninfer.io/x-{at}": "x" for at in range(count - 1)}
+    return changed(lws(), "metadata.annotations", {"fusioninfer.io/service": "svc"} | ours)
+
+
+OVER: Final[dict[str, Object]] = {
+    "containers": many(budget.CONTAINERS.most + 1),
+    "arguments": words(budget.ARGUMENTS.most),
+    "characters": words(1, "x" * budget.CHARACTERS.most),
+    "blanks and operators": words(1, " " * budget.BREAKS.most + "x" * 10 + ";"),
+    "variables": lws(
+        worker=template(container(env=[{"name": f"A{at}"} for at in range(budget.VARIABLES.most + 1)]))
+    ),
+    "annotations": annotated(budget.KEYS.most + 1),
+    "characters of annotations": lws(refresh="x" * budget.VALUES.most),
+}
+
+
+def test_each_limit_has_an_object_that_is_over_it() -> None:
+    assert list(OVER) == [limit.name for limit in budget.LIMITS]
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_over_a_limit_an_object_is_denied_with_one_error_and_not_changed(name: str) -> None:
+    live = OVER[name]
+
+    (error,) = check(live)
+
+    assert (error.code, error.severity, f" {name}, and at most" in error.message) == ("FI904", "error", True)
+    assert "fusioninfer.io/inject: disabled" in error.message
+    assert expand(live) == []
+
+
+@pytest.mark.parametrize(
+    "live", [many(budget.CONTAINERS.most), words(budget.ARGUMENTS.most - 2)], ids=["100", "4096"]
+)
+def test_up_to_a_limit_it_is_read(live: Object) -> None:
+    assert "FI904" not in {one.code for one in check(live)}
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_the_way_out_is_accepted(name: str) -> None:
+    left_alone = changed(OVER[name], "metadata.annotations.fusioninfer.io/inject", "disabled")
+
+    assert (check(left_alone, OVER[name]), expand(left_alone, OVER[name])) == ([], [])
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_what_was_stored_over_a_limit_can_be_scaled_and_deleted(name: str) -> None:
+    old = OVER[name]
+    scaled = changed(changed(old, "spec.replicas", 5), "metadata.labels.team", "x")
+    ended = changed(old, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")
+
+    assert [(one.code, one.severity) for one in check(scaled, old)] == [("FI904", "warning")]
+    assert (check(ended, old), expand(scaled, old)) == ([], [])
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_what_the_author_changes_of_it_is_denied(name: str) -> None:
+    live = changed(OVER[name], "spec.leaderWorkerTemplate.size", 3)
+
+    assert [one.severity for one in check(live, OVER[name])] == ["error"]
+
+
+def test_what_opts_in_over_a_limit_is_denied() -> None:
+    old = changed(OVER["containers"], "metadata.annotations", {})
+
+    assert [one.severity for one in check(OVER["containers"], old)] == ["error"]
+
+
+def test_what_opts_out_over_a_limit_is_not_read() -> None:
+    live = changed(OVER["containers"], "metadata.annotations", {})
+
+    assert check(live, OVER["containers"]) == []
+
+
+@pytest.mark.parametrize("part", ["containers", "initContainers"])
+def test_an_inferenceservice_is_counted_over_all_its_roles(part: str) -> None:
+    half = {"spec": {"containers": [container()], part: [container(f"c{at}") for at in range(60)]}}
+    roles = [
+        {"name": name, "componentType": kind, "template": half}
+        for name, kind in (("a", "prefiller"), ("b", "decoder"))
+    ]
+    live = changed(isvc(), "spec.roles", roles)
+
+    (error,) = inferenceservice.check(live)
+
+    assert (error.path, error.code, error.severity) == ("spec.roles", "FI904", "error")
+    scaled = changed(live, "spec.roles.0.replicas", 3)
+    assert [one.severity for one in inferenceservice.check(scaled, live)] == ["warning"]
+
+
+def test_the_examples_have_a_twentieth_at_most() -> None:
+    found = [one.object for case in CASES for one in leaderworkersets(case) if is_lws(one.object)]
+
+    for live in (*found, *map(put, found)):
+        for limit, count in budget.counted(live):
+            assert count * ROOM <= limit.most, (limit.name, count)
+
+
+@pytest.mark.parametrize(
+    "value", [None, 7, "x", [], [None], [[]], {"containers": 7}, {"containers": [7, None]}]
+)
+def test_whatever_the_shape_it_is_counted(value: Any) -> None:
+    live = changed(lws(), "spec.leaderWorkerTemplate.workerTemplate", {"spec": value})
+
+    assert budget.of_leaderworkerset(live) is None
+    assert budget.of_inferenceservice(changed(isvc(), "spec.roles", value)) is None
