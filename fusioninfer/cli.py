@@ -11,12 +11,13 @@ import orjson
 from fusioninfer import __version__, documents, offline
 from fusioninfer.documents import Unreadable
 from fusioninfer.offline import Composition, Found
-from fusioninfer.options import CONFIG, FILES, NAMESPACE, read_settings, unreadable
+from fusioninfer.options import CONFIG, FILES, NAMESPACE, UNREADABLE, read_settings, tell, unreadable
 from fusioninfer.servers import sync, webhook
 from intent.codes import CODES
 
 OK: Final = 0
 REFUSED: Final = 1
+UNREAD: Final = "FI905"
 COLOURS: Final = {"error": "red", "warning": "yellow"}
 
 
@@ -43,8 +44,10 @@ def expand(
 
     Exit code 0: printed; 1: an object would be refused, nothing is printed; 2: a file cannot be read.
     """
-    made = _composed(files, namespace, config, admission_only=admission_only)
+    made, problems = _composed(files, namespace, config, admission_only=admission_only)
     _tell(made, sys.stderr)
+    if problems:
+        unreadable(*problems)
     if made.refused:
         sys.exit(REFUSED)
     objects = list(made.objects)
@@ -59,15 +62,20 @@ def expand(
 def validate(files: tuple[str, ...], namespace: str, config: Path | None, output: str) -> None:
     """Check files as admission and the loop would.
 
+    What cannot be read is said, and the rest is checked all the same.
     Exit code 0: no errors (there may be warnings); 1: errors; 2: a file cannot be read.
     """
-    made = _composed(files, namespace, config)
+    made, problems = _composed(files, namespace, config)
     if output == "json":
-        _echo_json([_as_json(one) for one in made.found])
+        _echo_json([*map(_unread, problems), *map(_as_json, made.found)])
     else:
+        tell(problems)
         _tell(made, sys.stdout)
         errors = sum(one.error.severity == "error" for one in made.found)
-        click.echo(f"{errors} errors, {len(made.found) - errors} warnings")
+        unread = f", {len(problems)} unreadable" if problems else ""
+        click.echo(f"{errors} errors, {len(made.found) - errors} warnings{unread}")
+    if problems:
+        sys.exit(UNREADABLE)
     sys.exit(REFUSED if made.refused else OK)
 
 
@@ -84,9 +92,12 @@ def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: 
     """
     from fusioninfer import explain as why  # noqa: PLC0415 - this verb alone needs it
 
-    settings, read = read_settings(config), _read(files)
+    settings = read_settings(config)
+    read, problems = documents.read_all(files)
     made = offline.compose(read, settings, namespace=namespace, admission_only=True)
     _tell(made, sys.stderr)
+    if problems:
+        unreadable(*problems)
     if made.refused:
         sys.exit(REFUSED)
     found = why.explain(read, settings, field)
@@ -150,16 +161,12 @@ def engines(config: Path | None, output: str) -> None:
 
 def _composed(
     files: tuple[str, ...], namespace: str, config: Path | None, *, admission_only: bool = False
-) -> Composition:
+) -> tuple[Composition, list[Unreadable]]:
+    """Give what the readable files become, and why others cannot be read."""
     settings = read_settings(config)
-    return offline.compose(_read(files), settings, namespace=namespace, admission_only=admission_only)
-
-
-def _read(files: tuple[str, ...]) -> list[documents.Document]:
-    try:
-        return documents.read(files)
-    except Unreadable as error:
-        unreadable(error)
+    read, problems = documents.read_all(files)
+    made = offline.compose(read, settings, namespace=namespace, admission_only=admission_only)
+    return made, problems
 
 
 def _tell(made: Composition, stream: Any) -> None:
@@ -170,6 +177,21 @@ def _tell(made: Composition, stream: Any) -> None:
 
 def _echo_json(value: Any) -> None:
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def _unread(problem: Unreadable) -> dict[str, Any]:
+    row = CODES[UNREAD]
+    return {
+        "file": problem.file,
+        "document": None,
+        "severity": row.severity,
+        "code": UNREAD,
+        "field": "",
+        "value": None,
+        "message": str(problem),
+        "cause": row.cause,
+        "remedy": row.remedy,
+    }
 
 
 def _as_json(one: Found) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
-import yaml as pyyaml
 
 from intent import Object, yaml
 
@@ -17,6 +16,10 @@ STANDARD_INPUT: Final = "-"
 
 class Unreadable(Exception):  # noqa: N818 - what it says is the adjective
     """A file that cannot be read, is not YAML or JSON, or holds something that is not an object."""
+
+    def __init__(self, message: str, file: str = "") -> None:
+        super().__init__(message)
+        self.file = file
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,48 +40,86 @@ class Document:
 
 def read(paths: Iterable[str]) -> list[Document]:
     """Read every document of the given files, directories and standard input. Raises `Unreadable`."""
-    return [document for path in paths for file in _files(path) for document in _documents(file)]
-
-
-def _files(path: str) -> list[str]:
-    """List a directory, in order of name; take anything else as a file."""
-    if path == STANDARD_INPUT or not Path(path).is_dir():
-        return [path]
-    found = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
-    if not found:
-        raise Unreadable(f"{path}: holds no {', '.join(SUFFIXES)}")
+    found, problems = read_all(paths)
+    if problems:
+        raise problems[0]
     return found
 
 
-def _documents(file: str) -> Iterator[Document]:
-    for number, value in enumerate(load_yaml(_text(file), file), start=1):
-        if value is not None:
-            yield from _flattened(Document(file, number, value))
+def read_all(paths: Iterable[str]) -> tuple[list[Document], list[Unreadable]]:
+    """Read what can be read of the given files, directories and standard input; and say what cannot.
+
+    Of a file that is broken in one place the documents before it are read.
+    """
+    found: list[Document] = []
+    problems: list[Unreadable] = []
+    for one in (one for path in paths for file in _files(path) for one in _documents(file)):
+        if isinstance(one, Unreadable):
+            problems.append(one)
+        else:
+            found.append(one)
+    return found, problems
 
 
-def _text(file: str) -> str:
+def _files(path: str) -> list[str | Unreadable]:
+    """List a directory, in order of name; take anything else as a file."""
     try:
-        return sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(f"{file}: {error.strerror if isinstance(error, OSError) else error}") from error
+        if path == STANDARD_INPUT or not Path(path).is_dir():
+            return [path]
+        found = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
+    except OSError as error:
+        return [Unreadable(f"{shown(path)}: {error.strerror}", shown(path))]
+    return [*found] if found else [Unreadable(f"{shown(path)}: holds no {', '.join(SUFFIXES)}", shown(path))]
+
+
+def _documents(file: str | Unreadable) -> Iterator[Document | Unreadable]:
+    if isinstance(file, Unreadable):
+        yield file
+        return
+    name = shown(file)
+    try:
+        for number, value in enumerate(_values(read_text(file), name), start=1):
+            if value is not None:
+                yield from _flattened(Document(name, number, value))
+    except Unreadable as error:
+        yield error
+
+
+def shown(file: str) -> str:
+    """Give the name of a file as it can be printed: not every name is UTF-8."""
+    return file.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def read_text(file: str) -> str:
+    """Read a file, or standard input. Raises `Unreadable`."""
+    try:
+        content = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
+        return content.decode("utf-8")
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a name with a zero byte
+        why = error.strerror if isinstance(error, OSError) else error
+        raise Unreadable(f"{shown(file)}: {why}", shown(file)) from error
 
 
 def load_yaml(text: str, file: str) -> list[Any]:
     """Read the documents of a text; JSON is YAML too. Raises `Unreadable` with line and column."""
+    return list(_values(text, file))
+
+
+def _values(text: str, file: str) -> Iterator[Any]:
     try:
-        return list(yaml.load(text))
-    except pyyaml.YAMLError as error:
+        yield from yaml.load(text)
+    except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise Unreadable(f"{file}{where}: {getattr(error, 'problem', None) or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{file}: {error}") from error
+        raise Unreadable(f"{file}{where}: {getattr(error, 'problem', None) or error}", file) from error
 
 
-def _flattened(document: Document) -> Iterator[Document]:
+def _flattened(document: Document) -> Iterator[Document | Unreadable]:
     """Take the items of a `kind: List` as documents of their own."""
     if not isinstance(document.object, dict):
-        raise Unreadable(f"{document}: must be an object, not {type(document.object).__name__}")
+        what = type(document.object).__name__
+        yield Unreadable(f"{document}: must be an object, not {what}", document.file)
+        return
     items = document.object.get("items")
     if document.object.get("kind") != "List" or not isinstance(items, list):
         yield document

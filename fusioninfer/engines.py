@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from fusioninfer.documents import Unreadable, load_yaml
+from fusioninfer.documents import Unreadable, load_yaml, read_text
 from intent.engines import (
     ENGINES,
     NEWEST,
@@ -103,10 +103,7 @@ class EnginesFile(BaseModel):
 def read(path: Path) -> Engines:
     """Read an operator's file and put its rows in front. Raises `Unreadable`, naming the field."""
     try:
-        text = path.read_text(encoding="utf-8")
-        found = EnginesFile.model_validate((load_yaml(text, str(path)) or [{}])[0])
-    except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror}") from error
+        found = EnginesFile.model_validate((load_yaml(read_text(str(path)), str(path)) or [{}])[0])
     except ValidationError as error:
         lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
         raise Unreadable(f"{path}: {'; '.join(lines)}") from error

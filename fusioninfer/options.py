@@ -1,6 +1,7 @@
 """What several verbs share: options, and how settings are read."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -38,7 +39,13 @@ def read_settings(config: Path | None) -> Any:
         unreadable(error)
 
 
-def unreadable(error: Exception) -> NoReturn:
+def unreadable(*errors: Exception) -> NoReturn:
     """Say why something cannot be read, and end."""
-    click.secho(f"error: {error}", fg="red", err=True)
+    tell(errors)
     sys.exit(UNREADABLE)
+
+
+def tell(errors: Iterable[Exception]) -> None:
+    """Say why something cannot be read, a line each."""
+    for error in errors:
+        click.secho(f"error: {error}", fg="red", err=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fusioninfer import engines
-from fusioninfer.documents import Unreadable, load_yaml
+from fusioninfer.documents import Unreadable, load_yaml, read_text
 from intent.engines import ENGINES
 from intent.launch import AUTO, NONE
 from intent.pickers.generations import PICKERS, SPLITTING
@@ -41,7 +41,7 @@ def read(path: Path | None) -> Settings:
     """Read a settings file; the defaults where there is none. Raises `Unreadable`, naming the field."""
     if path is None:
         return _DEFAULTS
-    found = load_yaml(path.read_text(encoding="utf-8"), str(path)) or [{}]
+    found = load_yaml(read_text(str(path)), str(path)) or [{}]
     try:
         values = SettingsFile.model_validate(found[0]).model_dump()
     except ValidationError as error:

@@ -17,7 +17,9 @@ UNREADABLE: Final = (yaml.YAMLError,)
 """What reading a text may raise."""
 REPEATED: Final = 100_000
 """How many values the aliases of one text may stand for: ten short lines can stand for 10^10."""
-DEEPEST: Final = 64
+DEEPEST: Final = 200
+"""How deep a document may be nested; an object of Kubernetes is not half as deep."""
+PLAIN_DEEPEST: Final = 64
 """How deep a `Plain` document may be nested."""
 NODES: Final = 512
 """How many keys and values a `Plain` text may have: to read one takes about 30 µs."""
@@ -66,6 +68,8 @@ class Loader(yaml.SafeLoader):
 
     def bound(self, event: yaml.Event) -> None:
         """Refuse what this reader does not read. The event begins the next node."""
+        if self.depth > DEEPEST:
+            raise _refused(f"nested deeper than {DEEPEST}", event)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Build a map with strings as keys."""
@@ -115,8 +119,8 @@ class Plain(Loader):
         """Refuse aliases, and more than a text of a few pages has."""
         if isinstance(event, yaml.AliasEvent):
             raise _refused("aliases are not read here; write the value out", event)
-        if self.depth > DEEPEST:
-            raise _refused(f"nested deeper than {DEEPEST}", event)
+        if self.depth > PLAIN_DEEPEST:
+            raise _refused(f"nested deeper than {PLAIN_DEEPEST}", event)
         if self.count + self.depth > NODES:
             raise _refused(f"more than {NODES} keys and values", event)
 

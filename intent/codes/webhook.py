@@ -30,4 +30,10 @@ ROWS: Final[dict[str, Code]] = {
         " or have the object left alone with fusioninfer.io/inject: disabled",
         "a limit of docs/edge.md: one process answers for all, so what one object may cost is bounded",
     ),
+    "FI905": Code(
+        "error",
+        "a file, or a document in it, cannot be read",
+        "write it as YAML or JSON, as the message says; of a Helm chart pass the output of helm template",
+        "the file is not there or not readable, is a template that was not rendered, or holds no object",
+    ),
 }
