@@ -31,6 +31,13 @@ ENDPOINT_PICKER_CONFIG: Final = PREFIX + "endpoint-picker-config"
 PICKER: Final = PREFIX + "picker"
 PICKER_REPLICAS: Final = PREFIX + "picker-replicas"
 EXPANSION: Final = PREFIX + "expansion"
+UNANSWERED: Final = "admission did not answer"
+"""Value of the label `SERVICE` in each write of a rendered LeaderWorkerSet; no valid label value, on purpose.
+
+Our mutating webhook sets the label to the service's name. Without it the API server refuses the write (ADR 13).
+"""
+LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?").fullmatch
+"""A label value that the API server takes (`k8s.io/apimachinery` `pkg/util/validation`)."""
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Volcano: the PodGroup of a pod (`volcano.sh/apis` `pkg/apis/scheduling/v1beta1`)."""

@@ -37,6 +37,9 @@ class Change(NamedTuple):
 
 
 UNCHANGED: Final = Change({})
+"""The object is not for us, or cannot be read: nothing is answered for it."""
+STANDS: Final = Change({})
+"""All that should be on the object is there."""
 
 
 def expand(
@@ -60,7 +63,14 @@ def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
 
 
 def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Change:
-    """Decide what comes off and what goes on."""
+    """Decide what comes off and what goes on; the label of the service only with the rest of it."""
+    made = _change(found, settings, mutators)
+    if made is UNCHANGED or not found.stamp:
+        return made
+    return Change(compose(found.stamp, made.overlay))
+
+
+def _change(found: Study, settings: Settings, mutators: tuple[Mutator, ...]) -> Change:
     if found.unreadable or (found.reading.errors and not found.pinned):
         return UNCHANGED
     if found.reading.intent is None and not found.pinned:
@@ -68,7 +78,7 @@ def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUT
     if not found.pinned and left_alone(found):
         return UNCHANGED
     if found.pinned and _stands(found):
-        return UNCHANGED
+        return STANDS
     return _put_on(found, wish(found, settings, mutators))
 
 

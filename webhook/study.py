@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field, replace
 
 from intent import Object
-from intent.annotations import EXPANSION, INJECT, PREFIX
+from intent.annotations import EXPANSION, INJECT, LABEL_VALUE, PREFIX, SERVICE
 from intent.errors import FieldError
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.routing import NO_ROUTING, Routing
 from webhook import record as records
 from webhook.canonical import canonical
-from webhook.overlay import Overlay, compose
+from webhook.overlay import Overlay, compose, merge
 from webhook.patch import patch
 from webhook.put import filled, put
 from webhook.record import NO_RECORD, Record
@@ -31,6 +31,8 @@ class Study:
     text: str = ""
     """The record as it is written."""
     unreadable: FieldError | None = None
+    stamp: Overlay = field(default_factory=dict)
+    """The label of the service in place of a value that no object may have; `live` has it already."""
     pinned: bool = False
     """Whether an update changed nothing that the rules look at. A CREATE never pins."""
 
@@ -74,6 +76,8 @@ def _spec(lws: Object) -> Object | None:
 
 def study(live: Object, old: Object | None = None) -> Study:
     """Withdraw what we put on, and read what is left."""
+    stamp = _stamp(live)
+    live = merge(live, stamp) if stamp else live
     text = records.find(live, old)
     record = NO_RECORD if text is None else records.read(text)
     if isinstance(record, FieldError):
@@ -81,8 +85,20 @@ def study(live: Object, old: Object | None = None) -> Study:
     off, original = undo(live, record) if record.put_on else ({}, live)
     reading = read_lws(original)
     digest = records.digest(reading.intent) if reading.intent else ""
-    found = Study(live, old, original, off, record, reading, digest, text or "")
+    found = Study(live, old, original, off, record, reading, digest, text or "", stamp=stamp)
     return replace(found, pinned=True) if old is not None and _holds(found) else found
+
+
+def _stamp(live: Object) -> Overlay:
+    """Give the label of the service where a value stands that the API server refuses.
+
+    Nobody's object is stored with such a value: the controller sends it so that nothing is stored unless
+    admission answers (ADR 13). It means what admission writes there, the name of the service.
+    """
+    value = labels(live).get(SERVICE)
+    if not isinstance(value, str) or LABEL_VALUE(value):
+        return {}
+    return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
 
 
 def _holds(found: Study) -> bool:

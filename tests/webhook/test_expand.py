@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
+from intent.annotations import UNANSWERED
 from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template
 from webhook.expand import expand
@@ -52,6 +54,41 @@ def test_an_update_whose_input_did_not_change_runs_no_rules() -> None:
         return {"metadata": {"labels": {"llm-d.ai/role": "new"}}}
 
     assert expand(again, once, Settings(), (*MUTATORS[1:], stricter)) == []
+
+
+LABEL = "metadata.labels.fusioninfer.io/service"
+
+
+@pytest.mark.parametrize("value", [UNANSWERED, "-r1", "a" * 64])
+def test_a_label_that_no_object_may_have_becomes_the_name_of_the_service(value: str) -> None:
+    """The controller's own writes carry such a label: nothing is stored unless admission answers."""
+    named = lws(size=4)["metadata"]["annotations"]["fusioninfer.io/service"]
+
+    assert put(changed(lws(size=4), LABEL, value)) == put(changed(lws(size=4), LABEL, named))
+
+
+def test_an_update_that_asks_for_nothing_new_replaces_such_a_label_alone() -> None:
+    once = put(changed(lws(), LABEL, UNANSWERED))
+
+    operations = expand(changed(once, LABEL, UNANSWERED), once)
+
+    assert [(one["op"], one["path"]) for one in operations] == [
+        ("replace", "/metadata/labels/fusioninfer.io~1service")
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lws(component_type="prefil"),
+        lws(inject="disabled"),
+        changed(lws(), RECORD, "unreadable"),
+        changed(lws(), "metadata.annotations", {"note": "x"}),
+    ],
+    ids=["wrong", "disabled", "unreadable", "not ours"],
+)
+def test_such_a_label_stays_where_nothing_is_answered(given: dict[str, Any]) -> None:
+    assert expand(changed(given, LABEL, UNANSWERED)) == []
 
 
 def test_a_create_never_pins() -> None:
