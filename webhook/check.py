@@ -11,7 +11,17 @@ from webhook import record as records
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.keyed import same
 from webhook.put import put
-from webhook.study import Study, concerns, has_record, labels, left_alone, made_elsewhere, study, unchanged
+from webhook.study import (
+    Study,
+    concerns,
+    has_record,
+    labels,
+    left_alone,
+    lost_its_record,
+    made_elsewhere,
+    study,
+    unchanged,
+)
 from webhook.undo import is_edited_launch, launches
 from webhook.validate import VALIDATORS
 
@@ -27,11 +37,36 @@ def check(
     if not concerns(live, old):
         return []
     found = study(live, old)
-    state = _state(found) if mutated else _unreadable(found)
-    findings = [*state, *found.reading.errors, *_intent(found, settings), *_room(found, settings)]
-    if any(one.severity == "error" for one in findings) and unchanged(found):
-        findings = [replace(one, softened=True) for one in findings]
-    return sorted(findings, key=lambda one: one.severity != "error")
+    if found.unreadable is not None:
+        return [replace(found.unreadable, softened=_same_templates(found))]
+    state = list(_state(found, settings) if mutated else _no_room(found, settings))
+    written_wrong = [*found.reading.errors, *_intent(found, settings)]
+    if any(one.severity == "error" for one in (*state, *written_wrong)) and _carries_on(found):
+        state = [replace(one, softened=True) for one in state]
+        written_wrong = _softened(written_wrong, found, settings)
+    return sorted((*state, *written_wrong), key=lambda one: one.severity != "error")
+
+
+def _carries_on(found: Study) -> bool:
+    """Whether an update changes nothing that its author decides, but for what only checks look at."""
+    return unchanged(found) or lost_its_record(found)
+
+
+def _softened(errors: list[FieldError], found: Study, settings: Settings) -> list[FieldError]:
+    """Let those errors warn that the old object has too.
+
+    What only checks look at (replicas, values of variables) may have changed in this very update.
+    """
+    before = study(found.old or {})
+    if lost_its_record(found) or before.reading == found.reading:
+        return [replace(one, softened=True) for one in errors]
+    known = {_said(one) for one in (*before.reading.errors, *_intent(before, settings))}
+    return [replace(one, softened=_said(one) in known) for one in errors]
+
+
+def _said(error: FieldError) -> str:
+    """Say an error without its path: the position of an item may change."""
+    return str(replace(error, path=""))
 
 
 def _intent(found: Study, settings: Settings) -> Iterator[FieldError]:
@@ -45,41 +80,38 @@ def _intent(found: Study, settings: Settings) -> Iterator[FieldError]:
                 )
 
 
-def _room(found: Study, settings: Settings) -> Iterator[FieldError]:
+def _no_room(found: Study, settings: Settings) -> Iterator[FieldError]:
     """Say that annotations have no room for the record: /mutate then left the object as it was."""
-    left = room(found.live)
-    if (
-        left > ANNOTATIONS_LIMIT // 2
-        or found.reading.intent is None
-        or found.has_record
-        or found.reading.errors
-    ):
+    if found.reading.intent is None or found.reading.errors or (found.has_record and found.pinned):
         return
-    need = len(written(found, *put(found.original, wish(found, settings))))
+    need, left = len(written(found, *put(found.original, wish(found, settings)))), room(found.live)
     if need > left:
         message = f"the record needs {need} bytes, the others leave {max(left, 0)} of {ANNOTATIONS_LIMIT}"
         yield FieldError("metadata.annotations", None, message, "FI903")
 
 
-def _unreadable(found: Study) -> Iterator[FieldError]:
-    if found.unreadable is not None:
-        yield replace(found.unreadable, softened=_same_templates(found))
-
-
-def _state(found: Study) -> Iterator[FieldError]:
+def _state(found: Study, settings: Settings) -> Iterator[FieldError]:
     """Say how the object and its record stand to each other."""
-    yield from _unreadable(found)
-    if found.unreadable is not None or found.reading.errors:
+    if found.reading.errors:
         return
     if found.reading.intent is None:
         yield from _withdrawn(found)
     elif found.has_record:
-        yield from _expanded(found)
+        yield from _expanded(found, settings)
+    elif lost_its_record(found):
+        message = "removed: all stays as it is; kubectl replace it with your own file to have it expanded"
+        yield FieldError(path(EXPANSION), None, message, "FI535")
     elif left_alone(found):
-        message = "annotated before the webhook was there; set refresh to have it expanded"
+        message = "not expanded: it has no record, and nothing changes now; set refresh to have it expanded"
         yield FieldError(path(REFRESH), None, message, "FI522")
-    elif room(found.live) > ANNOTATIONS_LIMIT // 2:
-        yield _not_run("there is no record")
+    else:
+        yield from _not_written(found, settings, "there is no record")
+
+
+def _not_written(found: Study, settings: Settings, why: str) -> Iterator[FieldError]:
+    """Say why there is no record of this input: it has no room, or nobody wrote it."""
+    no_room = list(_no_room(found, settings))
+    yield from no_room or [_not_run(why)]
 
 
 def _withdrawn(found: Study) -> Iterator[FieldError]:
@@ -101,9 +133,9 @@ def _detached() -> FieldError:
     return FieldError(path(EXPANSION), None, message, "FI530")
 
 
-def _expanded(found: Study) -> Iterator[FieldError]:
+def _expanded(found: Study, settings: Settings) -> Iterator[FieldError]:
     if found.digest != found.record.digest and not (unchanged(found) or made_elsewhere(found)):
-        yield _not_run("the record is of another input")
+        yield from _not_written(found, settings, "the record is of another input")
     elif found.old is not None and not has_record(found.old) and SERVICE not in labels(found.old):
         message = "first annotation: the groups restart, and wait for the other roles"
         yield FieldError(path(SERVICE), None, message, "FI520")

@@ -105,7 +105,7 @@ def _recorded(live: Object, operations: list[Operation], text: str) -> list[Oper
 def written(found: Study, put_on: Overlay, was: Overlay) -> str:
     """Write the record; while the pin holds it stays the record of the release that decided."""
     if found.pinned:
-        return records.write(found.record.digest, put_on, was, found.record.reading)
+        return records.write(found.pin.digest, put_on, was, found.pin.reading)
     return records.write(found.digest, put_on, was)
 
 
@@ -114,15 +114,14 @@ def _stands(found: Study) -> bool:
 
     A copy has to follow what it copies, so it never counts as standing.
     """
-    return (
-        found.has_record and COPY not in found.text and merge(found.live, found.record.put_on) == found.live
-    )
+    is_own = found.has_record and found.pin is found.record and COPY not in found.text
+    return is_own and merge(found.live, found.record.put_on) == found.live
 
 
 def wish(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Overlay:
     """Take the recorded overlay while the pin holds; else ask the mutators."""
     if found.pinned or found.reading.intent is None:
-        return found.record.put_on
+        return found.pin.put_on
     intent = foreseen(found.reading.intent, settings)
     return combine(mutator(intent, settings) for mutator in mutators)
 

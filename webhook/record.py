@@ -150,7 +150,9 @@ def read(text: Any) -> Record | FieldError:
 
 
 def _unreadable(message: str) -> FieldError:
-    remedy = f"{message}; remove the annotation and apply again"
+    remedy = (
+        f"{message}; remove the annotation, which restarts nothing, then kubectl replace it with your file"
+    )
     return FieldError(f"metadata.annotations[{EXPANSION}]", None, remedy, "FI901")
 
 

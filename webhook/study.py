@@ -33,21 +33,29 @@ class Study:
     unreadable: FieldError | None = None
     stamp: Overlay = field(default_factory=dict)
     """The label of the service in place of a value that no object may have; `live` has it already."""
-    pinned: bool = False
-    """Whether an update changed nothing that the rules look at. A CREATE never pins."""
+    pin: Record = NO_RECORD
+    """The record whose overlay is put on again, since its input did not change. A CREATE never pins."""
 
     @property
     def has_record(self) -> bool:
         """Whether the object itself carries a record."""
         return has_record(self.live)
 
+    @property
+    def pinned(self) -> bool:
+        """Whether an update changed nothing that the rules look at."""
+        return self.pin is not NO_RECORD
+
 
 def concerns(live: Object, old: Object | None = None) -> bool:
     """Whether the object, or what it was, carries a key of ours, and nobody broke the glass."""
-    keys = annotations(live)
-    if keys.get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
+    if _disabled(live) or metadata(live).get("deletionTimestamp"):
         return False
-    return any(key.startswith(PREFIX) for key in (*keys, *annotations(old)))
+    return any(key.startswith(PREFIX) for key in (*annotations(live), *annotations(old)))
+
+
+def _disabled(lws: Object) -> bool:
+    return annotations(lws).get(INJECT) == "disabled"
 
 
 def nothing_to_do(live: Object, old: Object | None = None) -> bool:
@@ -75,18 +83,39 @@ def _spec(lws: Object) -> Object | None:
 
 
 def study(live: Object, old: Object | None = None) -> Study:
-    """Withdraw what we put on, and read what is left."""
+    """Withdraw what we put on, and read what is left.
+
+    A record that cannot be read is an error on the object itself. On the old object alone it counts for
+    nothing: its author removed it, or wrote the object without it.
+    """
     stamp = _stamp(live)
     live = merge(live, stamp) if stamp else live
     text = records.find(live, old)
     record = NO_RECORD if text is None else records.read(text)
     if isinstance(record, FieldError):
-        return Study(live, old, live, unreadable=record)
+        if has_record(live):
+            return Study(live, old, live, unreadable=record)
+        text, record = None, NO_RECORD
     off, original = undo(live, record) if record.put_on else ({}, live)
     reading = read_lws(original)
     digest = records.digest(reading.intent) if reading.intent else ""
     found = Study(live, old, original, off, record, reading, digest, text or "", stamp=stamp)
-    return replace(found, pinned=True) if old is not None and _holds(found) else found
+    return found if old is None else replace(found, pin=_pin(found))
+
+
+def _pin(found: Study) -> Record:
+    """Choose the record that holds: the object's own, else the old object's; `NO_RECORD` if neither does.
+
+    The own one may be older than what is stored (a file that was saved with its record), or of words that
+    another webhook replaced since (an image by its digest).
+    """
+    if _holds(found):
+        return found.record
+    before = records.find(found.old)
+    if not found.digest or before is None or before == found.text:
+        return NO_RECORD
+    stored = records.read(before)
+    return stored if isinstance(stored, Record) and stored.digest == found.digest else NO_RECORD
 
 
 def _stamp(live: Object) -> Overlay:
@@ -156,8 +185,11 @@ def made_elsewhere(found: Study) -> bool:
 
 
 def unchanged(found: Study) -> bool:
-    """Whether what the author wrote is what they had written before, or what the old record was made from."""
-    if found.old is None:
+    """Whether what the author wrote is what they had written before, or what the old record was made from.
+
+    An object without a record that `inject: disabled` kept from us is new to us, as on a CREATE.
+    """
+    if found.old is None or (_disabled(found.old) and not has_record(found.old)):
         return False
     before = study(found.old)
     if found.reading.intent is None:
@@ -169,8 +201,15 @@ def unchanged(found: Study) -> bool:
 
 
 def left_alone(found: Study) -> bool:
-    """Whether it was annotated before the webhook was there, and its author changed nothing now."""
-    return found.record is NO_RECORD and unchanged(found)
+    """Whether it carries no record, and its author changed nothing now, or removed the record only."""
+    return found.record is NO_RECORD and (lost_its_record(found) or unchanged(found))
+
+
+def lost_its_record(found: Study) -> bool:
+    """Whether the update removed a record that nobody can read, and changed nothing else of ours."""
+    if found.record is not NO_RECORD or found.old is None or not has_record(found.old):
+        return False
+    return _words(found.live) == _words(found.old)
 
 
 def _beside(found: Study) -> tuple[tuple[str, ...], Routing]:

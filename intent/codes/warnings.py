@@ -133,9 +133,10 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI522": Code(
         "warning",
-        "annotated before the webhook was there",
+        "annotated, but not expanded",
         "set fusioninfer.io/refresh to have it expanded",
-        "the object is older than the webhook, and whoever wrote it now changed nothing of it",
+        "the object has no record (it is older than the webhook, or its record was removed), "
+        "and this write changes nothing of it",
     ),
     "FI523": Code(
         "warning",
@@ -184,5 +185,12 @@ ROWS: Final[dict[str, Code]] = {
         "the record was taken away, and what was added stays",
         "to have it off, put your own file in place of the object: kubectl replace",
         "all annotations of ours went in one write, fusioninfer.io/expansion too",
+    ),
+    "FI535": Code(
+        "warning",
+        "a record that could not be read was removed",
+        "nothing restarts; to have it expanded by this release, kubectl replace it with your own file: "
+        "apply would leave what was added beside it",
+        "the record was edited by hand or is of a later release, and was removed as FI901 advises",
     ),
 }

@@ -8,7 +8,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI901": Code(
         "error",
         "the record of what was added cannot be read",
-        "remove the annotation fusioninfer.io/expansion and apply again",
+        "remove the annotation fusioninfer.io/expansion: all stays as it is, and nothing restarts; "
+        "then kubectl replace it with your own file to have it expanded by this release",
         "the annotation was edited or cut off, or is of a later release",
     ),
     "FI902": Code(
@@ -20,8 +21,9 @@ ROWS: Final[dict[str, Code]] = {
     "FI903": Code(
         "error",
         "the annotations have no room for the record",
-        "remove other annotations; all together may hold 256 KiB",
-        "Kubernetes allows 256 KiB of annotations on one object, and others take most of it",
+        "remove other annotations, or move long scripts into a ConfigMap; together they may hold 256 KiB",
+        "Kubernetes allows 256 KiB of annotations on one object; other annotations take most of it, "
+        "or command and args, which the record holds, are that long",
     ),
     "FI904": Code(
         "error",

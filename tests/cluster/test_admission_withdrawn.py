@@ -5,9 +5,12 @@ import sys
 
 import pytest
 
+from intent.annotations import EXPANSION
+from tests.cluster.testbed.api import get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.differences import differences
 from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.rollouts import caught_up, started
 from tests.cluster.testbed.written import (
     CLIENT_SIDE,
     SERVER_SIDE,
@@ -92,3 +95,24 @@ def written_and_edited(
 def pair(cluster: Cluster, namespace: str) -> tuple[object, object]:
     """Read the twin, then the one that was annotated."""
     return stored(cluster, namespace, "twin"), stored(cluster, namespace, NAME)
+
+
+def test_a_record_that_nobody_can_read_is_removed_as_told_and_no_pod_restarts(
+    admission: Cluster, namespace: str
+) -> None:
+    where = ("annotate", "leaderworkersets", NAME, "--overwrite", "--namespace", namespace)
+    lws = put(admission, namespace, CLIENT_SIDE, ANNOTATED)
+    before = started(admission, namespace, NAME)
+    newer = lws["metadata"]["annotations"][EXPANSION].replace('"v":1', '"v":2')
+    kubectl(admission, *where, "fusioninfer.io/inject=disabled", f"{EXPANSION}={newer}")
+    kubectl(admission, *where, "fusioninfer.io/inject-")
+
+    said = run_kubectl(admission, *where, f"{EXPANSION}-")
+    removed = get(admission.api, path("leaderworkersets", namespace, NAME))
+    again = put(admission, namespace, ("replace",), ANNOTATED)
+    caught_up(admission, namespace)
+
+    assert (said.returncode, "FI535" in said.stderr) == (0, True)
+    assert (EXPANSION in removed["metadata"]["annotations"], removed["spec"]) == (False, lws["spec"])
+    assert (again["metadata"]["annotations"][EXPANSION][:6], again["spec"]) == ('{"in":', lws["spec"])
+    assert started(admission, namespace, NAME) == before

@@ -240,3 +240,120 @@ def test_a_name_is_at_most_as_long_as_its_pods_can_carry(
         named = changed(named, "metadata.annotations.fusioninfer.io/launcher", None)
 
     assert (("metadata.name", "FI109") not in errors(check(put(named)))) is accepted
+
+
+def newer(live: Any) -> Any:
+    """Make of an expanded object one whose record is of a later release."""
+    text = live["metadata"]["annotations"]["fusioninfer.io/expansion"]
+    return changed(live, RECORD, text.replace('"v":1', '"v":2'))
+
+
+def test_the_removal_of_a_record_that_nobody_can_read_is_accepted_and_restarts_nothing() -> None:
+    stored = newer(put(lws()))
+    removed = changed(stored, RECORD, None)
+
+    once = put(removed, stored)
+
+    assert once == removed
+    assert (errors(check(once, stored)), "FI535" in codes(check(once, stored))) == ([], True)
+
+
+def test_after_the_removal_the_file_or_a_refresh_has_it_expanded() -> None:
+    expanded = put(lws())
+    removed = changed(newer(expanded), RECORD, None)
+    file = changed(removed, "spec.leaderWorkerTemplate", lws()["spec"]["leaderWorkerTemplate"])
+
+    assert put(file, removed)["spec"] == expanded["spec"]
+    refreshed = put(changed(removed, "metadata.annotations.fusioninfer.io/refresh", "1"), removed)
+    assert "fusioninfer.io/expansion" in refreshed["metadata"]["annotations"]
+    assert refreshed["spec"] == expanded["spec"]
+
+
+def test_a_file_in_place_of_an_object_whose_record_nobody_can_read_is_expanded() -> None:
+    stored = newer(put(lws()))
+
+    once = put(lws(), stored)
+
+    assert once == put(lws())
+    assert check(once, stored) == []
+
+
+def test_the_removal_of_an_unreadable_record_softens_what_was_wrong_before() -> None:
+    stored = newer(put(changed(lws(), "spec.startupPolicy", "LeaderReady")))
+    removed = changed(stored, RECORD, None)
+
+    assert errors(check(put(removed, stored), stored)) == []
+
+
+def broken_glass(**annotations: str) -> Any:
+    return lws(inject="disabled", **annotations)
+
+
+def test_who_removes_inject_disabled_has_the_object_expanded_as_on_a_create() -> None:
+    once = put(lws(), broken_glass())
+
+    assert once == put(lws())
+    assert codes(check(once, broken_glass())) == {"FI520"}
+
+
+def test_who_removes_inject_disabled_is_told_every_error() -> None:
+    wrong = changed(lws(), "spec.startupPolicy", "LeaderReady")
+    was = changed(broken_glass(), "spec.startupPolicy", "LeaderReady")
+
+    assert errors(check(put(wrong, was), was)) == [("spec.startupPolicy", "FI201")]
+
+
+def test_an_object_without_a_record_is_told_so_whatever_the_reason() -> None:
+    stored = changed(newer(put(lws())), RECORD, None)
+
+    (found,) = [one for one in check(changed(stored, "spec.replicas", 2), stored) if one.code == "FI522"]
+
+    assert found.message.startswith("not expanded: it has no record, and nothing changes now")
+
+
+def with_value(value: str) -> Any:
+    transfer = '{"kv_connector": "P2pNcclConnector", "kv_role": "kv_both"}'
+    args = ["org/M", "-tp", "16", "--kv-transfer-config", transfer]
+    env = [{"name": "VLLM_USE_V1", "value": value}]
+    return lws(worker=template(container(args=args, env=env, image="vllm/vllm-openai:v0.10.2")))
+
+
+def test_what_only_a_check_looks_at_is_checked_when_it_changes() -> None:
+    stored = put(with_value("1"))
+
+    engine = stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    at = next(at for at, one in enumerate(engine["env"]) if one["name"] == "VLLM_USE_V1")
+    now = put(changed(stored, f"{WORKER}.spec.containers.0.env.{at}.value", "0"), stored)
+    named = "metadata.name"
+    many = put(changed(changed(lws(), named, "n" * 49), "spec.replicas", 5))
+
+    assert "FI317" not in codes(check(stored))
+    assert [code for _, code in errors(check(now, stored))] == ["FI317"]
+    assert errors(check(put(changed(many, "spec.replicas", 2000), many), many)) == [(named, "FI109")]
+
+
+def test_what_was_wrong_before_still_only_warns_beside_it() -> None:
+    old = changed(lws(), "spec.startupPolicy", "LeaderReady")
+    crowded = changed(changed(old, "metadata.name", "n" * 49), "spec.replicas", 5)
+
+    found = check(changed(crowded, "spec.replicas", 2000), crowded)
+
+    assert errors(found) == [("metadata.name", "FI109")]
+    assert ("FI201", "warning") in [(one.code, one.severity) for one in found]
+
+
+def test_a_new_mistake_in_an_annotation_is_refused_on_an_object_that_changes_nothing_else() -> None:
+    stored = put(lws())
+    mistaken = changed(stored, "metadata.annotations.fusioninfer.io/launchr", "auto")
+
+    assert [code for _, code in errors(check(put(mistaken, stored), stored))] == ["FI102"]
+
+
+@pytest.mark.parametrize("kib", [70, 140, 200])
+def test_a_record_that_is_too_large_is_told_so(kib: int) -> None:
+    long = lws(worker=template(container(args=["org/M", "-tp", "16", "--chat-template", "x" * kib * 1024])))
+
+    found = check(put(long))
+
+    assert [code for _, code in errors(found)] == (["FI903"] if kib > 127 else [])
+    assert [code for _, code in errors(check(long, mutated=False))] == (["FI903"] if kib > 127 else [])

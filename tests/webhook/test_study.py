@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import jsonpatch
 import orjson
 import pytest
 
 from intent import Object
+from intent.settings import Settings
 from tests.laws.strategies import TOOLS
 from tests.lws import WORKER, changed, lws, put
 from webhook.check import check
+from webhook.expand import expand
 from webhook.record import READING
 
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
@@ -112,3 +115,47 @@ def test_a_stricter_reading_denies_an_author_s_change() -> None:
     live = put(TOOLS["client-side"](stored, strict(OTHER)), stored)
 
     assert codes(live, stored) == [("FI101", "error")]
+
+
+def rules_changed(live: Object, old: Object | None = None) -> Object:
+    """Expand as the next release would, whose rules name another scheduler for what is new."""
+    other = Settings(scheduler_name="next")
+    applied: Object = jsonpatch.apply_patch(live, expand(live, old, other))
+    return applied
+
+
+EDITED = f"{WORKER}.spec.containers.0.image"
+
+
+@BY_EVERY_TOOL
+def test_a_file_that_was_saved_with_an_older_record_and_edited_is_still_pinned(tool: str) -> None:
+    file = changed(put(FILE), EDITED, "vllm/vllm-openai:v0.17.0")
+    stored = put(file)
+    assert record_of(stored)["in"] != record_of(file)["in"]
+
+    live = rules_changed(TOOLS[tool](stored, file), stored)
+
+    assert live["spec"] == stored["spec"]
+    assert record_of(live)["in"] == record_of(stored)["in"]
+    assert codes(live, stored) == []
+
+
+@BY_EVERY_TOOL
+def test_an_image_that_another_webhook_resolves_to_its_digest_is_still_pinned(tool: str) -> None:
+    resolved = "vllm/vllm-openai:v0.17.1@sha256:" + "a" * 64
+    stored = put(changed(put(FILE), EDITED, resolved))
+
+    first = rules_changed(TOOLS[tool](stored, FILE), stored)
+    again = rules_changed(changed(first, EDITED, resolved), stored)
+
+    assert again["spec"] == stored["spec"]
+    assert codes(again, stored) == []
+
+
+def test_an_older_record_pins_nothing_that_its_author_changes_now() -> None:
+    file = changed(put(FILE), EDITED, "vllm/vllm-openai:v0.17.0")
+    stored = put(file)
+
+    live = rules_changed(changed(file, EDITED, "vllm/vllm-openai:v0.17.2"), stored)
+
+    assert scheduler(live) == "next"
