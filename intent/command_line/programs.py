@@ -1,12 +1,12 @@
 """Which program stands at a word of a command line: an engine, in the ways that engines are started."""
 
 import re
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Kind = Literal[
     "flags",  # only arguments, for the entrypoint of a known image
     "subcommand",  # `serve M …`, for the entrypoint of a known image
-    "serve",  # `vllm serve …`
+    "serve",  # `vllm serve …`, `python3 -m vllm.entrypoints.cli.main serve …`
     "module",  # `python3 -m vllm.entrypoints.openai.api_server …`
     "interpreter",  # the same with an interpreter of its own, or with flags for it
     "sglang",  # `python3 -m sglang.launch_server …`, `sglang serve …`
@@ -33,18 +33,67 @@ _MODULES: Final[dict[str, Kind]] = {
     "lmdeploy": "lmdeploy",
     "tensorrt_llm.commands.serve": "tensorrt-llm",
 }
+_CLIS: Final[dict[str, str]] = {"vllm.entrypoints.cli.main": "vllm"}
+"""Modules that take the words of a program: `python3 -m MODULE serve …` is `vllm serve …`."""
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 _BARE_PYTHON: Final = re.compile(r"python[0-9.]*")
 _PYTHON_VALUED: Final = frozenset({"-W", "-X"})
 
-_PREFIXES: Final[dict[str, frozenset[str]]] = {
-    "exec": frozenset({"-a"}),
-    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
-    "tini": frozenset({"-p", "-e"}),
-    "dumb-init": frozenset({"-r", "--rewrite"}),
-    "nice": frozenset({"-n", "--adjustment"}),
-}
-"""Programs that become the one behind them, and which of their flags take a value."""
+
+class _Prefix(NamedTuple):
+    """A program that becomes the command behind it, or runs it: what stands before that command."""
+
+    valued: frozenset[str] = frozenset()
+    """Flags that take the next word as their value; any other flag is one word."""
+    words: int = 0
+    """How many words stand between its flags and the command: the duration of `timeout`."""
+    follows: str = ""
+    """The subcommand without which it is none: `run` of `uv run`."""
+    assigns: bool = False
+    """Whether `A=b` may stand before the command."""
+    refused: frozenset[str] = frozenset()
+    """Flags with which it is not seen through: what behind it starts needs the variables of the pod."""
+
+
+_INIT: Final = _Prefix(frozenset({"-p", "-e"}))
+_PREFIXES: Final[dict[str, _Prefix]] = {
+    "exec": _Prefix(frozenset({"-a"})),
+    "env": _Prefix(
+        frozenset({"-u", "-C", "--unset", "--chdir"}),
+        assigns=True,
+        refused=frozenset({"-", "-i", "--ignore-environment"}),
+    ),
+    "tini": _INIT,
+    "tini-static": _INIT,
+    "docker-init": _INIT,
+    "dumb-init": _Prefix(frozenset({"-r", "--rewrite"})),
+    "nice": _Prefix(frozenset({"-n", "--adjustment"})),
+    "numactl": _Prefix(
+        frozenset({
+            *("-C", "--physcpubind", "-N", "--cpunodebind", "-c", "--cpubind", "-m", "--membind"),
+            *("-i", "--interleave", "-w", "--weighted-interleave", "-p", "--preferred"),
+            *("-P", "--preferred-many"),
+        })
+    ),
+    "timeout": _Prefix(frozenset({"-k", "--kill-after", "-s", "--signal"}), words=1),
+    "nvidia_entrypoint.sh": _Prefix(),
+    "uv": _Prefix(
+        frozenset({
+            *("-p", "--python", "--extra", "--no-extra", "--group", "--no-group", "--only-group"),
+            *("-w", "--with", "--with-editable", "--with-requirements", "--package", "--project"),
+            *("--directory", "--env-file", "--index", "--default-index", "-i", "--index-url"),
+            *("--extra-index-url", "-f", "--find-links", "--cache-dir", "--config-file", "--link-mode"),
+            *("--index-strategy", "--color"),
+        }),
+        follows="run",
+        refused=frozenset({"-m", "--module", "-s", "--script", "--gui-script"}),
+    ),
+}  # fmt: skip
+"""One row a program (the last part of its path). A launcher is written behind it, on leader and workers.
+
+Sources: GNU coreutils `env`, `nice`, `timeout`; `tini(1)`; `dumb-init --help`; `numactl(8)`; `uv run --help`;
+`/opt/nvidia/nvidia_entrypoint.sh` of NVIDIA's images, which ends in `exec "$@"`. Why `uv run` is one: ADR 18.
+"""
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -66,6 +115,8 @@ def _python(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
     at = _behind_options(words, head + 1, _PYTHON_VALUED, stops=frozenset({"-m", "-c"}))
     if words[at : at + 1] != ("-m",) or at + 1 >= len(words):
         return "unknown", head
+    if cli := _CLIS.get(words[at + 1]):
+        return _PROGRAMS.get((cli, *words[at + 2 : at + 3]), "unknown"), at + 3
     kind = _MODULES.get(words[at + 1], "unknown")
     if kind == "module" and (at > head + 1 or not _BARE_PYTHON.fullmatch(words[head])):
         kind = "interpreter"
@@ -75,12 +126,29 @@ def _python(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
 def behind_prefixes(words: tuple[str, ...]) -> int:
     """Find the first word that is a program of its own, behind `exec`, `env K=V`, `tini --` and such."""
     at = 0
-    while at < len(words) and (valued := _PREFIXES.get(words[at].rpartition("/")[2])) is not None:
-        is_env = words[at].endswith("env")
-        at = _behind_options(words, at + 1, valued)
-        while is_env and at < len(words) and ASSIGNMENT.match(words[at]):
-            at += 1
+    while at < len(words) and (row := _PREFIXES.get(words[at].rpartition("/")[2])) is not None:
+        behind = _behind_prefix(words, at, row)
+        if behind is None:
+            return at
+        at = behind
     return at
+
+
+def _behind_prefix(words: tuple[str, ...], at: int, row: _Prefix) -> int | None:
+    """Say where the command of a prefix begins; None if it is not seen through."""
+    start = at + 1
+    if row.follows:
+        start = _behind_options(words, start, row.valued)
+        if words[start : start + 1] != (row.follows,):
+            return None
+        start += 1
+    end = _behind_options(words, start, row.valued)
+    if not row.refused.isdisjoint(words[at + 1 : end]):
+        return None
+    end += row.words
+    while row.assigns and end < len(words) and ASSIGNMENT.match(words[end]):
+        end += 1
+    return end
 
 
 def _behind_options(

@@ -25,6 +25,7 @@ SHAPES: Final[dict[str, tuple[list[str], list[str] | None, str]]] = {
     "words": ([*WORDS[:2]], [*WORDS[2:]], "IPv6"),
     "script": (["sh", "-c", SCRIPT], None, "IPv4"),
     "items": (["sh", "-c", ITEMS, "sh"], [*WORDS], "IPv4"),
+    "prefix": (["env", "NOTE=set"], [*WORDS], "IPv4"),
 }
 """Command, args, and by which family of addresses the pods are known."""
 EVERY: Final = [(run, shape) for run in RUNS for shape in SHAPES]
@@ -81,6 +82,6 @@ def test_ray_knows_the_pods_by_the_family_of_their_address(
 
 
 def test_a_script_prepares_the_process_of_the_engine(asked: tuple[Run, str], record: dict[str, Any]) -> None:
-    noted = {"words": None, "script": "a 'b'", "items": "noted"}
+    noted = {"words": None, "script": "a 'b'", "items": "noted", "prefix": "set"}
 
     assert record["environment"].get("NOTE") == noted[asked[1]]

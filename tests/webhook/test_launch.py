@@ -7,6 +7,8 @@ from intent.settings import Settings
 from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, engine, group, written
 from webhook.mutate.launch import launch
 
+CLI = "python3 -m vllm.entrypoints.cli.main"
+ENTRYPOINT = "/opt/nvidia/nvidia_entrypoint.sh"
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 OLD = "vllm/vllm-openai:v0.11.0"
 RAY = " ".join(["ray", *SYMMETRIC_RUN, ""])
@@ -28,8 +30,7 @@ NAMED = " ".join(["", *EXECUTOR])
         ("vllm serve", "--model M -tp 16", "vllm serve --model M -tp 16"),
         ("/opt/bin/vllm", "serve M", "/opt/bin/vllm serve M"),
         (MODULE, "--port 80 --model M", "vllm serve M --port 80"),
-        ("env A=b", f"{MODULE} --model M", "env A=b vllm serve M"),
-        ("tini -- exec vllm", "serve M", "tini -- exec vllm serve M"),
+        (f"{CLI} serve", "M -tp 16", f"{CLI} serve M -tp 16"),
         (
             "/usr/bin/python3",
             "-m vllm.entrypoints.openai.api_server --model M",
@@ -46,6 +47,33 @@ def test_the_engine_stands_behind_ray_with_its_authors_words(command: str, args:
     container = written(group(engine(args, command)))
 
     assert container["command"] == ["ray"]
+    assert container["args"] == [*SYMMETRIC_RUN, *served.split(), *EXECUTOR]
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "prefix", "served"),
+    [
+        ("env A=b", f"{MODULE} --model M", "env A=b", "vllm serve M"),
+        ("tini -- exec vllm", "serve M", "tini -- exec", "vllm serve M"),
+        ("/usr/bin/dumb-init --", "vllm serve M", "/usr/bin/dumb-init --", "vllm serve M"),
+        ("numactl -N 0 --membind=0 vllm serve", "M", "numactl -N 0 --membind=0", "vllm serve M"),
+        ("timeout -k 9 3600 vllm serve M", "", "timeout -k 9 3600", "vllm serve M"),
+        (
+            "tini -g -- env -u X A=b nice -n 5 vllm serve M",
+            "",
+            "tini -g -- env -u X A=b nice -n 5",
+            "vllm serve M",
+        ),
+        (f"{ENTRYPOINT} vllm", "serve M", ENTRYPOINT, "vllm serve M"),
+        ("uv run --no-sync --extra gpu vllm serve", "M", "uv run --no-sync --extra gpu", "vllm serve M"),
+        ("uv run --", f"{CLI} serve M", "uv run --", f"{CLI} serve M"),
+        (f"uv run {MODULE}", "--model M", "uv run", "vllm serve M"),
+    ],
+)
+def test_what_prepares_the_process_stays_first(command: str, args: str, prefix: str, served: str) -> None:
+    container = written(group(engine(args, command)))
+
+    assert container["command"] == [*prefix.split(), "ray"]
     assert container["args"] == [*SYMMETRIC_RUN, *served.split(), *EXECUTOR]
 
 

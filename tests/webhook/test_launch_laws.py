@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 from random import Random
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,18 @@ KEPT = st.one_of(
     st.builds(lambda value: [f"--override={value}"], VALUE),
     st.builds(lambda value: ["--served-model-name", f"m{value}"], VALUE),
 )
-PREFIX = st.sampled_from([[], ["exec"], ["env", "A=b", "C="], ["tini", "--"], ["nice", "-n", "5"]])
+PREFIXES: Final[list[list[str]]] = [
+    ["exec"],
+    ["env", "A=b", "C="],
+    ["tini", "--"],
+    ["nice", "-n", "5"],
+    ["/usr/bin/dumb-init", "--", "env", "A=b c"],
+    ["numactl", "--cpunodebind=0", "-m", "0"],
+    ["timeout", "-s", "INT", "3600"],
+    ["/opt/nvidia/nvidia_entrypoint.sh"],
+    ["uv", "run", "--no-sync"],
+]
+PREFIX = st.sampled_from([[], *PREFIXES])
 MODULE = ["python3", "-m", "vllm.entrypoints.openai.api_server"]
 
 
@@ -47,20 +59,44 @@ def test_only_the_model_moves_where_the_program_is_replaced(
     last = [piece for piece in pieces if piece in models][-1:]
     model = [piece[-1].removeprefix("--model=") for piece in last]
     stays = [word for piece in pieces if piece not in models for word in piece]
-    before = prefix if is_module else []
-    assert container["args"] == [*SYMMETRIC_RUN, *before, "vllm", "serve", *model, *stays, *EXECUTOR]
+    assert container["command"] == [*(prefix if is_module else []), "ray"]
+    assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", *model, *stays, *EXECUTOR]
 
 
 @given(PREFIX, st.lists(MODEL | KEPT, max_size=6), st.integers(0, 12))
 def test_every_word_of_vllm_serve_stays_in_its_place(
     prefix: list[str], pieces: list[list[str]], boundary: int
 ) -> None:
-    words = [*prefix, "vllm", "serve", *(word for piece in pieces for word in piece)]
-    at = min(boundary, len(words))
+    words = ["vllm", "serve", *(word for piece in pieces for word in piece)]
+    whole = [*prefix, *words]
+    at = min(boundary, len(whole))
 
-    container = written(group(engine(words[at:], words[:at])))
+    container = written(group(engine(whole[at:], whole[:at])))
 
+    assert container["command"] == [*prefix, "ray"]
     assert container["args"] == [*SYMMETRIC_RUN, *words, *EXECUTOR]
+
+
+@given(
+    launcher=st.sampled_from(["ray-symmetric", "ray-start", "vllm-native", "sglang"]),
+    image=st.sampled_from(["v0.10.2", "v0.17.1", "v0.20.2"]),
+    prefix=st.sampled_from(PREFIXES),
+    pieces=st.lists(KEPT | st.just(["-dp", "2"]), max_size=4),
+    boundary=st.integers(0, 14),
+)
+def test_a_prefix_stays_first_on_leader_and_workers_whatever_the_launcher(
+    launcher: str, image: str, prefix: list[str], pieces: list[list[str]], boundary: int
+) -> None:
+    program = SGLANG if launcher == "sglang" else ["vllm", "serve", "org/M"]
+    words = [*prefix, *program, *(word for piece in pieces for word in piece if piece[0] != "-dp" or image)]
+    one = engine(words[boundary:], words[:boundary], f"vllm/vllm-openai:{image}")
+    intent = foreseen(group(one, launcher=launcher), SETTINGS)
+
+    for each in intent.templates:
+        container = written(intent, each.field)
+        out = [*container.get("command", one.command), *(container.get("args", one.args) or [])]
+        assert out[: len(prefix)] == prefix
+        assert prefix[0] not in out[len(prefix) :]
 
 
 ADDED = ("--distributed-executor-backend", "--nnodes", "--node-rank", "--master-addr", "--dist-init-addr")
@@ -153,9 +189,15 @@ def is_subsequence(words: list[str], out: list[str]) -> bool:
 @pytest.fixture
 def programs(tmp_path: Path) -> dict[str, str]:
     """Put programs into a PATH that say how they were called, one word a line."""
-    for name in ("vllm", "ray", "python3"):
+    scripts = {name: f"printf '%s\\n' {name} \"$@\"" for name in ("vllm", "ray", "python3")}
+    scripts |= {
+        "tini": 'shift; exec "$@"',
+        "numactl": 'shift 3; exec "$@"',
+        "nvidia_entrypoint.sh": 'exec "$@"',
+    }
+    for name, script in scripts.items():
         program = tmp_path / name
-        program.write_text(f"#!/bin/sh\nprintf '%s\\n' {name} \"$@\"\n", encoding="utf-8")
+        program.write_text(f'#!/bin/sh\ntest -z "$NOTE" || echo {name} $NOTE\n{script}\n', encoding="utf-8")
         program.chmod(0o755)
     return {"PATH": f"{tmp_path}:{os.defpath}", "MODEL": "org/M", "FLAGS": "-tp 8"}
 
@@ -214,6 +256,66 @@ def test_a_real_shell_starts_the_items_behind_the_script(script: str, programs: 
 
     changed = [*container["command"], *container["args"]]
     assert said(changed, programs)[9:] == [*said([*command, *args], programs), *EXECUTOR]
+
+
+RUNNABLE: Final[list[list[str]]] = [
+    ["env", "A=b", "NOTE=noted"],
+    ["tini", "--", "env", "NOTE=noted"],
+    ["nice", "-n", "1"],
+    ["timeout", "-s", "INT", "60", "env", "NOTE=noted"],
+    ["numactl", "--cpunodebind=0", "-m", "0"],
+    ["nvidia_entrypoint.sh"],
+]
+"""Prefixes that run here, some of them as stand-ins."""
+
+
+@pytest.mark.parametrize("prefix", RUNNABLE, ids=" ".join)
+@pytest.mark.parametrize("how", ["items", "script", "before a script", "both"])
+def test_behind_a_prefix_the_engine_gets_the_same_words_and_ray_the_variables(
+    how: str, prefix: list[str], programs: dict[str, str]
+) -> None:
+    script = 'cd / && vllm serve M --x "a  b" $FLAGS'
+    items: dict[str, list[str]] = {
+        "items": [*prefix, "vllm", "serve", "M", "--x", "a  b", "", "$HOME"],
+        "script": ["sh", "-c", script.replace("vllm", " ".join([*prefix, "vllm"]))],
+        "before a script": [*prefix, "sh", "-c", script],
+        "both": [
+            "nice",
+            "sh",
+            "-c",
+            f'exec {" ".join(prefix)} "$@"',
+            "sh",
+            "vllm",
+            "serve",
+            "M",
+            "--x",
+            "a  b",
+        ],
+    }
+    before = said(items[how], programs)
+
+    container = written(group(engine(command=items[how])))
+
+    after = said([*container["command"], *container.get("args", ())], programs)
+    noted = [line.replace("vllm", "ray") for line in before[: before.index("vllm")] if line != "tini noted"]
+    assert after[after.index("--") + 1 :] == [*before[before.index("vllm") :], *EXECUTOR]
+    assert after[: after.index("ray")] == noted
+
+
+@pytest.mark.parametrize("prefix", RUNNABLE, ids=" ".join)
+def test_behind_a_prefix_ray_start_has_the_variables_on_leader_and_workers(
+    prefix: list[str], programs: dict[str, str]
+) -> None:
+    one = engine(["serve", "M", "a  b"], [*prefix, "vllm"], "vllm/vllm-openai:v0.10.2")
+    intent = foreseen(group(one, launcher="ray-start"), SETTINGS)
+    noted = ["ray noted"] if "NOTE=noted" in prefix else []
+
+    for field in ("leaderTemplate", "workerTemplate"):
+        container = written(intent, field)
+        words = [*container["command"], *(container["args"] or [])]
+        out = said(words, programs | {"LWS_LEADER_ADDRESS": "leader"})
+        assert out[: len(noted) + 2] == [*noted, "ray", "start"]
+        assert (out[-3:] == ["serve", "M", "a  b"]) == (field == "leaderTemplate")
 
 
 def as_kubelet(words: list[str], env: dict[str, str]) -> list[str]:

@@ -1,6 +1,6 @@
 """What a launcher gives: the fields of the engine container that it writes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intent.command_line.flags import end_of_flags
 from intent.command_line.shell import insert
@@ -18,11 +18,23 @@ class Container:
     ports: tuple[int, ...] = ()
 
 
+def behind_prefix(launch: Launch, launcher: Container) -> Container:
+    """Put what prepares the process (`tini --`, `env A=b`) before the launcher.
+
+    So `tini` stays process 1, and the variable reaches the launcher too.
+    """
+    prefix = launch.command.words[: launch.command.program]
+    return replace(launcher, command=(*prefix, *(launcher.command or ())))
+
+
 def flagged(launch: Launch, behind: Words) -> Words:
-    """Put flags behind the words that start one node, or before their `--`: behind it nothing is a flag."""
+    """Put flags behind the words that start one node, or before their `--`: behind it nothing is a flag.
+
+    What prepares the process is left out (`behind_prefix`).
+    """
     words = serve_words(launch)
     at = end_of_flags(words, _arguments(launch))
-    return (*words[:at], *behind, *words[at:])
+    return (*words[launch.command.program : at], *behind, *words[at:])
 
 
 def appended(launch: Launch, behind: Words, *, without: frozenset[int] = frozenset()) -> Container:

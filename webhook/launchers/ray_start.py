@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from intent.launch import Launch, gpus, in_shell
-from webhook.launchers.container import Container, flagged, in_script
+from webhook.launchers.container import Container, behind_prefix, flagged, in_script
 from webhook.launchers.ray_symmetric import PORT, executor
 
 _SHELL: Final = ("/bin/sh", "-c")
@@ -38,8 +38,9 @@ def ray_start(launch: Launch, size: int) -> Container:
         before = (*_SHELL, shlex.quote(script), "sh")
         return replace(in_script(launch, before, executor(launch)), ports=(PORT,))
     if not launch.leads:
-        return Container((*_SHELL, script), (), (PORT,))
-    return Container((*_SHELL, script, "sh"), flagged(launch, executor(launch)), (PORT,))
+        return behind_prefix(launch, Container((*_SHELL, script), (), (PORT,)))
+    words = flagged(launch, executor(launch))
+    return behind_prefix(launch, Container((*_SHELL, script, "sh"), words, (PORT,)))
 
 
 def _script(launch: Launch, size: int) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from intent import Object
 from intent.command_line.flags import BACKEND
 from intent.launch import Launch, gpus, in_shell
-from webhook.launchers.container import Container, flagged, in_script
+from webhook.launchers.container import Container, behind_prefix, flagged, in_script
 from webhook.launchers.launcher import HOST_IP
 
 PORT: Final = 6379
@@ -35,7 +35,7 @@ def ray_symmetric(launch: Launch, size: int) -> Container:
     start, behind = _symmetric_run(launch, size), executor(launch)
     if in_shell(launch):
         return replace(in_script(launch, ("ray", *start), behind), ports=(PORT,))
-    return Container(("ray",), (*start, *flagged(launch, behind)), (PORT,))
+    return behind_prefix(launch, Container(("ray",), (*start, *flagged(launch, behind)), (PORT,)))
 
 
 def _symmetric_run(launch: Launch, size: int) -> tuple[str, ...]:

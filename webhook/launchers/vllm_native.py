@@ -10,7 +10,7 @@ from typing import Final
 from intent import Object
 from intent.command_line.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
 from intent.launch import Launch, in_shell, read_size, serve_words, text_of
-from webhook.launchers.container import Container, Words, appended, in_script, scripted
+from webhook.launchers.container import Container, Words, appended, behind_prefix, in_script, scripted
 from webhook.launchers.launcher import HOST_IP
 
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
@@ -55,8 +55,10 @@ def _data_parallel(launch: Launch, size: int) -> Container:
 def _through_shell(launch: Launch, start: str, behind: Words) -> Container:
     """Let a shell multiply, which the kubelet cannot; every other word stays a list item."""
     dropped = _of_servers(launch)
-    words = tuple(word for at, word in enumerate(serve_words(launch)) if at not in dropped)
-    return Container(("/bin/sh", "-c", f'exec "$@" {start}', "sh"), (*words, *behind))
+    start_at = launch.command.program
+    words = [word for at, word in enumerate(serve_words(launch)) if at >= start_at and at not in dropped]
+    shell = ("/bin/sh", "-c", f'exec "$@" {start}', "sh")
+    return behind_prefix(launch, Container(shell, (*words, *behind)))
 
 
 def _of_servers(launch: Launch) -> frozenset[int]:
