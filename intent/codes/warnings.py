@@ -193,4 +193,10 @@ ROWS: Final[dict[str, Code]] = {
         "apply would leave what was added beside it",
         "the record was edited by hand or is of a later release, and was removed as FI901 advises",
     ),
+    "FI536": Code(
+        "warning",
+        "an argument is not taken for the model",
+        "remove the empty argument, and write the model as --model NAME, before any --",
+        "an argument is empty (often a template without its value), or stands behind a --",
+    ),
 }

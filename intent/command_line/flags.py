@@ -95,6 +95,8 @@ class Flags:
     given: tuple[Flag, ...] = ()
     bare: tuple[int, ...] = ()
     """Words that are neither a flag nor the value of one: the first is the model."""
+    stray: tuple[int, ...] = ()
+    """Words that are never taken for the model: empty ones, and those behind a `--`."""
     valued: frozenset[str] = frozenset()
     """The flags that take a value."""
 
@@ -122,7 +124,9 @@ def read_flags(words: Sequence[str], start: int, dialect: Dialect) -> Flags:
         else:
             bare.append(index)
             index += 1
-    return Flags(tuple(given), (*bare, *range(stop + 1, len(words))), dialect.valued)
+    stray = [at for at in bare if not words[at]]
+    named = tuple(at for at in bare if words[at])
+    return Flags(tuple(given), named, (*stray, *range(stop + 1, len(words))), dialect.valued)
 
 
 def end_of_flags(words: Sequence[str], start: int) -> int:

@@ -285,8 +285,8 @@ def test_the_removal_of_an_unreadable_record_softens_what_was_wrong_before() -> 
     assert errors(check(put(removed, stored), stored)) == []
 
 
-def broken_glass(**annotations: str) -> Any:
-    return lws(inject="disabled", **annotations)
+def broken_glass() -> Any:
+    return lws(inject="disabled")
 
 
 def test_who_removes_inject_disabled_has_the_object_expanded_as_on_a_create() -> None:

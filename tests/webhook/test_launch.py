@@ -4,7 +4,7 @@ import pytest
 
 from intent.lws import Accelerators
 from intent.settings import Settings
-from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, engine, group, written
+from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, codes, engine, group, written
 from webhook.mutate.launch import launch
 
 CLI = "python3 -m vllm.entrypoints.cli.main"
@@ -252,3 +252,29 @@ def test_another_launcher_leaves_the_command(launcher: str) -> None:
 
 def test_the_launcher_of_the_settings_stands_where_nobody_names_one() -> None:
     assert launch(group(engine("M")), Settings(launcher="none")) == {}
+
+
+@pytest.mark.parametrize("stray", [["", "-tp", "16"], ["-tp", "16", ""], ["-tp", "16", "--", "x"]])
+@pytest.mark.parametrize("command", ["", MODULE])
+def test_an_empty_argument_or_one_behind_two_dashes_is_never_the_model(
+    command: str, stray: list[str]
+) -> None:
+    one = group(engine(["--model", "M", *stray], command))
+    ends = stray.index("--") if "--" in stray else len(stray)
+
+    container = written(one)
+
+    assert container["args"] == [
+        *SYMMETRIC_RUN,
+        "vllm",
+        "serve",
+        "M",
+        *stray[:ends],
+        *EXECUTOR,
+        *stray[ends:],
+    ]
+    assert [code for code in codes(one) if code in {"FI306", "FI515", "FI536"}] == ["FI536"]
+
+
+def test_an_empty_argument_alone_names_no_model() -> None:
+    assert "FI306" in codes(group(engine(["", "-tp", "16"])))

@@ -81,6 +81,9 @@ def _has_file(launch: Launch) -> bool:
 
 def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
     flags, words = launch.command.flags, launch.command.words
+    if flags.stray:
+        message = "empty, or behind a --: kept, and not taken for the model; write --model NAME before any --"
+        yield FieldError(word_path(launch, flags.stray[0]), None, message, "FI536")
     named = [flag for flag in flags.given if flag.name == MODEL]
     if named and (len(named) > 1 or flags.bare):
         yield FieldError(word_path(launch, named[-1].value_at), None, _twice(launch), "FI515")
@@ -88,11 +91,16 @@ def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
         return
     if flags.bare and ignores_positional(launch):
         yield _ignored(launch, flags.bare[0], converted=converted)
-    elif model_of(launch) is None and not may_be_model(flags, words):
+    elif model_of(launch) is None and not (_is_behind(launch) or may_be_model(flags, words)):
         flag = "--model-path" if launch.command.engine == "sglang" else "--model"
         message = f"must name a model: add {flag} NAME, or --config with a file that names it"
         part = "args" if launch.engine.args or not launch.engine.command else "command"
         yield FieldError(f"{launch.template.engine_path}.{part}", None, message, "FI306")
+
+
+def _is_behind(launch: Launch) -> bool:
+    """Whether the model may stand behind a `--`, where a parser takes every word as it comes."""
+    return any(launch.command.words[at] for at in launch.command.flags.stray)
 
 
 def _twice(launch: Launch) -> str:

@@ -75,7 +75,7 @@ def test_sglang_has_no_short_flags_to_fuse() -> None:
 def test_nothing_behind_two_dashes_is_a_flag() -> None:
     flags = read_flags(["-tp", "8", "--", "M", "-tp", "16", "--"], 0, VLLM)
 
-    assert (flags.given, flags.bare) == ((Flag(TENSOR, "8", 0, 2),), (3, 4, 5, 6))
+    assert (flags.given, flags.bare, flags.stray) == ((Flag(TENSOR, "8", 0, 2),), (), (3, 4, 5, 6))
 
 
 def test_a_negative_number_is_a_value() -> None:
