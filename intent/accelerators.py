@@ -24,6 +24,21 @@ def is_accelerator(resource: str) -> bool:
     return resource in GPUS or resource.startswith(OTHERS) or resource.endswith(".shared")
 
 
+def is_extended(resource: str) -> bool:
+    """Whether a resource is one that a device plugin offers (Kubernetes "Extended Resources")."""
+    domain, slash, _ = resource.partition("/")
+    return bool(slash) and domain != "kubernetes.io" and not domain.endswith(".kubernetes.io")
+
+
+def unknown(resources: Any) -> tuple[str, ...]:
+    """Name the extended resources of `resources` that are not known as accelerators, and may be some."""
+    if not isinstance(resources, dict):
+        return ()
+    tables = (resources.get(kind) for kind in ("limits", "requests"))
+    named = {name for table in tables if isinstance(table, dict) for name in table if whole(table[name]) != 0}
+    return tuple(sorted(name for name in named if is_extended(name) and not is_accelerator(name)))
+
+
 def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
     """Read `resources` of a container: limits first, requests where there is no limit."""
     if not isinstance(resources, dict):
@@ -38,12 +53,16 @@ def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
 def asks(container: Object) -> bool:
     """Whether a container asks for an accelerator, in numbers or by a claim."""
     resources = container.get("resources")
+    return isinstance(resources, dict) and (bool(resources.get("claims")) or counts(container))
+
+
+def counts(container: Object) -> bool:
+    """Whether a container asks for an accelerator in numbers; a claim (DRA) may be of any device."""
+    resources = container.get("resources")
     if not isinstance(resources, dict):
         return False
     named = (resources.get(kind) for kind in ("limits", "requests"))
-    return bool(resources.get("claims")) or any(
-        is_accelerator(name) for table in named if isinstance(table, dict) for name in table
-    )
+    return any(is_accelerator(name) for table in named if isinstance(table, dict) for name in table)
 
 
 def _first(table: Any, path: str, errors: list[FieldError]) -> Accelerators:

@@ -20,7 +20,13 @@ SECURITY: Final = ("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
 NODES: Final = ("cpu", "memory")
 """Of which every node has some, and every container takes some."""
 WATCHED: Final = frozenset(
-    {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "VLLM_NIXL_SIDE_CHANNEL_HOST", "VLLM_USE_V1"}
+    {
+        "CUDA_VISIBLE_DEVICES",
+        "NVIDIA_VISIBLE_DEVICES",
+        "VLLM_NIXL_SIDE_CHANNEL_HOST",
+        "VLLM_TARGET_DEVICE",
+        "VLLM_USE_V1",
+    }
 )
 """Variables whose values are looked at."""
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
@@ -49,6 +55,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         security=_security(security),
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
         unasked=_unasked(resources),
+        extended=accelerators.unknown(resources),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
     )

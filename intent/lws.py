@@ -48,6 +48,8 @@ class Pod:
     """`shareProcessNamespace`, or `hostPID`."""
     grace: int = 30
     """`terminationGracePeriodSeconds`; 30 is the API's default."""
+    accelerated: bool = False
+    """Whether any container asks for an accelerator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class Engine:
     """Literal values of some environment variables (`intent.container.WATCHED`)."""
     unasked: tuple[str, ...] = field(default=(), metadata=_POSITION)
     """Which of CPU and memory it does not ask for."""
+    extended: tuple[str, ...] = field(default=(), metadata=_POSITION)
+    """Extended resources that are not known as accelerators, and may be some."""
     read_only: bool = field(default=False, metadata=_POSITION)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=_POSITION)

@@ -18,7 +18,7 @@ from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
 from intent.container import read_container
 from intent.errors import FieldError
-from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField
+from intent.lws import LWT, Accelerators, Engine, Intent, Pod, Ports, Template, TemplateField
 from intent.ports import read_ports
 from intent.shapes import checked, listed, mapping, number, strings, text
 
@@ -136,7 +136,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         host_ipc=spec.get("hostIPC") is True,
         taken=_taken(spec.get("volumes")),
         ports=_ports(spec, f"{path}.spec", engine) if context.wishes.wants_sidecar else Ports(),
-        pod=_pod(spec),
+        pod=_pod(spec, engine),
     )
 
 
@@ -144,12 +144,15 @@ def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
     return read_ports(spec, path, engine.container if engine else "")
 
 
-def _pod(spec: Object) -> Pod:
+def _pod(spec: Object, engine: Engine | None) -> Pod:
+    """Read the pod; other containers are looked at only where the engine asks for no accelerator."""
+    has_none = engine is not None and engine.accelerators == Accelerators()
     grace = spec.get("terminationGracePeriodSeconds")
     return Pod(
         host_network=spec.get("hostNetwork") is True,
         shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
         grace=grace if type(grace) is int else 30,
+        accelerated=has_none and any(map(accelerators.asks, map(mapping, listed(spec.get("containers"))))),
     )
 
 
@@ -174,7 +177,8 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
     for at in [at for at, item in enumerate(containers) if not _is_container(item)]:
         message = "must be a container with a name"
         context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))
-    index = engine_index(containers, annotations, context.wishes.engine_container)
+    asked = context.wishes.engine_container
+    index = engine_index(containers, annotations, asked, past_claims=context.needs_engine)
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))
         return None
@@ -192,22 +196,41 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
         )
 
 
-def engine_index(containers: list[Any], annotations: Object, asked: str) -> int | None:
-    """Choose the engine: asked for, or the only one with accelerators, known, the default, or alone."""
+def engine_index(
+    containers: list[Any], annotations: Object, asked: str, *, past_claims: bool = True
+) -> int | None:
+    """Choose the engine: asked for, or the only one with accelerators, known, the default, or alone.
+
+    A claim (DRA) may be of any device: beside one, a known engine is chosen, or what asks in numbers.
+    Not `past_claims`: where no engine is needed, since records hold the digest of the choice (docs/adr/0007).
+    """
     valid = [(at, item) for at, item in enumerate(containers) if _is_container(item)]
     if asked:
         return _only(at for at, item in valid if item["name"] == asked)
-    accelerated = [at for at, item in valid if accelerators.asks(item)]
+    accelerated = [(at, item) for at, item in valid if accelerators.asks(item)]
     if len(accelerated) > 1:
-        return None
+        return _past_claims(accelerated) if past_claims else None
     if accelerated:
-        return accelerated[0]
-    known = _only(at for at, item in valid if looks_like_engine(*_words(item), text(item.get("image"))))
+        return accelerated[0][0]
+    known = _known(valid)
     if known is not None:
         return known
     default = annotations.get(DEFAULT_CONTAINER)
     named = _only(at for at, item in valid if item["name"] == default)
     return valid[0][0] if named is None and len(valid) == 1 else named
+
+
+def _past_claims(accelerated: list[tuple[int, Object]]) -> int | None:
+    """Choose among containers with accelerators, of which some only have claims."""
+    counted = [at for at, item in accelerated if accelerators.counts(item)]
+    if len(counted) == len(accelerated):
+        return None
+    known = _known(accelerated)
+    return _only(iter(counted)) if known is None else known
+
+
+def _known(containers: list[tuple[int, Object]]) -> int | None:
+    return _only(at for at, item in containers if looks_like_engine(*_words(item), text(item.get("image"))))
 
 
 def _is_container(item: Any) -> bool:

@@ -199,4 +199,16 @@ ROWS: Final[dict[str, Code]] = {
         "remove the empty argument, and write the model as --model NAME, before any --",
         "an argument is empty (often a template without its value), or stands behind a --",
     ),
+    "FI537": Code(
+        "warning",
+        "a resource is not known as an accelerator",
+        "check the parallel sizes yourself; nothing is wrong if the engine runs on that device",
+        "the engine asks for an extended resource of another vendor, which cannot be counted",
+    ),
+    "FI538": Code(
+        "warning",
+        "the engine asks for no accelerator",
+        "nothing, if it runs on CPU; else request one in resources.limits",
+        "the engine runs on CPU, or the request was left out, which this image does not tell",
+    ),
 }

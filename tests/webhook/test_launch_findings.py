@@ -1,13 +1,17 @@
 """What is found about a launch: the code, and the field it points at."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from intent import Object
 from intent.engines import ENGINES, Model
 from intent.lws import Accelerators, Intent, Probe
 from intent.settings import Settings
+from tests.lws import container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
+from webhook.check import check
 from webhook.validate.launch import launch
 
 OLD = "vllm/vllm-openai:v0.11.0"
@@ -323,3 +327,82 @@ def test_a_warning_is_short_and_plain(intent: Intent) -> None:
 
     assert warnings
     assert [message for message in warnings if len(message) > 120 or not message.isascii()] == []
+
+
+CPU = "public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.17.1"
+
+
+@pytest.mark.parametrize(
+    ("resource", "code"),
+    [
+        ("volcano.sh/vgpu-number", "FI537"),
+        ("aws.amazon.com/neuron", "FI537"),
+        ("huawei.com/Ascend310P", "FI537"),
+        ("cpu", "FI303"),
+        ("hugepages-2Mi", "FI303"),
+        ("requests.kubernetes.io/x", "FI303"),
+    ],
+)
+def test_a_resource_that_may_be_an_accelerator_warns(resource: str, code: str) -> None:
+    resources = {"limits": {resource: "8"}, "requests": {"cpu": "8", "memory": "1Gi"}}
+    found = check(put(lws(worker=template(container(resources=resources)))))
+
+    assert [one.code for one in found] == [code]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({}, "FI303"),
+        ({"image": CPU}, "FI538"),
+        ({"image": "vllm/vllm-openai:v0.17.1-cpu"}, "FI538"),
+        ({"image": "corp/llm:1"}, "FI538"),
+        ({"image": "corp/cpuset:1"}, "FI538"),
+        ({"env": [{"name": "VLLM_TARGET_DEVICE", "value": "cpu"}]}, "FI538"),
+        ({"args": ["org/M", "--device", "cpu"]}, "FI538"),
+        ({"args": ["org/M", "--device", "cuda"]}, "FI303"),
+    ],
+)
+def test_an_engine_on_cpu_is_told_so(fields: dict[str, Any], code: str) -> None:
+    resources = {"requests": {"cpu": "8", "memory": "1Gi"}}
+    found = check(put(lws(worker=template(container(resources=resources, **fields)))))
+
+    assert [one.code for one in found] == [code]
+
+
+def test_accelerators_of_another_container_are_not_the_engine_s() -> None:
+    engine_alone = container(image="corp/llm:1", resources={"requests": {"cpu": "8", "memory": "1Gi"}})
+    other = container("other", image="corp/other:1", command=["run"], args=None)
+
+    found = check(put(lws(worker=template(engine_alone, other), engine_container="vllm")))
+
+    assert [one.code for one in found] == ["FI303"]
+
+
+def claiming(name: str, **fields: Any) -> Object:
+    return container(name, resources={"claims": [{"name": "nic"}]}, **fields)
+
+
+SIDECAR = {"image": "corp/nic:1", "command": ["run"], "args": None}
+
+
+@pytest.mark.parametrize(
+    "engine_container", [container(), claiming("vllm")], ids=["in numbers", "by a claim too"]
+)
+def test_a_claim_of_a_sidecar_does_not_make_the_engine_ambiguous(engine_container: Object) -> None:
+    pods = template(claiming("nic", **SIDECAR), engine_container)
+
+    once = put(lws(worker=pods))
+
+    commands = {
+        one["name"]: one["command"]
+        for one in once["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    }
+    assert commands == {"nic": ["run"], "vllm": ["ray"]}
+    assert "FI301" not in {one.code for one in check(once)}
+
+
+def test_two_claims_of_containers_that_nobody_knows_are_ambiguous() -> None:
+    pods = template(claiming("nic", **SIDECAR), claiming("other", **SIDECAR))
+
+    assert "FI301" in {one.code for one in check(put(lws(worker=pods)))}

@@ -1,11 +1,13 @@
 """A group whose launch is written: each template's image, accelerators and port, then the sizes."""
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
-from intent.command_line.flags import ASYNC_SCHEDULING, PORT
+from intent.command_line.flags import ASYNC_SCHEDULING, DEVICE, PORT
 from intent.engines import described
 from intent.errors import FieldError
-from intent.launch import Launch, Plan, is_size, value_of, word_path
+from intent.launch import Launch, Plan, is_size, text_of, value_of, word_path
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
@@ -45,10 +47,32 @@ def better(launch: Launch, name: str) -> str:
 
 
 def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
-    asked = launch.engine.accelerators
-    if not asked.count and not asked.claimed:
+    """Find an engine without accelerators: it may run on CPU, or on a device that is not known."""
+    asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
+    if asked.count or asked.claimed:
+        return
+    is_stock, is_elsewhere = bool(launch.image.engine), launch.template.pod.accelerated
+    if not _on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
         message = f"must request an accelerator, for example nvidia.com/gpu: the engine spans {size} pods"
-        yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI303")
+        yield FieldError(where, None, message, "FI303")
+    elif launch.engine.extended:
+        message = (
+            f"{launch.engine.extended[0][:40]} is not known as an accelerator: the sizes are not checked"
+        )
+        yield FieldError(where, None, message, "FI537")
+    else:
+        message = "asks for no accelerator: taken for an engine on CPU, and the sizes are not checked"
+        yield FieldError(where, None, message, "FI538")
+
+
+_CPU: Final = re.compile(r"(?:^|[-_./])cpu(?:[-_.]|$)")
+
+
+def _on_cpu(launch: Launch) -> bool:
+    """Whether the image, `--device` or `VLLM_TARGET_DEVICE` says that the engine runs on CPU."""
+    named = (text_of(launch, DEVICE), dict(launch.engine.values).get("VLLM_TARGET_DEVICE", ""))
+    image = (launch.image.repository.rpartition("/")[2], launch.image.tag)
+    return "cpu" in named or any(map(_CPU.search, image))
 
 
 def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
