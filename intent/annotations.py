@@ -34,7 +34,8 @@ EXPANSION: Final = PREFIX + "expansion"
 UNANSWERED: Final = "admission did not answer"
 """Value of the label `SERVICE` in each write of a rendered LeaderWorkerSet; no valid label value, on purpose.
 
-Our mutating webhook sets the label to the service's name. Without it the API server refuses the write (ADR 13).
+Our mutating webhook sets the label to the service's name. Without it the API server refuses the write
+(ADR 13).
 """
 LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?").fullmatch
 """A label value that the API server takes (`k8s.io/apimachinery` `pkg/util/validation`)."""

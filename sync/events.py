@@ -63,6 +63,9 @@ REASONS: Final = {
     "FI871": "ObjectNotOurs",
     "FI872": "ObjectRefused",
     "FI873": "NotExpanded",
+    "FI874": "LeftAlone",
+    "FI875": "ScaledByAnother",
+    "FI876": "ChangedAgain",
 }
 """By code; what is wrong with an EndpointPickerConfig has one reason, and the code tells it apart."""
 INVALID: Final = "Invalid"

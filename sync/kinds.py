@@ -6,16 +6,18 @@ from functools import partial
 from typing import Any, Final
 
 from intent import Object, lws
-from intent.annotations import EXPANSION, INJECT, SERVICE
+from intent.annotations import INJECT, SERVICE
 from intent.inferenceservice import v1alpha1
 from intent.service.member import Member, ServiceKey, member
+from intent.shapes import mapping
 from sync import render, volcano
 from sync.places import GATEWAY, of_parents, of_set, own, place
 from sync.pod_group import PodGroup, pod_group, surplus
+from sync.render.lws import sealed
 from sync.requested import requested
 from sync.rows import deployment, gateway, http_route, inference_pool, pod
 from sync.rows import lws as leader_worker_set
-from sync.stored import NOBODY, Stored, is_applied, stored, watched
+from sync.stored import Stored, stored, watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,11 @@ class Codes:
     """Somebody else has an object of that name."""
     refused: str = "FI872"
     unkept: str = "FI873"
-    """The guard does not like what would be stored."""
+    """What would be stored is not what it should be: the guard says so, or admission did not answer."""
+    barred: str = ""
+    """It is not to be written."""
+    fought: str = "FI876"
+    """Somebody undoes each write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +47,18 @@ class Kind:
     project: Callable[[Object], Any]
     """What is kept of an object; None if it does not concern us.
 
-    It has `namespace`, `name`, `uid`, `service` and `version`; of what we write also `fingerprint` and
-    `deleting`.
+    It has `namespace`, `name`, `uid`, `service` and `version`; of what we write also `fingerprint`,
+    `deleting`, `applied` and `owners`.
     """
     keys: Callable[[Any], tuple[ServiceKey, ...]]
     """By what a row is looked up."""
     selector: str = ""
-    ours: Callable[[Any, str, str], bool] = lambda _row, _service, _uid: False
-    """Whether an object was made by us for a service, and for the InferenceService with that uid."""
-    orphaned: Callable[[Any, str], bool] = lambda _row, _service: False
-    """Whether it was made for a service, and lost its owner: it gets the one that it should have."""
-    goes: Callable[[Any, str], bool] = lambda _row, _uid: True
-    """Whether one of ours that is not wanted is deleted, if the InferenceService there is has that uid."""
+    barred: Callable[[Any, Any], str] = lambda _stored, _asked: ""
+    """Why an object is not written at all, by what is stored (None: nothing) and asked; empty if it is."""
+    sealed: Callable[[Object], Object] = lambda wanted: wanted
+    """What is sent to be stored: what is wanted, so that the API server refuses it without our admission."""
+    kept: tuple[str, ...] = ()
+    """Fields of the spec that keep their live value when they are not wanted any more."""
     guard: Callable[[Object, Object], str] = lambda _asked, _answer: ""
     """What is wrong with the answer of a dry run to what was asked; empty if nothing is."""
     first: Callable[[Any, Object, bool], Object] = lambda _stored, _wanted, _invalid: {}
@@ -94,40 +100,6 @@ def _of_pod_group(row: PodGroup) -> tuple[ServiceKey, ...]:
     return (own, place(lws.KIND, row.namespace, row.made_for)) if row.made_for else (own,)
 
 
-# --- what is ours -----------------------------------------------------------------------------------
-
-
-def _is_controlled(row: Stored, _service: str, uid: str) -> bool:
-    """Whether the InferenceService made it: people write LeaderWorkerSets with our label too."""
-    return bool(uid) and (row.controller.kind, row.controller.uid) == (v1alpha1.KIND, uid)
-
-
-def _is_applied(row: Stored, service: str, uid: str) -> bool:
-    """Whether we applied it: somebody's own Service may carry our label, and ours may have lost it."""
-    return row.applied and (row.service == service or _is_controlled(row, service, uid))
-
-
-def _is_orphaned(row: Stored, service: str) -> bool:
-    """Whether `kubectl delete --cascade=orphan` left it: we make nothing without an owner."""
-    return row.applied and row.service == service and not row.owned
-
-
-def _is_orphaned_set(row: Stored, service: str) -> bool:
-    """Whether it lost its InferenceService, and nobody has put another spec in place of ours since."""
-    return row.facts.applied and row.service == service and row.controller == NOBODY
-
-
-def _goes(row: Stored, uid: str) -> bool:
-    """Whether it is for us to delete: not what was orphaned, nor what goes, or stays, with another one."""
-    if row.controller.kind == v1alpha1.KIND:
-        return row.controller.uid == uid
-    return row.owned
-
-
-def _is_labelled(row: PodGroup, service: str, _uid: str) -> bool:
-    return row.service == service
-
-
 # --- what goes before an apply ----------------------------------------------------------------------
 
 NAMING: Final = ("apiVersion", "kind", "metadata")
@@ -159,8 +131,8 @@ class Set:
     """None if it was not expanded."""
     report: leader_worker_set.LeaderWorkerSet | None = None
     """Of one that an InferenceService controls: nobody asks of others."""
-    applied: bool = False
-    """Whether its spec is one that we applied."""
+    disabled: bool = False
+    """Whether admission is told to leave it alone."""
 
 
 def _leader_worker_set(obj: Object) -> Stored | None:
@@ -168,16 +140,18 @@ def _leader_worker_set(obj: Object) -> Stored | None:
     row = stored(obj, places=of_set)
     controlled = row.controller.kind == v1alpha1.KIND
     report = leader_worker_set.facts(obj) if controlled else None
-    known = Set(member(obj), report, is_applied(obj, "spec"))
-    return replace(row, facts=known) if known.member or controlled or known.applied else None
+    disabled = mapping(obj["metadata"].get("annotations")).get(INJECT) == "disabled"
+    known = Set(member(obj), report, disabled)
+    return replace(row, facts=known) if known.member or controlled or row.applied else None
 
 
-def _expanded(asked: Object, answer: Object) -> str:
-    """Refuse a LeaderWorkerSet that admission has not seen: its pods would start one by one."""
-    annotations = answer["metadata"].get("annotations", {})
-    if annotations.get(EXPANSION) or annotations.get(INJECT) == "disabled":
-        return ""
-    return f"admission does not expand LeaderWorkerSet {asked['metadata']['name']}; it is not made"
+def _left_alone(stored: Stored | None, asked: Stored) -> str:
+    """Say that admission is told not to answer for a LeaderWorkerSet: then nobody would expand it."""
+    if asked.facts.disabled:
+        return f"{INJECT} is disabled; LeaderWorkerSet {asked.name} is neither made nor changed"
+    if stored and stored.facts.disabled:
+        return f"LeaderWorkerSet {asked.name} has {INJECT}: disabled; it is left as it is"
+    return ""
 
 
 def _part(  # noqa: PLR0913 - a row of the table below
@@ -192,9 +166,6 @@ def _part(  # noqa: PLR0913 - a row of the table below
     """Write the row of a part of the routes."""
     return Kind(
         *(api_version, kind, plural, project, _of_service, selector),
-        ours=_is_applied,
-        orphaned=_is_orphaned,
-        goes=_goes,
         first=_whole,
         needs=frozenset(needs),
         source=source,
@@ -206,14 +177,14 @@ INFERENCE_SERVICE: Final = Kind(
 )
 LWS: Final = Kind(
     *(lws.API_VERSION, lws.KIND, "leaderworkersets", _leader_worker_set, _of_service, SERVICE),
-    ours=_is_controlled,
-    orphaned=_is_orphaned_set,
-    guard=_expanded,
+    barred=_left_alone,
+    sealed=sealed,
+    kept=("replicas",),
     source="LeaderWorkerSet",
+    codes=Codes(barred="FI874"),
 )
 POD_GROUP: Final = Kind(
     *(render.gang.API_VERSION, render.gang.KIND, "podgroups", pod_group, _of_pod_group),
-    ours=_is_labelled,
     guard=volcano.refusal,
     first=_without_surplus,
     source="Volcano 1.14.1 or later",

@@ -22,6 +22,8 @@ class Look:
     """What the caches hold of it, by kind."""
     namesake: Subject | None = None
     """The LeaderWorkerSet, of whatever service, that has the name of the endpoint picker."""
+    claimed: frozenset[str] = frozenset()
+    """Roles whose author changed `replicas` after anything else scaled them."""
     undone: frozenset[str] = frozenset()
     """Kinds of which something that is wanted is not stored as it was asked for."""
 
@@ -34,6 +36,12 @@ class Look:
     def going(self) -> bool:
         """Whether the garbage collector is about to take what the service has."""
         return bool((self.service and self.service.deleting) or self._left_over)
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """The uids of the InferenceService and of the members: they own what the service has."""
+        uids = (one.uid for one in self.situation.members)
+        return frozenset((*uids, *([self.service.uid] if self.service else ())))
 
     @property
     def subjects(self) -> tuple[Subject, ...]:

@@ -23,6 +23,7 @@ from sync.lease import LeadershipLostError
 from sync.look import Look, Wanted
 from sync.metrics import Metrics
 from sync.observe import Memory, observe
+from sync.owners import Proof
 from sync.places import service_keys
 from sync.plan import Refusal
 from sync.queue import Queue
@@ -109,36 +110,36 @@ class Loop:
 
     async def bring_about(self, key: ServiceKey, look: Look, wants: Wanted) -> Undone:
         """Apply everything that is wanted, but what is of no use without something that is not there."""
-        undone, uid = Undone(), look.service.uid if look.service else ""
+        undone = Undone()
         for obj in wants.objects:
             kind = OUTPUTS[obj["kind"]]
             if kind.needs & undone.kinds:
                 undone = undone.without(kind)
                 continue
             try:
-                if refusal := await self.writer.apply(key, kind, obj, uid):
+                if refusal := await self.writer.apply(key, kind, obj, look.owners):
                     undone = undone.without(kind, (refusal,))
             except ApiError as error:
                 undone = undone.without(kind, (passing(kind, obj, error),), (error,))
-        return undone
+        return replace(undone, refusals=undone.refusals + self.writer.status_fought(key, INFERENCE_SERVICE))
 
     async def prune(self, key: ServiceKey, look: Look, wants: Wanted, undone: Undone) -> tuple[ApiError, ...]:
         """Delete what was made for a service and is not wanted any more, last made first; give what fails.
 
         Where an object is missing, others of its kind stay: a role that is renamed keeps its pods until
-        the new ones can be made.
+        the new ones can be made. Nothing is deleted before its owners were read (`owners.Proof`).
         """
         troubles = []
+        proof = Proof(self.writer.client, self.caches, look.service)
         names = {(obj["kind"], obj["metadata"]["name"]) for obj in wants.objects}
         kept = wants.held | undone.kinds & {kind for kind, _ in names}
-        uid = look.service.uid if look.service else ""
         for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in kept]):
             for row in self.caches[kind.kind].of(key):
-                wanted_still = (kind.kind, row.name) in names or row.deleting
-                if wanted_still or not (kind.ours(row, key[1], uid) and kind.goes(row, uid)):
+                if (kind.kind, row.name) in names or row.deleting:
                     continue
                 try:
-                    await self.writer.delete(kind, row)
+                    if await proof.allows(row):
+                        await self.writer.delete(kind, row)
                 except ApiError as error:
                     troubles.append(error)
         return tuple(troubles)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from intent.errors import Subject
+from intent.inferenceservice.members import member_name
+from intent.inferenceservice.read import InferenceService
 from intent.names import picker_name
 from intent.service.member import Member, ServiceKey
 from sync.cache import Cache
@@ -23,6 +25,23 @@ class Memory:
     """Our PodGroup, as last seen: what opened the gate, if somebody deletes it."""
     empty_since: dict[str, float] = field(default_factory=dict)
     """Since when (monotonic) a member, by uid, has no replicas."""
+    asked: dict[str, int | None] = field(default_factory=dict)
+    """The replicas that the roles of the InferenceService ask for, as last seen."""
+    claimed: set[str] = field(default_factory=set)
+    """Roles of which these were changed since, and are not stored yet."""
+
+    def claims(self, service: InferenceService | None, stored: Mapping[str, int]) -> frozenset[str]:
+        """Name the roles whose author wins over an autoscaler: they changed `replicas` last.
+
+        `stored` has the replicas that there are, by the name of the LeaderWorkerSet.
+        """
+        for role in service.roles if service else ():
+            if self.asked.get(role.name, role.replicas) != role.replicas:
+                self.claimed.add(role.name)
+            if service and stored.get(member_name(service, role)) == role.replicas:
+                self.claimed.discard(role.name)
+            self.asked[role.name] = role.replicas
+        return frozenset(self.claimed)
 
     def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
         """Give the seconds that members have been without replicas; start counting where that is new."""
@@ -38,7 +57,14 @@ def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_ol
     places = {at for route in rows[HTTP_ROUTE.kind] for at in route.places}
     rows[GATEWAYS.kind] = tuple(row for at in sorted(places) for row in gateways.of(at))
     service = caches[INFERENCE_SERVICE.kind].rows.get(key)
-    return Look(_situation(key, caches, memory, too_old), service, rows, _namesake(key, caches))
+    stored = {row.name: row.facts.report.replicas for row in rows[LWS.kind] if row.facts.report}
+    return Look(
+        _situation(key, caches, memory, too_old),
+        service,
+        rows,
+        _namesake(key, caches),
+        claimed=memory.claims(service.value if service else None, stored),
+    )
 
 
 def _namesake(key: ServiceKey, caches: Mapping[str, Cache]) -> Subject | None:

@@ -54,6 +54,7 @@ class Gang:
     namespace: str
     name: str
     queue: str
+    """Empty if nobody names one: Volcano's webhook sets that of the namespace, else `default`."""
     priority_class: str
     roles: tuple[str, ...]
     owners: tuple[tuple[str, str], ...]
@@ -143,7 +144,7 @@ def _through_the_gate(
     opened = _opened(situation, members)
     if opened is None and missing(members):
         return Plan(findings=(*said, *waiting(members)))
-    required = declared_roles(members) or opened or _roles_of_fitting(members)
+    required = opened or declared_roles(members) or _roles_of_fitting(members)
     gang = _gang(situation, members, required, settings)
     return Plan(gang=gang, findings=said, requeue_after=_next_rest(situation, members))
 
@@ -152,16 +153,22 @@ def _through_the_gate(
 
 
 def _opened(situation: Situation, members: tuple[Member, ...]) -> frozenset[str] | None:
-    """Name the roles with which the gate opened; None while it is shut, empty if nobody wrote them down."""
+    """Name the roles with which the gate opened; None while it is shut, empty if they are not known.
+
+    They stay: a role that joins later must not keep the others from healing while it does not fit. Where
+    none of them has a member any more, other roles have taken their place.
+    """
     seen = [pg for pg in (situation.stored, situation.remembered) if pg and _belongs(pg, members)]
     if not seen:
         return None
-    return next((pg.roles for pg in seen if pg.roles), frozenset())
+    roles = next((pg.roles for pg in seen if pg.roles), frozenset[str]())
+    return roles if any(one.role_name in roles for one in members) else frozenset()
 
 
 def _belongs(pod_group: PodGroup, members: tuple[Member, ...]) -> bool:
     """Whether a PodGroup is of these members, not left over from earlier ones of the same names."""
-    return not pod_group.owners or any(one.uid in pod_group.owners for one in members)
+    uids = {owner.uid for owner in pod_group.owners}
+    return not uids or any(one.uid in uids for one in members)
 
 
 def _foreign(pod_group: PodGroup | None) -> bool:
@@ -190,7 +197,7 @@ def _gang(
     return Gang(
         namespace=namespace,
         name=name,
-        queue=agreed(one.queue for one in members) or settings.queue,
+        queue=agreed(one.queue for one in members if one.queue) or settings.queue,
         priority_class=agreed(priority for one in members for priority in one.priority_classes),
         roles=tuple(sorted(required)),
         owners=tuple((one.name, one.uid) for one in ordered),

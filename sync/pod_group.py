@@ -3,20 +3,20 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from intent import Object
+from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.shapes import listed, mapping
 from sync.rows import pod_group as rows
-from sync.stored import digest, version
+from sync.stored import Owner, digest, is_applied, owners, version
 
-LWS_API: Final = "leaderworkerset.x-k8s.io/"
 OWNED: Final = (
-    *("minMember", "queue", "priorityClassName", "subGroupPolicy"),
+    *("minMember", "priorityClassName", "subGroupPolicy"),
     *("minTaskMember", "minResources"),
 )
 """Fields of the spec that are nobody's but ours: what we do not want of them is taken out.
 
-The last two are never wanted: they strand half replicas, or keep a gang from coming back.
+`queue` is not among them: where nobody names one, Volcano's webhook sets that of the namespace. The last two
+are never wanted: they strand half replicas, or keep a gang from coming back.
 """
 SILENT: Final = rows.PodGroup()
 
@@ -29,9 +29,11 @@ class PodGroup:
     name: str
     uid: str = ""
     service: str = ""
-    """The service it was made for; empty if it is not ours. Ours are named like their service."""
-    owners: frozenset[str] = frozenset()
-    """Uids of the LeaderWorkerSets that own it."""
+    """The service it was made for, whose name it has; empty if the controller did not make it."""
+    applied: bool = False
+    """Whether the controller applied it, by its `managedFields`."""
+    owners: tuple[Owner, ...] = ()
+    """The LeaderWorkerSets that own it."""
     roles: frozenset[str] = frozenset()
     """The roles with which its gate opened."""
     resting: frozenset[str] = frozenset()
@@ -52,18 +54,19 @@ class PodGroup:
 def pod_group(obj: Object) -> PodGroup:
     """Project a PodGroup, stored or wanted."""
     metadata, spec = mapping(obj.get("metadata")), mapping(obj.get("spec"))
-    labels, name = mapping(metadata.get("labels")), metadata.get("name", "")
-    ours = labels.get(SERVICE) == name
+    name = metadata.get("name", "")
+    applied = is_applied(obj)
     return PodGroup(
         namespace=metadata.get("namespace", ""),
         name=name,
         uid=metadata.get("uid", ""),
-        service=name if ours else "",
-        owners=frozenset(ref["uid"] for ref in _owners(metadata)),
+        service=name if applied else "",
+        applied=applied,
+        owners=_owners(metadata),
         roles=_roles(metadata),
         resting=frozenset(policy["name"] for policy in _policies(spec) if not policy.get("minSubGroups")),
         owned=tuple(field for field in OWNED if spec.get(field)),
-        fingerprint=_fingerprint(metadata, spec) if ours else b"",
+        fingerprint=_fingerprint(metadata, spec),
         made_for=_made_for(metadata),
         deleting=bool(metadata.get("deletionTimestamp")),
         report=rows.facts(obj),
@@ -79,9 +82,10 @@ def surplus(stored: PodGroup, asked: PodGroup) -> tuple[str, ...]:
 def _fingerprint(metadata: Object, spec: Object) -> bytes:
     """Digest what server-side apply of ours sets, in canonical form; defaults of others take no part."""
     owned = {
+        "service": mapping(metadata.get("labels")).get(SERVICE),
         "roles": mapping(metadata.get("annotations")).get(ROLES),
-        "owners": sorted((ref["uid"], ref.get("name", "")) for ref in _owners(metadata)),
-        "spec": {field: spec[field] for field in OWNED if spec.get(field)},
+        "owners": sorted((owner.uid, owner.name) for owner in _owners(metadata)),
+        "spec": {field: spec[field] for field in (*OWNED, "queue") if spec.get(field)},
     }
     return digest(owned)
 
@@ -97,9 +101,8 @@ def _made_for(metadata: Object) -> str:
     return str(mapping(metadata.get("labels")).get(LWS_NAME, "")) if owned_by_pod else ""
 
 
-def _owners(metadata: Object) -> list[Object]:
-    references = listed(metadata.get("ownerReferences"))
-    return [ref for ref in references if str(ref.get("apiVersion")).startswith(LWS_API)]
+def _owners(metadata: Object) -> tuple[Owner, ...]:
+    return tuple(owner for owner in owners(metadata) if owner.kind == lws.KIND)
 
 
 def _policies(spec: Object) -> list[Object]:

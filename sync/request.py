@@ -8,6 +8,8 @@ from typing import Final, Literal
 from intent import Object
 
 FIELD_MANAGER: Final = "fusioninfer"
+KEEPER: Final = "fusioninfer-let-go"
+"""Owns fields that we let go of and nobody has taken over yet, so that they keep their value."""
 PAGE: Final = 100
 """Objects of one answer to a list. Their JSON is dropped once it is read, but a process stays as large as
 its largest page made it."""
@@ -87,9 +89,9 @@ def update(path: str, obj: Object) -> Request:
     return Request("update", path, {"fieldManager": FIELD_MANAGER}, obj)
 
 
-def apply(path: str, obj: Object, *, dry_run: bool = False) -> Request:
+def apply(path: str, obj: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Request:
     """Apply server-side: our fields become what the object says, whoever set them (KEP-555)."""
-    query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+    query = {"fieldManager": manager, "force": "true"}
     return Request("apply", path, query | _given(dryRun="All" if dry_run else ""), obj)
 
 

@@ -29,15 +29,16 @@ UNTOLD: Final = frozenset({"apiVersion", "kind", "status"})
 
 
 @dataclass(frozen=True, slots=True)
-class Controller:
-    """Who controls an object: the one owner whose `controller` is true."""
+class Owner:
+    """One of an object's `metadata.ownerReferences`."""
 
     kind: str = ""
     name: str = ""
     uid: str = ""
+    controller: bool = False
 
 
-NOBODY: Final = Controller()
+NOBODY: Final = Owner()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,9 @@ class Stored:
     uid: str = ""
     service: str = ""
     """The service in its label."""
-    controller: Controller = NOBODY
-    owned: bool = False
-    """Whether anybody owns it."""
+    owners: tuple[Owner, ...] = ()
     applied: bool = False
-    """Whether it was us who applied it, by its `managedFields`."""
+    """Whether the controller applied it, by its `managedFields`."""
     deleting: bool = False
     fingerprint: bytes = b""
     """Equal for two objects that are equal in all but status; empty for what we do not write."""
@@ -63,6 +62,11 @@ class Stored:
     """What its kind keeps beside."""
     version: int = field(default=0, compare=False)
     """Which version of the object it is; a later one is higher."""
+
+    @property
+    def controller(self) -> Owner:
+        """The one owner whose `controller` is true."""
+        return next((owner for owner in self.owners if owner.controller), NOBODY)
 
 
 def nothing(_obj: Object) -> None:
@@ -86,8 +90,7 @@ def watched(
         name=metadata.get("name", ""),
         uid=metadata.get("uid", ""),
         service=str(mapping(metadata.get("labels")).get(SERVICE, "")),
-        controller=_controller(metadata),
-        owned=bool(metadata.get("ownerReferences")),
+        owners=owners(metadata),
         applied=is_applied(obj),
         deleting=bool(metadata.get("deletionTimestamp")),
         places=places(obj),
@@ -118,19 +121,52 @@ def version(metadata: Object) -> int:
     return int(said) if said.isdecimal() else 0
 
 
-def _controller(metadata: Object) -> Controller:
-    for reference in listed(metadata.get("ownerReferences")):
-        if reference.get("controller"):
-            return Controller(*(str(reference.get(key, "")) for key in ("kind", "name", "uid")))
-    return NOBODY
+def owners(metadata: Object) -> tuple[Owner, ...]:
+    """Read the owner references of an object."""
+    return tuple(
+        Owner(
+            text(one.get("kind")), text(one.get("name")), text(one.get("uid")), one.get("controller") is True
+        )
+        for one in listed(metadata.get("ownerReferences"))
+    )
 
 
-def is_applied(obj: Object, field: str = "") -> bool:
-    """Whether it was us who applied an object, or a field of it, by its `managedFields` (KEP-555)."""
-    entries = listed(mapping(obj.get("metadata")).get("managedFields"))
-    ours = (mapping(entry.get("fieldsV1")) for entry in entries if _is_ours(entry))
-    return any(not field or f"f:{field}" in fields for fields in ours)
+def is_applied(obj: Object) -> bool:
+    """Whether the controller applied an object, by its `managedFields` (KEP-555).
+
+    Where the object has a spec, some of it must be ours still: else another spec was put in its place.
+    """
+    return any("spec" not in obj or "f:spec" in fields for fields in _applied(obj))
 
 
-def _is_ours(entry: Object) -> bool:
-    return entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"
+def applies(obj: Object, field: str) -> bool:
+    """Whether the controller applied a field of the spec, and nobody has changed it since."""
+    return any(f"f:{field}" in mapping(fields.get("f:spec")) for fields in _applied(obj))
+
+
+def managed(obj: Object) -> list[Object]:
+    """Give the entries of `metadata.managedFields`."""
+    return listed(mapping(obj.get("metadata")).get("managedFields"))
+
+
+def _applied(obj: Object) -> list[Object]:
+    """Give the fields of our own Apply entries."""
+    return [
+        mapping(entry.get("fieldsV1"))
+        for entry in managed(obj)
+        if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"
+    ]
+
+
+def is_ours(row: Any, owners: frozenset[str]) -> bool:
+    """Whether the controller made an object for one of these owners: the one rule of ownership.
+
+    The owners are the uids of the service's InferenceService and of its members. A label proves nothing:
+    people set it on their own objects, and take it off ours.
+    """
+    return row.applied and any(owner.uid in owners for owner in row.owners)
+
+
+def is_orphaned(row: Any, service: str) -> bool:
+    """Whether the controller made it, and `--cascade=orphan` took its owners: we make nothing without one."""
+    return row.applied and not row.owners and row.service == service

@@ -10,9 +10,10 @@ Rules of this file:
 from collections.abc import Iterator
 from typing import Final
 
+from intent import Object
 from intent.annotations import SERVICE
-from intent.errors import Finding
-from intent.inferenceservice.members import authored_routing
+from intent.errors import FieldError, Finding
+from intent.inferenceservice.members import authored_routing, member_name
 from intent.inferenceservice.read import InferenceService
 from intent.lws import KIND as LWS
 from intent.settings import Settings
@@ -41,8 +42,35 @@ def _sets(look: Look) -> Wanted:
     if look.service is None:
         return Wanted(held=frozenset({LWS}))
     findings = tuple(Finding(look.service.subject, error) for error in look.service.errors)
-    sets = leader_worker_sets(look.value) if look.value else ()
-    return Wanted(sets, frozenset({LWS} if findings else ()), findings)
+    held = frozenset({LWS} if findings else ())
+    if look.value is None:
+        return Wanted((), held, findings)
+    scaled = dict(_scaled_by_others(look, look.value))
+    sets = (
+        _without_replicas(obj) if obj["metadata"]["name"] in scaled else obj
+        for obj in leader_worker_sets(look.value)
+    )
+    said = (Finding(look.service.subject, error) for error in scaled.values())
+    return Wanted(tuple(sets), held, (*findings, *said))
+
+
+def _scaled_by_others(look: Look, service: InferenceService) -> Iterator[tuple[str, FieldError]]:
+    """Name the LeaderWorkerSets that an autoscaler scales though their role has replicas (FI875).
+
+    It would scale each repair back, and groups of GPUs would start and end for ever.
+    """
+    rows = {row.name: row.facts.report for row in look.rows.get(LWS, ()) if row.facts.report}
+    for role in service.roles:
+        row = rows.get(member_name(service, role))
+        left = row and row.scaler and role.name not in look.claimed
+        if row and left and role.replicas not in (None, row.replicas):
+            message = f"{row.scaler} scaled LeaderWorkerSet {row.name} to {row.replicas}, and is left to it"
+            yield row.name, FieldError(f"spec.roles[{role.index}].replicas", role.replicas, message, "FI875")
+
+
+def _without_replicas(lws: Object) -> Object:
+    spec = {key: value for key, value in lws["spec"].items() if key != "replicas"}
+    return lws | {"spec": spec}
 
 
 def _gang(look: Look, settings: Settings, refusals: tuple[Refusal, ...]) -> Wanted:

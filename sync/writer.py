@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from intent import Object
+from intent.annotations import UNANSWERED
 from intent.service.member import ServiceKey
-from sync.adoption import owner_stays
 from sync.cache import Cache
 from sync.client import NOT_FOUND, ApiError, Client
 from sync.kinds import Kind
 from sync.metrics import Metrics
+from sync.owners import owner_stays
 from sync.plan import Refusal
-from sync.request import Request, apply, create, delete, patch
+from sync.request import KEEPER, Request, apply, create, delete, get, patch
 from sync.status import undated, unworded
-from sync.stored import digest
+from sync.stored import applies, digest, is_orphaned, is_ours
 
 log: Final = logging.getLogger(__name__)
 FIGHT: Final = 5
@@ -31,6 +32,7 @@ REWORD: Final = 30.0
 EVENT_SECONDS: Final = 5.0
 """How long the API server may take for an Event: nothing waits for one."""
 INVALID: Final = 422
+NO_OWNERS: Final[frozenset[str]] = frozenset()
 REFUSED: Final = (400, 403, INVALID)
 """Answers that trying again does not change."""
 
@@ -89,30 +91,43 @@ class Writer:
     caches: Mapping[str, Cache]
     trails: dict[ServiceKey, dict[tuple[str, str], Trail]] = field(default_factory=dict)
 
-    async def apply(self, key: ServiceKey, kind: Kind, wanted: Object, uid: str = "") -> Refusal | None:
-        """Apply an object server-side, unless that changes nothing or it is not ours.
-
-        Ours is what was made for the service, or for its InferenceService with that uid.
-        """
-        asked = kind.project(wanted)
-        stored = self.caches[kind.kind].rows.get((asked.namespace, asked.name))
-        trail = self._trail(key, kind.kind, asked.name)
-        if stored and (stored.deleting or trail.is_settled(asked.fingerprint, stored.fingerprint)):
-            return None
-        if stored and kind.orphaned(stored, key[1]):
-            if not await owner_stays(self.client, wanted):
-                return None
-        elif stored and not kind.ours(stored, key[1], uid):
-            return _not_ours(kind, wanted)
-        if stored and trail.fights(asked.fingerprint):
-            log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
-            return None
+    async def apply(
+        self, key: ServiceKey, kind: Kind, wanted: Object, owners: frozenset[str] = NO_OWNERS
+    ) -> Refusal | None:
+        """Apply an object server-side, unless that changes nothing or it is not ours (`stored.is_ours`)."""
+        metadata = wanted["metadata"]
+        known = self.caches[kind.kind].rows.get((metadata.get("namespace", ""), metadata["name"]))
         try:
-            return await self._written(kind, wanted, stored, trail)
+            try:
+                return await self._apply(key, kind, wanted, owners, known)
+            except ApiError as error:
+                if known or not error.exists:
+                    raise
+            live = kind.project(await self.client.call(get(_path(kind, wanted))))
+            return await self._apply(key, kind, wanted, owners, live) if live else _not_ours(kind, wanted)
         except ApiError as error:
             if refusal := _refusal(kind, wanted, error):
                 return refusal
             raise
+
+    async def _apply(
+        self, key: ServiceKey, kind: Kind, wanted: Object, owners: frozenset[str], stored: Any
+    ) -> Refusal | None:
+        """Apply an object, by what is stored of it as far as is known (None: nothing)."""
+        asked = kind.project(wanted)
+        trail = self._trail(key, kind.kind, asked.name)
+        if stored and (stored.deleting or trail.is_settled(asked.fingerprint, stored.fingerprint)):
+            return None
+        if stored and is_orphaned(stored, key[1]):
+            if not await owner_stays(self.client, wanted):
+                return None
+        elif stored and not is_ours(stored, owners):
+            return _not_ours(kind, wanted)
+        if problem := kind.barred(stored, asked):
+            return Refusal(kind.codes.barred, problem, kind.kind)
+        if stored and trail.fights(asked.fingerprint):
+            return _fought(kind, wanted)
+        return await self._written(kind, wanted, stored, trail)
 
     async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> float | None:
         """Apply a status, unless the same was said before and stored as it is, or somebody undoes it.
@@ -167,6 +182,11 @@ class Writer:
         trails = self.trails.get(key, {})
         return frozenset(kind for (kind, _), trail in trails.items() if trail.fights(trail.asked))
 
+    def status_fought(self, key: ServiceKey, kind: Kind) -> tuple[Refusal, ...]:
+        """Say that a status of a service was left out, because somebody writes another one each time."""
+        status = {"kind": kind.kind, "metadata": {"name": f"{key[1]} (its status)"}}
+        return (_fought(kind, status),) if f"{kind.kind}/status" in self.fights(key) else ()
+
     def forget(self, key: ServiceKey) -> None:
         """Remember nothing of a service that is gone."""
         self.trails.pop(key, None)
@@ -187,6 +207,8 @@ class Writer:
         self, kind: Kind, wanted: Object, stored: Any, trail: Trail, *, of_version: bool = False
     ) -> Refusal | None:
         """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
+        if stored:
+            await self._let_go(kind, wanted)
         answer = await self._tried(kind, wanted, stored)
         if answer and (problem := kind.guard(wanted, answer)):
             return Refusal(kind.codes.unkept, problem, kind.kind)
@@ -211,6 +233,21 @@ class Writer:
                 raise
             return None
 
+    async def _let_go(self, kind: Kind, wanted: Object) -> None:
+        """Keep the live value of a field that we applied and that is not wanted any more.
+
+        Server-side apply removes a field that nobody else owns, and the default takes its place. So another
+        field manager applies the live value first, of the version that was read. To do it again is harmless.
+        """
+        released = [field for field in kind.kept if field not in wanted["spec"]]
+        live = await self.client.call(get(_path(kind, wanted))) if released else {}
+        spec = {field: live["spec"][field] for field in released if applies(live, field)}
+        if spec:
+            naming = {name: wanted[name] for name in ("apiVersion", "kind")}
+            metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
+            body = {**naming, "metadata": metadata, "spec": spec}
+            await self.send(kind.kind, apply(_path(kind, wanted), body, manager=KEEPER))
+
     async def _write(self, kind: Kind, wanted: Object, first: Object, version: str) -> bytes:
         """Merge what goes before, then apply; gives the fingerprint of what is stored now.
 
@@ -220,7 +257,7 @@ class Writer:
         if first:
             merged = await self.send(kind.kind, patch(path, _of(version, first)))
             version = merged["metadata"]["resourceVersion"]
-        answer = kind.project(await self.send(kind.kind, apply(path, _of(version, wanted))))
+        answer = kind.project(await self.send(kind.kind, apply(path, _of(version, kind.sealed(wanted)))))
         self.caches[kind.kind].put(answer)
         fingerprint: bytes = answer.fingerprint
         return fingerprint
@@ -246,8 +283,8 @@ def _trial(kind: Kind, wanted: Object, stored: Any) -> Request:
 
 def _refusal(kind: Kind, wanted: Object, error: ApiError) -> Refusal | None:
     """Say what trying again does not change; None if it may."""
-    if error.exists:
-        return _not_ours(kind, wanted)
+    if error.code == INVALID and UNANSWERED in str(error):
+        return Refusal(kind.codes.unkept, f"admission does not answer for {_called(kind, wanted)}", kind.kind)
     if error.code == NOT_FOUND and not error.named:
         return _absent(kind, f"this cluster has no {kind.kind} of {kind.api_version}")
     if error.undeclared:
@@ -270,6 +307,11 @@ def _absent(kind: Kind, message: str) -> Refusal:
 def _not_ours(kind: Kind, wanted: Object) -> Refusal:
     message = f"{_called(kind, wanted)} was not made for this service; it is left alone"
     return Refusal(kind.codes.foreign, message, kind.kind)
+
+
+def _fought(kind: Kind, wanted: Object) -> Refusal:
+    message = f"{_called(kind, wanted)} was put back {FIGHT} times in a minute, and is changed each time"
+    return Refusal(kind.codes.fought, f"{message}; it is left alone for a while", kind.kind)
 
 
 def _called(kind: Kind, obj: Object) -> str:

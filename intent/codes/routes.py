@@ -189,6 +189,24 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "a LeaderWorkerSet would not be expanded",
         "install FusionInfer's webhook configurations, and see that they match its namespace",
-        "the answer of a dry run carries no record of an expansion",
+        "the API server refused the write: the controller sends a label that admission must replace",
+    ),
+    "FI874": Code(
+        "error",
+        "a LeaderWorkerSet is left as it is, because admission is told to leave it alone",
+        "remove fusioninfer.io/inject from the object that the message names",
+        "fusioninfer.io/inject: disabled stands on the LeaderWorkerSet, on the InferenceService or on a role",
+    ),
+    "FI875": Code(
+        "error",
+        "a role asks for replicas, and something else scales it",
+        "remove replicas from the role; or remove the autoscaler, then run kubectl scale once",
+        "a HorizontalPodAutoscaler is on the LeaderWorkerSet of a role that has replicas; it is left to it",
+    ),
+    "FI876": Code(
+        "error",
+        "an object of the service is changed again each time that it is put back",
+        "find the field manager with kubectl get --show-managed-fields, and stop it",
+        "a policy, a GitOps tool or another controller writes fields that this service asks for otherwise",
     ),
 }

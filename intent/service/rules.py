@@ -52,7 +52,12 @@ def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Find
             members, members, "FI404", SCHEDULER_NAME, "the scheduler", lambda one: one.scheduler or NO_GANG
         ),
         *_disagreement(
-            members, members, "FI405", QUEUE_NAME, "the queue", lambda one: one.queue or settings.queue
+            members,
+            members,
+            "FI405",
+            QUEUE_NAME,
+            "the queue",
+            lambda one: one.queue or settings.queue or "default",
         ),
         *_disagreement(
             members, declaring, "FI406", ROLES, "the roles", lambda one: ",".join(sorted(one.roles))

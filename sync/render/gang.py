@@ -35,9 +35,10 @@ def _metadata(gang: Gang) -> Object:
 def _spec(gang: Gang) -> Object:
     spec: Object = {
         "minMember": gang.min_member,
-        "queue": gang.queue,
         "subGroupPolicy": [_sub_group_policy(policy) for policy in gang.policies],
     }
+    if gang.queue:
+        spec["queue"] = gang.queue
     if gang.priority_class:
         spec["priorityClassName"] = gang.priority_class
     return spec

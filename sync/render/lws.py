@@ -1,7 +1,7 @@
 """The LeaderWorkerSets of an InferenceService: what a person could write, and who owns it."""
 
 from intent import Object
-from intent.annotations import SERVICE
+from intent.annotations import SERVICE, UNANSWERED
 from intent.inferenceservice.members import leader_worker_sets as written
 from intent.inferenceservice.read import InferenceService
 from sync.render.owners import service_reference
@@ -16,3 +16,9 @@ def _ours(lws: Object, service: InferenceService) -> Object:
     """Label it, so that the loop sees it even where admission is told to leave it alone; and own it."""
     labels = lws["metadata"].get("labels", {}) | {SERVICE: service.name}
     return {"labels": labels, "ownerReferences": [service_reference(service.name, service.uid)]}
+
+
+def sealed(lws: Object) -> Object:
+    """Give what is sent to be stored: its label is refused unless admission replaces it (ADR 13)."""
+    metadata = lws["metadata"]
+    return lws | {"metadata": metadata | {"labels": metadata.get("labels", {}) | {SERVICE: UNANSWERED}}}

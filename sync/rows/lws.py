@@ -1,10 +1,15 @@
 """A LeaderWorkerSet: how many groups there should be, and whether its controller has seen that."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from intent import Object
-from intent.shapes import mapping, number, text
+from intent.shapes import listed, mapping, number, text
+from sync.request import FIELD_MANAGER
 from sync.rows.condition import Condition, conditions, generation
+
+PERSON: Final = "kubectl"
+"""How the field manager of a person begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,11 @@ class LeaderWorkerSet:
     """The generation that its status speaks of; 0 while there is none."""
     updating: bool = False
     """Whether a rolling update is under way."""
+    scaler: str = ""
+    """The field manager that scaled it last, through the subresource `scale`, as autoscalers do.
+
+    Empty if nothing did, or if `kubectl scale` did: that is repaired like any other edit by hand.
+    """
 
     @property
     def current(self) -> bool:
@@ -37,7 +47,21 @@ def facts(obj: Object) -> LeaderWorkerSet:
         generation=generation(obj),
         observed=_observed(status, said, generation(obj)),
         updating=any(one.type == "UpdateInProgress" and one.status == "True" for one in said),
+        scaler=_scaler(mapping(obj.get("metadata"))),
     )
+
+
+def _scaler(metadata: Object) -> str:
+    """Read who scaled it from its `managedFields` (KEP-555, `subresource`)."""
+    entries = [one for one in listed(metadata.get("managedFields")) if _has_replicas(one)]
+    if any(entry.get("manager") == FIELD_MANAGER for entry in entries):
+        return ""  # applied since
+    scaled = (text(entry.get("manager")) for entry in entries if entry.get("subresource") == "scale")
+    return next((manager for manager in scaled if not manager.startswith(PERSON)), "")
+
+
+def _has_replicas(entry: Object) -> bool:
+    return "f:replicas" in mapping(mapping(entry.get("fieldsV1")).get("f:spec"))
 
 
 def _observed(status: Object, said: tuple[Condition, ...], of_object: int) -> int:

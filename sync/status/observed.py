@@ -73,10 +73,10 @@ class Observed:
 
 
 def desired(seen: Observed, role: Role) -> int:
-    """Say how many replicas a role should have: what its author wrote, else what an autoscaler set."""
-    if role.replicas is not None:
-        return role.replicas
+    """Say how many replicas a role should have: what an autoscaler set, else what its author wrote."""
     lws = seen.sets.get(role.name)
+    if role.replicas is not None and not (lws and lws.scaler):
+        return role.replicas
     return lws.replicas if lws else 1
 
 

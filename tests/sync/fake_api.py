@@ -14,8 +14,9 @@ import orjson
 from aiohttp import web
 
 from intent import Object
+from intent.annotations import LABEL_VALUE
 from sync.kinds import WATCHED
-from sync.request import FIELD_MANAGER
+from sync.stored import managed
 
 Fault = Callable[[web.Request], web.StreamResponse | None]
 COLLECTIONS = (*(kind.plural for kind in WATCHED), "events", "leases")
@@ -44,9 +45,10 @@ class Api:
     fault: Fault = lambda _request: None
     prune: Callable[[Object], None] = lambda _obj: None
     """What admission changes of an object, or an older CRD drops."""
+    collects: bool = True
+    """Whether the garbage collector works: what has lost all its owners goes."""
     absent: set[str] = field(default_factory=set)
     """Collections of kinds that are not installed."""
-    applied: dict[str, set[str]] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     watches: set[asyncio.Task[Any]] = field(default_factory=set)
     page: int = 500
@@ -67,9 +69,20 @@ class Api:
         self.put(path, obj)
 
     def remove(self, path: str) -> None:
-        """Delete an object, as somebody else would."""
+        """Delete an object, as somebody else would; the garbage collector follows."""
         obj = self.objects.pop(path)
         self._remember("DELETED", obj)
+        if self.collects:
+            self._collect(obj["metadata"]["uid"])
+
+    def _collect(self, uid: str) -> None:
+        """Remove what only an object of this uid owned; where others own it too, the reference goes."""
+        for path, obj in list(self.objects.items()):
+            owners = obj["metadata"].get("ownerReferences", [])
+            if uid in {owner["uid"] for owner in owners}:
+                alive = {other["metadata"]["uid"] for other in self.objects.values()}
+                if not alive & {owner["uid"] for owner in owners}:
+                    self.remove(path)
 
     def forget(self) -> None:
         """Forget all events, as a compaction does, and end all watches."""
@@ -142,8 +155,9 @@ class Api:
         while True:
             self.changed.clear()
             for kind, obj in self.history[seen:]:
-                if _plural_of(obj) == plural and _has(obj, label):
-                    await response.write(orjson.dumps({"type": kind, "object": obj}) + b"\n")
+                if _plural_of(obj) == plural and (_has(obj, label) or kind == "MODIFIED"):
+                    told = kind if _has(obj, label) else "DELETED"  # it is in the selection no more
+                    await response.write(orjson.dumps({"type": told, "object": obj}) + b"\n")
             seen = len(self.history)
             await self.changed.wait()
 
@@ -175,14 +189,21 @@ class Api:
             if stored is None:
                 return status(404, "NotFound", name="x")
             return web.json_response(self._store(request.path, merge(stored, body), "MODIFIED"))
-        spec = body.get("spec", {})
-        lost = self.applied.get(request.path, set()) - spec.keys()
+        return self._apply(request, body, stored)
+
+    def _apply(self, request: web.Request, body: Object, stored: Object | None) -> web.Response:
+        manager, spec = request.query["fieldManager"], body.get("spec", {})
+        others = [one for one in managed(stored or {}) if one["manager"] != manager]
+        lost = _fields(managed(stored or {}), manager) - spec.keys() - _fields(others)
         merged = merge(stored or {}, body | {"spec": dict.fromkeys(lost) | spec} if lost else body)
-        merged["metadata"]["managedFields"] = [_applied(body)]
+        kept = _yielding(others, stored or {}, spec)
+        merged["metadata"]["managedFields"] = [*kept, _applied(body, manager)]
         self._admit(merged)
+        if label := _invalid_label(merged):
+            message = f'metadata.labels: Invalid value: "{label}": a valid label must be'
+            return status(422, "Invalid", message, merged["metadata"]["name"])
         if "dryRun" in request.query:
             return web.json_response(merged)
-        self.applied[request.path] = set(spec)
         if merged == stored:
             return web.json_response(stored)
         return web.json_response(self._store(request.path, merged, "MODIFIED" if stored else "ADDED"))
@@ -231,10 +252,36 @@ def merge(value: Object, part: Object) -> Object:
     return merged
 
 
-def _applied(body: Object) -> Object:
-    """Say whose the fields of an apply are."""
+def _applied(body: Object, manager: str) -> Object:
+    """Say whose the fields of an apply are: those of the object, and of its spec."""
     fields: Object = {f"f:{field}": {} for field in body if field not in {"apiVersion", "kind"}}
-    return {"manager": FIELD_MANAGER, "operation": "Apply", "fieldsV1": fields}
+    if "spec" in body:
+        fields["f:spec"] = {f"f:{field}": {} for field in body["spec"]}
+    return {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+
+
+def _fields(entries: list[Object], manager: str = "") -> set[str]:
+    """Give the fields of the spec that entries of `managedFields` own; of one manager, if it is named."""
+    chosen = [one for one in entries if not manager or one["manager"] == manager]
+    return {key[2:] for one in chosen for key in one["fieldsV1"].get("f:spec", {})}
+
+
+def _yielding(entries: list[Object], stored: Object, spec: Object) -> list[Object]:
+    """Take from other managers the fields of the spec that an apply changes; an entry without fields goes."""
+    taken = {f"f:{key}" for key, value in spec.items() if stored.get("spec", {}).get(key) != value}
+    kept = []
+    for entry in copy.deepcopy(entries):
+        owned = entry["fieldsV1"].pop("f:spec", {})
+        if left := {key: owned[key] for key in owned if key not in taken}:
+            entry["fieldsV1"]["f:spec"] = left
+        kept += [entry] if entry["fieldsV1"] else []
+    return kept
+
+
+def _invalid_label(obj: Object) -> str:
+    """Find a label value that the API server refuses; it looks after admission."""
+    values = obj["metadata"].get("labels", {}).values()
+    return next((value for value in values if not LABEL_VALUE(value)), "")
 
 
 def _has(obj: Object, label: str) -> bool:

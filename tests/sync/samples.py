@@ -3,11 +3,13 @@
 from typing import Any
 
 from intent import Object
+from intent.lws import KIND as LWS
 from intent.lws import ComponentType
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.plan import Plan, Situation, plan
 from sync.pod_group import PodGroup
+from sync.stored import Owner
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")
@@ -43,8 +45,9 @@ def planned(*members: Member, **known: Any) -> Plan:
 
 def ours(*members: Member, roles: tuple[str, ...] = (), **fields: Any) -> PodGroup:
     """Make our stored PodGroup, owned by these members."""
-    owners = frozenset(one.uid for one in members)
-    return PodGroup(*KEY, uid="pg", service=KEY[1], owners=owners, roles=frozenset(roles), **fields)
+    owners = tuple(Owner(LWS, one.name, one.uid) for one in members)
+    named = frozenset(roles)
+    return PodGroup(*KEY, uid="pg", service=KEY[1], applied=True, owners=owners, roles=named, **fields)
 
 
 def codes(decided: Plan) -> set[tuple[str, str]]:

@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.pod_group import pod_group
+from sync.pod_group import pod_group, surplus
 from sync.render import objects
 from tests.sync.samples import decode, planned, prefill
 
+APPLIED = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
 WANTED = objects(planned(prefill(), decode()))[0]
 
 
 def stored(**spec: Any) -> Object:
     """Make the PodGroup as the API server would give it, with another spec."""
     obj = copy.deepcopy(WANTED)
-    obj["metadata"] |= {"uid": "pg", "resourceVersion": "7", "managedFields": [], "generation": 1}
+    obj["metadata"] |= {"uid": "pg", "resourceVersion": "7", "managedFields": APPLIED, "generation": 1}
     obj["spec"] |= spec
     return obj | {"status": {"phase": "Running"}}
 
@@ -25,9 +26,9 @@ def test_our_pod_group_names_its_service() -> None:
     assert pod_group(stored()).service == "r1"
 
 
-def test_a_label_of_another_name_is_not_ours() -> None:
+def test_a_label_alone_makes_none_ours() -> None:
     obj = stored()
-    obj["metadata"]["name"] = "podgroup-0815"
+    obj["metadata"]["managedFields"] = []
 
     assert pod_group(obj).service == ""
 
@@ -63,6 +64,18 @@ def test_an_owner_of_somebody_else_makes_none() -> None:
     obj["metadata"]["ownerReferences"].append({"apiVersion": "v1", "kind": "ConfigMap", "uid": "c"})
 
     assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
+
+
+def test_a_label_that_was_taken_off_makes_a_difference() -> None:
+    obj = stored()
+    del obj["metadata"]["labels"]
+
+    row = pod_group(obj)
+    assert (row.service, row.fingerprint == pod_group(WANTED).fingerprint) == ("r1", False)
+
+
+def test_a_queue_that_nobody_names_is_volcanos() -> None:
+    assert surplus(pod_group(stored(queue="of-the-namespace")), pod_group(WANTED)) == ()
 
 
 def test_a_topology_that_somebody_added_makes_none() -> None:

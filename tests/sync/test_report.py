@@ -88,9 +88,12 @@ def test_pods_are_reported() -> None:
     ]
 
 
+APPLIED = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
+
+
 def test_the_words_of_our_pod_group_are_quoted() -> None:
     said = [{"type": "Unschedulable", "status": "True", "message": "2/4 tasks in gang unschedulable"}]
-    metadata = {"namespace": KEY[0], "name": "r1", "labels": {"fusioninfer.io/service": "r1"}}
+    metadata = {"namespace": KEY[0], "name": "r1", "managedFields": APPLIED}
     stored = POD_GROUP.project({"metadata": metadata, "status": {"conditions": said}})
 
     found = observed(look(stored=stored), NOTHING).pod_group

@@ -42,7 +42,7 @@ def test_the_loop_has_the_rights_that_its_kinds_need_and_no_more() -> None:
     writes = {(group(kind), kind.plural) for kind in OUTPUTS.values()}
     needed = {
         *((*of, verb) for of in reads for verb in ("list", "watch")),
-        *((*of, verb) for of in writes for verb in ("create", "patch", "delete")),
+        *((*of, verb) for of in writes for verb in ("get", "create", "patch", "delete")),
         *(("", "events", verb) for verb in ("create", "patch")),
         (group(INFERENCE_SERVICE), "inferenceservices", "get"),  # again, before anything is adopted
         *ELECTION,

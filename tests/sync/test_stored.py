@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.kinds import GATEWAYS, HTTP_ROUTE, LWS, OUTPUTS
-from sync.stored import Stored, stored
+from sync.kinds import GATEWAYS, HTTP_ROUTE, LWS
+from sync.stored import Stored, is_orphaned, is_ours, stored
 from tests.sync.samples import lws
 
-DEPLOYMENT = OUTPUTS["Deployment"]
-OURS = [{"manager": "fusioninfer", "operation": "Apply"}]
+OURS = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:metadata": {}, "f:spec": {}}}]
 
 
 def deployment(**metadata: Any) -> Object:
@@ -70,46 +69,43 @@ def test_what_is_projected_is_not_changed() -> None:
     assert obj == before
 
 
-def test_what_we_applied_for_a_service_is_ours() -> None:
-    row = stored(deployment(managedFields=OURS))
+BY_SERVICE = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
+BY_MEMBER = {"kind": "LeaderWorkerSet", "name": "r1-decode", "uid": "uid-decode"}
 
-    assert DEPLOYMENT.ours(row, "r1", "")
+
+@pytest.mark.parametrize("owner", [BY_SERVICE, BY_MEMBER], ids=["service", "member"])
+@pytest.mark.parametrize("labels", [{"fusioninfer.io/service": "x"}, {}], ids=["another", "no label"])
+def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, labels: Object) -> None:
+    row = stored(deployment(managedFields=OURS, ownerReferences=[owner], labels=labels))
+
+    assert is_ours(row, frozenset({owner["uid"], "uid-more"}))
 
 
 @pytest.mark.parametrize(
     "metadata",
     [
-        {},
-        {"managedFields": [{"manager": "kubectl", "operation": "Apply"}]},
-        {"managedFields": [{"manager": "fusioninfer", "operation": "Update"}]},
-        {"managedFields": OURS, "labels": {"fusioninfer.io/service": "r2"}},
+        {"ownerReferences": [BY_SERVICE]},
+        {"ownerReferences": [BY_SERVICE], "managedFields": [{"manager": "kubectl", "operation": "Apply"}]},
+        {"ownerReferences": [BY_SERVICE], "managedFields": [OURS[0] | {"operation": "Update"}]},
+        {"ownerReferences": [BY_SERVICE], "managedFields": [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]},
+        {"ownerReferences": [BY_SERVICE | {"uid": "uid-other"}], "managedFields": OURS},
+        {"managedFields": OURS},
     ],
+    ids=["not applied", "by another", "updated", "another spec", "another owner", "no owner"],
 )
-def test_our_label_alone_makes_nothing_ours(metadata: Object) -> None:
-    row = stored(deployment(**metadata))
-
-    assert not DEPLOYMENT.ours(row, "r1", "")
+def test_nothing_else_is_ours(metadata: Object) -> None:
+    assert not is_ours(stored(deployment(**metadata)), frozenset({"uid-r1"}))
 
 
-def test_the_lws_of_an_inference_service_is_its_own() -> None:
-    row = LWS.project(owned())
+def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_label() -> None:
+    row = stored(deployment(managedFields=OURS))
 
-    assert LWS.ours(row, "r1", "uid-r1")
-
-
-@pytest.mark.parametrize(
-    "obj",
-    [lws(), owned("DisaggregatedSet"), owned(controller=False)],
-    ids=["nobody", "another", "no-controller"],
-)
-def test_the_lws_of_somebody_else_is_not(obj: Object) -> None:
-    row = LWS.project(obj)
-
-    assert not LWS.ours(row, "r1", "uid-r1")
+    assert (is_orphaned(row, "r1"), is_orphaned(row, "r2")) == (True, False)
 
 
-def test_without_an_inference_service_no_lws_is_ours() -> None:
-    assert not LWS.ours(LWS.project(lws()), "r1", "")
+@pytest.mark.parametrize("metadata", [{}, {"managedFields": OURS, "ownerReferences": [BY_SERVICE]}])
+def test_nothing_else_is_an_orphan(metadata: Object) -> None:
+    assert not is_orphaned(stored(deployment(**metadata)), "r1")
 
 
 def test_an_lws_without_a_record_is_kept_if_an_inference_service_has_it() -> None:
@@ -136,37 +132,3 @@ def test_a_gateway_is_where_routes_meet_it() -> None:
     row = GATEWAYS.project({"metadata": {"namespace": "infra", "name": "shared"}})
 
     assert GATEWAYS.keys(row) == (("infra", "Gateway/shared"),)
-
-
-def test_what_we_applied_is_ours_under_another_label_too() -> None:
-    row = stored(
-        deployment(managedFields=OURS, ownerReferences=[BY_SERVICE], labels={"fusioninfer.io/service": "x"})
-    )
-
-    assert DEPLOYMENT.ours(row, "r1", "uid-r1")
-    assert not DEPLOYMENT.ours(row, "r1", "uid-other")
-
-
-# --- what goes when it is not wanted any more -------------------------------------------------------
-
-
-def part(*references: Object) -> Stored:
-    return stored(deployment(managedFields=OURS, ownerReferences=list(references)))
-
-
-BY_SERVICE = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
-BY_MEMBER = {"kind": "LeaderWorkerSet", "name": "r1-decode", "uid": "uid-decode"}
-
-
-@pytest.mark.parametrize("reference", [BY_SERVICE, BY_MEMBER], ids=["service", "member"])
-def test_a_part_of_the_routes_goes(reference: Object) -> None:
-    assert DEPLOYMENT.goes(part(reference), "uid-r1")
-
-
-def test_a_part_that_lost_its_owner_stays() -> None:
-    assert not DEPLOYMENT.goes(part(), "")
-
-
-@pytest.mark.parametrize("uid", ["", "uid-other"], ids=["gone", "replaced"])
-def test_a_part_of_a_service_that_is_gone_is_left_to_the_garbage_collector(uid: str) -> None:
-    assert not DEPLOYMENT.goes(part(BY_SERVICE), uid)

@@ -1,0 +1,100 @@
+"""Live reads of owners: before an object is adopted, and before one is deleted.
+
+What the caches hold may be old, and absence in a cache proves nothing: a list may be answered with 404 by
+mistake, a watch may be deaf. The API server itself is asked for the owner, and by its uid.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from intent import Object, lws
+from intent.inferenceservice import v1alpha1
+from sync.cache import Cache
+from sync.client import NOT_FOUND, ApiError, Client
+from sync.kinds import INFERENCE_SERVICE, LWS, Kind
+from sync.request import get
+from sync.requested import Requested
+from sync.stored import Owner, owners
+
+OWNERS: Final[Mapping[str, Kind]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
+"""The kinds that own what the controller makes."""
+CONFLICT: Final = 409
+
+
+async def owner_stays(client: Client, wanted: Object) -> bool:
+    """Ask whether the InferenceService that is to control an object is there, and is to stay.
+
+    What is known of it may be old: while it is deleted the garbage collector takes its owner references off,
+    and what had one again would go with it. Kubernetes' own controllers ask before they adopt too
+    (`pkg/controller/controller_ref_manager.go`, `RecheckDeletionTimestamp`).
+    """
+    metadata = wanted["metadata"]
+    owner = next((one for one in owners(metadata) if one.controller), None)
+    if owner is None:
+        return True
+    found = await _read(client, INFERENCE_SERVICE, metadata["namespace"], owner)
+    return found is not None and not found["metadata"].get("deletionTimestamp")
+
+
+@dataclass(slots=True)
+class Proof:
+    """Whether objects of one service may be deleted: each owner is read once."""
+
+    client: Client
+    caches: Mapping[str, Cache]
+    service: Requested | None
+    """The InferenceService, as it was seen when it was decided what is wanted."""
+    lives: dict[str, bool] = field(default_factory=dict)
+    """By uid, whether an owner is there as it was seen."""
+
+    async def allows(self, row: Any) -> bool:
+        """Say whether an object that is not wanted is for us to delete.
+
+        An owner of it must be alive, and be what the cache holds: then it is known what it wants. What has
+        no owner left goes by the garbage collector; what another InferenceService owns is not ours. Raises
+        `ApiError` (409) where the cache is behind.
+        """
+        known = [owner for owner in row.owners if owner.kind in OWNERS]
+        if not row.applied or any(self._is_of_another(owner) for owner in known):
+            return False
+        return any([await self._lives(row.namespace, owner) for owner in known])
+
+    def _is_of_another(self, owner: Owner) -> bool:
+        uid = self.service.uid if self.service else ""
+        return owner.kind == v1alpha1.KIND and owner.uid != uid
+
+    async def _lives(self, namespace: str, owner: Owner) -> bool:
+        if owner.uid not in self.lives:
+            self.lives[owner.uid] = await self._compared(namespace, owner)
+        return self.lives[owner.uid]
+
+    async def _compared(self, namespace: str, owner: Owner) -> bool:
+        """Read an owner; False if it is gone, or goes. Raises `ApiError` if it is not as it was seen."""
+        kind = OWNERS[owner.kind]
+        live = await _read(self.client, kind, namespace, owner)
+        if live is None or live["metadata"].get("deletionTimestamp"):
+            return False
+        if not self._is_as_seen(kind, live):
+            message = f"{owner.kind} {owner.name} is not as it was last seen; nothing is deleted"
+            raise ApiError(CONFLICT, {"reason": "Conflict", "message": message})
+        return True
+
+    def _is_as_seen(self, kind: Kind, live: Object) -> bool:
+        """Compare what the caches hold; of an InferenceService what was decided by."""
+        row, metadata = kind.project(live), live["metadata"]
+        if kind is INFERENCE_SERVICE:
+            return self.service is not None and row.generation == self.service.generation
+        known = self.caches[kind.kind].rows.get((metadata["namespace"], metadata["name"]))
+        return bool(known == (row if row and row.service else None))
+
+
+async def _read(client: Client, kind: Kind, namespace: str, owner: Owner) -> Object | None:
+    """Read an owner; None if it is gone, or another object has its name."""
+    try:
+        found = await client.call(get(kind.path(namespace, owner.name)))
+    except ApiError as error:
+        if error.code != NOT_FOUND or not error.named:
+            raise
+        return None
+    return found if found["metadata"].get("uid") == owner.uid else None

@@ -1,0 +1,159 @@
+"""Nothing is deleted, and nothing called somebody else's, on the word of a cache alone."""
+
+import copy
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from sync.kinds import LWS, OUTPUTS, POD_GROUP
+from sync.loop import Loop
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import KEY, inference_service, lws
+from tests.sync.served import HOME, ROUTES, SERVICE, change, reasons
+
+ROUTED = {"fusioninfer.io/strategy": "queue-size"}
+PG = POD_GROUP.path(*KEY)
+MEMBER = LWS.path(HOME, "w")
+EPP = OUTPUTS["Deployment"].path(HOME, "r1-epp")
+
+
+@pytest.fixture
+async def annotated(api: Api, start: Start, eventually: Eventually) -> Loop:
+    """Run a loop until an annotated worker of two pods has its PodGroup and its routes."""
+    worker = lws("w", "worker")
+    worker["metadata"]["annotations"] |= ROUTED
+    api.put(MEMBER, worker)
+    loop = start()
+    await eventually(lambda: {PG, EPP} <= api.objects.keys())
+    await quiet()
+    api.writes.clear()
+    return loop
+
+
+def deleted(api: Api) -> set[str]:
+    """Give what the loop deleted."""
+    return {path for method, path in api.writes if method == "DELETE"}
+
+
+def as_of_now(api: Api, plural: str) -> Any:
+    """Answer lists and watches of a kind as if there were nothing, and all else as it is."""
+
+    def empty(request: web.Request) -> web.StreamResponse | None:
+        if request.method != "GET" or not request.path.endswith(f"/{plural}"):
+            return None
+        if "watch" in request.query:
+            return status(410, "Expired")
+        return web.json_response({"metadata": {"resourceVersion": str(len(api.history))}, "items": []})
+
+    return empty
+
+
+@pytest.mark.usefixtures("annotated")
+async def test_members_that_a_list_leaves_out_lose_nothing(api: Api) -> None:
+    """An API server that starts anew may answer a list with 404, or with nothing."""
+    api.fault = as_of_now(api, "leaderworkersets")
+    api.drop()
+    await quiet(3)
+
+    assert deleted(api) == set()
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_inference_service_whose_sets_a_list_leaves_out_loses_nothing(api: Api) -> None:
+    api.writes.clear()
+    api.fault = as_of_now(api, "leaderworkersets")
+    api.drop()
+    await quiet(3)
+
+    assert (deleted(api), [reason for _, _, reason in reasons(api) if reason == "ObjectNotOurs"]) == (
+        set(),
+        [],
+    )
+
+
+async def test_a_loop_whose_watch_was_deaf_deletes_nothing_when_it_starts_to_work(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    worker = lws("w", "worker")
+    plain = copy.deepcopy(worker)
+    worker["metadata"]["annotations"] |= ROUTED
+    api.put(MEMBER, worker)
+    start()
+    await eventually(lambda: {PG, EPP} <= api.objects.keys())
+    api.writes.clear()
+
+    deaf = start()
+    await eventually(lambda: all(cache.synced.is_set() for cache in deaf.caches.values()))
+    deaf.caches["LeaderWorkerSet"].put(LWS.project(plain | {"metadata": plain["metadata"]}))
+    deaf.changed(KEY)
+    await quiet(3)
+
+    assert deleted(api) == set()
+
+
+@pytest.mark.usefixtures("annotated")
+async def test_a_member_that_is_opted_out_loses_what_was_made_for_it(
+    api: Api, eventually: Eventually
+) -> None:
+    metadata = copy.deepcopy(api.objects[MEMBER]["metadata"]) | {"annotations": {}, "labels": {}}
+
+    change(api, MEMBER, metadata=metadata)
+
+    await eventually(lambda: not {PG, EPP} & api.objects.keys())
+    assert {PG, EPP} <= deleted(api)
+
+
+@pytest.mark.usefixtures("annotated")
+async def test_what_lost_its_last_member_is_left_to_the_garbage_collector(
+    api: Api, eventually: Eventually
+) -> None:
+    api.remove(MEMBER)
+    await eventually(lambda: not {PG, EPP} & api.objects.keys())
+    await quiet()
+
+    assert deleted(api) == set()
+
+
+@pytest.mark.usefixtures("served")
+async def test_routes_stay_while_the_inference_service_is_not_as_it_was_seen(
+    api: Api, eventually: Eventually
+) -> None:
+    before = copy.deepcopy(api.objects[SERVICE])
+    later = before | {"metadata": before["metadata"] | {"generation": 9}}
+    fresh = lambda r: web.json_response(later) if (r.method, r.path) == ("GET", SERVICE) else None  # noqa: E731
+    api.fault = fresh
+
+    api.put(SERVICE, inference_service(generation=2))
+    await quiet(2)
+    kept = set(ROUTES.values()) <= api.objects.keys()
+    api.fault = lambda _request: None
+
+    await eventually(lambda: not set(ROUTES.values()) & api.objects.keys())
+    assert kept
+
+
+# --- a lost label -----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_object_that_lost_its_label_gets_it_back(api: Api, eventually: Eventually) -> None:
+    metadata = copy.deepcopy(api.objects[ROUTES["Deployment"]]["metadata"])
+    del metadata["labels"]["fusioninfer.io/service"]
+
+    change(api, ROUTES["Deployment"], metadata=metadata)
+
+    labels = lambda: api.objects[ROUTES["Deployment"]]["metadata"]["labels"]  # noqa: E731
+    await eventually(lambda: labels().get("fusioninfer.io/service") == "r1")
+    assert "ObjectNotOurs" not in [reason for _, _, reason in reasons(api)]
+
+
+@pytest.mark.usefixtures("annotated")
+async def test_a_pod_group_that_lost_its_label_gets_it_back(api: Api, eventually: Eventually) -> None:
+    metadata = copy.deepcopy(api.objects[PG]["metadata"]) | {"labels": {}}
+
+    change(api, PG, metadata=metadata)
+
+    await eventually(lambda: api.objects[PG]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"})
+    assert api.kept("events") == []

@@ -1,0 +1,111 @@
+"""A rendered LeaderWorkerSet is stored only if admission answers for that very write."""
+
+import copy
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from intent.annotations import UNANSWERED
+from sync import loop as loops
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api
+from tests.sync.samples import role, routed
+from tests.sync.served import DECODE, PREFILL, SERVICE, admit, change, condition, reasons
+
+pytestmark = pytest.mark.usefixtures("admission")
+INJECT = "fusioninfer.io/inject"
+CHANGED = routed(role("prefill", "prefiller"), role("decode", "decoder", replicas=3), generation=2)
+
+
+def spec(api: Api) -> Any:
+    return copy.deepcopy(api.objects[DECODE]["spec"])
+
+
+def annotate(api: Api, path: str, **annotations: str) -> None:
+    """Set annotations of ours on an object, as a person would."""
+    metadata = copy.deepcopy(api.objects[path]["metadata"])
+    set_ = {f"fusioninfer.io/{key}": value for key, value in annotations.items()}
+    metadata["annotations"] = metadata.get("annotations", {}) | set_
+    change(api, path, metadata=metadata)
+
+
+@pytest.mark.usefixtures("served")
+async def test_admission_that_goes_between_the_dry_run_and_the_write_stores_nothing(
+    api: Api, eventually: Eventually
+) -> None:
+    before = spec(api)
+
+    def goes(request: web.Request) -> None:
+        if request.path == DECODE and request.method == "PATCH":
+            api.prune = admit if "dryRun" in request.query else lambda _obj: None
+
+    api.fault = goes
+    api.put(SERVICE, CHANGED)
+    await eventually(lambda: ("InferenceService", "r1", "NotExpanded") in reasons(api))
+
+    assert spec(api) == before
+    assert UNANSWERED not in str(api.objects[DECODE])
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_new_leader_that_finds_no_admission_changes_nothing_and_looks_again(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops, "ASK_AGAIN", 0.2)
+    before = spec(api)
+    api.prune = lambda _obj: None
+
+    start()
+    api.put(SERVICE, CHANGED)
+    await eventually(lambda: ("InferenceService", "r1", "NotExpanded") in reasons(api))
+    held = spec(api) == before
+    api.prune = admit
+
+    await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
+    assert held
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("where", [DECODE, SERVICE], ids=["set", "service"])
+async def test_inject_disabled_leaves_a_set_as_it_is_and_says_so(
+    api: Api, eventually: Eventually, where: str
+) -> None:
+    annotate(api, where, inject="disabled")
+    before = api.objects[DECODE]["spec"]
+    await quiet()
+    api.requests.clear()
+
+    changed = copy.deepcopy(CHANGED)
+    changed["metadata"]["annotations"] = api.objects[SERVICE]["metadata"].get("annotations", {})
+    api.put(SERVICE, changed)
+    await eventually(lambda: ("InferenceService", "r1", "LeftAlone") in reasons(api))
+    await quiet()
+
+    assert api.objects[DECODE]["spec"] == before
+    assert "FI874" in condition(api, "Failed")["message"]
+    assert [method for method, path in api.requests if path == DECODE and method != "GET"] == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_without_it_the_change_goes_through(api: Api, eventually: Eventually) -> None:
+    annotate(api, DECODE, inject="disabled")
+    api.put(SERVICE, CHANGED)
+    await eventually(lambda: ("InferenceService", "r1", "LeftAlone") in reasons(api))
+    metadata = copy.deepcopy(api.objects[DECODE]["metadata"])
+    del metadata["annotations"][INJECT]
+
+    change(api, DECODE, metadata=metadata)
+
+    await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
+
+
+async def test_a_set_that_is_absent_is_not_made_while_it_would_not_be_expanded(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, routed(annotations={INJECT: "disabled"}))
+
+    start()
+    await eventually(lambda: ("InferenceService", "r1", "LeftAlone") in reasons(api))
+
+    assert not {PREFILL, DECODE} & api.objects.keys()
