@@ -22,7 +22,7 @@ class SettingsFile(BaseModel):
 
     scheduler_name: str = Field(_DEFAULTS.scheduler_name, alias="schedulerName", min_length=1)
     launcher: str = Field(_DEFAULTS.launcher, pattern=f"^({'|'.join((*LAUNCHERS, AUTO, NONE))})$")
-    queue: str = Field(_DEFAULTS.queue, min_length=1)
+    queue: str = _DEFAULTS.queue
     volcano_version: str = Field(
         _DEFAULTS.volcano_version, alias="volcanoVersion", pattern=r"^(\d+\.\d+\.\d+)?$"
     )

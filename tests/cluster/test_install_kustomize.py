@@ -268,9 +268,10 @@ def uninstalled(working: Installed, taken_away: str) -> Uninstalled:  # noqa: AR
 def _done(there: Installed, command: str) -> tuple[bool, bool]:
     """Run a command; whether a plain and an annotated set can then be written."""
     must(there.console, command)
+    if "delete deployment" in command:
+        kill_process(there.cluster, "sync")
     if "delete namespace" in command:
-        for name in ("sync", "webhook"):
-            kill_process(there.cluster, name)
+        kill_process(there.cluster, "webhook")
     plain, annotated = unannotated(read(WHOLE)), read(WHOLE)
     return bool(written(there.cluster, plain)), bool(written(there.cluster, annotated))
 

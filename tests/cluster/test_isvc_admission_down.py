@@ -39,10 +39,13 @@ def test_it_is_refused_and_the_dead_webhook_is_named(served: Cluster, dead: str)
         apply(served, dead, isvc(worker(), name="other"))
 
 
-def test_with_the_glass_broken_it_runs_as_it_was_written(served: Cluster, dead: str) -> None:
+def test_with_the_glass_broken_it_is_taken_and_nothing_is_made_that_nobody_expands(
+    served: Cluster, dead: str
+) -> None:
     apply(served, dead, isvc(worker(), name="alone", annotations=DISABLED))
 
-    started_of(served, dead, "alone")
+    events = until(lambda: told(served, dead, "alone"), "an Event says so")
+    assert "FI874" in events[0]["message"]
 
 
 def test_what_the_loop_cannot_write_is_said_once(served: Cluster, dead: str) -> None:

@@ -69,6 +69,8 @@ EDITS: Final[dict[str, tuple[str, str, Object]]] = {
     "budget": ("poddisruptionbudgets", PICKER, {"spec": {"maxUnavailable": 0}}),
     "rules": ("roles", PICKER, {"rules": []}),
     "owner": ("deployments", PICKER, {"metadata": {"ownerReferences": None}}),
+    "no label": ("deployments", PICKER, {"metadata": {"labels": {"fusioninfer.io/service": None}}}),
+    "no label on the gang": ("podgroups", NAME, {"metadata": {"labels": {"fusioninfer.io/service": None}}}),
     "label": ("services", PICKER, {"metadata": {"labels": {"fusioninfer.io/service": "other"}}}),
 }
 

@@ -1,0 +1,115 @@
+"""Whose the replicas of a role are: its author's until they are let go, then an autoscaler's."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from intent import Object
+from tests.cluster.testbed.api import MERGE_PATCH, call, get, path
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.loops import apply, becomes, loop_dead
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.rollouts import caught_up, rollout, started
+from tests.cluster.testbed.services import says, told
+from tests.cluster.testbed.wait import until
+from tests.isvc import isvc, worker
+
+NAME: Final = "chat"
+SET: Final = f"{NAME}-inference"
+KEEPER: Final = "fusioninfer-let-go"
+
+
+@pytest.fixture
+def three(served: Cluster) -> Iterator[str]:
+    """A namespace with a service of three replicas."""
+    with new_namespace(served) as namespace:
+        apply(served, namespace, asking(3))
+        started(served, namespace, SET)
+        yield namespace
+
+
+def test_replicas_that_are_let_go_keep_every_pod(served: Cluster, three: str) -> None:
+    before = rollout(served, three, SET)
+
+    apply(served, three, asking(None))
+    until(lambda: owners(served, three) == {KEEPER}, "they are nobody's but the keeper's")
+    caught_up(served, three)
+
+    assert rollout(served, three, SET) == before
+
+
+def test_a_controller_that_stopped_half_way_keeps_every_pod(served: Cluster, three: str) -> None:
+    before = rollout(served, three, SET)
+
+    with loop_dead(served):
+        apply(served, three, asking(None))
+        co_own(served, three, 3)
+        half_way = owners(served, three)
+    until(lambda: owners(served, three) == {KEEPER}, "it goes on")
+    caught_up(served, three)
+
+    assert (half_way, rollout(served, three, SET)) == ({"fusioninfer", KEEPER}, before)
+
+
+def test_after_that_an_autoscaler_scales_it_and_replicas_take_over_again(served: Cluster, three: str) -> None:
+    apply(served, three, asking(None))
+    until(lambda: owners(served, three) == {KEEPER}, "they are let go")
+    scale(served, three, 4, "autoscaler")
+    caught_up(served, three)
+    scaled = replicas(served, three)
+
+    apply(served, three, asking(2))
+
+    assert (scaled, becomes(lambda: replicas(served, three), 2, 30.0)) == (4, 2)
+
+
+def test_an_autoscaler_beside_replicas_is_reported_and_not_fought(served: Cluster, three: str) -> None:
+    scale(served, three, 4, "autoscaler")
+    said = until(
+        lambda: [each for each in told(served, three, NAME) if "FI875" in each["message"]], "it is said"
+    )
+    says(served, three, NAME, {"Failed": ("True", "InferenceServiceFailed")})
+    caught_up(served, three)
+
+    assert (replicas(served, three), len(said)) == (4, 1)
+
+
+def test_what_a_person_scales_is_put_back(served: Cluster, three: str) -> None:
+    kubectl(served, "scale", "-n", three, f"lws/{SET}", "--replicas=4")
+
+    assert becomes(lambda: replicas(served, three), 3, 30.0) == 3
+
+
+def asking(count: int | None) -> Object:
+    """Make the service with so many replicas, or with none written."""
+    return isvc(worker(replicas=count), name=NAME)
+
+
+def stored(cluster: Cluster, namespace: str) -> Object:
+    return get(cluster.api, path("leaderworkersets", namespace, SET))
+
+
+def replicas(cluster: Cluster, namespace: str) -> int:
+    return int(stored(cluster, namespace)["spec"]["replicas"])
+
+
+def owners(cluster: Cluster, namespace: str) -> set[str]:
+    """Return the field managers that own `spec.replicas`."""
+    entries = stored(cluster, namespace)["metadata"]["managedFields"]
+    return {each["manager"] for each in entries if "f:replicas" in each["fieldsV1"].get("f:spec", {})}
+
+
+def scale(cluster: Cluster, namespace: str, count: int, manager: str) -> None:
+    """Scale as an autoscaler does."""
+    target = f"{path('leaderworkersets', namespace, SET, 'scale')}?fieldManager={manager}"
+    call(cluster.api, "PATCH", target, {"spec": {"replicas": count}}, MERGE_PATCH)
+
+
+def co_own(cluster: Cluster, namespace: str, count: int) -> None:
+    """Do the first of the controller's two steps."""
+    metadata = {"namespace": namespace, "name": SET}
+    naming = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet"}
+    target = f"{path('leaderworkersets', namespace, SET)}?fieldManager={KEEPER}"
+    body = {**naming, "metadata": metadata, "spec": {"replicas": count}}
+    call(cluster.api, "PATCH", target, body, "application/apply-patch+yaml")
