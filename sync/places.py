@@ -7,7 +7,7 @@ from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.names import picker_name
 from intent.service.member import ServiceKey
-from intent.shapes import mapping
+from intent.shapes import listed, mapping, text
 
 GATEWAY: Final = "Gateway"
 
@@ -26,26 +26,28 @@ def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Any]]) -
 
 def own(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
     """Meet those who look for an object of its name."""
-    return (place(kind, obj["metadata"]["namespace"], obj["metadata"]["name"]),)
+    metadata = mapping(obj.get("metadata"))
+    return (place(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
 
 
 def of_parents(route: Object) -> tuple[ServiceKey, ...]:
-    """Meet the Gateways on which an HTTPRoute hangs; those without a namespace are in its own."""
-    references = route.get("spec", {}).get("parentRefs") or ()
-    home = route["metadata"].get("namespace", "")
-    return tuple(
-        place(GATEWAY, reference.get("namespace", home), reference["name"])
+    """Meet the Gateways on which an HTTPRoute hangs, each once; those without a namespace are in its own."""
+    home = text(mapping(route.get("metadata")).get("namespace"))
+    references = map(mapping, listed(mapping(route.get("spec")).get("parentRefs")))
+    places = (
+        place(GATEWAY, text(reference.get("namespace")) or home, text(reference.get("name")))
         for reference in references
         if reference.get("kind", GATEWAY) == GATEWAY
     )
+    return tuple(dict.fromkeys(places))
 
 
 def of_set(obj: Object) -> tuple[ServiceKey, ...]:
     """Meet PodGroups that are made for a LeaderWorkerSet, and whoever has a name that its service needs."""
-    metadata = obj["metadata"]
-    service = mapping(metadata.get("labels")).get(SERVICE)
-    taken = (of_picker(metadata.get("namespace", ""), service),) if isinstance(service, str) else ()
-    return (*own(lws.KIND, obj), *taken)
+    metadata = mapping(obj.get("metadata"))
+    service = text(mapping(metadata.get("labels")).get(SERVICE))
+    taken = (of_picker(text(metadata.get("namespace")), service),) if service else ()
+    return tuple(dict.fromkeys((*own(lws.KIND, obj), *taken)))
 
 
 def of_picker(namespace: str, service: str) -> ServiceKey:

@@ -5,7 +5,7 @@ from typing import Final
 
 from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
-from intent.shapes import listed, mapping
+from intent.shapes import listed, mapping, text
 from sync.rows import pod_group as rows
 from sync.stored import Owner, digest, is_applied, owners, version
 
@@ -54,17 +54,17 @@ class PodGroup:
 def pod_group(obj: Object) -> PodGroup:
     """Project a PodGroup, stored or wanted."""
     metadata, spec = mapping(obj.get("metadata")), mapping(obj.get("spec"))
-    name = metadata.get("name", "")
+    name = text(metadata.get("name"))
     applied = is_applied(obj)
     return PodGroup(
-        namespace=metadata.get("namespace", ""),
+        namespace=text(metadata.get("namespace")),
         name=name,
-        uid=metadata.get("uid", ""),
+        uid=text(metadata.get("uid")),
         service=name if applied else "",
         applied=applied,
         owners=_owners(metadata),
         roles=_roles(metadata),
-        resting=frozenset(policy["name"] for policy in _policies(spec) if not policy.get("minSubGroups")),
+        resting=frozenset(text(one["name"]) for one in _policies(spec) if not one.get("minSubGroups")),
         owned=tuple(field for field in OWNED if spec.get(field)),
         fingerprint=_fingerprint(metadata, spec),
         made_for=_made_for(metadata),
@@ -91,14 +91,14 @@ def _fingerprint(metadata: Object, spec: Object) -> bytes:
 
 
 def _roles(metadata: Object) -> frozenset[str]:
-    text = mapping(metadata.get("annotations")).get(ROLES, "")
-    return frozenset(role for role in text.split(",") if role)
+    roles = text(mapping(metadata.get("annotations")).get(ROLES))
+    return frozenset(role for role in roles.split(",") if role)
 
 
 def _made_for(metadata: Object) -> str:
     """Name the LeaderWorkerSet whose pod owns it (LWS `pkg/schedulerprovider/volcano_provider.go`)."""
-    owned_by_pod = any(ref.get("kind") == "Pod" for ref in listed(metadata.get("ownerReferences")))
-    return str(mapping(metadata.get("labels")).get(LWS_NAME, "")) if owned_by_pod else ""
+    owned_by_pod = any(owner.kind == "Pod" for owner in owners(metadata))
+    return text(mapping(metadata.get("labels")).get(LWS_NAME)) if owned_by_pod else ""
 
 
 def _owners(metadata: Object) -> tuple[Owner, ...]:
@@ -106,4 +106,4 @@ def _owners(metadata: Object) -> tuple[Owner, ...]:
 
 
 def _policies(spec: Object) -> list[Object]:
-    return [policy for policy in listed(spec.get("subGroupPolicy")) if policy.get("name")]
+    return [policy for one in listed(spec.get("subGroupPolicy")) if (policy := mapping(one)).get("name")]

@@ -127,7 +127,7 @@ def owners(metadata: Object) -> tuple[Owner, ...]:
         Owner(
             text(one.get("kind")), text(one.get("name")), text(one.get("uid")), one.get("controller") is True
         )
-        for one in listed(metadata.get("ownerReferences"))
+        for one in map(mapping, listed(metadata.get("ownerReferences")))
     )
 
 
@@ -146,7 +146,7 @@ def applies(obj: Object, field: str) -> bool:
 
 def managed(obj: Object) -> list[Object]:
     """Give the entries of `metadata.managedFields`."""
-    return listed(mapping(obj.get("metadata")).get("managedFields"))
+    return list(map(mapping, listed(mapping(obj.get("metadata")).get("managedFields"))))
 
 
 def _applied(obj: Object) -> list[Object]:

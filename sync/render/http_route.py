@@ -22,7 +22,8 @@ NO_TIMEOUT: Final[Object] = {"request": "0s"}
 def http_route(routes: Routes) -> Object:
     """Render the route; all that its author wrote stays."""
     rules = routes.http_route.get("rules") or [EVERYTHING]
-    spec = {**routes.http_route, "rules": [_rule(rule, routes.service) for rule in rules]}
+    filled = [_rule(rule, routes.service) for rule in rules] if isinstance(rules, list) else rules
+    spec = {**routes.http_route, "rules": filled}
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
