@@ -6,6 +6,7 @@ import signal
 import socket
 import uuid
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, Final
 
 from fusioninfer.certificates import Certificates, keep
@@ -76,7 +77,7 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
             if certificates:
                 tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
 
-    async with serving(port, measured.registry, lambda: _are_synced(caches)), asyncio.TaskGroup() as tasks:
+    async with serving(port, measured.registry, lambda: _are_settled(caches)), asyncio.TaskGroup() as tasks:
         for cache in caches.values():
             tasks.create_task(reflect(client, cache))
         tasks.create_task(elector.lead(work, measured.is_leader.set))
@@ -100,11 +101,18 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
 
 def _measure(measured: Metrics, caches: dict[str, Cache]) -> None:
     for cache in caches.values():
-        measured.objects.labels(cache.kind.kind).set_function(cache.rows.__len__)
+        kind = cache.kind.kind
+        measured.objects.labels(kind).set_function(cache.rows.__len__)
+        measured.unreadable.labels(kind).set_function(cache.unreadable.by_name.__len__)
+        measured.unavailable.labels(kind).set_function(partial(_is_unavailable, cache))
 
 
-def _are_synced(caches: dict[str, Cache]) -> bool:
-    return all(cache.synced.is_set() for cache in caches.values())
+def _is_unavailable(cache: Cache) -> bool:
+    return bool(cache.trouble)
+
+
+def _are_settled(caches: dict[str, Cache]) -> bool:
+    return all(cache.settled.is_set() for cache in caches.values())
 
 
 def _identity() -> str:

@@ -12,7 +12,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import aiohttp
 import orjson
@@ -22,10 +22,13 @@ from kubernetes.aio.client.rest import RESTClientObject
 from yaml import YAMLError
 
 from intent import Object
+from intent.shapes import mapping
 from sync.request import Request, within
+from sync.wire import Page, read_object, read_page, shallow
 
 config: Final[Any] = untyped_config  # its functions have no types
 log: Final = logging.getLogger(__name__)
+T = TypeVar("T")
 
 ConfigError = untyped_config.ConfigException
 """No usable kubeconfig, and no pod to run in."""
@@ -33,8 +36,11 @@ SERVICE_HOST: Final = "KUBERNETES_SERVICE_HOST"
 """The variable that every pod has."""
 TIMEOUT: Final = 30.0
 """Seconds for one call that is not a watch."""
-SILENCE: Final = 30.0
-"""Seconds that a watch may be silent after its own end."""
+SILENCE: Final = 90.0
+"""Seconds that a watch may be silent. API servers send a bookmark about once a minute, whatever happens
+(`defaultBookmarkFrequency` of `k8s.io/apiserver` `pkg/storage/cacher/cacher.go`)."""
+KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6))
+"""When a connection on which nothing arrives is probed, in seconds, and how often (tcp(7), Linux)."""
 UNHEARD: Final = 5.0
 """Seconds after which the kernel gives up what it sent and nobody acknowledged."""
 BUFFER: Final = 2**21
@@ -58,7 +64,7 @@ class ApiError(Exception):
         """Whether somebody has an object of the name that was to be created."""
         self.crossed = status.get("reason") == "Conflict"
         """Whether somebody wrote the object in between."""
-        self.named = bool(status.get("details", {}).get("name"))
+        self.named = bool(mapping(status.get("details")).get("name"))
         """Whether the answer is about an object; a kind that does not exist has no names."""
         self.undeclared = UNDECLARED in str(status.get("message", ""))
         """Whether the kind lacks a field that was applied; the code is 500 then, though it stays so."""
@@ -76,7 +82,14 @@ class Client:
         """Send a request and give the answer's JSON; raises `ApiError` or one of `NO_ANSWER`."""
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
         async with self._send(request, limits) as response:
-            return _object(await response.read())
+            return _as_object(await patiently(read_object, await response.read()))
+
+    async def page(self, request: Request) -> Page:
+        """Read one page of a list; raises `ApiError`, ValueError or one of `NO_ANSWER`."""
+        limits = aiohttp.ClientTimeout(total=TIMEOUT)
+        async with self._send(request, limits) as response:
+            body = await response.read()
+        return await patiently(read_page, body)
 
     async def write(self, request: Request, seconds: float) -> Object:
         """Call; after so many seconds neither we nor the API server go on with it.
@@ -91,12 +104,18 @@ class Client:
             await asyncio.gather(sent, return_exceptions=True)
             raise
 
-    async def follow(self, request: Request, seconds: float) -> AsyncIterator[Object]:
-        """Give the events of a watch until its end; raises ValueError for a line cut short."""
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=seconds + SILENCE)
+    async def follow(self, request: Request) -> AsyncIterator[Object]:
+        """Give the events of a watch until its end.
+
+        Raises `ApiError`, ValueError for a line that cannot be read, or one of `NO_ANSWER`, also if nothing
+        arrives for `SILENCE` seconds or the last line is incomplete.
+        """
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=SILENCE)
         async with self._send(request, limits) as response:
             async for line in response.content:
-                yield orjson.loads(line)
+                if not line.endswith(b"\n"):
+                    raise ConnectionError("the watch broke off within a line")
+                yield _as_object(await patiently(read_object, line))
 
     @contextlib.asynccontextmanager
     async def _send(
@@ -175,13 +194,18 @@ def _session(configuration: Any, unheard: float) -> aiohttp.ClientSession:
 def sockets(unheard: float) -> Callable[[Any], socket.socket]:
     """Make sockets whose data is dropped if nobody acknowledges it: the kernel would try on for minutes.
 
-    It does so also for a process that has ended (tcp(7) TCP_USER_TIMEOUT, RFC 5482; Linux only).
+    It does so also for a process that has ended (tcp(7) TCP_USER_TIMEOUT, RFC 5482; Linux only). A connection
+    that is only listened to is probed, so that the end of the other side is noticed too.
     """
 
     def make(address: Any) -> socket.socket:
         made = socket.socket(*address[:3])
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(unheard * 1000))
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in KEEPALIVE:
+            if hasattr(socket, option):
+                made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
         return made
 
     return make
@@ -190,7 +214,7 @@ def sockets(unheard: float) -> Callable[[Any], socket.socket]:
 async def _error(response: aiohttp.ClientResponse) -> ApiError:
     """Read a `Status`; whatever else answers (a proxy, a load balancer) is not quoted."""
     try:
-        body = _object(await response.read())
+        body = _as_object(read_object(await response.read()))
     except ValueError:
         body = {}
     after = response.headers.get("Retry-After", "")
@@ -198,6 +222,13 @@ async def _error(response: aiohttp.ClientResponse) -> ApiError:
     return ApiError(response.status, status, float(after) if after.isdigit() else 0.0)
 
 
-def _object(body: bytes) -> Object:
-    value = orjson.loads(body)
+async def patiently(read: Callable[[bytes], T], text: bytes) -> T:
+    """Read a text. One that is nested too deep is made shallow first, in a thread, since that takes long."""
+    try:
+        return read(text)
+    except (ValueError, RecursionError):
+        return read(await asyncio.to_thread(shallow, text))
+
+
+def _as_object(value: Any) -> Object:
     return value if isinstance(value, dict) else {}

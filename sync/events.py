@@ -66,6 +66,8 @@ REASONS: Final = {
     "FI874": "LeftAlone",
     "FI875": "ScaledByAnother",
     "FI876": "ChangedAgain",
+    "FI880": "KindUnavailable",
+    "FI881": "ObjectUnreadable",
 }
 """By code; what is wrong with an EndpointPickerConfig has one reason, and the code tells it apart."""
 INVALID: Final = "Invalid"

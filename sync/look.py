@@ -24,6 +24,10 @@ class Look:
     """The LeaderWorkerSet, of whatever service, that has the name of the endpoint picker."""
     claimed: frozenset[str] = frozenset()
     """Roles whose author changed `replicas` after anything else scaled them."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of which not every object of the service is known, and why. None is written or deleted."""
+    unreadable: tuple[tuple[Subject, str], ...] = ()
+    """Objects that may be the service's and cannot be read, and why."""
     undone: frozenset[str] = frozenset()
     """Kinds of which something that is wanted is not stored as it was asked for."""
 

@@ -4,6 +4,7 @@ What there is to read and write are rows of `kinds.py`; what to want is `wanted.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,7 @@ from sync.queue import Queue
 from sync.report import report
 from sync.request import get
 from sync.requested import Requested
-from sync.wanted import ALL, wanted
+from sync.wanted import ALL, unavailable, wanted
 from sync.writer import Writer, passing
 
 log: Final = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ RESTATE: Final = 1.0
 """Seconds after which a status that somebody else wrote over is looked at; so often at most."""
 Trouble = Exception
 """What went wrong with a service and may work when it is tried again: `ApiError` or one of `NO_ANSWER`."""
+LISTED_WITHIN: Final = 60.0
+"""Seconds after which the loop starts without a kind that gives no answer."""
 VERSION_AGAIN: Final = 300.0
 """Seconds after which the version of Volcano is read again."""
 
@@ -113,6 +116,9 @@ class Loop:
         undone = Undone()
         for obj in wants.objects:
             kind = OUTPUTS[obj["kind"]]
+            if why := look.unknown.get(kind.kind):
+                undone = undone.without(kind, (unavailable(kind.kind, why),))
+                continue
             if kind.needs & undone.kinds:
                 undone = undone.without(kind)
                 continue
@@ -161,7 +167,8 @@ class Loop:
 
     def forget_if_gone(self, key: ServiceKey) -> None:
         """Remember nothing of a service that has no members and no InferenceService any more."""
-        if not any(self.caches[kind.kind].of(key) for kind in (LWS, INFERENCE_SERVICE)):
+        caches = [self.caches[kind.kind] for kind in (LWS, INFERENCE_SERVICE)]
+        if not any(cache.of(key) or cache.unreadable_of(key) for cache in caches):
             self.voice.forget(key)
             self.writer.forget(key)
             self.memories.pop(key, None)
@@ -190,20 +197,27 @@ class Loop:
 
     async def run(self) -> None:
         """Work until cancelled: every service once, then those that change."""
-        for cache in self.caches.values():
-            await cache.synced.wait()
+        await self._wait_for_caches()
         await self._learn_version()
         for cache in self.caches.values():
             cache.changed, cache.restated = self.changed, self.restated
+            cache.recovered = self._want_all
         self._want_all()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_learning())
             for _ in range(WORKERS):
                 tasks.create_task(self._work())
 
+    async def _wait_for_caches(self) -> None:
+        """Wait until every kind is known, or will not be for some time: that costs what needs it, no more."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LISTED_WITHIN):
+                for cache in self.caches.values():
+                    await cache.settled.wait()
+
     def _want_all(self) -> None:
         """Want a look at every service, after those in which something changes meanwhile."""
-        keys = {key for cache in self.caches.values() for key in cache.index}
+        keys = {key for cache in self.caches.values() for key in cache.keys}
         services = {service for key in keys for service in service_keys(key, self._rows_of)}
         self.queue.sweep(sorted(services, key=self._turn))
 

@@ -18,6 +18,8 @@ class Metrics:
     registry: CollectorRegistry
     is_leader: Gauge
     objects: Gauge
+    unreadable: Gauge
+    unavailable: Gauge
     findings: Gauge
     volcano_too_old: Gauge
     reconciles: Counter
@@ -34,6 +36,15 @@ def metrics() -> Metrics:
         registry=to,
         is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process works", registry=to),
         objects=Gauge("fusioninfer_sync_objects", "Objects known", ["kind"], registry=to),
+        unreadable=Gauge(
+            "fusioninfer_sync_unreadable_objects", "Objects that cannot be read", ["kind"], registry=to
+        ),
+        unavailable=Gauge(
+            "fusioninfer_sync_kind_unavailable",
+            "1 while it is not known which objects of a kind there are",
+            ["kind"],
+            registry=to,
+        ),
         findings=Gauge("fusioninfer_sync_findings", "Findings that hold now", ["code"], registry=to),
         volcano_too_old=Gauge(
             "fusioninfer_sync_volcano_too_old", "1 if its version is below 1.14.1", registry=to

@@ -64,6 +64,29 @@ def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_ol
         rows,
         _namesake(key, caches),
         claimed=memory.claims(service.value if service else None, stored),
+        unknown=_unknown(key, caches),
+        unreadable=_unreadable(key, caches),
+    )
+
+
+def _unknown(key: ServiceKey, caches: Mapping[str, Cache]) -> dict[str, str]:
+    """Name the kinds of which not every object of a service is known, and say why."""
+    unavailable = {
+        kind: f"{kind} is unavailable: {cache.trouble}" for kind, cache in caches.items() if cache.trouble
+    }
+    unread = {
+        kind: f"{kind} {row.name} cannot be read: {row.why}"
+        for kind, cache in caches.items()
+        for row in cache.unreadable_of(key)
+    }
+    return unavailable | unread
+
+
+def _unreadable(key: ServiceKey, caches: Mapping[str, Cache]) -> tuple[tuple[Subject, str], ...]:
+    return tuple(
+        (Subject(cache.kind.api_version, kind, row.namespace, row.name, row.uid), row.why)
+        for kind, cache in caches.items()
+        for row in cache.unreadable_of(key)
     )
 
 

@@ -1,33 +1,41 @@
 """Keeps a cache equal to what the API server has: list, then watch, for ever.
 
 A watch ends for one of three reasons, and each has its own answer:
-1. its time is up, or the connection or a line broke: watch on from the last version;
-2. the version is gone (410, as an answer or as an event) or the server is confused: list again;
-3. there is no such kind (404): nothing is known of it, look again later.
+1. its time is up, nothing arrives, or the connection breaks: watch on from the last version;
+2. the version is gone (410, as an answer or as an event), the API server is confused, refuses several times
+   in a row, or says what cannot be read: list again, later each time. To watch on would only hear it again;
+3. there is no such kind (404): ask the API server's discovery, and list again.
+A list that fails empties no cache: `Cache.fail` decides when a kind counts as unavailable, or as absent.
 The last version seen is sent back as it came; only the cache compares versions.
 """
 
 import asyncio
 import logging
 import random
+import time
 from typing import Any, Final
 
 from intent import Object
+from intent.shapes import listed, mapping
 from sync.backoff import Backoff
-from sync.cache import Cache
-from sync.client import NO_ANSWER, NOT_FOUND, ApiError, Client
-from sync.request import page, watch
+from sync.cache import ENOUGH, Cache
+from sync.client import NO_ANSWER, NOT_FOUND, ApiError, Client, patiently
+from sync.kinds import Kind
+from sync.request import get, page, watch
+from sync.wire import read_object
 
 log: Final = logging.getLogger(__name__)
 WATCH_SECONDS: Final = (240, 300)
 """A watch asks to be ended after so long, at random in between, so that not all come back at once."""
+TURN: Final = 0.01
+"""Seconds of reading, after which others of this process get their turn: a list may be long."""
 GONE: Final = 410
-BROKEN: Final = (*NO_ANSWER, ValueError, KeyError)
-"""No answer, half a line, or something that no API server says."""
+BROKEN: Final = (*NO_ANSWER, ValueError, KeyError, TypeError)
+"""No answer, or something that no API server says."""
 
 
 class Gone(Exception):  # noqa: N818 - HTTP's own word for it
-    """The API server no longer knows what happened since our version."""
+    """To go on watching from our version leads nowhere."""
 
 
 async def reflect(client: Client, cache: Cache) -> None:
@@ -37,81 +45,102 @@ async def reflect(client: Client, cache: Cache) -> None:
         try:
             version = await _list(client, cache)
             await _watch(client, cache, version, backoff)
-        except Gone:
-            log.info("list again", extra={"kind": cache.kind.plural})
+        except Gone as why:
+            log.info("list again", extra={"kind": cache.kind.plural, "error": str(why)})
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
-            await (_wait_for_kind if _is_absent(error) else _wait)(cache, backoff, error)
+            denied = _is_not_found(error) and await _is_denied(client, cache.kind)
+            cache.fail(_reason(error), denied=denied)
+            await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
+
+
+# --- list -------------------------------------------------------------------------------------------
 
 
 async def _list(client: Client, cache: Cache) -> str:
     """List all pages, keep the projections, give the version that they are from."""
     rows: list[Any] = []
-    token = ""
+    token, turn = "", time.monotonic()
     while True:
-        answer = await client.call(page(cache.kind.collection, cache.kind.selector, token))
-        rows += [row for obj in answer["items"] or () if (row := cache.kind.project(obj)) is not None]
-        metadata = answer["metadata"]
-        token = metadata.get("continue", "")
+        answer = await client.page(page(cache.kind.collection, cache.kind.selector, token))
+        for item in answer.items or ():
+            row = cache.project(await patiently(read_object, bytes(item)))
+            rows += [row] if row is not None else ()
+            if time.monotonic() > turn + TURN:
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+        token = answer.metadata.token
         if not token:
             cache.replace(rows)
-            cache.absent = False
-            return str(metadata["resourceVersion"])
+            return answer.metadata.version
+
+
+def _is_not_found(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.code == NOT_FOUND
+
+
+async def _is_denied(client: Client, kind: Kind) -> bool:
+    """Ask whether the API server serves a kind (`metav1.APIResourceList`); no answer is no denial."""
+    try:
+        found = await client.call(get(kind.collection.rpartition("/")[0]))
+    except ApiError as error:
+        return error.code == NOT_FOUND
+    except BROKEN:
+        return False
+    served = {mapping(one).get("name") for one in listed(found.get("resources"))}
+    return found.get("kind") == "APIResourceList" and kind.plural not in served
+
+
+# --- watch ------------------------------------------------------------------------------------------
 
 
 async def _watch(client: Client, cache: Cache, version: str, backoff: Backoff) -> None:
     """Watch again and again; raises Gone when a list is needed."""
+    failures = 0
     while True:
         before = version
         try:
             async for event in _events(client, cache, version):
-                version = _learn(cache, event)
+                version, failures = _learn(cache, event), 0
                 backoff.reset()
         except ApiError as error:
-            if error.code in {GONE, NOT_FOUND}:
-                raise Gone from error
+            failures += 1
+            if error.code in {GONE, NOT_FOUND} or failures >= ENOUGH:
+                raise Gone(_reason(error)) from error
             await _wait(cache, backoff, error)
-        except BROKEN as error:
+        except NO_ANSWER as error:
             await _wait(cache, backoff, error)
+        except (ValueError, KeyError, TypeError) as error:
+            raise Gone(f"cannot be read: {_reason(error)}") from error
         else:
             await asyncio.sleep(0 if version != before else backoff.next())
 
 
 def _events(client: Client, cache: Cache, version: str) -> Any:
     seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
-    request = watch(cache.kind.collection, cache.kind.selector, version, seconds)
-    return client.follow(request, seconds)
+    return client.follow(watch(cache.kind.collection, cache.kind.selector, version, seconds))
 
 
 def _learn(cache: Cache, event: Object) -> str:
     """Take one event in, and give the version to go on from."""
     if event["type"] == "ERROR":
-        raise Gone
+        raise Gone("the API server says so")
     obj = event["object"]
     metadata = obj["metadata"]
-    if event["type"] != "BOOKMARK":
-        row = None if event["type"] == "DELETED" else cache.kind.project(obj)
-        if row is None:
-            cache.drop((metadata.get("namespace", ""), metadata["name"]))
-        else:
-            cache.put(row)
+    if event["type"] == "DELETED":
+        cache.drop((metadata.get("namespace", ""), metadata["name"]))
+    elif event["type"] != "BOOKMARK":
+        cache.take(obj)
     return str(metadata["resourceVersion"])
 
 
-def _is_absent(error: Exception) -> bool:
-    return isinstance(error, ApiError) and error.code == NOT_FOUND
+def _reason(error: Exception) -> str:
+    """Say why there is no answer; a timeout has no words of its own."""
+    return str(error) or type(error).__name__
 
 
-async def _wait_for_kind(cache: Cache, backoff: Backoff, _error: Exception) -> None:
-    """Know nothing of a kind that is not installed, and say so once; it may come."""
-    if not cache.absent:
-        log.info("no such kind", extra={"kind": cache.kind.plural})
-    cache.absent = True
-    cache.replace(())
-    await asyncio.sleep(backoff.next())
-
-
-async def _wait(cache: Cache, backoff: Backoff, error: Exception) -> None:
+async def _wait(cache: Cache, backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
     seconds = backoff.next(getattr(error, "retry_after", 0.0))
-    log.warning("no news", extra={"kind": cache.kind.plural, "error": str(error), "again_in": seconds})
+    extra = {"kind": cache.kind.plural, "error": _reason(error), "again_in": seconds}
+    log.log(level, "no news", extra=extra)
     await asyncio.sleep(seconds)

@@ -1,22 +1,28 @@
 """What is seen of an InferenceService, put together for its status."""
 
-from typing import Any
+from typing import Any, Final
 
 from intent import Object, lws
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceService
 from intent.inferenceservice.routes import is_attached
-from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POOL, ROUTES
+from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POD_GROUP, POOL, ROUTES
 from sync.look import Look, Wanted
 from sync.names import picker_name, pool_name, route_name
 from sync.status import differs, status
 from sync.status.observed import Observed, Routes
 
+SEEN: Final = frozenset({lws.KIND, POD.kind, POD_GROUP.kind})
+"""Kinds without which a status would say what is not so: that pods are missing which nobody can see."""
+
 
 def report(look: Look, wants: Wanted, now: str) -> Object | None:
-    """Give the status at a time (RFC 3339); None if there is nobody to tell, or what is stored says it."""
-    if look.service is None:
+    """Give the status at a time (RFC 3339).
+
+    None if there is nobody to tell, if what is stored says it, or if too little is known.
+    """
+    if look.service is None or look.unknown.keys() & SEEN:
         return None
     said = status(observed(look, wants), look.service.status, now)
     return said if differs(said, look.service.status) else None

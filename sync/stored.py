@@ -24,6 +24,8 @@ VOLATILE: Final = frozenset(
     }
 )
 """Fields of the metadata that the API server writes, and that differ though nobody changed the object."""
+LONGEST: Final = 200
+"""Characters that are kept of an error's text."""
 UNTOLD: Final = frozenset({"apiVersion", "kind", "status"})
 """Fields of an object that tell no two apart: lists of Kubernetes' own kinds leave the first two out."""
 
@@ -69,6 +71,37 @@ class Stored:
         return next((owner for owner in self.owners if owner.controller), NOBODY)
 
 
+class TooDeepError(Exception):
+    """An object is nested so deep that walking through it is not safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An object of which nothing is known but what it is called."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    service: str = ""
+    """The service in its label."""
+    why: str = ""
+    version: int = field(default=0, compare=False)
+    """Which version of the object it is; a later one is higher."""
+
+
+def unreadable(obj: Object, error: Exception) -> Unreadable:
+    """Keep what an object is called; its metadata is what every API server checks."""
+    metadata = mapping(obj.get("metadata"))
+    return Unreadable(
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
+        uid=text(metadata.get("uid")),
+        service=text(mapping(metadata.get("labels")).get(SERVICE)),
+        why=f"{type(error).__name__}: {str(error)[:LONGEST]}",
+        version=version(metadata),
+    )
+
+
 def nothing(_obj: Object) -> None:
     """Keep nothing beside."""
 
@@ -86,10 +119,10 @@ def watched(
     """Project an object that others write."""
     metadata = mapping(obj.get("metadata"))
     return Stored(
-        namespace=metadata.get("namespace", ""),
-        name=metadata.get("name", ""),
-        uid=metadata.get("uid", ""),
-        service=str(mapping(metadata.get("labels")).get(SERVICE, "")),
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
+        uid=text(metadata.get("uid")),
+        service=text(mapping(metadata.get("labels")).get(SERVICE)),
         owners=owners(metadata),
         applied=is_applied(obj),
         deleting=bool(metadata.get("deletionTimestamp")),
@@ -111,8 +144,12 @@ def stored(
 
 
 def digest(value: Any) -> bytes:
-    """Digest JSON in canonical form."""
-    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+    """Digest JSON in canonical form. Raises TooDeepError if it is nested deeper than 254 levels."""
+    try:
+        written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as error:
+        raise TooDeepError("it is nested deeper than 254 levels") from error
+    return blake2b(written, digest_size=16).digest()
 
 
 def version(metadata: Object) -> int:

@@ -5,6 +5,7 @@ Rules of this file:
 2. An InferenceService that cannot be read, or that goes, changes nothing. Where one breaks a rule,
    neither its LeaderWorkerSets nor its routes are deleted.
 3. A refusal of the API server is said; only that of a PodGroup changes what is wanted.
+4. Absence from what is known is no proof: of a kind that is not known in full nothing is deleted.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing, member_name
-from intent.inferenceservice.read import InferenceService
+from intent.inferenceservice.read import KIND, InferenceService
 from intent.lws import KIND as LWS
 from intent.settings import Settings
 from sync.kinds import OUTPUTS, ROUTES
@@ -27,14 +28,39 @@ from sync.render.routes import route_objects
 from sync.routes import wanted_routes
 
 ALL: Final = frozenset(OUTPUTS)
+UNAVAILABLE: Final = "FI880"
+UNREADABLE: Final = "FI881"
 
 
 def wanted(look: Look, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Wanted:
     """Decide what one service should have, after what was refused so far."""
     if look.going:
         return Wanted(held=ALL)
-    parts = (_sets(look), _gang(look, settings, refusals), _routes(look, settings))
-    return together((*parts, *(_said(look, refusal) for refusal in refusals)))
+    parts = [_sets(look), _gang(look, settings, refusals), _routes(look, settings)]
+    if LWS in look.unknown:
+        parts = [_unknown_sets(look)]
+    return together((*parts, _unknown(look), *(_said(look, refusal) for refusal in refusals)))
+
+
+def _unknown(look: Look) -> Wanted:
+    """Delete nothing of a kind that is not known in full; without the InferenceService, nothing at all."""
+    held = ALL if look.unknown.keys() & {LWS, KIND} else ALL & look.unknown.keys()
+    said = (
+        Finding(subject, FieldError("metadata", None, f"cannot be read: {why}; it is left alone", UNREADABLE))
+        for subject, why in look.unreadable
+    )
+    return Wanted(held=held, findings=tuple(said))
+
+
+def _unknown_sets(look: Look) -> Wanted:
+    """Change nothing where not all members are known: a gang of some of them would strand the others."""
+    refusal = unavailable(LWS, look.unknown[LWS])
+    return Wanted(findings=tuple(refusal_said(subject, "spec", refusal) for subject in look.subjects))
+
+
+def unavailable(kind: str, why: str) -> Refusal:
+    """Say that an object is not written, for nobody knows which ones of its kind there are."""
+    return Refusal(UNAVAILABLE, f"{kind} is left as it is for now: {why}", kind, passing=True)
 
 
 def _sets(look: Look) -> Wanted:

@@ -209,4 +209,16 @@ ROWS: Final[dict[str, Code]] = {
         "find the field manager with kubectl get --show-managed-fields, and stop it",
         "a policy, a GitOps tool or another controller writes fields that this service asks for otherwise",
     ),
+    "FI880": Code(
+        "warning",
+        "the controller cannot list a kind that the service needs",
+        "give the controller the right that the message names, or repair what serves the kind",
+        "the controller has no right to list the kind, or the API server gives no answer for it",
+    ),
+    "FI881": Code(
+        "error",
+        "an object cannot be read by the controller",
+        "delete the object, or remove what is nested so deep in it",
+        "it is nested deeper than 254 levels, and was stored while no admission checked it",
+    ),
 }

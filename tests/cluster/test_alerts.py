@@ -114,6 +114,13 @@ CASES: Final = (
     Case("FusionInferLoopBug", {_LOOKS % "bug": "0x10 1x30"}, silent=5, fires=6),
     Case("FusionInferLoopRetries", {_LOOKS % "retry": "0+1x120"}, silent=20, fires=30),
     Case(
+        "FusionInferKindUnavailable",
+        {'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x10 1x60"},
+        silent=24,
+        fires=26,
+        labels={"kind": "Gateway"},
+    ),
+    Case(
         "FusionInferFindings",
         {'fusioninfer_sync_findings{code="FI870"}': "0x10 2x60"},
         silent=19,
@@ -147,6 +154,7 @@ CALM: Final = {
     'fusioninfer_sync_findings{code="FI410"}': "3x120",
     'fusioninfer_sync_findings{code="FI415"}': "3x120",
     'fusioninfer_sync_findings{code="FI872"}': "3x120",
+    'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x40 1x10 0x70",  # for ten minutes
     "fusioninfer_sync_volcano_too_old": "0x120",
 }
 """An hour in which nothing is wrong for long."""

@@ -71,6 +71,18 @@ PANELS: Final = (
         "{{verb}} {{kind}}",
     ),
     Panel("Objects known", "short", "max by (kind) (fusioninfer_sync_objects)", "{{kind}}"),
+    Panel(
+        "Objects that cannot be read",
+        "short",
+        "max by (kind) (fusioninfer_sync_unreadable_objects)",
+        "{{kind}}",
+    ),
+    Panel(
+        "Kinds that cannot be listed",
+        "short",
+        "max by (kind) (fusioninfer_sync_kind_unavailable)",
+        "{{kind}}",
+    ),
     Panel("Versions", "short", "count by (version) (fusioninfer_build_info)", "{{version}}"),
 )
 

@@ -27,7 +27,9 @@ FOREIGN: Final = {
 """The API server's own (`k8s.io/apiserver` `pkg/admission/metrics/metrics.go`)."""
 LABELLED_LATER: Final = {
     "fusioninfer_sync_findings",
+    "fusioninfer_sync_kind_unavailable",
     "fusioninfer_sync_objects",
+    "fusioninfer_sync_unreadable_objects",
     "fusioninfer_sync_writes_total",
 }
 """What has a series only for what there is: a code, a kind."""

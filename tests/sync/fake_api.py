@@ -20,6 +20,10 @@ from sync.stored import managed
 
 Fault = Callable[[web.Request], web.StreamResponse | None]
 COLLECTIONS = (*(kind.plural for kind in WATCHED), "events", "leases")
+_SERVED: dict[str, set[str]] = {}
+"""Collections by the path of their group and version."""
+for _kind in WATCHED:
+    _SERVED.setdefault(_kind.collection.rpartition("/")[0], set()).add(_kind.plural)
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -108,6 +112,9 @@ class Api:
             return answer
         if _plural(request.path) in self.absent:
             return web.Response(status=404, text="404 page not found")
+        if served := _SERVED.get(request.path):
+            there = [{"name": plural} for plural in sorted(served - self.absent)]
+            return web.json_response({"kind": "APIResourceList", "resources": there})
         if request.method in WRITES and "dryRun" not in request.query and "/leases" not in request.path:
             self.writes.append((request.method, request.path))
         if "watch" in request.query:

@@ -425,10 +425,7 @@ async def test_a_crd_without_subgroups_gets_no_pod_group(
 
 @pytest.mark.usefixtures("service")
 async def test_without_volcano_the_authors_are_told(api: Api, start: Start, eventually: Eventually) -> None:
-    def unknown(request: web.Request) -> web.Response | None:
-        return web.Response(status=404, text="404 page not found") if "podgroups" in request.path else None
-
-    api.fault = unknown
+    api.absent = {"podgroups"}
     start()
 
     await eventually(lambda: reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])

@@ -116,9 +116,7 @@ async def test_a_missing_kind_is_logged_once(
     lists = ("GET", OUTPUTS["HTTPRoute"].collection)
     await eventually(lambda: api.requests.count(lists) > 3)
 
-    assert [record.message for record in caplog.records if record.name == "sync.reflector"] == [
-        "no such kind"
-    ]
+    assert [record.message for record in caplog.records if record.name == "sync.cache"] == ["no such kind"]
 
 
 @pytest.mark.parametrize(

@@ -195,8 +195,7 @@ async def test_a_kind_that_does_not_exist_is_an_empty_cache(
 async def test_a_silent_watch_is_given_up(
     api: Api, client: Client, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "SILENCE", -239.8)
-    monkeypatch.setattr("sync.reflector.WATCH_SECONDS", (240, 240))
+    monkeypatch.setattr(client_module, "SILENCE", 0.2)
     watched: list[str] = []
     api.fault = lambda request: watched.append(request.path) if "watch" in request.query else None
 
