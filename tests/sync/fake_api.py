@@ -51,6 +51,10 @@ class Api:
     """What admission changes of an object, or an older CRD drops."""
     collects: bool = True
     """Whether the garbage collector works: what has lost all its owners goes."""
+    hanging: set[str] = field(default_factory=set)
+    """Paths of requests that are never answered."""
+    spelled: dict[str, str] = field(default_factory=dict)
+    """What is sent in place of words, as it is: JSON of any depth, or none."""
     absent: set[str] = field(default_factory=set)
     """Collections of kinds that are not installed."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -122,8 +126,17 @@ class Api:
         body = orjson.loads(await request.read() or b"{}")
         if request.method == "PATCH" and self._is_late(request, body):
             return status(409, "Conflict", name=request.path.rpartition("/")[2])
+        if request.path in self.hanging:
+            await asyncio.Event().wait()
         answers = {"GET": self._get, "POST": self._create, "PUT": self._update, "PATCH": self._patch}
-        return answers.get(request.method, self._delete)(request, body)
+        answer = answers.get(request.method, self._delete)(request, body)
+        answer.text = self._spelled(answer.text or "")
+        return answer
+
+    def _spelled(self, text: str) -> str:
+        for word, instead in self.spelled.items():
+            text = text.replace(word, instead)
+        return text
 
     def _get(self, request: web.Request, _body: Object) -> web.Response:
         if request.path in self.objects:
@@ -164,7 +177,8 @@ class Api:
             for kind, obj in self.history[seen:]:
                 if _plural_of(obj) == plural and (_has(obj, label) or kind == "MODIFIED"):
                     told = kind if _has(obj, label) else "DELETED"  # it is in the selection no more
-                    await response.write(orjson.dumps({"type": told, "object": obj}) + b"\n")
+                    line = orjson.dumps({"type": told, "object": obj}).decode()
+                    await response.write(f"{self._spelled(line)}\n".encode())
             seen = len(self.history)
             await self.changed.wait()
 

@@ -168,7 +168,7 @@ def nested(levels: int) -> Any:
 
 
 SAMPLES: Final = {kind.kind: OBJECTS.get(kind.kind) or made(kind, {"a": 1}, {}) for kind in WATCHED}
-NAUGHTY: Final = st.sampled_from(
+NAUGHTY: Final[st.SearchStrategy[Any]] = st.sampled_from(
     [
         None,
         True,

@@ -159,8 +159,13 @@ def test_once_it_can_be_read_it_is_a_row_again() -> None:
 
 
 def test_a_version_that_is_known_is_not_projected_again() -> None:
-    cache, projected = Cache(LWS), list[Object]()
-    cache.kind = replace(LWS, project=lambda obj: projected.append(obj) or LWS.project(obj))
+    projected = list[Object]()
+
+    def project(obj: Object) -> Any:
+        projected.append(obj)
+        return LWS.project(obj)
+
+    cache = Cache(replace(LWS, project=project))
     obj = lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}}
 
     cache.take(obj)

@@ -1,0 +1,183 @@
+"""What is not known is not taken for absent: no list that fails deletes anything, or stops anything else."""
+
+import asyncio
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from intent import Object
+from sync import client as client_module
+from sync.cache import ENOUGH, Cache
+from sync.client import Client
+from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, WATCHED
+from sync.loop import Loop
+from sync.reflector import reflect
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api, Fault, status
+from tests.sync.samples import lws, routed
+from tests.sync.served import DECODE, HOME, PG, PREFILL, ROUTES, SERVICE, change, reasons
+
+Background = Callable[[Any], asyncio.Task[Any]]
+ANSWERS: dict[str, Callable[[], web.Response]] = {
+    "403": lambda: status(403, "Forbidden", "no right"),
+    "404": lambda: web.Response(status=404, text="404 page not found"),
+    "500": lambda: status(500, "InternalError"),
+    "no list": lambda: web.json_response({"kind": "Status"}),
+}
+BUGS = "fusioninfer_sync_reconciles_total"
+ROUTE_KINDS = tuple(kind for kind in WATCHED if kind.kind in ROUTES)
+
+
+def lists_of(*kinds: Any, answer: Callable[[], web.Response]) -> Fault:
+    """Answer lists and watches of kinds like that."""
+    paths = {kind.collection for kind in kinds}
+    return lambda request: answer() if request.path in paths else None
+
+
+async def listed_again(api: Api, eventually: Eventually, kind: Any, times: int) -> None:
+    """Break off the watches, and wait until a kind was asked for so often."""
+    asked = ("GET", kind.collection)
+    before = api.requests.count(asked)
+    api.forget()
+    await eventually(lambda: api.requests.count(asked) >= before + times)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("kind", [LWS, INFERENCE_SERVICE, POD_GROUP], ids=lambda kind: kind.kind)
+async def test_a_list_that_fails_deletes_nothing_of_a_live_service(
+    api: Api, served: Loop, eventually: Eventually, kind: Any, answer: str
+) -> None:
+    before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
+
+    api.fault = lists_of(kind, answer=ANSWERS[answer])
+    await listed_again(api, eventually, kind, ENOUGH + 2)
+    change(api, SERVICE, metadata=api.objects[SERVICE]["metadata"] | {"labels": {"a": "b"}})
+    served.changed((HOME, "r1"))
+    await quiet()
+
+    assert {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if path in before} == before
+    assert [path for method, path in api.writes if method == "DELETE"] == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_kind_whose_definition_is_gone_is_absent(
+    api: Api, eventually: Eventually, served: Loop
+) -> None:
+    api.absent = {HTTP_ROUTE.plural}
+    api.forget()
+
+    await eventually(lambda: served.caches[HTTP_ROUTE.kind].absent)
+
+    assert served.caches[HTTP_ROUTE.kind].rows == {}
+
+
+@pytest.mark.parametrize("answer", ["403", "500", "no list"])
+async def test_without_rights_on_routes_gangs_are_made(
+    api: Api, start: Start, eventually: Eventually, answer: str
+) -> None:
+    for one in (lws("p"), lws("d", "decoder")):
+        api.put(LWS.path(HOME, one["metadata"]["name"]), one)
+    api.fault = lists_of(*ROUTE_KINDS, GATEWAYS, OUTPUTS["DestinationRule"], answer=ANSWERS[answer])
+
+    loop = start()
+
+    await eventually(lambda: PG in api.objects)
+    assert {kind for kind, cache in loop.caches.items() if cache.trouble} >= set(ROUTES)
+
+
+@pytest.mark.usefixtures("admission")
+async def test_what_needs_a_kind_that_is_unavailable_waits_and_says_so(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.fault = lists_of(POOL, answer=ANSWERS["403"])
+    api.put(SERVICE, routed())
+    start()
+    await eventually(lambda: {PREFILL, DECODE, PG, ROUTES["ConfigMap"]} <= api.objects.keys())
+    await eventually(lambda: ("InferenceService", "r1", "KindUnavailable") in reasons(api))
+    meanwhile = {kind for kind, path in ROUTES.items() if path in api.objects}
+
+    api.fault = lambda _request: None
+
+    await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
+    assert meanwhile == ROUTES.keys() - {"InferencePool", "Deployment", "HTTPRoute"}
+
+
+async def test_a_kind_that_gives_no_answer_does_not_keep_the_loop_from_starting(
+    api: Api, make: Start, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.loop.LISTED_WITHIN", 0.3)
+    monkeypatch.setattr(client_module, "TIMEOUT", 60.0)
+    api.put(LWS.path(HOME, "p"), lws("p", "worker"))
+    api.hanging = {GATEWAYS.collection}
+    background(make().run())
+
+    await eventually(lambda: PG in api.objects)
+
+
+# --- what cannot be read ----------------------------------------------------------------------------
+
+
+def deep(obj: Object, levels: int) -> Object:
+    """Nest a template of an InferenceService so deep."""
+    made = copy.deepcopy(obj)
+    made["spec"]["roles"][0]["template"]["deep"] = f"@{levels}@"
+    return made
+
+
+@pytest.mark.parametrize("levels", [300, 1005, 3000])
+async def test_a_deep_object_keeps_nobody_from_being_followed(
+    api: Api, client: Client, background: Background, eventually: Eventually, levels: int
+) -> None:
+    """It is sent as it is: in a list, and twice on a watch."""
+    hostile, other = INFERENCE_SERVICE.path(HOME, "r1"), INFERENCE_SERVICE.path("team-b", "r2")
+    api.spelled = {f'"@{levels}@"': "[" * levels + "]" * levels}
+    api.put(hostile, deep(routed(), levels))
+    cache = Cache(INFERENCE_SERVICE)
+    background(reflect(client, cache))
+    await eventually(lambda: bool(api.watches and cache.rows))
+
+    for label in "xy":
+        change(api, hostile, metadata=api.objects[hostile]["metadata"] | {"labels": {"l": label}})
+    api.put(other, routed(namespace="team-b", name="r2"))
+
+    await eventually(lambda: ("team-b", "r2") in cache.rows)
+    assert cache.rows["team-b", "r2"].value
+    assert [error.code for error in cache.rows[HOME, "r1"].errors] == ["FI881"]
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_service_that_gets_too_deep_keeps_all_that_it_has(
+    api: Api, served: Loop, eventually: Eventually
+) -> None:
+    before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
+    api.spelled = {'"@1005@"': "[" * 1005 + "]" * 1005}
+
+    change(api, SERVICE, spec=deep(api.objects[SERVICE], 1005)["spec"])
+
+    await eventually(lambda: ("InferenceService", "r1", "ObjectUnreadable") in reasons(api))
+    assert before.items() <= {path: obj["metadata"]["uid"] for path, obj in api.objects.items()}.items()
+    assert served.metrics.registry.get_sample_value(BUGS, {"outcome": "bug"}) == 0
+
+
+async def test_a_line_that_cannot_be_read_leads_to_a_new_list(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    """To go on from the same version would get the same line, for ever."""
+    lists: list[str] = []
+    api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
+    api.spelled = {'"@bad@"': "nonsense"}
+    cache = Cache(LWS)
+    background(reflect(client, cache))
+    await eventually(lambda: bool(api.watches))
+    bad = lws("bad")
+    bad["metadata"]["annotations"]["x"] = "@bad@"
+
+    api.history.append(("ADDED", bad | {"metadata": bad["metadata"] | {"resourceVersion": "1"}}))
+    api.changed.set()
+    await eventually(lambda: len(lists) > 1)
+    api.put(LWS.path(HOME, "p"), lws("p"))
+
+    await eventually(lambda: (HOME, "p") in cache.rows)
