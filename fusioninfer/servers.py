@@ -1,6 +1,7 @@
 """The two servers as verbs: their flags, and what is imported for them alone."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,14 +82,21 @@ def webhook(  # noqa: PLR0913 - each is a flag
     metavar="SECRET",
     help="Keep the webhook's certificates in this Secret, and have its configurations trust them.",
 )
+@click.option(
+    "--observe-only",
+    is_flag=True,
+    help="Write nothing and take no Lease; log and count what would be written.",
+)
 @METRICS_PORT
 @CONFIG
-def sync(
+def sync(  # noqa: PLR0913 - each is a flag
+    *,
     config: Path | None,
     lease_duration: float,
     renew_deadline: float,
     retry_period: float,
     secret: str | None,
+    observe_only: bool,
     **where: Any,
 ) -> None:
     """Run the loop: keep PodGroups, routes, and the sets of InferenceServices. One replica leads, by a Lease.
@@ -101,6 +109,7 @@ def sync(
     from sync.lease import Timing  # noqa: PLC0415 - other verbs start without it
 
     settings = read_settings(config)
+    settings = replace(settings, observe_only=observe_only or settings.observe_only)
     if not lease_duration > renew_deadline > retry_period > 0:
         raise click.UsageError("--lease-duration must be over --renew-deadline, and that over --retry-period")
     timing = Timing(lease_duration, renew_deadline, retry_period)

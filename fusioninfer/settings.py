@@ -33,6 +33,7 @@ class SettingsFile(BaseModel):
     picker_replicas: int = Field(_DEFAULTS.picker_replicas, alias="pickerReplicas", ge=1, le=9)
     secure_serving: bool = Field(_DEFAULTS.secure_serving, alias="secureServing")
     destination_rules: bool = Field(_DEFAULTS.destination_rules, alias="destinationRules")
+    observe_only: bool = Field(_DEFAULTS.observe_only, alias="observeOnly")
     engines: str = ""
     """A file with facts about images of your own, beside this one (`fusioninfer.engines`)."""
 

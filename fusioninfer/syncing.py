@@ -43,6 +43,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
 
     Without a kubeconfig and a context: the cluster of the pod that this runs in. `namespace` is the Lease's.
     With `certificates`, the leader keeps the webhook's in a Secret beside the Lease.
+    With `settings.observe_only` it takes no Lease, keeps no certificates and writes nothing.
     Raises `sync.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context, timing.between)
@@ -67,7 +68,7 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
     measured, leadership = metrics(), Leadership(timing)
     caches = {kind.kind: Cache(kind) for kind in WATCHED}
     _measure(measured, caches)
-    writer = Writer(client, measured, leadership.check, caches)
+    writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     loop = Loop(settings, measured, caches, writer, Voice(measured.findings))
     elector = Elector(client, namespace, LEASE, _identity(), leadership)
 
@@ -80,7 +81,11 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
     async with serving(port, measured.registry, lambda: _are_settled(caches)), asyncio.TaskGroup() as tasks:
         for cache in caches.values():
             tasks.create_task(reflect(client, cache))
-        tasks.create_task(elector.lead(work, measured.is_leader.set))
+        if settings.observe_only:
+            log.info("observing only: nothing is written")
+            tasks.create_task(loop.run())
+        else:
+            tasks.create_task(elector.lead(work, measured.is_leader.set))
 
 
 async def until_stopped(work: Coroutine[Any, Any, None]) -> int:

@@ -23,6 +23,7 @@ LAUNCHER: Final = PREFIX + "launcher"
 ENGINE_CONTAINER: Final = PREFIX + "engine-container"
 INJECT: Final = PREFIX + "inject"
 REFRESH: Final = PREFIX + "refresh"
+PAUSED: Final = PREFIX + "paused"
 SKIP: Final = PREFIX + "skip"
 STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
@@ -112,6 +113,11 @@ KEYS: Final = (
     Key("picker-replicas", "how many endpoint pickers run, of which one works: 1 to 9", "the operator's"),
     Key("inject", "`disabled`: break glass, leave the object alone", "-"),
     Key("refresh", "any text; a new one runs the current rules again", "-"),
+    Key(
+        "paused",
+        "`true`: the controller writes nothing for the service, also where one member of it has this",
+        "`false`",
+    ),
     Key("expansion", "ours: the record of what was put on", "-"),
 )
 
@@ -154,6 +160,11 @@ class Wishes:
 def is_ours(annotations: Any) -> bool:
     """Whether any key is under our prefix."""
     return isinstance(annotations, dict) and any(key.startswith(PREFIX) for key in annotations)
+
+
+def is_paused(annotations: Any) -> bool:
+    """Whether the controller is to write nothing for the service of an object with these annotations."""
+    return isinstance(annotations, dict) and annotations.get(PAUSED) == "true"
 
 
 def read(annotations: Object) -> tuple[Wishes, list[FieldError]]:
@@ -287,6 +298,7 @@ _RULES: Final[dict[str, _Rule | None]] = {
     "engine-container": _Rule(_DNS_1123, "must be the name of a container", "FI104"),
     "inject": _one_of("disabled"),
     "refresh": None,
+    "paused": _one_of("true", "false"),
     "skip": _Rule(_are_names, f"must be names of parts {_LIST}", "FI104"),
     "strategy": _one_of(*STRATEGIES),
     "gateway": _Rule(

@@ -27,5 +27,7 @@ class Settings:
     """Whether gateways call the picker on TLS; it makes its own certificate."""
     destination_rules: bool = False
     """Whether gateways are Istio's, which must be told of that TLS by a DestinationRule."""
+    observe_only: bool = False
+    """Whether the controller writes nothing, and reports what it would write."""
     engines: Engines = ENGINES
     """What is known of engines: the rows of this release, behind those of the operator's file."""

@@ -21,6 +21,7 @@ from intent.errors import Finding
 from intent.service.member import ServiceKey
 from sync.client import NO_ANSWER, ApiError
 from sync.clock import now
+from sync.pause import PausedError
 from sync.request import Request, create, patch
 
 REASONS: Final = {
@@ -154,7 +155,7 @@ class Voice:
         for name in memory.keys() - current.keys():
             memory[name].ceased(moment)
         _forget(memory, moment)
-        waits = [said.due - moment for said in memory.values() if said.due is not None]
+        waits = [said.due - moment for said in memory.values() if said.due and said.due > moment]
         return min(waits, default=None)
 
     def forget(self, key: ServiceKey) -> None:
@@ -184,6 +185,8 @@ async def _speak(send: Send, said: Said, name: str, finding: Finding) -> None:
     words = hash(finding.error.message)
     try:
         await _create_or_count(send, said, name, finding)
+    except PausedError:
+        pass  # it stays due, and is said once the service is no longer paused
     except (ApiError, *NO_ANSWER) as error:
         told = {"event": name, "code": finding.error.code, "error": f"{type(error).__name__}: {error}"}
         log.warning("event not written", extra=told)

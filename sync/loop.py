@@ -86,6 +86,7 @@ class Loop:
 
         Gives what went wrong and may work when it is tried again.
         """
+        self.writer.pause.begin(key)
         look = self.observe(key)
         wants = wanted(look, self.settings)
         undone = await self.bring_about(key, look, wants)

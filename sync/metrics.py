@@ -25,6 +25,9 @@ class Metrics:
     reconciles: Counter
     seconds: Histogram
     writes: Counter
+    observe_only: Gauge
+    paused: Gauge
+    paused_writes: Counter
     certificate_not_after: Gauge
     certificate_looks: Counter
 
@@ -52,6 +55,14 @@ def metrics() -> Metrics:
         reconciles=Counter("fusioninfer_sync_reconciles", "Looks at a service", ["outcome"], registry=to),
         seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Time of one look", registry=to),
         writes=Counter("fusioninfer_sync_writes", "Requests that write", ["kind", "verb"], registry=to),
+        observe_only=Gauge("fusioninfer_sync_observe_only", "1 if this process writes nothing", registry=to),
+        paused=Gauge("fusioninfer_sync_paused", "Services that an annotation pauses", registry=to),
+        paused_writes=Counter(
+            "fusioninfer_sync_paused_writes",
+            "Requests that would write if nothing were paused",
+            ["kind", "verb"],
+            registry=to,
+        ),
         certificate_not_after=Gauge(
             "fusioninfer_sync_certificate_not_after_seconds",
             "When what is kept for the webhook ends, in seconds since 1970",

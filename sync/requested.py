@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from intent import Object
+from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceService, Reading, read
 from intent.service.member import ServiceKey
@@ -39,6 +40,8 @@ class Requested:
     reported: bytes = field(default=b"", compare=False)
     """Equal for two that have the same status."""
     deleting: bool = False
+    paused: bool = False
+    """Whether nothing is to be written for it: its annotation says so."""
     places: tuple[ServiceKey, ...] = ()
     version: int = field(default=0, compare=False)
     """Which version of the object it is; a later one is higher."""
@@ -71,6 +74,7 @@ def requested(obj: Object) -> Requested:
         fingerprint=digests[0],
         reported=digests[1],
         deleting=bool(metadata.get("deletionTimestamp")),
+        paused=is_paused(metadata.get("annotations")),
         places=(of_picker(namespace, name),),
         version=version(metadata),
     )

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from intent import Object
-from intent.annotations import SERVICE
+from intent.annotations import SERVICE, is_paused
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, text
 from sync.request import FIELD_MANAGER
@@ -56,6 +56,8 @@ class Stored:
     applied: bool = False
     """Whether the controller applied it, by its `managedFields`."""
     deleting: bool = False
+    paused: bool = False
+    """Whether an annotation says that nothing is to be written for its service."""
     fingerprint: bytes = b""
     """Equal for two objects that are equal in all but status; empty for what we do not write."""
     places: tuple[ServiceKey, ...] = ()
@@ -126,6 +128,7 @@ def watched(
         owners=owners(metadata),
         applied=is_applied(obj),
         deleting=bool(metadata.get("deletionTimestamp")),
+        paused=is_paused(metadata.get("annotations")),
         places=places(obj),
         facts=facts(obj),
         version=version(metadata),

@@ -6,24 +6,28 @@ Every write goes through `send`, which asks for leave first and counts.
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 
 from intent import Object
 from intent.annotations import UNANSWERED
 from intent.service.member import ServiceKey
 from sync.cache import Cache
 from sync.client import NOT_FOUND, ApiError, Client
-from sync.kinds import Kind
+from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 from sync.metrics import Metrics
 from sync.owners import owner_stays
+from sync.pause import Pause, PausedError
 from sync.plan import Refusal
 from sync.request import KEEPER, Request, apply, create, delete, get, patch
 from sync.status import undated, unworded
 from sync.stored import applies, digest, is_orphaned, is_ours
 
 log: Final = logging.getLogger(__name__)
+T = TypeVar("T")
+P = ParamSpec("P")
 FIGHT: Final = 5
 """So many repairs a minute are a fight with somebody, not a repair."""
 MINUTE: Final = 60.0
@@ -80,6 +84,19 @@ class Trail:
         return max(0.0, left)
 
 
+def unless_paused(method: Callable[P, Awaitable[T | None]]) -> Callable[P, Awaitable[T | None]]:
+    """End a method without a result where the write that it comes to is paused: nothing stands in its way."""
+
+    @wraps(method)
+    async def quietly(*args: P.args, **named: P.kwargs) -> T | None:
+        try:
+            return await method(*args, **named)
+        except PausedError:
+            return None
+
+    return quietly
+
+
 @dataclass(slots=True)
 class Writer:
     """The loop's hand."""
@@ -90,7 +107,17 @@ class Writer:
     """Gives the seconds in which this process may write; raises if it may not (any more)."""
     caches: Mapping[str, Cache]
     trails: dict[ServiceKey, dict[tuple[str, str], Trail]] = field(default_factory=dict)
+    observe_only: bool = False
+    """Whether this process writes nothing at all."""
+    pause: Pause = field(init=False)
 
+    def __post_init__(self) -> None:
+        """Ask the caches and the settings what is paused."""
+        measured = self.metrics
+        measured.observe_only.set(self.observe_only)
+        self.pause = Pause(self._is_marked, measured.paused, measured.paused_writes, self.observe_only)
+
+    @unless_paused
     async def apply(
         self, key: ServiceKey, kind: Kind, wanted: Object, owners: frozenset[str] = NO_OWNERS
     ) -> Refusal | None:
@@ -129,6 +156,7 @@ class Writer:
             return _fought(kind, wanted)
         return await self._written(kind, wanted, stored, trail)
 
+    @unless_paused
     async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> float | None:
         """Apply a status, unless the same was said before and stored as it is, or somebody undoes it.
 
@@ -157,6 +185,7 @@ class Writer:
         """Whether the status that is stored is the one that we wrote last."""
         return self._trail(key, _status_of(kind), row.name).stored == digest(row.status)
 
+    @unless_paused
     async def delete(self, kind: Kind, row: Any) -> None:
         """Delete an object; if it is gone already, that is as good. It is not deleted again meanwhile."""
         try:
@@ -167,7 +196,11 @@ class Writer:
         self.caches[kind.kind].drop((row.namespace, row.name))
 
     async def send(self, kind: str, request: Request, at_most: float = math.inf) -> Object:
-        """Send a request that writes, if this process still may, and as long as it may."""
+        """Send a request that writes, if this process still may, and as long as it may.
+
+        Raises `PausedError` if nothing is to be written for the service, and `LeadershipLostError`.
+        """
+        self.pause.check(kind, request)
         seconds = min(self.permit(), at_most)
         self.metrics.writes.labels(kind, request.verb).inc()
         log.info("write", extra={"kind": kind, "verb": request.verb, "path": request.path})
@@ -190,6 +223,12 @@ class Writer:
     def forget(self, key: ServiceKey) -> None:
         """Remember nothing of a service that is gone."""
         self.trails.pop(key, None)
+        self.pause.forget(key)
+
+    def _is_marked(self, key: ServiceKey) -> bool:
+        """Whether the InferenceService, or any LeaderWorkerSet, of a service says that it is paused."""
+        kinds = (INFERENCE_SERVICE.kind, LWS.kind)
+        return any(row.paused for kind in kinds for row in self.caches[kind].of(key))
 
     def _trail(self, key: ServiceKey, kind: str, name: str) -> Trail:
         return self.trails.setdefault(key, {}).setdefault((kind, name), Trail())

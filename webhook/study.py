@@ -1,9 +1,10 @@
 """One object as we found it: what we put on taken off, what is left read."""
 
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from intent import Object
-from intent.annotations import EXPANSION, INJECT, LABEL_VALUE, PREFIX, SERVICE
+from intent.annotations import EXPANSION, INJECT, LABEL_VALUE, PAUSED, PREFIX, SERVICE
 from intent.errors import FieldError
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
@@ -15,6 +16,9 @@ from webhook.patch import patch
 from webhook.put import filled, put
 from webhook.record import NO_RECORD, Record
 from webhook.undo import undo
+
+UNREAD: Final = frozenset({EXPANSION, PAUSED})
+"""Annotations of ours that ask nothing of admission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +172,8 @@ def _asks_the_same(before: Study, found: Study) -> bool:
 def _words(original: Object) -> tuple[Object, object]:
     """Take what its author wrote that we might look at."""
     keys = annotations(original)
-    return {key: keys[key] for key in keys if key.startswith(PREFIX) and key != EXPANSION}, canonical(
-        _spec(original)
-    )
+    words = {key: keys[key] for key in keys if key.startswith(PREFIX) and key not in UNREAD}
+    return words, canonical(_spec(original))
 
 
 def stands(found: Study) -> bool:

@@ -14,6 +14,7 @@ from intent.annotations import (
     EXPANSION,
     GATEWAY,
     HOSTNAMES,
+    PAUSED,
     PICKER,
     PICKER_REPLICAS,
     PREFIX,
@@ -45,6 +46,8 @@ PASSED: Final = tuple(PREFIX + name for name in ("launcher", "engine-container",
 """Annotations of ours that an InferenceService may carry; on the template of a role, for that role."""
 ROUTERS: Final = (PICKER, PICKER_REPLICAS)
 """Annotations of ours that an InferenceService may carry for its router."""
+OF_THE_WHOLE: Final = (*ROUTERS, PAUSED)
+"""Annotations of ours that an InferenceService may carry, and the template of a role may not."""
 ELSEWHERE: Final = {
     SERVICE: "metadata.name",
     COMPONENT_TYPE: "spec.roles[{role}].componentType",
@@ -179,7 +182,7 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
     yield from _without_router(service)
     for at, role in enumerate(service.spec.roles):
         path, metadata = f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata"))
-        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(ROUTERS, "metadata.annotations"))
+        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(OF_THE_WHOLE, "metadata.annotations"))
 
 
 def _without_router(service: InferenceService) -> Iterator[FieldError]:

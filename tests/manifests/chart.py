@@ -77,9 +77,10 @@ def _deployment(part: str) -> tuple[Rule, ...]:
     )
 
 
-_MANAGED: Final = Rule(
+_FLAGS: Final = Rule(
     r"^        - --config=.*\n",
     "        - --config=/etc/fusioninfer/settings/settings.yaml\n"
+    "{{- if .Values.sync.observeOnly }}\n        - --observe-only\n{{- end }}\n"
     f"{{{{- if {SELF_SIGNED} }}}}\n        - --manage-certificates=fusioninfer-webhook-tls\n{{{{- end }}}}\n",
 )
 _INJECT: Final = (
@@ -109,7 +110,7 @@ SOURCES: Final = (
     Source("base/webhooks.yaml", _WEBHOOKS),
     Source("base/backstop.yaml", (_ACTIONS,)),
     Source("base/webhook-deployment.yaml", _deployment("webhook")),
-    Source("base/sync-deployment.yaml", (*_deployment("sync"), _MANAGED)),
+    Source("base/sync-deployment.yaml", (*_deployment("sync"), _FLAGS)),
     Source("base/network-policy.yaml", _NETWORK, ".Values.networkPolicy.enabled"),
     Source("cert-manager/certificates.yaml", condition=MODE),
     Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),

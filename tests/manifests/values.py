@@ -90,6 +90,7 @@ VALUES: Final = (
     Value(
         "sync.resources", container("fusioninfer-sync")["resources"], _OBJECT, "resources of its container"
     ),
+    Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and says what it would write"),
     Value("priorityClassName", "", _TEXT, "of all pods"),
     Value("nodeSelector", {}, _OBJECT, "of all pods"),
     Value("tolerations", [], _OBJECTS, "of all pods"),

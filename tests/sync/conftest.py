@@ -130,12 +130,17 @@ def eventually() -> Eventually:
 async def make(client: Client, background: Background) -> Start:
     """Make a loop and start its reflectors."""
 
-    def begin(settings: Settings | None = None, permit: Callable[[], float] = lambda: FOR_EVER) -> Loop:
+    def begin(
+        settings: Settings | None = None,
+        permit: Callable[[], float] = lambda: FOR_EVER,
+        *,
+        observe_only: bool = False,
+    ) -> Loop:
         caches = {kind.kind: Cache(kind) for kind in WATCHED}
         measured = metrics()
         for cache in caches.values():
             background(reflect(client, cache))
-        writer = Writer(client, measured, permit, caches)
+        writer = Writer(client, measured, permit, caches, observe_only=observe_only)
         return Loop(settings or Settings(), measured, caches, writer, Voice(measured.findings))
 
     return begin

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from fusioninfer.certificates import Certificates
 from fusioninfer.syncing import sync
 from intent.settings import Settings
 from sync.client import ConfigError
@@ -125,6 +126,32 @@ async def test_lost_leadership_ends_it_with_a_failure(
     api.fault = lambda request: status(500, "InternalError") if "/leases" in request.path else None
 
     assert await asyncio.wait_for(process, 5) == 1
+
+
+async def test_a_process_that_only_observes_takes_no_lease(
+    api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
+) -> None:
+    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
+    settings = Settings(observe_only=True)
+    certificates = Certificates("fusioninfer-webhook-tls")
+    process = background(
+        sync(
+            settings,
+            kubeconfig=str(kubeconfig),
+            namespace="system",
+            metrics_port=port,
+            certificates=certificates,
+        )
+    )
+    await eventually(lambda: ("POST", POD_GROUP.path("team-a", "")) in api.requests)
+
+    _, measured = await answer(port, "/metrics")
+    os.kill(os.getpid(), signal.SIGTERM)
+
+    assert (await process, api.writes, LEASE in api.objects) == (0, [], False)
+    assert "fusioninfer_sync_observe_only 1.0" in measured
+    assert 'fusioninfer_sync_paused_writes_total{kind="PodGroup",verb="apply"} 1.0' in measured
+    assert "fusioninfer_sync_is_leader 0.0" in measured
 
 
 async def test_without_credentials_it_does_not_start(
