@@ -65,6 +65,7 @@ def test_a_paused_member_keeps_its_pod_group_from_being_made_again(
         for each in items(fusioninfer.api, path("leaderworkersets", namespace))
         if each["metadata"]["name"].endswith(member)
     )
+    wait_pods(fusioninfer, namespace, asked(fusioninfer, namespace))
     where, pods = path("leaderworkersets", namespace, name), uids(fusioninfer, namespace)
 
     pause(fusioninfer, where, "true")
@@ -89,7 +90,7 @@ def test_a_paused_inference_service_may_change_and_nothing_follows(
 ) -> None:
     apply(fusioninfer, namespace, isvc(prefiller(), decoder(), name=NAME))
     until(lambda: pod_group(fusioninfer, namespace, NAME), "the PodGroup")
-    wait_pods(fusioninfer, namespace, len(uids(fusioninfer, namespace)))
+    wait_pods(fusioninfer, namespace, asked(fusioninfer, namespace))
     where = path("inferenceservices", namespace, NAME)
 
     pause(fusioninfer, where, "true")
@@ -155,6 +156,12 @@ def observer(cluster: Cluster) -> Iterator[int]:
         yield port
     finally:
         kill_process(cluster, name)
+
+
+def asked(cluster: Cluster, namespace: str) -> int:
+    """Return how many pods the LeaderWorkerSets ask for."""
+    specs = [each["spec"] for each in items(cluster.api, path("leaderworkersets", namespace))]
+    return sum(spec["replicas"] * spec["leaderWorkerTemplate"]["size"] for spec in specs)
 
 
 def sets(cluster: Cluster, namespace: str) -> dict[str, int]:
