@@ -250,6 +250,7 @@ async def test_a_fight_is_not_fought(api: Api, background: Background, eventuall
     await quiet()
 
     assert len(pod_group_writes(api)) == 1 + FIGHT
+    assert reasons(api) == [("d", "ChangedAgain"), ("p", "ChangedAgain")]
 
 
 @pytest.mark.usefixtures("service")

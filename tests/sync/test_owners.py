@@ -144,8 +144,10 @@ async def test_an_object_that_lost_its_label_gets_it_back(api: Api, eventually: 
 
     change(api, ROUTES["Deployment"], metadata=metadata)
 
-    labels = lambda: api.objects[ROUTES["Deployment"]]["metadata"]["labels"]  # noqa: E731
-    await eventually(lambda: labels().get("fusioninfer.io/service") == "r1")
+    def labelled() -> bool:
+        return "fusioninfer.io/service" in api.objects[ROUTES["Deployment"]]["metadata"]["labels"]
+
+    await eventually(labelled)
     assert "ObjectNotOurs" not in [reason for _, _, reason in reasons(api)]
 
 

@@ -350,6 +350,35 @@ def test_each_is_told_that_they_disagree_on_the_queue() -> None:
     assert codes(decided) == {("p", "FI405"), ("d", "FI405")}
 
 
+ROLES = frozenset({"prefill", "decode", "more"})
+
+
+def test_a_role_that_joins_after_the_gate_opened_is_not_required() -> None:
+    p, d = prefill(roles=ROLES), decode(roles=ROLES)
+    more = decode("m", role_name="more", roles=ROLES)
+
+    decided = planned(p, d, more, stored=ours(p, d, roles=("prefill", "decode")))
+
+    assert required(decided) == {"p": 1, "d": 1, "m": 0}
+    assert decided.gang is not None
+    assert decided.gang.roles == ("decode", "prefill")
+
+
+def test_once_none_of_its_first_roles_is_left_a_service_has_those_that_it_declares() -> None:
+    p = prefill("p2", role_name="prefill-2", roles=frozenset({"prefill-2", "decode-2"}))
+    d = decode("d2", role_name="decode-2", roles=frozenset({"prefill-2", "decode-2"}))
+
+    decided = planned(p, d, stored=ours(p, d, roles=("prefill", "decode")))
+
+    assert required(decided) == {"p2": 1, "d2": 1}
+
+
+def test_a_queue_is_named_only_if_somebody_names_it() -> None:
+    unnamed, named = planned(prefill(), decode()), planned(prefill(queue="gpu"), decode(queue="gpu"))
+
+    assert (unnamed.gang and unnamed.gang.queue, named.gang and named.gang.queue) == ("", "gpu")
+
+
 def test_naming_the_default_queue_is_no_disagreement() -> None:
     decided = planned(prefill(queue="default"), decode())
 

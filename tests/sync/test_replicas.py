@@ -44,7 +44,7 @@ def scale(api: Api, count: int, manager: str) -> None:
     obj = copy.deepcopy(api.objects[DECODE])
     for entry in obj["metadata"]["managedFields"]:
         entry["fieldsV1"].get("f:spec", {}).pop("f:replicas", None)
-    fields = {"f:spec": {"f:replicas": {}}}
+    fields: Object = {"f:spec": {"f:replicas": {}}}
     entry = {"manager": manager, "operation": "Update", "subresource": "scale", "fieldsV1": fields}
     obj["metadata"]["managedFields"] = [
         one for one in obj["metadata"]["managedFields"] if one.get("subresource") != "scale"
