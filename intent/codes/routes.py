@@ -62,7 +62,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI810": Code(
         "error",
         "the EndpointPickerConfig cannot be read",
-        "write one map, as YAML or JSON, of at most 16384 characters",
+        "write one map, as YAML or JSON, of at most 8192 characters",
         "the text is no YAML, or something else than a map",
     ),
     "FI811": Code(

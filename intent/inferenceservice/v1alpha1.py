@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from intent import Object
+from intent.pickers.configuration import LONGEST
 
 GROUP: Final = "fusioninfer.io"
 VERSION: Final = "v1alpha1"
@@ -87,7 +88,7 @@ class Role(_Model):
     """Of a router: the spec of an HTTPRoute of the Gateway API, with its parentRefs or beside `gateway`."""
     gateway: Object = {}
     """Of a router: the spec of a Gateway of the Gateway API, made as `<service>-gateway`."""
-    endpoint_picker_config: Annotated[str, Field(max_length=65536)] = ""
+    endpoint_picker_config: Annotated[str, Field(max_length=LONGEST)] = ""
     """Of a router: an EndpointPickerConfig of your own, as YAML, in place of the strategy's."""
     role_replicas: Count = 1
     """The earlier name of `replicas`."""

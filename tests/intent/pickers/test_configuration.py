@@ -1,9 +1,15 @@
 """What a generation of pickers would not understand of a configuration."""
 
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from intent import Object, yaml
-from intent.pickers.configuration import check_config
+from intent.inferenceservice.schema import schema
+from intent.pickers import configuration
+from intent.pickers.configuration import KEPT, LONGEST, check_config
 from intent.pickers.generations import PICKERS, Picker
 from intent.pickers.strategies import preset, presets
 from tests.pickerconfig import QUEUE, config, profile
@@ -392,3 +398,40 @@ def test_findings_are_not_endless() -> None:
 
 def test_the_path_is_that_of_the_field() -> None:
     assert [one.path for one in check_config("-", PICKERS["gie-1.5"], "here")] == ["here"]
+
+
+# --- bounds -----------------------------------------------------------------------------------------
+
+
+def test_one_content_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str] = []
+
+    def load(text: str, loader: type[yaml.Loader]) -> Iterator[Any]:
+        reads.append(text)
+        return yaml.load(text, loader)
+
+    monkeypatch.setattr(configuration, "_FOUND", {})
+    monkeypatch.setattr(configuration, "yaml", SimpleNamespace(**vars(yaml) | {"load": load}))
+
+    for row in ("gie-1.5", "gie-1.5", "llm-d-0.7", "gie-1.5"):
+        assert said("plugins: 5", row)
+
+    assert len(reads) == 2
+
+
+def test_no_more_is_kept_than_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[tuple[bytes, str], tuple[tuple[str, str], ...]] = {}
+    monkeypatch.setattr(configuration, "_FOUND", kept)
+    name = "x" * (LONGEST // 2)
+
+    for at in range(KEPT + 5):
+        said(f"plugins: [{{type: {name}{at}}}]")
+
+    assert len(kept) == KEPT
+    assert max(len(message) for found in kept.values() for message, _ in found) <= 1000
+
+
+def test_the_definition_takes_as_much_as_is_read() -> None:
+    role = schema()["properties"]["spec"]["properties"]["roles"]["items"]
+
+    assert role["properties"]["endpointPickerConfig"]["maxLength"] == LONGEST
