@@ -1,4 +1,4 @@
-"""What the loop takes in: one tenant's object, a missing right or a deaf connection costs nobody else anything.
+"""What the loop takes in: one tenant's object, a missing right or a deaf connection stops nobody else.
 
 The loop of these tests is one of its own, in place of the usual one.
 """
@@ -6,18 +6,19 @@ The loop of these tests is one of its own, in place of the usual one.
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 import pytest
+import yaml
 
-from intent import Object
-from tests.cluster.testbed.api import path
-from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
-from tests.cluster.testbed.control_plane import log_of, start_again, stop_process
+from sync.client import SILENCE
+from tests.cluster.testbed.api import delete
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.control_plane import kill_process, log_of
 from tests.cluster.testbed.loops import (
     DECODE,
+    LEASE,
     PREFILL,
     SERVICE,
     apply,
@@ -27,10 +28,163 @@ from tests.cluster.testbed.loops import (
     metric,
     offline,
     pod_group,
+    told,
 )
-from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import wait_sync
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.ours import MANIFESTS, start_sync
 from tests.cluster.testbed.processes import alive
-from tests.cluster.testbed.relay import deafen, relay
+from tests.cluster.testbed.relay import Relay, deafen, relay
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
+
+NAME: Final = "sync-taking-in"
+PATIENT: Final = {"--lease-duration": 60, "--renew-deadline": 45, "--retry-period": 4}
+SOON: Final = 30.0
+"""Seconds in which a new service is served, on a busy machine."""
+HOSTILE: Final = "hostile"
+GANGS: Final = ("inferenceservices", "leaderworkersets", "podgroups", "pods", "events", "leases")
+
+
+@contextmanager
+def one_loop(cluster: Cluster, **flags: object) -> Iterator[int]:
+    """Run a loop in place of the usual one; yields its port of metrics."""
+    given = {f"--{name}": value for name, value in flags.items()}
+    with loops(cluster, {NAME: {**PATIENT, **given}}) as ports:
+        until(lambda: metric(ports[NAME], "fusioninfer_sync_is_leader"), "it leads")
+        yield ports[NAME]
+
+
+def loop_through(cluster: Cluster, line: Relay) -> AbstractContextManager[int]:
+    """Run a loop that reaches the API server through a relay."""
+    return one_loop(cluster, kubeconfig=kubeconfig_through(cluster, line))
+
+
+def deep_service(namespace: str, levels: int) -> str:
+    """Write an InferenceService that passes admission by, with a template so deep; json.dumps cannot."""
+    made = {
+        "apiVersion": "fusioninfer.io/v1alpha1",
+        "kind": "InferenceService",
+        "metadata": {
+            "name": HOSTILE,
+            "namespace": namespace,
+            "annotations": {"fusioninfer.io/inject": "disabled"},
+        },
+        "spec": {"roles": [{"name": "a", "componentType": "worker", "template": "@"}]},
+    }
+    return json.dumps(made).replace('"@"', '{"a":' * levels + "{}" + "}" * levels)
+
+
+@pytest.fixture
+def tenant(fusioninfer: Cluster) -> Iterator[str]:
+    """The namespace of a hostile tenant, whose object is gone before anybody lists it with json.loads."""
+    with new_namespace(fusioninfer) as namespace:
+        try:
+            yield namespace
+        finally:
+            kubectl(
+                fusioninfer, "delete", "-n", namespace, "inferenceservices", HOSTILE, "--ignore-not-found"
+            )
+
+
+@pytest.mark.parametrize("levels", [1005, 1100, 5000])
+def test_a_deep_object_of_one_tenant_keeps_nobody_waiting(
+    fusioninfer: Cluster, namespace: str, tenant: str, levels: int
+) -> None:
+    collection = f"/apis/fusioninfer.io/v1alpha1/namespaces/{tenant}/inferenceservices"
+    with one_loop(fusioninfer) as port:
+        kubectl(
+            fusioninfer, "create", "--raw", collection, "--filename=-", stdin=deep_service(tenant, levels)
+        )
+        for at in range(2):
+            kubectl(
+                fusioninfer, "label", "-n", tenant, "inferenceservices", HOSTILE, f"at=v{at}", "--overwrite"
+            )
+        apply(fusioninfer, namespace, PREFILL, DECODE)
+
+        now = offline(namespace, PREFILL, DECODE)
+        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SOON), said(fusioninfer)
+        assert (HOSTILE, "FI881") in becomes_true(lambda: told(fusioninfer, tenant))
+
+        kill_process(fusioninfer, NAME)
+        delete(fusioninfer.api, LEASE)
+        kubectl(fusioninfer, "delete", "-n", namespace, "podgroups", SERVICE)
+        start_sync(fusioninfer, NAME, {"--metrics-port": port, **PATIENT})
+
+        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SOON), said(fusioninfer)
+        assert alive(fusioninfer.processes[NAME])
+        assert metric(port, "fusioninfer_sync_reconciles_total", outcome="bug") == 0
+
+
+def test_rights_on_gangs_alone_are_enough_for_gangs(fusioninfer: Cluster, namespace: str) -> None:
+    grant(fusioninfer, namespace)
+    own = kubeconfig_of(fusioninfer, fusioninfer.url, namespace, "gangs")
+
+    with one_loop(fusioninfer, kubeconfig=own) as port:
+        apply(fusioninfer, namespace, PREFILL, DECODE)
+
+        now = offline(namespace, PREFILL, DECODE)
+        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SOON), said(fusioninfer)
+        unavailable = {
+            kind: metric(port, "fusioninfer_sync_kind_unavailable", kind=kind)
+            for kind in ("LeaderWorkerSet", "PodGroup", "Service", "Deployment")
+        }
+
+    assert unavailable == {"LeaderWorkerSet": 0, "PodGroup": 0, "Service": 1, "Deployment": 1}
+
+
+def test_a_watch_that_goes_deaf_is_made_anew(fusioninfer: Cluster, namespace: str) -> None:
+    with relay(fusioninfer.ports["kube-apiserver"]) as line, loop_through(fusioninfer, line):
+        apply(fusioninfer, namespace, PREFILL)
+        until(lambda: told(fusioninfer, namespace), "it is told that it waits")
+
+        deafen(line)
+        began = time.monotonic()
+        apply(fusioninfer, namespace, DECODE)
+
+        now = offline(namespace, PREFILL, DECODE)
+        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SILENCE + 2 * SOON)
+        took = time.monotonic() - began
+
+    assert took > SOON / 2, "it was deaf for a while"
+
+
+def test_api_servers_send_bookmarks_more_often_than_a_watch_may_be_silent(fusioninfer: Cluster) -> None:
+    with relay(fusioninfer.ports["kube-apiserver"]) as line, loop_through(fusioninfer, line):
+        time.sleep(SILENCE + 20)
+        heard = log_of(fusioninfer, NAME).read_text()
+
+    assert "no news" not in heard
+
+
+def grant(cluster: Cluster, namespace: str) -> None:
+    """Make a service account with the loop's own rules, as far as they are about gangs."""
+    documents = yaml.safe_load_all((MANIFESTS / "rbac.yaml").read_text())
+    rules = [rule for each in documents for rule in each.get("rules", ())]
+    own = [rule for rule in rules if {one.partition("/")[0] for one in rule["resources"]} <= {*GANGS}]
+    name = f"gangs-{namespace}"
+    metadata = {"name": name}
+    rbac = "rbac.authorization.k8s.io"
+    items = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "gangs", "namespace": namespace}},
+        {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": own},
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": "gangs", "namespace": namespace}],
+        },
+    ]
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    kubectl(cluster, "apply", "--filename=-", stdin=json.dumps(listed))
+
+
+def becomes_true(read: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """Read until there is something."""
+    until(read, "something is told")
+    return read()
+
+
+def said(cluster: Cluster) -> str:
+    """Give the end of the loop's log, for whoever reads a failure."""
+    return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]
