@@ -17,6 +17,7 @@ from sync.render.lws import sealed
 from sync.requested import requested
 from sync.rows import deployment, gateway, http_route, inference_pool, pod
 from sync.rows import lws as leader_worker_set
+from sync.rows.size import check_size
 from sync.stored import Stored, stored, watched
 
 
@@ -138,6 +139,7 @@ class Set:
 def _leader_worker_set(obj: Object) -> Stored | None:
     """Keep a member, and whatever an InferenceService controls or did; drop what only has the label."""
     row = stored(obj, places=of_set)
+    check_size(obj)
     controlled = row.controller.kind == v1alpha1.KIND
     report = leader_worker_set.facts(obj) if controlled else None
     disabled = mapping(obj["metadata"].get("annotations")).get(INJECT) == "disabled"

@@ -218,7 +218,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI881": Code(
         "error",
         "an object cannot be read by the controller",
-        "delete the object, or remove what is nested so deep in it",
-        "it is nested deeper than 254 levels, and was stored while no admission checked it",
+        "delete the object, or remove what the message names; until then its service is left as it is",
+        "it is nested deeper than 254 levels or far too large, and was stored while no admission checked it",
     ),
 }
