@@ -35,10 +35,10 @@ def audit_args(directory: Path) -> list[str]:
 
 
 def requests(cluster: Cluster) -> list[Object]:
-    """Return every answered request of the loop so far, oldest first."""
+    """Return every answered request of the loop so far, oldest first; discovery, open to all, is left out."""
     lines = _log(cluster.directory).read_text().splitlines(keepends=True)
     events = [json.loads(line) for line in lines if line.endswith("\n")]
-    return [event for event in events if event.get("userAgent") == AGENT]
+    return [event for event in events if event.get("userAgent") == AGENT and "objectRef" in event]
 
 
 def writes(cluster: Cluster) -> list[Object]:
