@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 
 import orjson
 
-from webhook.app import origin
+from webhook.places import origin
 
 Result = TypeVar("Result")
 

@@ -17,6 +17,7 @@ from certs import callers, reload
 from fusioninfer import __version__
 from intent.settings import Settings
 from webhook import app, metrics, review
+from webhook.aside import Aside
 from webhook.listen import CUTS, Limits
 from webhook.request import VERSION
 
@@ -77,7 +78,8 @@ async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tes
     """
     shown = metrics.build(answers, reload.RESULTS, CUTS, __version__)
     hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
-    door = app.Door(hooks, limits, partial(callers.is_one_of, client_names), shown.cut)
+    dear = Aside(answers)
+    door = app.Door(hooks, limits, partial(callers.is_one_of, client_names), shown.cut, aside=dear)
     _bind(shown, door, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
     _warm_up(answers)
@@ -85,6 +87,7 @@ async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tes
     with _until_signal() as stop:
         await app.serve(door, reload.listener(source), sockets, _pages(shown, door, source), stop)
     watching.cancel()
+    await dear.close()
     _say("stopped")
 
 

@@ -3,6 +3,7 @@
 Rules of this file:
 - A review is microseconds of synchronous work, so nothing is ever half done: a request waits only for
   its own body. To refuse a whole one costs as much as to answer it; what is bounded is the waiting.
+  One that is dear is answered by another process (`webhook.aside`), so that the others do not wait for it.
 - An answer is one write. No middleware, no access log, no line for a request that was allowed.
 - What a caller sent never gets into a log, nor a traceback into an answer. Only 429 carries Retry-After:
   client-go then asks again, perhaps another replica, and must not do so after a bug of ours.
@@ -13,20 +14,22 @@ import logging
 import re
 import socket
 import ssl
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import monotonic
-from typing import Any, Final
+from time import monotonic, thread_time
+from typing import Any, Final, cast
 
+import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
+from webhook.aside import Aside, FullError, LostError
 from webhook.connection import SERVER, begin
 from webhook.listen import Crowd, Cut, Limits, listening
+from webhook.places import origin
 from webhook.request import Malformed
-from webhook.review import Answer
+from webhook.review import Answer, Outcome
 
 LOG: Final = logging.getLogger("fusioninfer.webhook")
 
@@ -61,6 +64,8 @@ class Door:
     waiting: dict[asyncio.Timeout, None] = field(default_factory=dict)
     """The bodies on their way, oldest first."""
     draining: bool = False
+    aside: Aside | None = None
+    """Answers what is dear; None: it is answered like the rest."""
     crowd: Crowd | None = None
     """Who is connected, while it is served."""
 
@@ -161,9 +166,17 @@ async def _reviewed(door: Door, hook: Hook, request: web.BaseRequest, since: flo
     body = _unacceptable(request, door) or await _body(door, request)
     if isinstance(body, _Refusal):
         return body
-    if monotonic() - since > _deadline(request.query_string):
+    until = since + _deadline(request.query_string)
+    if monotonic() > until:
         return _LATE
-    return _review(hook, request.path, body)
+    if door.aside is None:
+        return _review(hook, request.path, body)
+    if door.aside.takes(body):
+        return await _aside(door.aside, request.path, body, until)
+    begun = thread_time()
+    answer = _review(hook, request.path, body)
+    door.aside.note(body, thread_time() - begun)
+    return answer
 
 
 def _unacceptable(request: web.BaseRequest, door: Door) -> _Refusal | None:
@@ -251,13 +264,25 @@ def _review(hook: Hook, path: str, body: bytes) -> Answer | _Refusal:
     return answer
 
 
-def origin(error: BaseException) -> dict[str, Any]:
-    """Say where an exception comes from. Not its message: that may quote the object."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return {
-        "error": type(error).__name__,
-        "trace": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
-    }
+async def _aside(aside: Aside, path: str, body: bytes, until: float) -> Answer | _Refusal:
+    """Have a dear body reviewed in the process for those."""
+    try:
+        said = await aside.review(path, body, until)
+    except FullError:
+        return _OVERLOADED
+    except LostError:
+        _log(logging.ERROR, "the process for dear reviews ended", path=path, uid=_uid(body))
+        return _BUG
+    if said.word == "late":
+        return _LATE
+    if said.word == "malformed":
+        return replace(_BAD_REVIEW, body=said.content[:1024])
+    if said.word == "bug":
+        _log(logging.ERROR, "review failed", path=path, uid=_uid(body), **orjson.loads(said.content))
+        return _BUG
+    if said.word == "denied":
+        _log(logging.INFO, "denied", path=path, uid=_uid(body))
+    return Answer(said.content, cast("Outcome", said.word))
 
 
 def _uid(body: bytes) -> str:

@@ -1,0 +1,306 @@
+"""The dearest reviews that are known: each is as large as it may be, or costs the most for its size.
+
+`tests/hostile/test_worst.py` bounds their cost, `make bench BENCH=worst` prints it, and
+`tests/hostile/test_tenants.py` sends them while another user works.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import orjson
+
+from intent import Object, budget
+from tests.isvc import isvc
+from tests.lws import changed, container, lws, put, template
+from tests.reviews import review
+
+HEAD: Final = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\n"
+FLOOR: Final = 100
+"""A review of less than 64 KB costs at most so many times `reference()`."""
+RATIO: Final = 20
+"""A larger one costs at most so many times `json.loads` of its body; or the same floor."""
+
+
+def script(text: str, **fields: Any) -> Object:
+    """Make an engine container that runs a script."""
+    return container(command=["sh", "-c"], args=[text], **fields)
+
+
+def engine(*args: str, **fields: Any) -> Object:
+    """Make an object whose engine has these arguments."""
+    return lws(worker=template(container(args=["m", *args], **fields)))
+
+
+def shell(unit: str, characters: int = budget.CHARACTERS.most, breaks: int = budget.BREAKS.most) -> Object:
+    """Make an object whose engine runs a script of as many units as fit into the budget."""
+    end = "\nexec vllm serve m --tensor-parallel-size 8"
+    per = max(1, sum(map(unit.count, " \t\n;&|()<>")))
+    count = min((characters - len(end) - 64) // len(unit), (breaks - 16) // per)
+    return lws(worker=template(script(unit * count + end)))
+
+
+def configured(text: str) -> Object:
+    """Make an object with an endpoint picker configuration."""
+    return lws(strategy="prefix-cache", endpoint_picker_config=text)
+
+
+def bomb(levels: int = 8, wide: int = 10) -> str:
+    """Write a configuration whose aliases stand for 10^8 values."""
+    lines = [f"  a0: &a0 [{', '.join(['x'] * wide)}]"]
+    lines += [f"  a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * wide)}]" for at in range(1, levels)]
+    return HEAD + "plugins:\n- type: queue-scorer\n  parameters:\n" + "\n".join("  " + one for one in lines)
+
+
+def plugins(count: int) -> str:
+    """Write a configuration of many plugins, each with a name of its own, and as many references."""
+    names = [f"plugin-with-a-long-name-{at}" for at in range(count)]
+    declared = "".join(f"- {{name: {name}, type: x}}\n" for name in names)
+    asked = "".join(f"  - pluginRef: {name[:-1]}x\n" for name in names)
+    return f"{HEAD}plugins:\n{declared}schedulingProfiles:\n- name: a\n  plugins:\n{asked}"
+
+
+def env(count: int, value: str = "x") -> list[Object]:
+    """Make so many variables."""
+    return [{"name": f"A{at}", "value": value} for at in range(count)]
+
+
+def flags(count: int, flag: str) -> list[str]:
+    """Make so many flags, each with a value."""
+    return [word for at in range(count) for word in (flag.format(at=at), f"{at}")]
+
+
+def forged(items: int) -> str:
+    """Write a record that says that many variables were put on."""
+    variables = [{"name": f"A{at}", "value": "x"} for at in range(items)]
+    pod = {"spec": {"containers": [{"name": "vllm", "env": variables}]}}
+    whole = {
+        "v": 1,
+        "in": "0" * 32,
+        "set": {"spec": {"leaderWorkerTemplate": {"workerTemplate": pod}}},
+        "was": {},
+    }
+    return json.dumps(whole)
+
+
+def _crowd(count: int, *others: Object) -> Object:
+    return lws(worker=template(container(), *others, *(container(f"c{at}") for at in range(count))))
+
+
+ROWS: Final = 10
+"""The first of `REVIEWED` were found by a review of the first release; the rest bounds what came after."""
+REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
+    # found to stop the webhook
+    "YAML aliases": lambda: configured(bomb()),
+    "12,000 references in a value": lambda: lws(
+        worker=template(container(args=["m", "--kv-transfer-config", "$(A1)" * 12_000], env=env(12_000)))
+    ),
+    "references in 7 flags": lambda: lws(
+        worker=template(
+            container(
+                args=[
+                    "m",
+                    *(
+                        word
+                        for flag in (
+                            "port",
+                            "tensor-parallel-size",
+                            "pipeline-parallel-size",
+                            "data-parallel-size",
+                        )
+                        for word in (f"--{flag}", "".join(f"$(A{at})" for at in range(2_000)))
+                    ),
+                ],
+                env=env(2_000),
+            )
+        )
+    ),
+    "40 containers with scripts of 60 KB": lambda: lws(
+        worker=template(*(script("a;" * 30_000 + "vllm serve m", name=f"c{at}") for at in range(40)))
+    ),
+    "an image of 2.4 MB": lambda: lws(worker=template(container(image="vllm/" + "x" * 2_400_000))),
+    "an unhashable key": lambda: configured("? [a]: b"),
+    "a template that was not rendered": lambda: configured("plugins: {{ .Values.plugins }}"),
+    "a map as apiVersion": lambda: configured("apiVersion: {a: b}\nkind: [x]\nfeatureGates: [{a: b}]"),
+    "a huge exponent": lambda: lws(
+        worker=template(container(resources={"limits": {"nvidia.com/gpu": "1e999999E"}}))
+    ),
+    "1.2 MB of variables": lambda: put(engine(env=env(2_000, "x" * 580))),
+    # others, each as large as the budget allows
+    "a script of commands": lambda: shell("a;"),
+    "a script of words": lambda: shell("a "),
+    "a script of engines": lambda: shell("vllm serve m;"),
+    "a script of redirections": lambda: shell("a>b;"),
+    "a script of reserved words": lambda: shell("if a;then b;fi;"),
+    "a script of quotes": lambda: shell("'a'\"$b\"", breaks=10**9),
+    "a script of substitutions": lambda: shell('"$(a)"', breaks=10**9),
+    "a script of backslashes": lambda: shell("\\a", breaks=10**9),
+    "a script of dollars": lambda: shell("$", breaks=10**9),
+    "a script of nested braces": lambda: shell("${", breaks=10**9),
+    "a script of one word": lambda: shell("abcdefgh", breaks=10**9),
+    "a script of python": lambda: shell("python -x -y -z ", breaks=budget.BREAKS.most),
+    "a script that is not closed": lambda: lws(worker=template(script("vllm serve m '" + "a" * 60_000))),
+    "a script of almost launches": lambda: shell(
+        "ray  ray run_cluster -- --node ", breaks=budget.BREAKS.most
+    ),
+    "100 containers with scripts": lambda: lws(
+        worker=template(
+            *(script("a;" * 20 + "vllm serve m", name=f"c{at}", resources=None) for at in range(100))
+        )
+    ),
+    "100 containers with flags": lambda: _crowd(99),
+    "100 containers without accelerators": lambda: lws(
+        worker=template(
+            *(container(f"c{at}", resources=None, args=["m", *["--x=1"] * 35]) for at in range(100))
+        )
+    ),
+    "4,000 flags": lambda: engine(*flags(2_000, "--max-model-len")),
+    "4,000 unknown flags": lambda: engine(*flags(2_000, "--option-{at}")),
+    "4,000 switches": lambda: engine(*["--enforce-eager"] * 4_000),
+    "4,000 transfer flags": lambda: engine(*flags(2_000, "--kv-transfer-config.a{at}.b.c")),
+    "deep transfer flags": lambda: engine("--kv-transfer-config" + ".a" * 30_000, "1"),
+    "deep connectors": lambda: engine(
+        "--kv-transfer-config", '{"kv_connector_extra_config":{"connectors":[' * 200 + "]}}" * 200
+    ),
+    "4,000 positional": lambda: engine(*["x"] * 4_000),
+    "4,000 python": lambda: engine(*["python3"] * 4_000, command=["env"]),
+    "4,000 prefixes": lambda: engine(*["exec"] * 4_000, command=["env"]),
+    "4,000 flags named twice on two templates": lambda: lws(
+        worker=template(container(args=["m", *flags(1_000, "--option-{at}")])),
+        leader=template(container(args=["n", *flags(1_000, "--option-{at}")])),
+    ),
+    "2,000 variables": lambda: engine("$(A1)", env=env(2_000)),
+    "2,000 variables in 2,000 flags": lambda: engine(
+        *(f"--x{at}=$(A{at})" for at in range(2_000)), env=env(2_000)
+    ),
+    "a configuration of plugins": lambda: configured(plugins(60)),
+    "a configuration of brackets": lambda: configured("[" * 64 + '"",' * 2_600),
+    "a configuration of keys": lambda: configured("\n".join(f"k{at}: x" for at in range(900))),
+    "a configuration of escapes": lambda: configured('"' + "\\x41" * 2_000 + '"'),
+    "a configuration of lines": lambda: configured(HEAD + "\n" * 8_000),
+    "a configuration of half a pair": lambda: configured('"\\ud800": "\\udc00"'),
+    "a configuration of digits": lambda: configured("a: " + "9" * 5_000),
+    "a configuration of like names": lambda: configured(
+        f"{HEAD}plugins:\n- {{name: {'a' * 3_000}, type: x}}\n"
+        f"dataLayer: {{sources: [{{pluginRef: {'a' * 2_999}}}]}}"
+    ),
+    "256 unknown annotations": lambda: changed(
+        lws(),
+        "metadata.annotations",
+        {"fusioninfer.io/service": "svc"} | {f"fusioninfer.io/servic-{at}": "x" for at in range(255)},
+    ),
+    "20,000 unknown annotations": lambda: changed(
+        lws(),
+        "metadata.annotations",
+        {"fusioninfer.io/service": "svc"} | {f"fusioninfer.io/servic-{at}": "x" for at in range(20_000)},
+    ),
+    "a record that is forged": lambda: lws(
+        expansion=forged(3_000), worker=template(container(env=env(2_000)))
+    ),
+    "a record of 3 MB": lambda: lws(expansion=forged(60_000)),
+    "10,000 containers": lambda: _crowd(10_000),
+    "20,000 ports": lambda: lws(
+        component_type="decoder",
+        worker=template(container(ports=[{"containerPort": at} for at in range(20_000)])),
+    ),
+    "20,000 volumes named dshm": lambda: lws(
+        worker=template(
+            container(),
+            volumes=[{"name": "dshm" + (f"-{at}" if at else ""), "emptyDir": {}} for at in range(20_000)],
+        )
+    ),
+    "20,000 mounts": lambda: engine(
+        volumeMounts=[{"name": f"v{at}", "mountPath": f"/{at}"} for at in range(20_000)]
+    ),
+    "20,000 labels": lambda: changed(
+        lws(),
+        "spec.leaderWorkerTemplate.workerTemplate.metadata",
+        {"labels": {f"a/{at}": "" for at in range(20_000)}},
+    ),
+    "20,000 labels of ours": lambda: changed(
+        lws(), "metadata.labels", {f"fusioninfer.io/{at}": "" for at in range(20_000)}
+    ),
+    "20,000 roles": lambda: lws(roles=",".join(f"r{at}" for at in range(20_000))),
+    "20,000 parts": lambda: lws(skip=",".join(f"r{at}" for at in range(20_000))),
+    "20,000 limits": lambda: lws(
+        worker=template(
+            container(resources={"limits": {f"nvidia.com/mig-{at}": "x" for at in range(20_000)}})
+        )
+    ),
+    "a deep container": lambda: lws(worker=template(container(x=_deep(200)))),
+    "6 MB of nothing of ours": lambda: changed(lws(), "metadata.annotations.x", "y" * 6_000_000),
+    "6 MB in a flag": lambda: engine("y" * 6_000_000),
+    "6 MB in a probe": lambda: lws(
+        worker=template(container(readinessProbe={"exec": {"command": ["y" * 200] * 30_000}}))
+    ),
+    "an InferenceService of 32 roles": lambda: _roles(32, "a;" * 60 + "vllm serve m"),
+    "an InferenceService of 32 long scripts": lambda: _roles(32, "a;" * 30_000 + "vllm serve m"),
+    "an InferenceService with a bomb": lambda: _router({"endpointPickerConfig": bomb()}),
+    "an InferenceService with 10,000 rules": lambda: _router(
+        {"httproute": {"rules": [{"name": "x", "matches": [{"path": {"value": "nope"}}]}] * 10_000}}
+    ),
+    "an InferenceService with unknown fields": lambda: _router({f"strateg{at}": at for at in range(20_000)}),
+}
+"""What is sent, by what it has much of."""
+
+
+def _deep(levels: int) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def _roles(count: int, text: str) -> Object:
+    pod = template(script(text))
+    engines = [
+        {"name": f"r{at}", "componentType": "worker" if not at else "decoder", "template": pod}
+        for at in range(count)
+    ]
+    return changed(isvc(), "spec.roles", engines)
+
+
+def _router(fields: Object) -> Object:
+    roles = [
+        {"name": "w", "componentType": "worker", "template": template(container())},
+        {"name": "router", "componentType": "router"} | fields,
+    ]
+    return changed(isvc(), "spec.roles", roles)
+
+
+def bodies() -> dict[str, bytes]:
+    """Write every review: of a CREATE, and of an UPDATE that changes one label."""
+    found: dict[str, bytes] = {}
+    for name, make in REVIEWED.items():
+        live = make()
+        old = changed(live, "metadata.labels.one", "1")
+        found[name] = orjson.dumps(review(live))
+        update = orjson.dumps(review(live, old))
+        if len(update) <= 7 * 2**20:
+            found[f"{name}, again"] = update
+    return found
+
+
+_PLAIN: Final = orjson.dumps([{"name": f"VARIABLE_{at}", "value": "value " * 3} for at in range(1_330)])
+
+
+def cost(call: Callable[[bytes], object], sent: bytes, times: int = 1) -> float:
+    """Give the least CPU seconds of a call."""
+    found = []
+    for _ in range(times):
+        since = time.thread_time()
+        call(sent)
+        found.append(time.thread_time() - since)
+    return min(found)
+
+
+def reference(times: int = 5) -> float:
+    """Give the CPU seconds of `json.loads` of 64 KB as reviews have it: what this machine does just now."""
+    return cost(json.loads, _PLAIN, times)
+
+
+def allowed(sent: bytes, times: int = 5) -> float:
+    """Give the CPU seconds that a review may cost."""
+    least = FLOOR * reference(times)
+    return least if len(sent) <= 65_536 else max(least, RATIO * cost(json.loads, sent, times))

@@ -1,0 +1,133 @@
+"""Dear reviews: which they are, whose turn it is, and what becomes of them if their process ends."""
+
+import asyncio
+import os
+import signal
+import time
+from functools import partial
+
+import orjson
+import pytest
+
+from intent.settings import Settings
+from tests.lws import lws
+from tests.reviews import review
+from webhook import aside as asides
+from webhook import review as reviews
+from webhook.aside import Aside, FullError, LostError, namespace
+
+SENT = orjson.dumps(review(lws()))
+LATER = time.monotonic() + 3600
+
+
+def body(name: str) -> bytes:
+    return orjson.dumps(review(lws(), namespace=name))
+
+
+def beside() -> Aside:
+    return Aside({"/mutate": partial(reviews.mutate, settings=Settings())})
+
+
+def test_the_namespace_is_that_of_the_request() -> None:
+    assert (namespace(body("a")), namespace(b"{}"), namespace(b"x" * 8192 + body("a"))) == (b"a", b"", b"")
+
+
+def test_a_name_is_no_namespace() -> None:
+    named = review({"metadata": {"name": '"namespace":"b"'}}, namespace="a")
+
+    assert namespace(orjson.dumps(named, option=orjson.OPT_SORT_KEYS)) == b"a"
+
+
+def test_after_a_dear_review_those_of_its_namespace_are_dear() -> None:
+    beside = Aside({})
+    beside.note(body("a"), 0.001)
+    assert not beside.takes(body("a"))
+
+    beside.note(body("a"), 0.1)
+
+    assert (beside.takes(body("a")), beside.takes(body("b"))) == (True, False)
+    assert beside.takes(b"x" * (asides.LARGE + 1))
+
+
+def test_not_all_namespaces_are_remembered() -> None:
+    beside = Aside({})
+    for at in range(asides.NAMESPACES + 10):
+        beside.note(body(f"n{at}"), 1.0)
+
+    assert len(beside.dear) == asides.NAMESPACES
+    assert beside.takes(body("n1000"))
+
+
+async def test_the_answer_is_the_same() -> None:
+    found = beside()
+
+    said = await found.review("/mutate", SENT, LATER)
+    wrong = await found.review("/mutate", b"[", LATER)
+    await found.close()
+
+    assert (said.word, said.content) == ("patched", reviews.mutate(SENT).body)
+    assert wrong.word == "malformed"
+
+
+async def test_a_bug_is_told_without_the_object() -> None:
+    found = Aside({"/mutate": _broken})
+
+    said = await found.review("/mutate", b"secret", LATER)
+    await found.close()
+
+    assert (said.word, b"KeyError" in said.content, b"secret" in said.content) == ("bug", True, False)
+
+
+def _broken(body: bytes) -> reviews.Answer:
+    raise KeyError(body)
+
+
+async def test_namespaces_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[bytes] = []
+
+    async def asked(_self: Aside, waiting: asides._Waiting) -> asides.Said:
+        order.append(namespace(waiting.body))
+        return asides.Said("allowed", b"")
+
+    monkeypatch.setattr(Aside, "_asked", asked)
+    found = beside()
+    await asyncio.gather(*(found.review("/mutate", body(name), LATER) for name in "aaaab"))
+
+    assert order == [b"a", b"b", b"a", b"a", b"a"]
+
+
+async def test_one_namespace_may_not_have_too_many_wait() -> None:
+    found = beside()
+    first = [asyncio.create_task(found.review("/mutate", body("a"), LATER)) for _ in range(asides.QUEUED)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(FullError):
+        await found.review("/mutate", body("a"), LATER)
+    other = await found.review("/mutate", body("b"), LATER)
+    await asyncio.gather(*first)
+    await found.close()
+
+    assert other.word == "patched"
+
+
+async def test_what_its_caller_waits_for_no_longer_is_not_reviewed() -> None:
+    found = beside()
+
+    said = await found.review("/mutate", SENT, time.monotonic() - 1)
+    await found.close()
+
+    assert (said.word, found.process) == ("late", None)
+
+
+async def test_a_process_that_ends_is_started_anew() -> None:
+    found = beside()
+    await found.review("/mutate", SENT, LATER)
+    assert found.process is not None
+    os.kill(found.process.pid, signal.SIGKILL)
+
+    with pytest.raises(LostError):
+        await found.review("/mutate", SENT, LATER)
+    again = await found.review("/mutate", SENT, LATER)
+    await found.close()
+
+    assert again.word == "patched"
