@@ -48,6 +48,8 @@ class Pod:
     """`shareProcessNamespace`, or `hostPID`."""
     grace: int = 30
     """`terminationGracePeriodSeconds`; 30 is the API's default."""
+    containers: tuple[str, ...] = ()
+    """Their names, in order."""
     accelerated: bool = False
     """Whether any container asks for an accelerator."""
 

@@ -8,6 +8,8 @@ HASH: Final = len("-") + 10
 """Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
 (`k8s.io/kubernetes` `pkg/controller/history`)."""
 PICKER_ENDING: Final = "-epp"
+WAIT_FOR_LEADER: Final = "wait-for-leader"
+"""The init container that waits until the leader's name resolves."""
 
 
 def picker_name(service: str) -> str:

@@ -152,6 +152,7 @@ def _pod(spec: Object, engine: Engine | None) -> Pod:
         host_network=spec.get("hostNetwork") is True,
         shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
         grace=grace if type(grace) is int else 30,
+        containers=tuple([text(mapping(one).get("name")) for one in listed(spec.get("containers"))]),
         accelerated=has_none and any(map(accelerators.asks, map(mapping, listed(spec.get("containers"))))),
     )
 
@@ -174,6 +175,8 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
     if not isinstance(containers, list):
         context.errors.append(FieldError(path, containers, "must be a list of containers", "FI108"))
         return None
+    if not containers:
+        context.errors.append(FieldError(path, [], "must have a container: the engine", "FI319"))
     for at in [at for at, item in enumerate(containers) if not _is_container(item)]:
         message = "must be a container with a name"
         context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))

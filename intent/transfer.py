@@ -13,7 +13,7 @@ from intent.command_line.flags import TRANSFER, Flag
 from intent.launch import Launch, value_of
 
 ROLES: Final = ("kv_producer", "kv_consumer", "kv_both")
-_DOTTED: Final = f"--{TRANSFER}."
+DOTTED: Final = f"--{TRANSFER}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def read_transfer(launch: Launch) -> Transfer | None:
     """Read the configuration; None if there is none, or if it is only known in the cluster."""
     flags = launch.command.flags
     whole = flags.last(TRANSFER)
-    dotted = [flag for flag in flags.given if flag.name.startswith(_DOTTED)]
+    dotted = [flag for flag in flags.given if flag.name.startswith(DOTTED)]
     if whole is None and not dotted:
         return None
     text = value_of(launch, whole) if whole else "{}"
@@ -43,7 +43,7 @@ def read_transfer(launch: Launch) -> Transfer | None:
     config = _object(text)
     if config is not None:
         for flag in dotted:
-            _set(config, flag.name.removeprefix(_DOTTED).split("."), _value(launch, flag))
+            _set(config, flag.name.removeprefix(DOTTED).split("."), _value(launch, flag))
     return Transfer(at, config)
 
 

@@ -107,4 +107,22 @@ ROWS: Final[dict[str, Code]] = {
         "remove VLLM_USE_V1, or use a connector of V0 that this version has",
         "VLLM_USE_V1=0 was copied from an older example, and the connector from a newer one",
     ),
+    "FI318": Code(
+        "error",
+        "SGLang's disaggregation mode contradicts the component type",
+        "a prefiller has --disaggregation-mode prefill, a decoder has decode",
+        "prefiller and decoder were copied from each other, or the component type is wrong",
+    ),
+    "FI319": Code(
+        "error",
+        "a pod template has no container",
+        "write the container of the engine",
+        "the list of containers is empty, often since a tool left them out",
+    ),
+    "FI320": Code(
+        "error",
+        "a container has the name of one that is put on",
+        "rename the container, or leave the part out with fusioninfer.io/skip",
+        "the container was named wait-for-leader, as an init container is that comes with a launch",
+    ),
 }

@@ -211,4 +211,22 @@ ROWS: Final[dict[str, Code]] = {
         "nothing, if it runs on CPU; else request one in resources.limits",
         "the engine runs on CPU, or the request was left out, which this image does not tell",
     ),
+    "FI539": Code(
+        "warning",
+        "a prefiller or decoder hands no KV cache over",
+        "add --kv-transfer-config with a kv_connector and a kv_role",
+        "the engine is one side of a hand-over by its component type, and its flags name no connector",
+    ),
+    "FI540": Code(
+        "warning",
+        "the roles name only one side of the hand-over",
+        "name every role of the service in fusioninfer.io/roles, or remove it",
+        "the roles that must exist are all there without a prefiller, or without a decoder",
+    ),
+    "FI541": Code(
+        "warning",
+        "data-parallel ranks start on the leader only",
+        "add --data-parallel-backend ray and the --data-parallel-size-local that the message names",
+        "vLLM's default backend starts every rank on the leader, and each needs an accelerator there",
+    ),
 }

@@ -20,6 +20,7 @@ from intent.command_line.flags import (
     HOST,
     HYBRID,
     LOCAL_DATA,
+    MODE,
     MODEL,
     PIPELINE,
     PORT,
@@ -111,7 +112,7 @@ _SGLANG: Final = {
     "node-rank": "node-rank",
     "dist-init-addr": "dist-init-addr",
     "nccl-init-addr": "nccl-init-addr",
-    "disaggregation-mode": "disaggregation-mode",
+    MODE: MODE,
     SHARED_DATA: SHARED_DATA,
     "trust-remote-code": "trust-remote-code",
 }

@@ -24,6 +24,7 @@ SERVERS: Final = "api-server-count"
 HOST: Final = "host"
 DEVICE: Final = "device"
 TRANSFER: Final = "kv-transfer-config"
+MODE: Final = "disaggregation-mode"
 SHARED_DATA: Final = "enable-dp-attention"
 EXPERTS: Final = "ep"
 

@@ -34,13 +34,14 @@ def present(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Say what members do that cannot stand together (FI401, FI402, FI404, FI405, FI406, FI415, FI420)."""
+    """Say what members do that cannot stand together (FI401, FI402, FI404 to FI406, FI415, FI420, FI540)."""
     return (
         *_shared_roles(members),
         *_worker_in_company(members),
         *disagreements(members, settings),
         *_priorities(members),
         *_handovers(members, settings),
+        *_halves(members),
     )
 
 
@@ -145,6 +146,18 @@ def _handovers(members: tuple[Member, ...], settings: Settings) -> Iterator[Find
         sides = {side.component_type: side.handover for side in (one, other) if side.handover}
         if message := mismatch(sides, settings.engines):
             yield Finding(one.subject, FieldError("spec", None, f"{message} ({other.name})", "FI420"))
+
+
+def _halves(members: tuple[Member, ...]) -> Iterator[Finding]:
+    """FI540: `roles` that are all there, and only prefillers or only decoders. One role alone: admission."""
+    declared, odd = declared_roles(members), odd_ones(members)
+    if len(declared) < 2 or missing(members):
+        return
+    types = {one.component_type for one in members if one.name not in odd}
+    lacks = [one for one in DISAGGREGATED if one not in types]
+    if len(lacks) == 1 and len(types) == 1:
+        message = f"name no {lacks[0]}: service {members[0].service} starts without one; name all, or none"
+        yield from (_finding(one, ROLES, None, message, "FI540") for one in members if one.roles)
 
 
 def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above

@@ -9,7 +9,7 @@ from intent import Object
 from intent.engines import ENGINES, Model
 from intent.lws import Accelerators, Intent, Probe
 from intent.settings import Settings
-from tests.lws import container, lws, put, template
+from tests.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.check import check
 from webhook.validate.launch import launch
@@ -19,7 +19,7 @@ MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 FINE = "--model M -tp 8 -pp 2"
 
 
-@pytest.mark.parametrize("args", [FINE, "M -tp 8 -dp 2", "M -tp 4 -pp 2 -pcp 2", "M -pp $(PP)"])
+@pytest.mark.parametrize("args", [FINE, "M -tp 8 -dp 2 -dpb ray", "M -tp 4 -pp 2 -pcp 2", "M -pp $(PP)"])
 def test_a_launch_that_fits_is_accepted_without_a_word(args: str) -> None:
     assert codes(group(engine(args, variables=(("PP", "16"),)))) == []
 
@@ -406,3 +406,134 @@ def test_two_claims_of_containers_that_nobody_knows_are_ambiguous() -> None:
     pods = template(claiming("nic", **SIDECAR), claiming("other", **SIDECAR))
 
     assert "FI301" in {one.code for one in check(put(lws(worker=pods)))}
+
+
+SGLANG = ["python3", "-m", "sglang.launch_server"]
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize(
+    ("component_type", "mode", "wrong"),
+    [
+        ("prefiller", "decode", True),
+        ("decoder", "prefill", True),
+        ("prefiller", "prefill", False),
+        ("decoder", "decode", False),
+        ("worker", "decode", False),
+        ("prefiller", "null", False),
+    ],
+)
+def test_sglang_s_mode_must_be_that_of_the_component_type(
+    component_type: str, mode: str, size: int, *, wrong: bool
+) -> None:
+    args = ["--model-path", "M", "--host", "0.0.0.0", f"--disaggregation-mode={mode}"]  # noqa: S104 - its flag
+    pods = template(container(image="lmsysorg/sglang:v0.5.5", command=SGLANG, args=args))
+
+    found = check(put(lws(size=size, worker=pods, component_type=component_type)))
+
+    assert ("FI318" in {one.code for one in found}) is wrong
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize(
+    ("component_type", "more", "told"),
+    [
+        ("prefiller", [], True),
+        ("decoder", ["-tp", "8"], True),
+        ("worker", [], False),
+        ("prefiller", ["--config", "c.yaml"], False),
+        ("prefiller", ["--kv-transfer-config.kv_role=kv_both"], False),
+        ("prefiller", ["--kv-transfer-config", "$(CONFIG)"], False),
+    ],
+)
+def test_one_side_of_a_hand_over_without_a_connector_is_told(
+    component_type: str, more: list[str], size: int, *, told: bool
+) -> None:
+    pods = template(container(args=["org/M", *more]))
+
+    found = check(put(lws(size=size, worker=pods, component_type=component_type)))
+
+    assert ("FI539" in {one.code for one in found}) is told
+
+
+def test_flags_that_a_shell_expands_may_hold_the_connector() -> None:
+    def found(script: str) -> set[str]:
+        pods = template(container(command=["sh", "-c", script], args=None))
+        return {one.code for one in check(put(lws(worker=pods, component_type="prefiller")))}
+
+    assert "FI539" in found("cd /; vllm serve $MODEL -tp 16")
+    assert "FI539" not in found("cd /; vllm serve $MODEL $FLAGS")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "told"),
+    [
+        ({"component_type": "prefiller", "roles": "prefill"}, True),
+        ({"component_type": "decoder", "roles": "a", "role_name": "a"}, True),
+        ({"component_type": "prefiller", "roles": "prefill,decode"}, False),
+        ({"component_type": "prefiller"}, False),
+        ({"roles": "worker"}, False),
+    ],
+)
+def test_roles_that_name_one_side_alone_are_told(annotations: dict[str, Any], *, told: bool) -> None:
+    assert ("FI540" in {one.code for one in check(put(lws(**annotations)))}) is told
+
+
+def test_a_template_without_containers_is_refused() -> None:
+    empty = lws(worker={"spec": {"containers": []}})
+
+    found = [(one.path.rpartition(".")[2], one.code) for one in check(put(empty)) if one.severity == "error"]
+
+    assert found == [("containers", "FI319")]
+
+
+@pytest.mark.parametrize(("skip", "found"), [("", ["FI320"]), ("dns", [])])
+def test_a_container_with_the_name_of_one_that_is_put_on_is_refused(skip: str, found: list[str]) -> None:
+    other = container("wait-for-leader", image="corp/x:1", command=["run"], args=None, resources=None)
+    annotations = {"skip": skip} if skip else {}
+
+    said = check(put(lws(worker=template(container(), other), **annotations)))
+
+    assert [one.code for one in said] == found
+
+
+def test_what_is_put_on_is_no_name_of_its_author_s() -> None:
+    once = put(lws())
+
+    assert check(changed(once, "spec.replicas", 2), once) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "example"),
+    [
+        ("lmsysorg/sglang:v0.5.5", "[python3, -m, sglang.launch_server]"),
+        ("openmmlab/lmdeploy:v0.9", "[lmdeploy, serve, api_server]"),
+        ("corp/llm:1", "[vllm, serve]"),
+    ],
+)
+def test_an_image_without_a_command_is_told_an_example_of_its_own(image: str, example: str) -> None:
+    (found,) = [one for one in launch(group(engine("--tp 16", image=image)), SETTINGS) if one.code == "FI517"]
+
+    assert found.message.endswith(example)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("M -tp 8 -dp 2", "add --data-parallel-backend ray --data-parallel-size-local 1"),
+        ("M -tp 2 -dp 8", "add --data-parallel-backend ray --data-parallel-size-local 4"),
+        ("M -tp 8 -pp 2 -dp 2", "and one spans pods: use -pp instead"),
+        ("M -tp 8 -dp 2 --data-parallel-backend ray", ""),
+        ("M -tp 4 -dp 2", ""),
+        ("M -tp 8 -dp 2 -dpl 1", ""),
+        ("M -tp 8 -pp 2", ""),
+    ],
+)
+def test_data_parallel_ranks_that_all_start_on_the_leader_are_told(args: str, message: str) -> None:
+    found = [one.message for one in launch(group(engine(args)), SETTINGS) if one.code == "FI541"]
+
+    assert [text.partition(": ")[2] for text in found] == ([message] if message else [])
+
+
+def test_data_parallel_ranks_without_ray_are_spread() -> None:
+    assert "FI541" not in codes(group(engine("M -tp 8 -dp 2"), launcher="vllm-native"))

@@ -132,7 +132,7 @@ def test_a_launcher_that_does_not_fit_the_command_is_found(
     assert codes(group(engine("", command, "corp/llm:1"), launcher=launcher)) == found
 
 
-@pytest.mark.parametrize(("args", "found"), [("-dp 2 -tp 8 M", []), ("-dp 2 -tp 8 -- M", ["FI526"])])
+@pytest.mark.parametrize(("args", "found"), [("-dp 2 -tp 8 M", []), ("-dp 2 -tp 8 -- M", ["FI536", "FI526"])])
 def test_a_first_rank_cannot_be_written_behind_two_dashes(args: str, found: list[str]) -> None:
     intent = group(engine(args, "vllm serve", "vllm/vllm-openai:v0.10.2"), launcher="vllm-native")
 

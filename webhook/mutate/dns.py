@@ -6,13 +6,14 @@ from typing import Final
 from intent import Object
 from intent.launch import Launch
 from intent.lws import Intent
+from intent.names import WAIT_FOR_LEADER
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.mutate.templates import for_launches
 from webhook.overlay import Overlay
 
-NAME: Final = "wait-for-leader"
+NAME: Final = WAIT_FOR_LEADER
 COMMAND: Final = ("sh", "-c", 'until getent hosts "$LWS_LEADER_ADDRESS"; do sleep 2; done')
 """It never ends with an error: LWS counts restarts of an init container too (LWS `pod_controller.go`)."""
 LIMITS: Final = {"cpu": "100m", "memory": "256Mi"}

@@ -12,7 +12,7 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
-from intent.gang import gang_scheduler
+from intent.gang import DISAGGREGATED, gang_scheduler
 from intent.lws import Intent, Template
 from intent.settings import Settings
 
@@ -26,6 +26,9 @@ def gang(intent: Intent, settings: Settings) -> Iterator[FieldError]:
             f"a worker has no role but its own, {intent.role_name}",
             "FI208",
         )
+    if intent.component_type in DISAGGREGATED and intent.roles and {*intent.roles} <= {intent.role_name}:
+        message = f"names no other role, so the {intent.component_type} starts without one; name all, or none"
+        yield FieldError(path(ROLES), None, message, "FI540")
     if intent.size > 1:
         yield from _deadlocks(intent)
     scheduler = gang_scheduler(intent, settings)

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from intent.command_line.flags import ASYNC_SCHEDULING, DEVICE, PORT
+from intent.command_line.flags import ASYNC_SCHEDULING, DATA, DATA_BACKEND, DEVICE, LOCAL_DATA, PORT
 from intent.engines import described
 from intent.errors import FieldError
-from intent.launch import Launch, Plan, is_size, text_of, value_of, word_path
+from intent.launch import Launch, Plan, countable, is_size, read_sizes, text_of, value_of, word_path
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
@@ -23,6 +23,8 @@ def group(plan: Plan, launcher: Launcher, intent: Intent, settings: Settings) ->
         yield from _accelerators(one, intent.size)
         yield from _port(one, launcher)
         yield from _async_scheduling(one, launcher)
+    if launcher.uses_ray:
+        yield from _data_ranks(plan.leader)
     yield from sizes(plan, launcher, intent.size, settings.engines)
 
 
@@ -73,6 +75,30 @@ def _on_cpu(launch: Launch) -> bool:
     named = (text_of(launch, DEVICE), dict(launch.engine.values).get("VLLM_TARGET_DEVICE", ""))
     image = (launch.image.repository.rpartition("/")[2], launch.image.tag)
     return "cpu" in named or any(map(_CPU.search, image))
+
+
+_SPANS: Final = "and one spans pods: use -pp instead"
+
+
+def _data_ranks(launch: Launch) -> Iterator[FieldError]:
+    """Find data-parallel ranks that Ray does not spread.
+
+    With the default backend, `mp`, vLLM starts every rank as a process on the leader
+    (`vllm/engine/arg_utils.py`: the local size defaults to the whole), and Ray places the first accelerator
+    of each on that node (`vllm/v1/executor/ray_utils.py`, `initialize_ray_cluster`). With `ray` the local
+    size must fit the leader (`vllm/v1/engine/utils.py`, `create_dp_placement_groups`), and a rank its node.
+    """
+    flag, sizes, pod = launch.command.flags.last(DATA), read_sizes(launch), countable(launch.engine)
+    is_spread = launch.command.flags.last(DATA_BACKEND) is not None
+    if flag is None or sizes is None or sizes.data == 1 or is_spread or not launch.command.is_vllm:
+        return
+    rank = sizes.accelerators // sizes.data
+    if pod is not None and sizes.accelerators <= pod:
+        return
+    local = pod // rank if pod else 1
+    advice = f"add --{DATA_BACKEND} ray --{LOCAL_DATA} {local}" if local else _SPANS
+    message = f"all {sizes.data} ranks start on the leader: {advice}"
+    yield FieldError(word_path(launch, flag.value_at), None, message, "FI541")
 
 
 def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:

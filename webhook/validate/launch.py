@@ -39,9 +39,13 @@ _ENGINES: Final = {
 _UNKNOWN_COMMAND: Final = (
     "left as it is: not known to start vLLM; write the command, for example [vllm, serve]"
 )
-_UNKNOWN_IMAGE: Final = (
-    "left as it is: the image's entrypoint is not known; write the command, e.g. [vllm, serve]"
-)
+_UNKNOWN_IMAGE: Final = "left as it is: the image's entrypoint is not known; write the command, e.g. "
+_COMMANDS: Final = {
+    "sglang": "[python3, -m, sglang.launch_server]",
+    "lmdeploy": "[lmdeploy, serve, api_server]",
+    "tensorrt-llm": "[trtllm-serve]",
+}
+"""How each engine is started, where it is not vLLM's `[vllm, serve]`."""
 _MIXED: Final = (
     "left as it is: the other template launches its pods in its own way; let both be written, or none"
 )
@@ -128,7 +132,8 @@ def _unknown(launch: Launch, plan: Plan) -> tuple[str, str]:
     """Say what is not started: another engine, with the launcher that starts it, or nothing that is known."""
     engine = launch.command.engine
     if not engine:
-        return "FI517", _UNKNOWN_COMMAND if launch.engine.command else _UNKNOWN_IMAGE
+        example = _COMMANDS.get(launch.image.engine, "[vllm, serve]")
+        return "FI517", _UNKNOWN_COMMAND if launch.engine.command else _UNKNOWN_IMAGE + example
     able = " or ".join(name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request)
     advice = f"name launcher {able}" if able else "each pod runs it by itself"
     start = "" if plan.launcher in able else f" by {plan.launcher}"

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from intent.annotations import SKIP
 from intent.command_line.flags import PIPELINE
 from intent.errors import FieldError
 from intent.launch import Launch, Plan, countable, read_size
 from intent.lws import LWT, Intent
+from intent.names import WAIT_FOR_LEADER
 from intent.transfer import read_transfer
 from webhook.launchers.launcher import Launcher
 
@@ -24,6 +26,8 @@ def pods(plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]
     yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
+        if launcher.resolves and "dns" not in intent.skip:
+            yield from _name_taken(launch)
         yield from _requests(launch)
         yield from _shared_memory(launch, intent)
         yield from _side_channel(launch)
@@ -55,6 +59,14 @@ def _difference(plan: Plan) -> Iterator[FieldError]:
     if differ := sorted(set(leader.env) ^ set(worker.env)):
         message = f"set for the leader or the workers only: {', '.join(differ)[:60]}"
         yield FieldError(f"{plan.worker.template.engine_path}.env", None, message, "FI513")
+
+
+def _name_taken(launch: Launch) -> Iterator[FieldError]:
+    """Find a container that has the name of the init container that is put on: no such pod is made."""
+    names, where = launch.template.pod.containers, f"{launch.template.path}.spec.containers"
+    if WAIT_FOR_LEADER in names:
+        message = f"must be another name: an init container is put on under it; or set {SKIP}: dns"
+        yield FieldError(f"{where}[{names.index(WAIT_FOR_LEADER)}].name", WAIT_FOR_LEADER, message, "FI320")
 
 
 def _requests(launch: Launch) -> Iterator[FieldError]:

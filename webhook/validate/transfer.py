@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from intent.command_line.flags import PIPELINE, PORT
+from intent.command_line.flags import CONFIG, MODE, PIPELINE, PORT, TRANSFER
 from intent.engines import (
     LABELS_BOTH,
     LATEST,
@@ -17,10 +17,11 @@ from intent.engines import (
     ships,
 )
 from intent.errors import FieldError
+from intent.gang import DISAGGREGATED
 from intent.launch import Launch, read_size, text_of, word_path
 from intent.lws import Intent, Moved
 from intent.settings import Settings
-from intent.transfer import ROLES, Transfer, read_transfer
+from intent.transfer import DOTTED, ROLES, Transfer, read_transfer
 from webhook.launchers.sidecar import makes_room
 
 _ALLOWED: Final = {
@@ -33,7 +34,9 @@ _ADVICE: Final = "NixlConnector"
 
 
 def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[FieldError]:
-    """Check one vLLM's side of the hand-over; behind a sidecar the leader's API is on another port."""
+    """Check one engine's side of the hand-over; behind a sidecar the leader's API is on another port."""
+    yield from _mode(launch, intent)
+    yield from _none(launch, intent)
     found = read_transfer(launch) if launch.command.is_vllm else None
     if found is None:
         return
@@ -50,6 +53,30 @@ def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[Fie
         *_p2p(found, launch, _served(launch, intent, settings)),
     ):
         yield FieldError(where, value, message, code)
+
+
+_OTHER_SIDE: Final = {"prefiller": "decode", "decoder": "prefill"}
+
+
+def _mode(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Compare SGLang's `--disaggregation-mode` with the component type."""
+    flag = launch.command.flags.last(MODE)
+    engine = launch.command.engine or launch.command.within
+    mode = text_of(launch, MODE)
+    if engine == "sglang" and flag and mode == _OTHER_SIDE.get(intent.component_type):
+        right = _OTHER_SIDE["decoder" if intent.component_type == "prefiller" else "prefiller"]
+        message = f"must be {right}: the component type is {intent.component_type}"
+        yield FieldError(word_path(launch, flag.value_at), mode, message, "FI318")
+
+
+def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Find a vLLM on one side of a hand-over that hands nothing over, as far as its words tell."""
+    command, flags = launch.command, launch.command.flags
+    is_given = any(flag.name in {TRANSFER, CONFIG} or flag.name.startswith(DOTTED) for flag in flags.given)
+    is_hidden = any("$" in command.words[at] for at in flags.bare[1:])
+    if command.is_vllm and intent.component_type in DISAGGREGATED and not (is_given or is_hidden):
+        message = f"a {intent.component_type} without --kv-transfer-config hands no KV cache over: add it"
+        yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 
 Found = tuple[str, Any, str]

@@ -1,5 +1,7 @@
 """Members are read from expanded LeaderWorkerSets, whatever else they hold."""
 
+from dataclasses import replace
+
 import pytest
 
 from intent import Object
@@ -127,3 +129,13 @@ def test_offline_a_contradiction_is_an_error_at_the_annotation() -> None:
     assert {(f.error.path, f.error.severity) for f in said} == {
         ("metadata.annotations[fusioninfer.io/role-name]", "error")
     }
+
+
+def test_declared_roles_without_a_decoder_are_told() -> None:
+    first = replace(prefill(), roles=frozenset({"prefill", "prefill-b"}))
+    other = replace(prefill("other"), role_name="prefill-b")
+
+    said = findings([first, other], SETTINGS)
+
+    assert [(one.error.code, one.subject.name) for one in said] == [("FI540", first.name)]
+    assert findings([replace(prefill(), roles=frozenset({"prefill", "decode"})), decode()], SETTINGS) == ()
