@@ -14,6 +14,7 @@ from webhook.put import put
 from webhook.study import (
     Study,
     concerns,
+    disabled,
     has_record,
     labels,
     left_alone,
@@ -137,7 +138,8 @@ def _expanded(found: Study, settings: Settings) -> Iterator[FieldError]:
     if found.digest != found.record.digest and not (unchanged(found) or made_elsewhere(found)):
         yield from _not_written(found, settings, "the record is of another input")
     elif found.old is not None and not has_record(found.old) and SERVICE not in labels(found.old):
-        message = "first annotation: the groups restart, and wait for the other roles"
+        what = "inject: disabled is gone" if disabled(found.old) else "first annotation"
+        message = f"{what}: the groups restart, and wait for the other roles"
         yield FieldError(path(SERVICE), None, message, "FI520")
 
 

@@ -53,12 +53,13 @@ class Study:
 
 def concerns(live: Object, old: Object | None = None) -> bool:
     """Whether the object, or what it was, carries a key of ours, and nobody broke the glass."""
-    if _disabled(live) or metadata(live).get("deletionTimestamp"):
+    if disabled(live) or metadata(live).get("deletionTimestamp"):
         return False
     return any(key.startswith(PREFIX) for key in (*annotations(live), *annotations(old)))
 
 
-def _disabled(lws: Object) -> bool:
+def disabled(lws: Object) -> bool:
+    """Whether `inject: disabled` keeps an object from us."""
     return annotations(lws).get(INJECT) == "disabled"
 
 
@@ -192,7 +193,7 @@ def unchanged(found: Study) -> bool:
 
     An object without a record that `inject: disabled` kept from us is new to us, as on a CREATE.
     """
-    if found.old is None or (_disabled(found.old) and not has_record(found.old)):
+    if found.old is None or (disabled(found.old) and not has_record(found.old)):
         return False
     before = study(found.old)
     if found.reading.intent is None:

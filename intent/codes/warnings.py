@@ -123,7 +123,8 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "the groups of this LeaderWorkerSet restart",
         "expected: its pod template changes",
-        "an LWS that already runs got its first annotation, or one that changes the pods",
+        "an LWS that already runs got its first annotation, or one that changes the pods, "
+        "or lost fusioninfer.io/inject: disabled",
     ),
     "FI521": Code(
         "warning",

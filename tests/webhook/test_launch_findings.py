@@ -490,7 +490,7 @@ def test_a_template_without_containers_is_refused() -> None:
 @pytest.mark.parametrize(("skip", "found"), [("", ["FI320"]), ("dns", [])])
 def test_a_container_with_the_name_of_one_that_is_put_on_is_refused(skip: str, found: list[str]) -> None:
     other = container("wait-for-leader", image="corp/x:1", command=["run"], args=None, resources=None)
-    annotations = {"skip": skip} if skip else {}
+    annotations: dict[str, Any] = {"skip": skip} if skip else {}
 
     said = check(put(lws(worker=template(container(), other), **annotations)))
 
