@@ -15,6 +15,7 @@ models:
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -35,6 +36,9 @@ from intent.engines import (
     Version,
     described,
 )
+from intent.launch import AUTO, read_launch
+from intent.lws import Engine, Template
+from webhook.launchers.plan import choose
 
 _VERSION: Final = re.compile(r"v?[0-9]{1,4}(\.[0-9]{1,4}){0,3}")
 
@@ -118,7 +122,7 @@ def read(path: Path) -> Engines:
 def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
     """Give the facts as tables of text: images, flags, connectors and models."""
     return {
-        "images": [_image(row) for row in engines.images],
+        "images": [_image(row, engines) for row in engines.images],
         "traits": [
             {
                 "engine": row.engine,
@@ -143,7 +147,20 @@ def _blocks(row: Model) -> str:
     return f"blocks of {row.block} in {', '.join(map(str, row.widths))}" if row.block else ""
 
 
-def _image(row: Stock) -> dict[str, str]:
+_PLAIN: Final = {"vllm": ("vllm", "serve", "M"), "sglang": ("sglang", "serve", "M")}
+
+
+def _auto(row: Stock, engines: Engines) -> str:
+    """Name the launcher that `auto` takes in the images of a row, where no flag asks for another one."""
+    first = (*row.since, 0, 0, 0)[:3]
+    tag = f"v{_dotted(first)}" if row.since or row.below != NEWEST else "any"
+    engine = Engine("engine", f"image:{tag}", _PLAIN.get(row.engine, ()))
+    alone = replace(engines, images=(replace(row, repository="image", tag="*"),))
+    choice = choose((read_launch(Template("workerTemplate", engine), engine, alone),), AUTO, AUTO)
+    return choice.launcher + (" (assumed)" if choice.code == "FI527" else "") if choice.starts else ""
+
+
+def _image(row: Stock, engines: Engines) -> dict[str, str]:
     return {
         "repository": row.repository,
         "tag": row.tag,
@@ -151,6 +168,7 @@ def _image(row: Stock) -> dict[str, str]:
         "versions": _dotted(row.version) if row.version else span(row.since, row.below),
         "entrypoint": row.entrypoint,
         "ray": described(row.ray),
+        "auto": _auto(row, engines),
         "source": row.source,
     }
 

@@ -18,6 +18,9 @@ from intent.lws import LWT, Intent
 from intent.settings import Settings
 from webhook.expand import wish
 from webhook.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
+from webhook.launchers.plan import read_plan
+from webhook.launchers.recorded import recorded_launcher
+from webhook.launchers.templates import foreseen
 from webhook.mutate.rules import ENGINE, TEMPLATE, Input, Rule, rule_for
 from webhook.overlay import COPY, DIGEST, Overlay
 from webhook.put import put
@@ -44,6 +47,8 @@ class Explanation:
     """The path of the input that caused it."""
     value: Any
     """What its author wrote there."""
+    choice: str = ""
+    """Of what a launcher writes: which one, and why that one."""
 
 
 def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
@@ -66,11 +71,23 @@ def is_below(path: str, field: str) -> bool:
 def _explained(document: Document, found: Study, settings: Settings) -> Iterator[Explanation]:
     if found.reading.intent is None or found.unreadable or found.reading.errors:
         return
-    for field in fields(*_recorded(found, settings)):
+    put_on, was = _recorded(found, settings)
+    chosen = _chosen(put_on, found.reading.intent, settings)
+    for field in fields(put_on, was):
         rule = rule_for(field.path)
         if rule is not None:
             cause, value = _cause(rule, field.path, found.original, found.reading.intent)
-            yield Explanation(document, field, rule, cause, value)
+            choice = chosen if rule.concern == "launch" else ""
+            yield Explanation(document, field, rule, cause, value, choice)
+
+
+def _chosen(put_on: Overlay, intent: Intent, settings: Settings) -> str:
+    """Say which launcher, and why; of one that is recorded and would not be chosen now, only that."""
+    plan = read_plan(foreseen(intent, settings), settings)
+    written = recorded_launcher(put_on)
+    if written and (written, True) != (plan.launcher, plan.rewritten):
+        return f"{written}: it is recorded; the rules would choose otherwise now"
+    return f"{plan.launcher}: {plan.choice.why}" if written else ""
 
 
 def _recorded(found: Study, settings: Settings) -> tuple[Overlay, Overlay]:
@@ -133,7 +150,7 @@ def as_json(one: Explanation) -> Object:
         "reason": one.rule.reason,
         "input": one.cause,
         "inputValue": one.value,
-    }
+    } | ({"choice": one.choice} if one.choice else {})
 
 
 def as_text(found: Iterable[Explanation]) -> str:
@@ -153,6 +170,7 @@ def _difference(one: Explanation) -> str:
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
         f"  {one.rule.concern} ({one.rule.code}): {one.rule.reason}",
         f"  because of {one.cause}: {_json(one.value)}",
+        *([f"  launcher {one.choice}"] if one.choice else []),
     ]
     return "\n".join(lines)
 

@@ -90,7 +90,7 @@ KEYS: Final = (
     Key(
         "launcher",
         "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
-        "`ray-symmetric` for vLLM, `sglang` for SGLang",
+        "`auto`",
     ),
     Key("engine-container", "name of the container to wrap", "found by accelerator, engine, or being alone"),
     Key("skip", "parts not to add, separated by commas: " + ", ".join(f"`{part}`" for part in PARTS), "-"),

@@ -111,6 +111,17 @@ NARROWER_DECODERS: Final = "NixlConnector hands over to a decoder with fewer ten
 _VLLM_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
 
 _IMAGES: Final = (
+    *(
+        Stock(
+            "*vllm/vllm-openai*",
+            "vllm",
+            tag=tag,
+            entrypoint="vllm serve",
+            ray=NO_RAY,
+            source="newer than vLLM 0.18.0 since March 2026",
+        )
+        for tag in ("latest*", "nightly*")
+    ),
     Stock(
         "vllm-openai*",
         "vllm",

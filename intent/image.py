@@ -1,7 +1,7 @@
 """An image reference taken apart, and what is known of the image (`intent.engines`)."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -66,14 +66,16 @@ class Facts(NamedTuple):
     """Whether vLLM has flags for data parallelism over nodes."""
 
     @property
-    def has_ray(self) -> bool:
-        """Whether there may be a Ray in it."""
-        return self.ray != NO_RAY
+    def has_ray(self) -> bool | None:
+        """Whether there is a Ray in it; None if that is not known."""
+        return None if self.ray == UNKNOWN_RAY else self.ray != NO_RAY
 
     @property
-    def symmetric_run(self) -> bool:
-        """Whether `ray symmetric-run` is known to work over several nodes."""
-        return self.has_ray and self.ray.lowest >= SYMMETRIC_RUN
+    def symmetric_run(self) -> bool | None:
+        """Whether `ray symmetric-run` works over several nodes; None if its Ray is not known well enough."""
+        if self.ray.highest < SYMMETRIC_RUN:
+            return False
+        return True if self.ray.lowest >= SYMMETRIC_RUN else None
 
 
 LONGEST: Final = 512
@@ -93,14 +95,15 @@ def _read_image(reference: str, engines: Engines) -> Image:
     repository, colon, tag = name.rpartition(":")
     if not colon or "/" in tag:
         repository, tag = name, ""
-    found = next((row for row in engines.images if _names(row, repository, tag)), None)
-    if found is None:
-        return Image(repository, tag, digest)
-    return Image(repository, tag, digest, found.version or _version(tag), found.engine)
+    image = Image(repository, tag, digest)
+    found = next((row for row in engines.images if _names(row, image)), None)
+    return replace(image, version=found.version or _version(tag), engine=found.engine) if found else image
 
 
-def _names(row: Stock, repository: str, tag: str) -> bool:
-    name = repository if "/" in row.repository else repository.rpartition("/")[2]
+def _names(row: Stock, image: Image) -> bool:
+    """Whether a row is about a repository and tag; without tag and digest it is `latest` that is pulled."""
+    name = image.repository if "/" in row.repository else image.repository.rpartition("/")[2]
+    tag = image.tag or ("" if image.digest else "latest")
     return fnmatchcase(name, row.repository) and fnmatchcase(tag, row.tag)
 
 
@@ -124,6 +127,6 @@ def facts(image: Image, engines: Engines = ENGINES) -> Facts:
 def _describes(row: Stock, image: Image) -> bool:
     """Whether a row is about an image; one for some versions is not about an unknown version."""
     is_bounded = bool(row.since) or row.below != NEWEST
-    if not _names(row, image.repository, image.tag) or (is_bounded and not image.version):
+    if not _names(row, image) or (is_bounded and not image.version):
         return False
     return not is_bounded or holds(row.since, row.below, image.version)

@@ -37,16 +37,31 @@ class Launch:
         return self.template.field == "leaderTemplate"
 
 
+class Choice(NamedTuple):
+    """A launcher, and why it was chosen."""
+
+    launcher: str
+    why: str = ""
+    """For people: the fact, or the word of the author, that decided."""
+    code: str = ""
+    """The warning that says so; empty where nobody needs one."""
+    starts: bool = True
+    """False where the image is known not to run it: then nothing is written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be done about the launch of one LeaderWorkerSet."""
 
-    launcher: str
+    choice: Choice
     launches: tuple[Launch, ...] = ()
     rewritten: bool = False
     """All templates are launched by us, or none."""
-    guessed: bool = False
-    """Nothing told which launcher fits, so it is the default."""
+
+    @property
+    def launcher(self) -> str:
+        """The launcher that was chosen, whether it is written or not."""
+        return self.choice.launcher
 
     @property
     def leader(self) -> Launch:

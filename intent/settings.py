@@ -11,8 +11,11 @@ class Settings:
 
     scheduler_name: str = "volcano"
     """The gang scheduler where nobody names one."""
-    launcher: str = "ray-symmetric"
-    """The launcher of vLLM where nobody names one."""
+    launcher: str = "auto"
+    """The launcher of vLLM where no annotation names one: taken unless the image is known not to run it.
+
+    `auto`: chosen by flags and image (`webhook.launchers.plan`); `none`: commands are left as they are.
+    """
     queue: str = ""
     """Volcano's queue where no member names one; empty: the PodGroup names none, and Volcano chooses."""
     volcano_version: str = ""

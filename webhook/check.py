@@ -6,10 +6,13 @@ from dataclasses import replace
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
+from intent.lws import Intent
 from intent.settings import Settings
 from webhook import record as records
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.keyed import same
+from webhook.launchers.plan import read_plan
+from webhook.launchers.recorded import recorded_launcher
 from webhook.put import put
 from webhook.study import (
     Study,
@@ -72,13 +75,24 @@ def _said(error: FieldError) -> str:
 
 def _intent(found: Study, settings: Settings) -> Iterator[FieldError]:
     if found.reading.intent is not None:
+        intent = as_recorded(found, found.reading.intent, settings)
         for validator in VALIDATORS:
-            yield from validator(found.reading.intent, settings)
+            yield from validator(intent, settings)
         for at, container, unit in launches(found.live, found.record):
             if is_edited_launch(container, unit):
                 yield FieldError(
                     f"{at}.args", None, "edited by hand: command and args are left alone", "FI523"
                 )
+
+
+def as_recorded(found: Study, intent: Intent, settings: Settings) -> Intent:
+    """Name the launcher whose words are recorded and stay, where the rules would choose another one now."""
+    written = recorded_launcher(found.record.put_on) if found.pinned else ""
+    if not written:
+        return intent
+    plan = read_plan(intent, settings)
+    stays = plan.rewritten and plan.launcher == written
+    return intent if stays else replace(intent, launcher=written)
 
 
 def _no_room(found: Study, settings: Settings) -> Iterator[FieldError]:

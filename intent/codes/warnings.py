@@ -166,7 +166,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI527": Code(
         "warning",
         "the launcher could not be chosen by the image",
-        "name it in fusioninfer.io/launcher, or describe the image in the settings",
+        "name it in fusioninfer.io/launcher, or describe the image in the settings (docs/launchers.md)",
         "the image is not a stock one, or its tag tells no version: latest, or a digest alone",
     ),
     "FI528": Code(
@@ -186,6 +186,18 @@ ROWS: Final[dict[str, Code]] = {
         "the record was taken away, and what was added stays",
         "to have it off, put your own file in place of the object: kubectl replace",
         "all annotations of ours went in one write, fusioninfer.io/expansion too",
+    ),
+    "FI531": Code(
+        "warning",
+        "the image cannot run the launcher that comes first, so another one is taken",
+        "expected; to say so, or otherwise, write fusioninfer.io/launcher: auto, or a launcher",
+        "releases differ: few stock images of vLLM have a Ray with symmetric-run",
+    ),
+    "FI532": Code(
+        "warning",
+        "the image is known to run no launcher that fits the command, which is left as it is",
+        "use another image, change the flag that asks for an executor, or name a launcher to force it",
+        "the flags ask for Ray and the image has none, or the image holds another engine",
     ),
     "FI535": Code(
         "warning",

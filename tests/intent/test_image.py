@@ -48,14 +48,29 @@ def test_a_reference_is_taken_apart(reference: str, image: Image) -> None:
         ("v0.17.1", True, True, "vllm serve"),
         ("v0.18.0", False, True, "vllm serve"),
         ("latest", False, True, "vllm serve"),
+        ("nightly-1a2b", False, True, "vllm serve"),
+        ("mine", None, True, "vllm serve"),
     ],
 )
 def test_the_tag_tells_ray_executor_and_entrypoint(
-    tag: str, *, runs: bool, names_executor: bool, entrypoint: str
+    tag: str, *, runs: bool | None, names_executor: bool, entrypoint: str
 ) -> None:
     known = facts(read_image(f"vllm/vllm-openai:{tag}"))
 
     assert (known.symmetric_run, known.names_executor, known.entrypoint) == (runs, names_executor, entrypoint)
+
+
+@pytest.mark.parametrize(
+    ("reference", "has_ray"),
+    [
+        ("vllm/vllm-openai", False),
+        ("docker.io/vllm/vllm-openai", False),
+        ("vllm/vllm-openai@sha256:ab", None),
+        ("corp/vllm-openai", None),
+    ],
+)
+def test_without_a_tag_it_is_the_latest_that_is_pulled(reference: str, *, has_ray: bool | None) -> None:
+    assert facts(read_image(reference)).has_ray is has_ray
 
 
 OWN = Engines(
@@ -72,14 +87,16 @@ OWN = Engines(
 @pytest.mark.parametrize(
     ("reference", "version", "runs"),
     [
-        ("reg/corp/llm:1.2", (), False),
+        ("reg/corp/llm:1.2", (), None),
         ("corp/llm:1.2", (0, 17, 1), True),
-        ("corp/llm:2.0", (), False),
+        ("corp/llm:2.0", (), None),
         ("vllm/vllm-openai:v0.20.0-ray", (0, 20, 0), True),
         ("vllm/vllm-openai:v0.20.0", (0, 20, 0), False),
     ],
 )
-def test_a_row_of_the_operators_stands_in_front(reference: str, version: Version, *, runs: bool) -> None:
+def test_a_row_of_the_operators_stands_in_front(
+    reference: str, version: Version, *, runs: bool | None
+) -> None:
     image = read_image(reference, OWN)
 
     assert (image.version, facts(image, OWN).symmetric_run) == (version, runs)

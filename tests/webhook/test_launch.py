@@ -79,7 +79,7 @@ def test_what_prepares_the_process_stays_first(command: str, args: str, prefix: 
 
 @pytest.mark.parametrize("args", ["--model N M", "M --model N"])
 def test_the_old_entrypoint_takes_the_model_from_its_flag(args: str) -> None:
-    container = written(group(engine(args, image=OLD)))
+    container = written(group(engine(args, image=OLD), launcher="ray-symmetric"))
 
     assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "N"]
 
@@ -103,7 +103,7 @@ def test_an_executor_that_is_named_is_not_named_again(spelled: str) -> None:
     ],
 )
 def test_the_executor_is_named_where_vllm_would_not_find_out(image: str, *, is_named: bool) -> None:
-    container = written(group(engine("serve M", "vllm", image)))
+    container = written(group(engine("serve M", "vllm", image), launcher="ray-symmetric"))
 
     assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "M", *(EXECUTOR if is_named else [])]
 

@@ -38,7 +38,8 @@ def test_a_launch_that_fits_is_accepted_without_a_word(args: str) -> None:
         ("FI306", "-tp 16", "args"),
         ("FI306", "--max-model-len 8192 --enforce-eager", "args"),
         ("FI307", "M -tp 8 -pp 3", "args[2]"),
-        ("FI307", "M -dp 17", "args[2]"),
+        ("FI307", "M -pp 17", "args[2]"),
+        ("FI316", "M -dp 17", "args[2]"),
         ("FI310", "M -tp8", "args[1]"),
         ("FI311", "M --port 6379", "args[2]"),
         ("FI501", "M -tp 8", "args[2]"),
@@ -115,12 +116,15 @@ def test_a_group_has_the_leaders_accelerators_and_those_of_the_workers(size: int
         (OLD, ["FI504"]),
         ("vllm/vllm-openai:v0.17.1", []),
         ("vllm/vllm-openai:v0.18.0", ["FI504"]),
+        ("vllm/vllm-openai:latest", ["FI504"]),
         ("vllm/vllm-openai@sha256:ab", ["FI504"]),
         ("corp/llm:1", []),
     ],
 )
 def test_an_image_that_is_known_not_to_run_it_is_a_warning(image: str, found: list[str]) -> None:
-    assert codes(group(engine("-tp 8 -pp 2", "vllm serve M", image))) == found
+    intent = group(engine("-tp 8 -pp 2", "vllm serve M", image), launcher="ray-symmetric")
+
+    assert codes(intent) == found
 
 
 @pytest.mark.parametrize(
@@ -162,7 +166,7 @@ def test_attention_that_is_data_parallel_has_fewer_parts(data: int, found: list[
     flags = f"--tp 16 --dp {data} --enable-dp-attention"
     command = f"python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B {flags}"
 
-    assert codes(group(engine("", command))) == found
+    assert codes(group(engine("", command, "lmsysorg/sglang:v0.5.9"))) == found
 
 
 def test_a_model_that_an_operator_describes_is_known() -> None:
@@ -178,10 +182,14 @@ def test_a_model_that_an_operator_describes_is_known() -> None:
 def test_the_documents_second_example_is_accepted_with_its_warnings() -> None:
     args = "--model deepseek-ai/DeepSeek-R1 --tensor-parallel-size 32"
 
-    assert codes(group(engine(args, image=OLD), size=4)) == ["FI504", "FI503", "FI502"]
+    by_name = group(engine(args, image=OLD), size=4, launcher="ray-symmetric")
+    by_choice = group(engine(args, image=OLD), size=4)
+
+    assert codes(by_name) == ["FI504", "FI503", "FI502"]
+    assert codes(by_choice) == ["FI531", "FI503", "FI502"]
 
 
-@pytest.mark.parametrize(("image", "found"), [(OLD, ["FI525", "FI504"]), ("vllm/vllm-openai:v0.17.0", [])])
+@pytest.mark.parametrize(("image", "found"), [(OLD, ["FI525", "FI531"]), ("vllm/vllm-openai:v0.17.0", [])])
 def test_a_positional_model_that_was_ignored_is_a_warning(image: str, found: list[str]) -> None:
     assert codes(group(engine("M -tp 8 -pp 2", image=image))) == found
 
@@ -295,7 +303,7 @@ def test_a_number_of_processes_is_no_number_of_nodes() -> None:
 
 
 def test_args_may_be_a_program_where_the_image_has_no_entrypoint() -> None:
-    assert codes(group(engine(f"vllm serve {FINE}", image="rocm/vllm:latest"))) == []
+    assert codes(group(engine(f"vllm serve {FINE}", image="rocm/vllm:latest"))) == ["FI527"]
 
 
 LOUD = (

@@ -12,6 +12,7 @@ from webhook.validate.launch import launch
 
 OLD = "vllm/vllm-openai:v0.11.0"
 NEW = "vllm/vllm-openai:v0.20.2"
+SGLANG_IMAGE = "lmsysorg/sglang:v0.5.9"
 SGLANG = "python3 -m sglang.launch_server --model-path M --host 0.0.0.0"
 FINE = "vllm serve M -tp 8 -pp 2"
 
@@ -56,7 +57,7 @@ def test_native_ranks_spread_evenly_over_the_pods(args: str, size: int, found: l
     ],
 )
 def test_sglangs_sizes_are_read_in_its_own_words(args: str, found: list[str]) -> None:
-    assert [code for code in codes(group(engine(args, SGLANG))) if code != "FI511"] == [
+    assert [code for code in codes(group(engine(args, SGLANG, SGLANG_IMAGE))) if code != "FI511"] == [
         code for code in found if code != "FI511"
     ]
 
@@ -73,7 +74,9 @@ def test_sglangs_sizes_are_read_in_its_own_words(args: str, found: list[str]) ->
     ],
 )
 def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list[str]) -> None:
-    assert codes(group(engine("", command))) == found
+    image = SGLANG_IMAGE if "sglang" in command else "vllm/vllm-openai:v0.17.1"
+
+    assert codes(group(engine("", command, image))) == found
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,7 @@ def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list
         ("ray-start", NEW, "needs Ray; launcher vllm-native works"),
         ("vllm-native", OLD, "vLLM 0.11.1 or later; launcher ray-start works"),
         ("vllm-native", "vllm/vllm-openai:latest", "vLLM 0.11.1 or later"),
-        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "launcher ray-start works"),
+        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "launcher vllm-native works"),
     ],
 )
 def test_an_image_that_cannot_run_the_launcher_is_told_what_would(
@@ -148,7 +151,9 @@ def test_a_first_rank_cannot_be_written_behind_two_dashes(args: str, found: list
     ],
 )
 def test_the_advice_is_in_the_engines_own_flags(command: str, flags: str) -> None:
-    assert any(message.endswith(f"better {flags}") for message in said(group(engine("", command))))
+    intent = group(engine("", command, "corp/llm:1"))
+
+    assert any(message.endswith(f"better {flags}") for message in said(intent))
 
 
 @pytest.mark.parametrize(

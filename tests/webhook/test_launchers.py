@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,11 @@ from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
 from webhook.check import check
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
+from webhook.launchers.recorded import recorded_launcher
 from webhook.launchers.templates import foreseen
 from webhook.mutate.launch import launch
 from webhook.undo import LAUNCHER_WORDS
+from webhook.validate.launch import launch as validate
 
 OLD = "vllm/vllm-openai:v0.10.2"
 NEW = "vllm/vllm-openai:v0.20.2"
@@ -254,6 +257,21 @@ def test_what_a_launcher_writes_can_be_told_from_an_authors_words(name: str) -> 
     ] == []
 
 
+@pytest.mark.parametrize("name", LAUNCHERS)
+@pytest.mark.parametrize("image", [OLD, NEW])
+def test_what_a_launcher_writes_tells_which_it_was(name: str, image: str) -> None:
+    words = f"{SGLANG} --model-path M" if name == "sglang" else "vllm serve M -dp 2"
+
+    intent = foreseen(group(engine("", words, image), launcher=name), SETTINGS)
+
+    assert recorded_launcher(launch(intent, SETTINGS)) == name
+
+
+@pytest.mark.parametrize("put_on", [{}, {"spec": 1}, {"spec": {"leaderWorkerTemplate": {"x": [1]}}}])
+def test_a_record_without_a_launch_names_no_launcher(put_on: dict[str, Any]) -> None:
+    assert recorded_launcher(put_on) == ""
+
+
 # --- the choice -------------------------------------------------------------------------------------
 
 
@@ -262,34 +280,51 @@ def test_what_a_launcher_writes_can_be_told_from_an_authors_words(name: str) -> 
     [
         ("vllm/vllm-openai:v0.11.0", "--model M", "ray-start"),
         ("vllm/vllm-openai:v0.11.1", "--model M", "vllm-native"),
+        ("vllm/vllm-openai:v0.11.1", "--model M --dist ray", "ray-start"),
+        ("vllm/vllm-openai:v0.17.1", "--model M", "ray-symmetric"),
+        ("vllm/vllm-openai:v0.17.1", "--model M --dist mp", "vllm-native"),
+        ("vllm/vllm-openai:v0.17.1", "--model M -dp 2", "vllm-native"),
+        ("vllm/vllm-openai:v0.17.1", "--model M -dp 2 -dpb ray", "ray-symmetric"),
         (NEW, "--model M", "vllm-native"),
-        (NEW, "--model M --dist ray", "ray-start"),
-        (NEW, "--model M -dpb ray", "ray-start"),
+        (NEW, "--model M --dist ray", ""),
+        (NEW, "--model M -dpb ray", ""),
+        (OLD, "--model M --dist mp", ""),
         ("vllm/vllm-openai:v0.17.1", "--model M --dist=ray", "ray-symmetric"),
         (OLD, "--model M -dp 4 -tp 4", "vllm-native"),
         (OLD, "--model M -dp 2 -tp 16", "ray-start"),
         ("vllm/vllm-openai:v0.8.5", "--model M -dp 4 -tp 4", "ray-start"),
         (OLD, "--model M -dp $(N)", "ray-start"),
-        ("vllm/vllm-openai:latest", "--model M", "ray-symmetric"),
-        ("vllm/vllm-openai:latest", "--model M --dist mp", "vllm-native"),
+        ("vllm/vllm-openai:latest", "--model M", "vllm-native"),
+        ("vllm/vllm-openai:latest", "--model M --dist ray", ""),
+        ("vllm/vllm-openai:mine", "--model M", "ray-symmetric"),
+        ("vllm/vllm-openai:mine", "--model M --dist mp", "vllm-native"),
+        ("corp/llm:1", "vllm serve M", "ray-symmetric"),
+        ("corp/llm:1", "vllm serve M --dist ray", "ray-symmetric"),
+        ("corp/llm:1", "vllm serve M -dp 2", "vllm-native"),
         ("corp/llm:1", "python3 -m sglang.launch_server", "sglang"),
+        ("lmsysorg/sglang:v0.5.9", "vllm serve M", ""),
+        (NEW, "python3 -m sglang.launch_server", ""),
     ],
 )
-def test_auto_goes_by_engine_executor_and_version(image: str, args: str, chosen: str) -> None:
-    intent = group(engine(args, image=image), launcher="auto")
+@pytest.mark.parametrize("annotation", ["", "auto"])
+def test_the_choice_goes_by_engine_flags_and_image(
+    image: str, args: str, chosen: str, annotation: str
+) -> None:
+    plan = read_plan(group(engine(args, image=image), launcher=annotation), SETTINGS)
 
-    assert read_plan(intent, SETTINGS).launcher == chosen
+    assert (plan.launcher if plan.rewritten else "") == chosen
 
 
 @pytest.mark.parametrize(
     ("settings", "annotation", "args", "chosen"),
     [
-        (Settings(), "", "M", "ray-symmetric"),
+        (Settings(), "", "M", "vllm-native"),
         (Settings(), "", f"{SGLANG} --tp 16", "sglang"),
         (Settings(), "", "M --dist mp", "vllm-native"),
         (Settings(), "ray-symmetric", "M --dist mp", "ray-symmetric"),
         (Settings(launcher="auto"), "", "M", "vllm-native"),
-        (Settings(launcher="ray-start"), "", "M", "ray-start"),
+        (Settings(launcher="ray-start"), "", "M", "vllm-native"),
+        (Settings(launcher="ray-start"), "ray-start", "M", "ray-start"),
         (Settings(launcher="none"), "", f"{SGLANG} --tp 16", "none"),
         (Settings(launcher="none"), "auto", "M", "vllm-native"),
         (Settings(launcher="none"), "vllm-native", "M", "vllm-native"),
@@ -303,11 +338,56 @@ def test_the_annotation_goes_before_the_settings(
     assert read_plan(intent, settings).launcher == chosen
 
 
-@pytest.mark.parametrize(("launcher", "guessed"), [("auto", True), ("", False), ("ray-symmetric", False)])
-def test_a_choice_that_nothing_told_is_a_guess(launcher: str, *, guessed: bool) -> None:
-    intent = group(engine("vllm serve M", image="corp/llm:1"), launcher=launcher)
+@pytest.mark.parametrize(
+    ("default", "annotation", "image", "chosen"),
+    [
+        ("ray-start", "", "vllm/vllm-openai:v0.17.1", "ray-start"),
+        ("ray-start", "auto", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
+        ("ray-start", "", "corp/llm:1", "ray-start"),
+        ("ray-start", "auto", "corp/llm:1", "ray-start"),
+        ("ray-start", "", NEW, "vllm-native"),
+        ("ray-symmetric", "", OLD, "ray-start"),
+        ("sglang", "", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
+    ],
+)
+def test_the_operators_default_is_taken_unless_the_image_is_known_not_to_run_it(
+    default: str, annotation: str, image: str, chosen: str
+) -> None:
+    intent = group(engine("vllm serve M", image=image), launcher=annotation)
 
-    assert read_plan(intent, SETTINGS).guessed is guessed
+    assert read_plan(intent, Settings(launcher=default)).launcher == chosen
+
+
+@pytest.mark.parametrize(
+    ("image", "annotation", "code", "why"),
+    [
+        (OLD, "", "FI531", "v0.10.2 has Ray 2.49 or older: ray-symmetric needs Ray 2.54 or later; ray-start"),
+        (NEW, "", "FI531", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is taken"),
+        (NEW, "auto", "", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is taken"),
+        ("vllm/vllm-openai:v0.17.1", "", "", "vllm-openai v0.17.1 runs it"),
+        (OLD, "ray-symmetric", "", "fusioninfer.io/launcher names it"),
+        ("corp/llm:1", "", "FI527", "not known to have Ray 2.54 or later, which is assumed; settle it with"),
+        ("corp/llm:1", "auto", "FI527", "settle it with fusioninfer.io/launcher: ray-symmetric"),
+        ("corp/llm:1", "ray-symmetric", "", "fusioninfer.io/launcher names it"),
+    ],
+)
+def test_the_choice_says_why(image: str, annotation: str, code: str, why: str) -> None:
+    choice = read_plan(group(engine("vllm serve M", image=image), launcher=annotation), SETTINGS).choice
+
+    assert (choice.code, why in choice.why) == (code, True)
+
+
+def test_where_nothing_can_start_the_command_stays_and_its_author_is_told() -> None:
+    intent = group(engine("M -tp 8 -pp 2 --dist ray", "vllm serve", NEW))
+
+    (found,) = validate(intent, SETTINGS)
+
+    assert launch(intent, SETTINGS) == {}
+    assert found.code == "FI532"
+    assert found.message.startswith(
+        "left as it is: vllm-openai v0.20.2 cannot run ray-symmetric, ray-start; name"
+    )
+    assert launch(replace(intent, launcher="ray-start"), SETTINGS) != {}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The launchers: each says what a container runs, so that the pods of a group run one engine.
 
+Their order is that in which `auto` prefers them (`webhook.launchers.plan`).
+
 A launcher is a row: a function of what one template starts and of the group's size, and what that needs of
 the pods (`webhook.launchers.launcher`). To add one: a module, a row.
 """
@@ -20,29 +22,18 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         summary="`ray symmetric-run` on every pod, the engine on the leader",
         on_request=("lmdeploy",),
         executors=("ray",),
+        marks=("symmetric-run",),
         needs="Ray 2.54 or later",
         runs=has_symmetric_run,
         port=RAY_PORT,
         others=RAY_PORTS,
         env=needs_env,
     ),
-    "ray-start": Launcher(
-        ray_start,
-        summary="`ray start` on every pod, then the engine on the leader",
-        on_request=("lmdeploy",),
-        executors=("ray",),
-        needs="Ray",
-        runs=has_ray,
-        port=RAY_PORT,
-        others=RAY_PORTS,
-        splits=True,
-        resolves=False,
-        env=host_ip,
-    ),
     "vllm-native": Launcher(
         vllm_native,
         summary="vLLM's own `--nnodes`, or its data-parallel flags before 0.11.1; workers serve no API",
         executors=("mp", "uni", "external_launcher"),
+        marks=("--master-addr", "--data-parallel-address"),
         needs="vLLM 0.11.1 or later",
         runs=has_native,
         takes=takes,
@@ -53,10 +44,25 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         workers_serve=serves_everywhere,
         env=native_env,
     ),
+    "ray-start": Launcher(
+        ray_start,
+        summary="`ray start` on every pod, then the engine on the leader",
+        on_request=("lmdeploy",),
+        executors=("ray",),
+        marks=("ray start",),
+        needs="Ray",
+        runs=has_ray,
+        port=RAY_PORT,
+        others=RAY_PORTS,
+        splits=True,
+        resolves=False,
+        env=host_ip,
+    ),
     "sglang": Launcher(
         sglang,
         summary="SGLang's own `--nnodes` on every pod",
         engines=("sglang",),
+        marks=("--dist-init-addr",),
         needs="SGLang 0.4.3 or later",
         spreads=True,
         port=SGLANG_PORT,
@@ -64,6 +70,3 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         workers_serve=any_launch,
     ),
 }
-
-OWN: Final = {engine: name for name, row in reversed(LAUNCHERS.items()) for engine in row.engines}
-"""The launcher of each engine: the first that starts it unasked."""

@@ -55,10 +55,12 @@ class Launcher:
     """Values of `--distributed-executor-backend` that it works with; empty: the engine has no such flag."""
     needs: str = ""
     """What the image must have, as a person would say it."""
-    runs: Callable[[Launch], bool] = any_launch
-    """Whether the image is known to have that."""
+    runs: Callable[[Launch], bool | None] = any_launch
+    """Whether the image has that; None if it is not known."""
     takes: Callable[[Launch], bool] = any_launch
     """Whether it can write this command line."""
+    marks: tuple[str, ...] = ()
+    """Text of command and args that only this launcher writes: by it a recorded launch is known."""
     spreads: bool = False
     """The ranks are spread evenly over the pods; else the group's accelerators are one pool."""
     port: int = 0

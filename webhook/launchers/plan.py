@@ -1,47 +1,57 @@
-"""Which launcher a LeaderWorkerSet gets, and whether it is written."""
+"""Which launcher a LeaderWorkerSet gets, why, and whether it is written.
+
+The choice where the annotation names no launcher (`auto`):
+
+    fits     the launchers of the engine that can write every template's command: its flags, its executor
+    order    that of the table of launchers; with data-parallel ranks those first that spread ranks over pods
+    take     the operator's default unless the image is known not to run it; else the first that the image is
+             known to run; else the first of which nothing is known, with a warning
+
+So what the catalogue knows cannot start is written only if the annotation names it.
+"""
 
 from functools import lru_cache
 from typing import Final
 
-from intent.command_line.flags import BACKEND, DATA_BACKEND, Flag
+from intent.annotations import LAUNCHER
+from intent.command_line.flags import BACKEND, DATA, Flag
+from intent.engines import described
 from intent.launch import (
     AUTO,
     NONE,
     RAY_SYMMETRIC,
+    Choice,
     Launch,
     Plan,
-    countable,
     read_launches,
-    read_sizes,
     text_of,
     value_of,
 )
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.launchers import LAUNCHERS, OWN
+from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.vllm_native import is_data_only
 
-_NATIVE: Final = "vllm-native"
-_RAY_START: Final = "ray-start"
+_NAMED: Final = f"{LAUNCHER} names it"
 
 
 @lru_cache(maxsize=2)
 def read_plan(intent: Intent, settings: Settings) -> Plan:
     """Read every template, choose the launcher, and decide whether the launch is written for them."""
     if NONE in (intent.launcher, "" if intent.launcher else settings.launcher):
-        return Plan(NONE)
+        return Plan(Choice(NONE))
     launches = tuple(read_launches(intent, settings))
-    name, guessed = _chosen(intent, settings, launches)
-    launcher = LAUNCHERS.get(name)
+    choice = choose(launches, intent.launcher, settings.launcher)
+    launcher = LAUNCHERS.get(choice.launcher)
     complete = bool(launches) and len(launches) == len(intent.templates)
     rewritten = (
         intent.size > 1
         and complete
+        and choice.starts
         and launcher is not None
-        and all(may_be_launched(one, launcher, asked=intent.launcher == name) for one in launches)
+        and all(may_be_launched(one, launcher, asked=intent.launcher == choice.launcher) for one in launches)
     )
-    return Plan(name, launches, rewritten, guessed)
+    return Plan(choice, launches, rewritten)
 
 
 def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
@@ -66,39 +76,80 @@ def other_backend(launch: Launch, launcher: Launcher) -> Flag | None:
     return flag if value and value not in launcher.executors else None
 
 
-def _chosen(intent: Intent, settings: Settings, launches: tuple[Launch, ...]) -> tuple[str, bool]:
-    """Choose by annotation, else by engine; and say whether that was a guess."""
-    wanted = intent.launcher or settings.launcher
-    if (intent.launcher and wanted != AUTO) or not launches:
-        return (RAY_SYMMETRIC if wanted == AUTO else wanted), False
-    engine = launches[0].command.engine
-    if engine in OWN and engine != "vllm":
-        return OWN[engine], False
-    default = RAY_SYMMETRIC if settings.launcher in (AUTO, NONE) else settings.launcher
-    return _by_image(launches[0], default) if wanted == AUTO else (_by_executor(launches[0], wanted), False)
+def runs(launch: Launch, launcher: Launcher) -> bool | None:
+    """Whether the image is known to run what the launcher writes; None if nothing tells.
+
+    An image of another engine has no program that would start this one.
+    """
+    if launch.image.engine not in ("", launch.command.engine):
+        return False
+    return launcher.runs(launch)
 
 
-def _by_image(launch: Launch, default: str) -> tuple[str, bool]:
-    """Choose for `auto`: by the executor that is asked for, then by the version."""
-    facts, version = launch.facts, launch.image.version
-    if "ray" in (text_of(launch, BACKEND), text_of(launch, DATA_BACKEND)):
-        return (RAY_SYMMETRIC if facts.symmetric_run else _RAY_START), False
-    if text_of(launch, BACKEND) or (version and facts.nnodes) or _fits_data_only(launch):
-        return _NATIVE, False
-    if facts.symmetric_run:
-        return RAY_SYMMETRIC, False
-    return (_RAY_START, False) if version else (default, launch.command.is_vllm)
+# --- the choice -------------------------------------------------------------------------------------
 
 
-def _fits_data_only(launch: Launch) -> bool:
-    """Whether each data-parallel rank fits a pod, so that the older flags are enough."""
-    sizes, pod = read_sizes(launch), countable(launch.engine)
-    return bool(sizes and pod and sizes.accelerators // sizes.data <= pod and is_data_only(launch))
+def choose(launches: tuple[Launch, ...], wanted: str, default: str) -> Choice:
+    """Choose one launcher for all templates.
+
+    `wanted` is the annotation, empty if there is none; `default` is the operator's (`Settings.launcher`).
+    """
+    if wanted not in ("", AUTO):
+        return Choice(wanted, _NAMED)
+    order = _order(launches)
+    fits = [name for name in order if all(_may(one, name) for one in launches)]
+    if not fits:
+        able = (name for name in order if _runs(launches[:1], name) is not False)
+        other = default if default in LAUNCHERS else RAY_SYMMETRIC
+        return Choice(next(able, order[0] if order else other), starts=False)
+    verdicts = {name: _runs(launches, name) for name in fits}
+    if not wanted and verdicts.get(default, False) is not False:
+        return Choice(default, "it is the default of the settings")
+    known = (name for name in fits if verdicts[name])
+    unknown = (name for name in (default, *fits) if verdicts.get(name, False) is None)
+    name = next(known, "") or next(unknown, "")
+    if not name:
+        message = f"{launches[0].image} cannot run {', '.join(fits)}; name one in {LAUNCHER} to force it"
+        return Choice(fits[0], f"left as it is: {message}", "FI532", starts=False)
+    return _explained(launches, name, passed=fits[: fits.index(name)], is_asked=wanted == AUTO)
 
 
-def _by_executor(launch: Launch, wanted: str) -> str:
-    """Take the default, or vLLM's own where an executor is named that the default cannot use."""
-    row = LAUNCHERS.get(wanted)
-    is_refused = row is not None and other_backend(launch, row) is not None
-    can_native = bool(launch.image.version) and launch.facts.nnodes
-    return _NATIVE if is_refused and can_native else wanted
+def _order(launches: tuple[Launch, ...]) -> list[str]:
+    """Order the launchers of the engine: Ray places the ranks of data parallelism on the leader's pod only.
+
+    Source: vLLM `vllm/v1/engine/utils.py`, `CoreEngineProcManager`; not with `--data-parallel-backend ray`.
+    """
+    if not launches:
+        return []
+    engine, has_ranks = launches[0].command.engine, text_of(launches[0], DATA) not in ("", "1")
+    able = [name for name, row in LAUNCHERS.items() if engine in row.engines]
+    return sorted(able, key=lambda name: has_ranks and not LAUNCHERS[name].spreads)
+
+
+def _may(launch: Launch, name: str) -> bool:
+    return may_be_launched(launch, LAUNCHERS[name], asked=False)
+
+
+def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
+    """Whether the images of all templates run a launcher; None if one of them is not known to."""
+    verdicts = [runs(one, LAUNCHERS[name]) for one in launches]
+    return False if False in verdicts else None if None in verdicts else True
+
+
+def _explained(launches: tuple[Launch, ...], name: str, *, passed: list[str], is_asked: bool) -> Choice:
+    """Say why a launcher is taken: what is assumed, or what the image lacks for those that come before it."""
+    row = LAUNCHERS[name]
+    if _runs(launches, name) is None:
+        why = f"not known to have {row.needs}, which is assumed; settle it with {LAUNCHER}: {name}"
+        return Choice(name, why, "FI527")
+    if passed:
+        image = next((one for one in launches if not runs(one, LAUNCHERS[passed[0]])), launches[0])
+        return Choice(name, f"{lacks(image, passed[0])}; {name} is taken", "" if is_asked else "FI531")
+    return Choice(name, f"{launches[0].image} runs it")
+
+
+def lacks(launch: Launch, name: str) -> str:
+    """Say what a launcher needs, beside what the image has."""
+    row = LAUNCHERS[name]
+    has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
+    return f"{launch.image}{has}: {name} needs {row.needs}"

@@ -50,6 +50,6 @@ def _script(launch: Launch, size: int) -> str:
     return text.format(port=PORT, node=_NODE, num_gpus=num_gpus, count=_COUNT.format(size=size))
 
 
-def has_ray(launch: Launch) -> bool:
-    """Whether there may be a Ray in the image."""
+def has_ray(launch: Launch) -> bool | None:
+    """Whether there is a Ray in the image; None if that is not known."""
     return launch.facts.has_ray

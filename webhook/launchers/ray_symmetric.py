@@ -50,6 +50,6 @@ def executor(launch: Launch) -> tuple[str, ...]:
     return _EXECUTOR if launch.command.is_vllm and launch.facts.names_executor and not is_named else ()
 
 
-def has_symmetric_run(launch: Launch) -> bool:
-    """Whether the image's Ray is known to have it, over several nodes."""
+def has_symmetric_run(launch: Launch) -> bool | None:
+    """Whether the image's Ray has it, over several nodes; None if that is not known."""
     return launch.facts.symmetric_run

@@ -9,7 +9,7 @@ from typing import Final
 
 from intent import Object
 from intent.command_line.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
-from intent.launch import Launch, in_shell, read_size, serve_words, text_of
+from intent.launch import Launch, countable, in_shell, read_size, read_sizes, serve_words, text_of
 from webhook.launchers.container import Container, Words, appended, behind_prefix, in_script, scripted
 from webhook.launchers.launcher import HOST_IP
 
@@ -84,9 +84,19 @@ def is_data_only(launch: Launch) -> bool:
     return facts.native_data and not facts.nnodes and asks
 
 
-def has_native(launch: Launch) -> bool:
-    """Whether the image's vLLM is known to have the flags."""
-    return bool(launch.image.version) and (launch.facts.nnodes or is_data_only(launch))
+def has_native(launch: Launch) -> bool | None:
+    """Whether the image's vLLM has the flags; None if its version is not known.
+
+    Before `--nnodes` there are those of data parallelism, which are enough where each rank fits a pod.
+    """
+    if not launch.image.version:
+        return None
+    return launch.facts.nnodes or (is_data_only(launch) and _fits_ranks(launch))
+
+
+def _fits_ranks(launch: Launch) -> bool:
+    sizes, pod = read_sizes(launch), countable(launch.engine)
+    return bool(sizes and pod and sizes.accelerators // sizes.data <= pod)
 
 
 def takes(launch: Launch) -> bool:

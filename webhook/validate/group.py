@@ -5,21 +5,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent.command_line.flags import ASYNC_SCHEDULING, DATA, DATA_BACKEND, DEVICE, LOCAL_DATA, PORT
-from intent.engines import described
 from intent.errors import FieldError
-from intent.launch import Launch, Plan, countable, is_size, read_sizes, text_of, value_of, word_path
+from intent.launch import AUTO, Launch, Plan, countable, is_size, read_sizes, text_of, value_of, word_path
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.plan import may_be_launched
+from webhook.launchers.plan import choose, lacks, runs
 from webhook.validate.sizes import sizes
 
 
 def group(plan: Plan, launcher: Launcher, intent: Intent, settings: Settings) -> Iterator[FieldError]:
     """Check what a launch needs of every pod, and of all together."""
     for one in plan.launches:
-        yield from _image(one, plan.launcher, launcher)
+        yield from _image(one, plan, launcher)
         yield from _accelerators(one, intent.size)
         yield from _port(one, launcher)
         yield from _async_scheduling(one, launcher)
@@ -28,24 +26,15 @@ def group(plan: Plan, launcher: Launcher, intent: Intent, settings: Settings) ->
     yield from sizes(plan, launcher, intent.size, settings.engines)
 
 
-def _image(launch: Launch, name: str, launcher: Launcher) -> Iterator[FieldError]:
+def _image(launch: Launch, plan: Plan, launcher: Launcher) -> Iterator[FieldError]:
     """Look the image up: whether it is known to have what the launcher needs, and what else would work."""
-    if not launch.image.engine or launcher.runs(launch):
+    if not launch.image.engine or plan.choice.code == "FI527" or runs(launch, launcher):
         return
-    ray = f" has {described(launch.facts.ray)}" if launcher.uses_ray else ""
-    able = better(launch, name)
-    advice = f"; launcher {able} works" if able else ""
-    message = f"{launch.image}{ray}: {name} needs {launcher.needs}{advice}"
+    other = choose((launch,), AUTO, AUTO)
+    is_better = other.starts and other.code != "FI527" and other.launcher != plan.launcher
+    advice = f"; launcher {other.launcher} works" if is_better else ""
+    message = f"{lacks(launch, plan.launcher)}{advice}"
     yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
-
-
-def better(launch: Launch, name: str) -> str:
-    """Name a launcher that the image is known to run; empty if its version is not known."""
-    if not launch.image.version:
-        return ""
-    rows = ((other, row) for other, row in LAUNCHERS.items() if other != name)
-    able = (other for other, row in rows if may_be_launched(launch, row, asked=False) and row.runs(launch))
-    return next(able, "")
 
 
 def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:

@@ -74,6 +74,7 @@ def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
+    yield from _chosen(plan)
     if plan.rewritten:
         yield from group(plan, launcher, intent, settings)
         yield from pods(plan, launcher, intent)
@@ -108,9 +109,6 @@ def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iter
     elif not launcher.takes(launch):
         message = f"left as it is: {plan.launcher} needs vllm serve as list items, no Ray and no -- beside it"
         yield FieldError(_where(launch), None, message, "FI526")
-    if plan.guessed:
-        message = f"its version is not known, so {plan.launcher} is taken by default; name one in {LAUNCHER}"
-        yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI527")
 
 
 def _executor(plan: Plan, launcher: Launcher, size: int) -> str:
@@ -159,6 +157,13 @@ def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
             if int(count) != size and (flag != "-n" or knows_short):
                 message = f"{flag} is {count}, but the group has {size} pods: make them equal"
                 yield FieldError(item_path(launch, at), None, message, "FI512")
+
+
+def _chosen(plan: Plan) -> Iterator[FieldError]:
+    """Say why this launcher, where the author named none; or why none."""
+    if plan.choice.code and (plan.rewritten or not plan.choice.starts):
+        where = f"{plan.leader.template.engine_path}.image"
+        yield FieldError(where, None, plan.choice.why, plan.choice.code)
 
 
 def _mixed(plan: Plan) -> Iterator[FieldError]:

@@ -1,0 +1,206 @@
+"""Laws of the choice: nothing is written that cannot start, and nothing that runs gets another launch.
+
+The oracle reads the words that were written, and the catalogue, and knows nothing of launchers.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fusioninfer import documents
+from intent import Object
+from intent.annotations import EXPANSION, LAUNCHER, REFRESH
+from intent.engines import ENGINES, NEWEST, NO_RAY, SYMMETRIC_RUN, Engines, Ray, Stock, Version
+from intent.image import facts, read_image
+from intent.settings import Settings
+from tests.laws.strategies import TOOLS
+from tests.lws import changed, put
+from tests.webhook.launches import codes, engine, group
+from webhook.check import check
+from webhook.expand import expand
+from webhook.launchers import LAUNCHERS
+from webhook.launchers.templates import foreseen
+from webhook.mutate.launch import launch
+from webhook.study import study
+
+RAYS: Final = (Ray((2, 49), (2, 49)), Ray((2, 53), (2, 54)), Ray((2, 55), (2, 55)), NO_RAY)
+OWN: Final = tuple(
+    Stock(f"corp/ray-{at}", "vllm", ray=ray, version=version, source="a test")
+    for (at, ray), version in product(enumerate(RAYS), [(), (0, 10, 2), (0, 17, 1)])
+)
+"""Rows of an operator: each Ray with a version that is known, old, and none."""
+CATALOGUE: Final = Engines((*OWN, *ENGINES.images), ENGINES.traits, ENGINES.connectors, ENGINES.models)
+
+
+def references() -> Iterator[str]:
+    """Give a reference for each repository, and of vLLM's own one for each version at which a row begins."""
+    ranges = [
+        *((row.since, row.below) for row in CATALOGUE.images),
+        *((row.since, row.below) for row in CATALOGUE.traits),
+    ]
+    versions = {version for pair in ranges for version in pair if version not in ((), NEWEST)}
+    names = {row.repository.replace("*/", "nvcr.io/").replace("*", "x") for row in CATALOGUE.images}
+    for name, tag in product(sorted({*names, "corp/llm"}), ("latest", "mine", "v0.17.1")):
+        yield f"{name}:{tag}"
+    for tag in ("latest", "nightly-ab", "mine", *(f"v{dotted(one)}" for one in sorted(versions))):
+        yield f"vllm/vllm-openai:{tag}"
+    yield from ("vllm/vllm-openai", "vllm/vllm-openai@sha256:ab")
+
+
+def dotted(version: Version) -> str:
+    return ".".join(map(str, (*version, 0, 0)[:3]))
+
+
+COMMANDS: Final[tuple[tuple[list[str], list[str]], ...]] = (
+    ([], ["--model", "M"]),
+    (["vllm", "serve"], ["M"]),
+    (["python3", "-m", "vllm.entrypoints.openai.api_server"], ["--model", "M"]),
+    (["sh", "-c", 'cd /; exec "$@"', "sh"], ["vllm", "serve", "M"]),
+    (["python3", "-m", "sglang.launch_server"], ["--model-path", "M"]),
+    (["lmdeploy", "serve", "api_server"], ["M"]),
+    (["trtllm-serve"], ["M"]),
+)
+EXECUTORS: Final[tuple[list[str], ...]] = (
+    [],
+    ["--distributed-executor-backend", "ray"],
+    ["--distributed-executor-backend=mp"],
+)
+RANKS: Final[tuple[list[str], ...]] = (
+    [],
+    ["-dp", "2"],
+    ["-dp", "2", "-tp", "16"],
+    ["-dp", "2", "-dpb", "ray"],
+    ["-dp", "$(N)"],
+)
+DEFAULTS: Final = ("auto", *LAUNCHERS)
+
+
+def written(reference: str, command: list[str], args: list[str], settings: Settings, name: str = "") -> str:
+    """Write the launch of a group; give the words of all its containers, empty if nothing is written."""
+    intent = foreseen(group(engine(args, command, reference), launcher=name), settings)
+    templates = launch(intent, settings).get("spec", {}).get("leaderWorkerTemplate", {})
+    words = (
+        word
+        for pods in templates.values()
+        for one in pods["spec"]["containers"]
+        for field, original in (("command", command), ("args", args))
+        for word in one.get(field, original) or ()
+    )
+    return " ".join(words)
+
+
+def can_start(text: str, reference: str) -> bool:
+    """Whether an image may have what words start, by the catalogue."""
+    image = read_image(reference, CATALOGUE)
+    known = facts(image, CATALOGUE)
+    native = known.nnodes or not image.version
+    needs = {
+        "symmetric-run": known.ray.highest >= SYMMETRIC_RUN,
+        "ray start": known.ray != NO_RAY,
+        "--headless": native or ("--nnodes" not in text and known.native_data),
+        "vllm serve": image.engine in ("", "vllm"),
+        "sglang.launch_server": image.engine in ("", "sglang"),
+    }
+    return all(there for mark, there in needs.items() if mark in text)
+
+
+@pytest.mark.parametrize("default", DEFAULTS)
+def test_nothing_is_written_that_the_catalogue_knows_cannot_start(default: str) -> None:
+    settings = Settings(launcher=default, engines=CATALOGUE)
+    cases = product(references(), COMMANDS, EXECUTORS, RANKS)
+
+    made = (
+        (reference, text)
+        for reference, (command, args), executor, ranks in cases
+        if (text := written(reference, command, [*args, *executor, *ranks], settings))
+    )
+
+    assert [one for one in made if not can_start(one[1], one[0])] == []
+
+
+@pytest.mark.parametrize("name", ["ray-symmetric", "ray-start", "vllm-native", "sglang"])
+def test_by_name_it_is_written_all_the_same_and_said(name: str) -> None:
+    command = (
+        (["python3", "-m", "sglang.launch_server"], ["--model-path", "M"])
+        if name == "sglang"
+        else ([], ["M"])
+    )
+    image = "vllm/vllm-openai:v0.11.0" if name == "vllm-native" else "vllm/vllm-openai:v0.20.2"
+    text = written(image, *command, Settings(), name)
+
+    assert (text != "", can_start(text, image)) == (True, False)
+    assert "FI504" in codes(group(engine(command[1], command[0], image), launcher=name))
+
+
+def test_where_something_can_start_something_is_written() -> None:
+    settings = Settings(engines=CATALOGUE)
+    left = {
+        reference
+        for reference in references()
+        if read_image(reference, CATALOGUE).engine in ("", "vllm")
+        and not written(reference, ["vllm", "serve"], ["M"], settings)
+    }
+
+    assert {facts(read_image(one, CATALOGUE), CATALOGUE).nnodes for one in left} <= {False}
+    assert {facts(read_image(one, CATALOGUE), CATALOGUE).has_ray for one in left} <= {False}
+
+
+# --- what was expanded before -----------------------------------------------------------------------
+
+STORED: Final = [
+    one.object for one in documents.read([str(Path(__file__).parent / "expanded_before_auto.yaml")])
+]
+"""Expanded when the default was `ray-symmetric`, for images of which most cannot run it."""
+each_stored = pytest.mark.parametrize("stored", STORED, ids=lambda one: one["metadata"]["name"])
+
+
+@each_stored
+def test_the_rules_would_choose_otherwise_now(stored: Object) -> None:
+    assert put(study(stored).original) != stored
+
+
+@each_stored
+@pytest.mark.parametrize("path", ["spec.replicas", "metadata.labels.team"])
+def test_a_write_beside_the_launch_leaves_it(stored: Object, path: str) -> None:
+    written = changed(stored, path, 7 if path == "spec.replicas" else "search")
+
+    assert [one for one in expand(written, stored) if one["path"].startswith("/spec")] == []
+
+
+@each_stored
+@pytest.mark.parametrize("tool", TOOLS)
+def test_its_authors_file_applied_again_leaves_it(stored: Object, tool: str) -> None:
+    file = study(stored).original
+    file["metadata"] = file["metadata"] | {
+        "annotations": {
+            key: value for key, value in file["metadata"]["annotations"].items() if key != EXPANSION
+        }
+    }
+
+    assert put(TOOLS[tool](stored, file), stored) == stored
+
+
+@each_stored
+def test_what_is_said_is_about_the_launch_that_stays(stored: Object) -> None:
+    said = [(one.code, one.message) for one in check(stored, stored)]
+
+    assert [message for code, message in said if code in ("FI527", "FI531", "FI532")] == []
+    is_old = "v0.11.0" in str(stored)
+    assert any("ray-symmetric needs" in message for code, message in said if code == "FI504") is is_old
+
+
+@each_stored
+def test_refresh_chooses_anew(stored: Object) -> None:
+    refreshed = put(changed(stored, f"metadata.annotations.{REFRESH}", "now"), stored)
+
+    assert "symmetric-run" not in str(refreshed["spec"])
+
+
+@each_stored
+def test_naming_the_launcher_that_stands_there_changes_no_template(stored: Object) -> None:
+    named = put(changed(stored, f"metadata.annotations.{LAUNCHER}", "ray-symmetric"), stored)
+
+    assert named["spec"] == stored["spec"]
