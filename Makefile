@@ -10,7 +10,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
 
-demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, two LeaderWorkerSets before and after
+demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three LeaderWorkerSets before and after
 	@$(BIN)/python -m fusioninfer demo
 
 # Ray gives its nodes 30 s to start (`ray/_private/node.py`), so its tests have the machine to themselves.

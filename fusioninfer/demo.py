@@ -1,7 +1,7 @@
 """The main job in seconds, with nothing but Python.
 
 It starts the webhook as a process on TLS, sends it the examples as an API server would, applies the patches,
-and shows each object before and after, side by side; then the PodGroup that the loop would create.
+and shows each object before and after, side by side; then the PodGroups that the loop would create.
 """
 
 import signal
@@ -17,6 +17,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ from intent.annotations import EXPANSION
 from intent.settings import Settings
 
 EXAMPLES: Final = Path(__file__).parent.parent / "docs" / "examples"
-STORY_4: Final = (EXAMPLES / "prefill.yaml", EXAMPLES / "decode.yaml")
+SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
 PATIENCE: Final = 20.0
 """Seconds for the webhook to become ready."""
 WIDTH: Final = 160
@@ -50,9 +51,9 @@ class Webhook:
 
 
 def run(*, plain: bool = False) -> int:
-    """Show Story 4; give the exit code: 0 if everything was as it should be."""
+    """Show the examples; give the exit code: 0 if everything was as it should be."""
     console = Console(no_color=plain, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    read = documents.read([str(file) for file in STORY_4])
+    read = documents.read([str(file) for file in SHOWN])
     started = time.monotonic()
     with started_webhook() as webhook:
         console.print(f"The webhook listens on {webhook.url} (TLS, its own certificate authority).\n")
@@ -154,26 +155,35 @@ def post(webhook: Webhook, path: str, live: Object) -> dict[str, Any]:
 
 
 def _side_by_side(name: str, before: Object, after: Object) -> Table:
-    written = yaml.dump(before).splitlines()
-    stored = yaml.dump(_shortened(after)).splitlines()
+    gone, added = difference(yaml.dump(before).splitlines(), yaml.dump(_shortened(after)).splitlines())
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(ratio=2)
     table.add_column(ratio=3)
     table.add_row(
-        Panel(Text("\n".join(written)), title=f"{name}: what you write", title_align="left"),
-        Panel(_marked(stored, set(written)), title="what the cluster stores", title_align="left"),
+        Panel(_coloured(gone), title=f"{name}: what you write", title_align="left"),
+        Panel(_coloured(added), title="what the cluster stores", title_align="left"),
     )
     return table
 
 
-def _marked(lines: list[str], known: set[str]) -> Text:
-    """Mark the lines that nobody wrote: a plus sign in front, green on a terminal."""
-    text = Text()
-    for line in lines:
-        new = line not in known
-        text.append(f"{'+' if new else ' '} {line}\n", style="green" if new else "")
-    text.rstrip()
-    return text
+def difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
+    """Compare two texts by line: mark what goes in the first with `- `, what is new in the other with `+ `.
+
+    All other lines have two blanks in front, and are the same in both, in the same order.
+    """
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    gone, added = [f"- {line}" for line in before], [f"+ {line}" for line in after]
+    for at, to, size in matcher.get_matching_blocks():
+        gone[at : at + size] = [f"  {line}" for line in before[at : at + size]]
+        added[to : to + size] = [f"  {line}" for line in after[to : to + size]]
+    return gone, added
+
+
+_COLOURS: Final = {"+": "green", "-": "red"}
+
+
+def _coloured(lines: list[str]) -> Text:
+    return Text("\n").join(Text(line, style=_COLOURS.get(line[0], "")) for line in lines)
 
 
 def _shortened(after: Object) -> Object:

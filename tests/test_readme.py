@@ -4,18 +4,20 @@ import ast
 import inspect
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
-from fusioninfer import engines
+from fusioninfer import documents, engines, offline
 from fusioninfer.cli import main
 from intent import budget
 from intent.annotations import KEYS
 from intent.engines import ENGINES
 from intent.pickers.generations import PICKERS
 from intent.pickers.strategies import MEANING, WEIGHTS, presets
+from intent.settings import Settings
 from webhook import listen
 from webhook.launchers import LAUNCHERS
 
@@ -158,6 +160,45 @@ def test_the_limits_of_the_edge_page_are_those_of_the_code(request: pytest.Fixtu
         EDGE_PAGE.write_text(written, encoding="utf-8")
 
     assert EDGE_PAGE.read_text(encoding="utf-8") == written
+
+
+def blocks(chapter: str) -> list[Any]:
+    """Give the objects in the YAML of a chapter of the README."""
+    text = README.read_text(encoding="utf-8").partition(f"## {chapter}\n")[2].partition("\n## ")[0]
+    return [
+        one
+        for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+        for one in yaml.safe_load_all(block)
+    ]
+
+
+def is_part(small: Any, whole: Any) -> bool:
+    """Whether what is shown, shortened, is there: fields of a map, items of a list of maps in their order."""
+    if isinstance(small, dict) and isinstance(whole, dict):
+        return all(key in whole and is_part(value, whole[key]) for key, value in small.items())
+    if isinstance(small, list) and isinstance(whole, list) and any(isinstance(one, dict) for one in small):
+        rest = iter(whole)
+        return all(any(is_part(one, other) for other in rest) for one in small)
+    return bool(small == whole)
+
+
+def test_before_and_after_are_what_the_command_prints() -> None:
+    read = documents.read([str(ROOT / "docs" / "examples" / "monolithic.yaml")])
+    printed = [read[0].object, *offline.compose(read, Settings()).objects]
+
+    shown = blocks("Before and after")
+
+    assert [is_part(*pair) for pair in zip(shown, printed, strict=True)] == [True, True, True]
+
+
+def test_the_lines_of_the_examples_are_counted() -> None:
+    files = [ROOT / "docs" / "examples" / f"{name}.yaml" for name in ("prefill", "decode")]
+    written = sum(not line.startswith("#") for file in files for line in file.read_text().splitlines())
+    stored = offline.compose(documents.read([str(file) for file in files]), Settings()).objects
+
+    counted = re.findall(r"^\| lines .*? \| (\d+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert counted == [str(written), str(len(documents.write_yaml(stored).splitlines()))]
 
 
 @pytest.mark.parametrize(

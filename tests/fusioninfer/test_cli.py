@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from fusioninfer import demo, documents
 from fusioninfer.cli import main
+from intent import yaml
 from intent.codes import CODES
+from webhook.expand import expanded
 from webhook.launchers import LAUNCHERS
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -84,10 +87,31 @@ def test_half_of_a_service_is_a_note_and_no_pod_group() -> None:
     assert "waits for a decoder" in result.stderr
 
 
-def test_validate_counts_what_it_found() -> None:
-    result = run("validate", "-f", str(EXAMPLES / "monolithic.yaml"))
+@pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=lambda file: file.name)
+def test_nothing_is_found_wrong_with_an_example_but_that_its_other_half_is_elsewhere(file: Path) -> None:
+    found = json.loads(run("validate", "-o", "json", "-f", str(file)).stdout)
 
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "0 errors, 4 warnings")
+    halves = {"prefill.yaml": ["FI410"], "decode.yaml": ["FI410"]}
+    assert [one["code"] for one in found] == halves.get(file.name, [])
+
+
+@pytest.mark.parametrize(
+    "names", [["monolithic"], ["prefill", "decode"], ["monolithic", "prefill", "decode"]]
+)
+def test_nothing_is_found_wrong_with_the_services_of_the_examples(names: list[str]) -> None:
+    files = [word for name in names for word in ("-f", str(EXAMPLES / f"{name}.yaml"))]
+
+    assert run("validate", *files).stdout.splitlines() == ["0 errors, 0 warnings"]
+
+
+def test_an_example_runs_ray_symmetric_run() -> None:
+    assert "- symmetric-run" in run("expand", "-f", str(EXAMPLES / "monolithic.yaml")).stdout
+
+
+def test_validate_counts_what_it_found() -> None:
+    result = run("validate", "-f", "-", text=example("monolithic.yaml", **{"v0.17.1": "v0.11.0"}))
+
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "0 errors, 1 warnings")
 
 
 def test_validate_refuses_a_contradiction_between_files() -> None:
@@ -183,12 +207,27 @@ def test_codes_tells_of_each_what_causes_it() -> None:
     assert (listed["cause"], CODES["FI410"].cause in run("codes").stdout) == (CODES["FI410"].cause, True)
 
 
-def test_the_demo_shows_both_examples_and_the_pod_group() -> None:
+def test_the_demo_shows_the_examples_and_the_pod_groups() -> None:
     result = run("demo", "--plain")
 
     assert result.exit_code == 0
     for text in ("what you write", "+           - symmetric-run", "kind: PodGroup", "minMember: 6"):
         assert text in result.stdout
+    assert "Warning" not in result.stdout
+
+
+@pytest.mark.parametrize("name", ["monolithic", "prefill", "decode"])
+def test_the_demo_marks_each_line_that_nobody_wrote(name: str) -> None:
+    (read,) = documents.read([str(EXAMPLES / f"{name}.yaml")])
+    before, after = (yaml.dump(one).splitlines() for one in (read.object, expanded(read.object)))
+
+    gone, added = demo.difference(before, after)
+
+    assert ([line[2:] for line in gone], [line[2:] for line in added]) == (before, after)
+    assert [line for line in gone if line[0] == " "] == [line for line in added if line[0] == " "]
+    for key in ("image:", "resources:", "limits:", "env:"):
+        new = sum(line[0] == "+" and key in line for line in added)
+        assert new == sum(key in line for line in after) - sum(key in line for line in before)
 
 
 # --- InferenceServices ------------------------------------------------------------------------------
@@ -280,6 +319,7 @@ def test_the_rows_of_the_operator_come_first(tmp_path: Path) -> None:
         "versions": "0.17.1",
         "entrypoint": "",
         "ray": "Ray 2.54.0",
+        "auto": "ray-symmetric",
         "source": "ours",
     }
 
@@ -296,12 +336,14 @@ def test_the_models_of_the_operator_come_first(tmp_path: Path) -> None:
 def test_the_rows_of_the_operator_choose_the_launcher(tmp_path: Path) -> None:
     plain = "args:\n          - --model"
     served = "command: [vllm, serve]\n          args:"
-    text = example("monolithic.yaml", **{"vllm/vllm-openai:v0.11.0": "corp/llm:1", plain: served})
+    text = example("monolithic.yaml", **{"vllm/vllm-openai:v0.17.1": "corp/llm:1", plain: served})
 
-    known = run("expand", "-f", "-", "--config", settings_with(tmp_path, OWN), text=text)
+    without_ray = OWN.replace("2.54.0", "none")
+    known = run("expand", "-f", "-", "--config", settings_with(tmp_path, without_ray), text=text)
     unknown = run("expand", "-f", "-", "--config", settings_with(tmp_path, "images: []\n"), text=text)
 
-    assert ("--nnodes" in known.stdout, "--nnodes" in unknown.stdout) == (True, False)
+    assert ("symmetric-run" in unknown.stdout, "FI527" in unknown.stderr) == (True, True)
+    assert ("--nnodes" in known.stdout, "FI527" in known.stderr) == (True, False)
 
 
 @pytest.mark.parametrize(
