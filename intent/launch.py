@@ -47,6 +47,8 @@ class Choice(NamedTuple):
     """The warning that says so; empty where nobody needs one."""
     starts: bool = True
     """False where the image is known not to run it: then nothing is written."""
+    at: int = 0
+    """Which of the templates has the image that decided."""
 
 
 @dataclass(frozen=True, slots=True)

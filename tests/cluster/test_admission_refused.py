@@ -66,7 +66,7 @@ def test_a_warning_is_told_and_the_object_is_accepted(admission: Cluster, namesp
 
     said = told(admission, namespace, CLIENT_SIDE, lws, accepted=True)
 
-    assert re.findall(r"^Warning: (FI\d+): vllm-openai v0.11.0", said, re.MULTILINE) == ["FI504"]
+    assert re.findall(r"^Warning: (FI\d+): vllm-openai v0.11.0", said, re.MULTILINE) == ["FI531"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from webhook.put import put
 from webhook.study import study
 
 SETTINGS: Final = Settings()
+NEEDED: Final = "ray-symmetric needs Ray 2.54 or later"
 PROBED: Final = next(case for case in CASES if case.name == "engine-53-probes") / "input.yaml"
 ARGS: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].args"
 
@@ -114,6 +115,38 @@ def test_a_cause_is_what_the_author_wrote(case: Path) -> None:
     causes = {one.cause: one.value for one in explain.explain(documents_of(case), SETTINGS)}
 
     assert all(value is not None for value in causes.values())
+
+
+@pytest.mark.parametrize(
+    ("case", "choice"),
+    [
+        ("engine-02-names-the-executor", "ray-symmetric: vllm-openai v0.17.1 runs it"),
+        ("engine-01-documents-example-2", "ray-symmetric: fusioninfer.io/launcher names it"),
+        (
+            "engine-01-documents-example-2-auto",
+            f"ray-start: vllm-openai v0.11.0 has Ray 2.49 or older: {NEEDED}; ray-start is taken",
+        ),
+        ("engine-70-launcher-none", None),
+    ],
+)
+def test_a_launch_says_which_launcher_and_why(case: str, choice: str | None) -> None:
+    found = explain.explain(documents_of(CASES[0].parent / case), SETTINGS)
+
+    launched = [one for one in found if one.rule.concern == "launch"]
+    assert {one.choice for one in launched} == ({choice} if choice else set())
+    assert {one.choice for one in found if one.rule.concern != "launch"} == {""}
+    assert all(f"launcher {choice}" in explain.as_text([one]) for one in launched)
+    assert all(explain.as_json(one)["choice"] == choice for one in launched)
+
+
+def test_a_launch_that_is_recorded_and_would_not_be_chosen_now_says_so() -> None:
+    stored = documents.read([str(CASES[0].parents[1] / "webhook" / "expanded_before_auto.yaml")])
+
+    launched = [one for one in explain.explain(stored, SETTINGS) if one.rule.concern == "launch"]
+
+    assert {one.choice for one in launched} == {
+        "ray-symmetric: it is recorded; the rules would choose otherwise now"
+    }
 
 
 def test_every_mutator_has_a_rule_and_every_rule_a_mutator() -> None:

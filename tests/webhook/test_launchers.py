@@ -21,6 +21,7 @@ from webhook.validate.launch import launch as validate
 
 OLD = "vllm/vllm-openai:v0.10.2"
 NEW = "vllm/vllm-openai:v0.20.2"
+NEWEST_RAY = "vllm/vllm-openai:v0.17.1"
 RANKS = ["--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)", "--master-addr", "$(LWS_LEADER_ADDRESS)"]
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 SGLANG = "python3 -m sglang.launch_server"
@@ -375,6 +376,14 @@ def test_the_choice_says_why(image: str, annotation: str, code: str, why: str) -
     choice = read_plan(group(engine("vllm serve M", image=image), launcher=annotation), SETTINGS).choice
 
     assert (choice.code, why in choice.why) == (code, True)
+
+
+def test_the_image_that_decided_is_pointed_at() -> None:
+    leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEWEST_RAY, OLD))
+
+    (found,) = (one for one in validate(group(worker, leader), SETTINGS) if one.code == "FI531")
+
+    assert (found.path.split(".")[2], found.message[:20]) == ("workerTemplate", "vllm-openai v0.10.2 ")
 
 
 def test_where_nothing_can_start_the_command_stays_and_its_author_is_told() -> None:

@@ -109,8 +109,9 @@ def choose(launches: tuple[Launch, ...], wanted: str, default: str) -> Choice:
     unknown = (name for name in (default, *fits) if verdicts.get(name, False) is None)
     name = next(known, "") or next(unknown, "")
     if not name:
-        message = f"{launches[0].image} cannot run {', '.join(fits)}; name one in {LAUNCHER} to force it"
-        return Choice(fits[0], f"left as it is: {message}", "FI532", starts=False)
+        at = _decides(launches, fits[0])
+        message = f"{launches[at].image} cannot run {', '.join(fits)}; name one in {LAUNCHER} to force it"
+        return Choice(fits[0], f"left as it is: {message}", "FI532", starts=False, at=at)
     return _explained(launches, name, passed=fits[: fits.index(name)], is_asked=wanted == AUTO)
 
 
@@ -141,11 +142,18 @@ def _explained(launches: tuple[Launch, ...], name: str, *, passed: list[str], is
     row = LAUNCHERS[name]
     if _runs(launches, name) is None:
         why = f"not known to have {row.needs}, which is assumed; settle it with {LAUNCHER}: {name}"
-        return Choice(name, why, "FI527")
+        return Choice(name, why, "FI527", at=_decides(launches, name))
     if passed:
-        image = next((one for one in launches if not runs(one, LAUNCHERS[passed[0]])), launches[0])
-        return Choice(name, f"{lacks(image, passed[0])}; {name} is taken", "" if is_asked else "FI531")
+        at = _decides(launches, passed[0])
+        why = f"{lacks(launches[at], passed[0])}; {name} is taken"
+        return Choice(name, why, "" if is_asked else "FI531", at=at)
     return Choice(name, f"{launches[0].image} runs it")
+
+
+def _decides(launches: tuple[Launch, ...], name: str) -> int:
+    """Find the template whose image keeps a launcher from being known to run in all."""
+    verdicts = [runs(one, LAUNCHERS[name]) for one in launches]
+    return verdicts.index(False if False in verdicts else None)
 
 
 def lacks(launch: Launch, name: str) -> str:

@@ -162,7 +162,7 @@ def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
 def _chosen(plan: Plan) -> Iterator[FieldError]:
     """Say why this launcher, where the author named none; or why none."""
     if plan.choice.code and (plan.rewritten or not plan.choice.starts):
-        where = f"{plan.leader.template.engine_path}.image"
+        where = f"{plan.launches[plan.choice.at].template.engine_path}.image"
         yield FieldError(where, None, plan.choice.why, plan.choice.code)
 
 
