@@ -23,6 +23,7 @@ from tests.cluster.testbed.modules import (
     MODULES,
     POLICY_MODULES,
     ROUTE_CRDS,
+    ROUTE_DEFINITIONS,
     ROUTE_MODULES,
 )
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
@@ -125,6 +126,15 @@ def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with running(built, (*CRDS, *ROUTE_CRDS)) as there:
         _start_admission(there)
         start_loops(there, HURRIED)
+        yield there
+
+
+@pytest.fixture(scope="module")
+def admitting(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster of a test's own, with routes and our webhook; its controllers are the test's own."""
+    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_DEFINITIONS)))
+    with running(built, (*CRDS, *ROUTE_CRDS)) as there:
+        _start_admission(there)
         yield there
 
 

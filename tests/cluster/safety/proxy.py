@@ -88,6 +88,8 @@ class Proxy:
     faults: tuple[Fault, ...] = ()
     writes: list[tuple[float, Call]] = field(default_factory=list)
     """When (monotonic) which write came, dry runs too; those of Leases are left out."""
+    renewed: float = 0.0
+    """When (monotonic) a Lease was written last: only its holder writes it, and the next holder."""
     struck: dict[tuple[Fault, str], int] = field(default_factory=dict)
     """How often a fault struck, by resource."""
     expired: set[str] = field(default_factory=set)
@@ -129,7 +131,9 @@ class Proxy:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one call."""
         call = call_of(request.method, request.path, request.query)
-        if call.verb == "write" and call.resource != "leases":
+        if call.verb == "write" and call.resource == "leases":
+            self.renewed = time.monotonic()
+        elif call.verb == "write":
             self.writes.append((time.monotonic(), call))
         for fault in self._striking(call, "delay"):
             await asyncio.sleep(fault.seconds)

@@ -33,8 +33,8 @@ class Seen:
     uid: str
 
     def __str__(self) -> str:
-        """Name it as kubectl does, with the beginning of its uid."""
-        return f"{self.resource}/{self.name} ({self.uid[:8]})"
+        """Name it as kubectl does."""
+        return f"{self.resource}/{self.name}"
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """What is built: one go.mod a row under `components/`, its main packages, the files used of its source."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -168,6 +168,10 @@ CRDS: Final = (("lws", "config/crd/bases"), ("volcano", _VOLCANO_CRDS))
 """Where the custom resource definitions lie: module and folder."""
 ROUTE_CRDS: Final = (("gateway-api", _GATEWAY_CRDS), ("gie-1.5.0", _EXTENSION_CRDS))
 """Those of the Gateway API and of its Inference Extension."""
+ROUTE_DEFINITIONS: Final = tuple(
+    replace(module, packages=(), cuts=()) for module in ROUTE_MODULES if module.name in dict(ROUTE_CRDS)
+)
+"""The modules of these custom resources, without the programs: nothing has to be compiled."""
 ISTIO_CRDS: Final = (("istio", "kubernetes"),)
 """Those of Istio."""
 CERTIFICATE_CRDS: Final = (("cert-manager", _CERT_MANAGER_CRDS),)

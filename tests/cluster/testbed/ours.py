@@ -88,7 +88,7 @@ def start_loops(cluster: Cluster, flags: Mapping[str, object]) -> None:
 
 def wait_admission(cluster: Cluster) -> None:
     """Wait until the API server asks our webhook: a dry run comes back with our record."""
-    until(lambda: _expanded(cluster), "an annotated LeaderWorkerSet is expanded")
+    until(lambda: is_expanded(cluster), "an annotated LeaderWorkerSet is expanded")
 
 
 def _start(cluster: Cluster, program: tuple[str, str, str, Path], flags: Mapping[str, object]) -> None:
@@ -125,7 +125,8 @@ def _apply(cluster: Cluster, batch: list[Object]) -> None:
         kubectl(cluster, "apply", "--server-side", "--filename=-", stdin=json.dumps(listed))
 
 
-def _expanded(cluster: Cluster) -> bool:
+def is_expanded(cluster: Cluster) -> bool:
+    """Whether admission expands an annotated LeaderWorkerSet, by a dry run."""
     trial = {**TRIAL_LWS, "metadata": {"name": "trial", "annotations": {SERVICE: "trial"}}}
     try:
         admitted = create(cluster.api, path("leaderworkersets", "default"), trial, dryRun="All")
