@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo test demo-cluster fast check format golden manifests lock image image-check bench fuzz chaos clean help
+.PHONY: demo test demo-cluster fast check format golden manifests lock image image-check bench fuzz chaos soak clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -62,6 +62,9 @@ fuzz: $(READY) ## Reviews that nobody would write, for FUZZ_SECONDS (600); a fai
 chaos: $(READY) ## Kill every process of a cluster while people work, for CHAOS_ROUNDS (50); CHAOS_SEED chooses what happens
 	CHAOS_ROUNDS=$(or $(CHAOS_ROUNDS),50) CHAOS_SEED=$(or $(CHAOS_SEED),$(shell date +%s)) \
 	  $(BIN)/python -m pytest -q -s tests/cluster/test_chaos.py
+
+soak: $(READY) ## The long forms, each with its summary; SOAK="safety scenarios mutations chaos fuzz", SOAK_ROUNDS (50), SOAK_SEEDS (1,2,3)
+	$(BIN)/python -m tests.soak $(SOAK)
 
 clean: ## Remove the environment and caches of this tree
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info

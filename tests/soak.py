@@ -1,0 +1,90 @@
+"""The long forms of the tests, one part after the other, each with its summary.
+
+python -m tests.soak [PART ...]     all parts, or some: safety, scenarios, mutations, chaos, fuzz
+SOAK_ROUNDS (50) and SOAK_SEEDS (1,2,3) say how long safety and chaos take, FUZZ_SECONDS (1800) how long fuzz.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+ROUNDS: Final = os.environ.get("SOAK_ROUNDS", "50")
+SEEDS: Final = tuple(os.environ.get("SOAK_SEEDS", "1,2,3").split(","))
+FUZZ_SECONDS: Final = os.environ.get("FUZZ_SECONDS", "1800")
+PYTEST: Final = ("-m", "pytest", "-q", "-s")
+SUMMARY: Final = "summary: "
+"""How a line begins that is shown again at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One process of a part: what Python runs, and with which environment."""
+
+    title: str
+    words: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def _safety() -> Iterator[Run]:
+    for seed in SEEDS:
+        more = {"SAFETY_ROUNDS": ROUNDS, "SAFETY_SEED": seed}
+        yield Run(f"safety, seed {seed}", (*PYTEST, "tests/cluster/test_safety.py"), more)
+
+
+def _scenarios() -> Iterator[Run]:
+    yield Run("scenarios", (*PYTEST, "tests/cluster/scenarios_check.py"))
+
+
+def _mutations() -> Iterator[Run]:
+    yield Run("mutations", (*PYTEST, "tests/cluster/mutations_check.py"))
+
+
+def _chaos() -> Iterator[Run]:
+    for seed in SEEDS:
+        more = {"CHAOS_ROUNDS": ROUNDS, "CHAOS_SEED": seed}
+        yield Run(f"chaos, seed {seed}", (*PYTEST, "tests/cluster/test_chaos.py"), more)
+
+
+def _fuzz() -> Iterator[Run]:
+    yield Run("fuzz", ("-m", "tests.hostile.fuzz", FUZZ_SECONDS))
+
+
+PARTS: Final = {
+    "safety": _safety,
+    "scenarios": _scenarios,
+    "mutations": _mutations,
+    "chaos": _chaos,
+    "fuzz": _fuzz,
+}
+
+
+def main(names: list[str]) -> int:
+    """Run parts, and print their summaries at the end; gives 1 if one failed, 2 if one is unknown."""
+    if unknown := set(names) - PARTS.keys():
+        sys.stderr.write(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}\n")
+        return 2
+    told = [_run(one) for name in names or PARTS for one in PARTS[name]()]
+    sys.stdout.write("\n" + "".join(line for _, lines in told for line in lines))
+    return int(any(status for status, _ in told))
+
+
+def _run(one: Run) -> tuple[int, list[str]]:
+    """Run a process; give its exit status and the lines for the end."""
+    began, kept = time.monotonic(), []
+    command, environment = [sys.executable, "-u", *one.words], {**os.environ, **one.environment}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            if line.startswith(SUMMARY):
+                kept.append("  " + line.removeprefix(SUMMARY))
+    said = "passed" if process.returncode == 0 else f"FAILED ({process.returncode})"
+    return process.returncode, [f"{one.title}: {said} after {time.monotonic() - began:.0f} s\n", *kept]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""`make soak` runs the parts that are named, shows what they say, and repeats their summaries at the end."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import soak
+from tests.soak import PARTS, Run
+
+
+def script(tmp_path: Path, text: str) -> tuple[str, ...]:
+    file = tmp_path / "part.py"
+    file.write_text(text)
+    return (str(file),)
+
+
+def test_summaries_come_again_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = script(tmp_path, "import os; print('progress'); print('summary: all', os.environ['LONG'])")
+    monkeypatch.setitem(PARTS, "safety", lambda: iter([Run("safety", words, {"LONG": "well"})]))
+
+    assert soak.main(["safety"]) == 0
+    said = capfd.readouterr().out.splitlines()
+    assert said[:2] == ["progress", "summary: all well"]
+    assert said[-1] == "  all well"
+    assert said[-2].startswith("safety: passed after")
+
+
+def test_one_part_that_fails_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing, passing = script(tmp_path, "raise SystemExit(1)"), ("-c", "pass")
+    monkeypatch.setitem(PARTS, "safety", lambda: iter([Run("a", failing), Run("b", passing)]))
+
+    assert soak.main(["safety"]) == 1
+
+
+def test_a_part_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert soak.main(["chaos", "safty"]) == 2
+    assert "no such part: safty" in capsys.readouterr().err
+
+
+def test_the_environment_says_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "SEEDS", ("4", "5"))
+    monkeypatch.setattr(soak, "ROUNDS", "7")
+
+    runs = [run.environment for name in ("safety", "chaos") for run in PARTS[name]()]
+
+    assert runs == [
+        {"SAFETY_ROUNDS": "7", "SAFETY_SEED": "4"},
+        {"SAFETY_ROUNDS": "7", "SAFETY_SEED": "5"},
+        {"CHAOS_ROUNDS": "7", "CHAOS_SEED": "4"},
+        {"CHAOS_ROUNDS": "7", "CHAOS_SEED": "5"},
+    ]
