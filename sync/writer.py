@@ -246,14 +246,14 @@ class Writer:
         self, kind: Kind, wanted: Object, stored: Any, trail: Trail, *, of_version: bool = False
     ) -> Refusal | None:
         """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
-        if stored:
-            await self._let_go(kind, wanted)
+        released = bool(stored) and await self._let_go(kind, wanted)
         answer = await self._tried(kind, wanted, stored)
         if answer and (problem := kind.guard(wanted, answer)):
             return Refusal(kind.codes.unkept, problem, kind.kind)
         asked = kind.project(wanted).fingerprint
         first = kind.first(stored, wanted, answer is None) if stored else {}
-        if stored and answer and not first and kind.project(answer).fingerprint == stored.fingerprint:
+        same = stored and answer and kind.project(answer).fingerprint == stored.fingerprint
+        if same and not first and not released:
             trail.settle(asked, stored.fingerprint)
             return None
         metadata = answer["metadata"] if stored and answer and of_version else {}
@@ -272,8 +272,8 @@ class Writer:
                 raise
             return None
 
-    async def _let_go(self, kind: Kind, wanted: Object) -> None:
-        """Keep the live value of a field that we applied and that is not wanted any more.
+    async def _let_go(self, kind: Kind, wanted: Object) -> bool:
+        """Keep the live value of fields that we applied and that are not wanted any more; say whether any is.
 
         Server-side apply removes a field that nobody else owns, and the default takes its place. So another
         field manager applies the live value first, of the version that was read. To do it again is harmless.
@@ -286,6 +286,7 @@ class Writer:
             metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
             body = {**naming, "metadata": metadata, "spec": spec}
             await self.send(kind.kind, apply(_path(kind, wanted), body, manager=KEEPER))
+        return bool(spec)
 
     async def _write(self, kind: Kind, wanted: Object, first: Object, version: str) -> bytes:
         """Merge what goes before, then apply; gives the fingerprint of what is stored now.

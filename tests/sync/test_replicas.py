@@ -39,6 +39,12 @@ def replicas(api: Api) -> int:
     return int(api.objects[DECODE]["spec"]["replicas"])
 
 
+def owners(api: Api) -> set[str]:
+    """Name the field managers that own `spec.replicas`."""
+    entries = api.objects[DECODE]["metadata"]["managedFields"]
+    return {one["manager"] for one in entries if "f:replicas" in one["fieldsV1"].get("f:spec", {})}
+
+
 def scale(api: Api, count: int, manager: str) -> None:
     """Scale through the subresource `scale`."""
     obj = copy.deepcopy(api.objects[DECODE])
@@ -67,7 +73,7 @@ async def test_replicas_that_are_let_go_stay(api: Api) -> None:
     api.put(SERVICE, asking(None, 2))
     await quiet(2)
 
-    assert replicas(api) == 3
+    assert (replicas(api), owners(api)) == (3, {"fusioninfer-let-go"})
 
 
 @pytest.mark.usefixtures("three")
