@@ -77,7 +77,7 @@ async def test_a_loop_whose_watch_was_deaf_deletes_nothing_when_it_starts_to_wor
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     worker = lws("w", "worker")
-    plain = copy.deepcopy(worker)
+    plain = copy.deepcopy(worker)  # what it was before its author asked for routes
     worker["metadata"]["annotations"] |= ROUTED
     api.put(MEMBER, worker)
     start()
@@ -86,7 +86,7 @@ async def test_a_loop_whose_watch_was_deaf_deletes_nothing_when_it_starts_to_wor
 
     deaf = start()
     await eventually(lambda: all(cache.synced.is_set() for cache in deaf.caches.values()))
-    deaf.caches["LeaderWorkerSet"].put(LWS.project(plain | {"metadata": plain["metadata"]}))
+    deaf.caches["LeaderWorkerSet"].replace([LWS.project(plain)])
     deaf.changed(KEY)
     await quiet(3)
 
