@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from intent import Object, lws
-from intent.annotations import INJECT, SERVICE
+from intent import Object, budget, lws
+from intent.annotations import EXPANSION, INJECT, SERVICE
 from intent.inferenceservice import v1alpha1
 from intent.service.member import Member, ServiceKey, member
 from intent.shapes import mapping
@@ -17,8 +17,7 @@ from sync.render.lws import sealed
 from sync.requested import requested
 from sync.rows import deployment, gateway, http_route, inference_pool, pod
 from sync.rows import lws as leader_worker_set
-from sync.rows.size import check_size
-from sync.stored import Stored, stored, watched
+from sync.stored import Stored, TooLargeError, stored, watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +136,16 @@ class Set:
 
 
 def _leader_worker_set(obj: Object) -> Stored | None:
-    """Keep a member, and whatever an InferenceService controls or did; drop what only has the label."""
-    row = stored(obj, places=of_set)
-    check_size(obj)
+    """Keep a member, and whatever an InferenceService controls or did; drop what only has the label.
+
+    Raises TooLargeError for an expanded one that is over the budget of admission: to read it takes seconds.
+    """
+    row, annotations = stored(obj, places=of_set), mapping(mapping(obj.get("metadata")).get("annotations"))
+    if EXPANSION in annotations and (over := budget.of_leaderworkerset(obj)):
+        raise TooLargeError(over.message)
     controlled = row.controller.kind == v1alpha1.KIND
     report = leader_worker_set.facts(obj) if controlled else None
-    disabled = mapping(obj["metadata"].get("annotations")).get(INJECT) == "disabled"
+    disabled = annotations.get(INJECT) == "disabled"
     known = Set(member(obj), report, disabled)
     return replace(row, facts=known) if known.member or controlled or row.applied else None
 

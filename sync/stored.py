@@ -77,6 +77,10 @@ class TooDeepError(Exception):
     """An object is nested so deep that walking through it is not safe."""
 
 
+class TooLargeError(Exception):
+    """An object holds more than is read of any."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     """An object of which nothing is known but what it is called."""

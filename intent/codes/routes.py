@@ -219,6 +219,6 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "an object cannot be read by the controller",
         "delete the object, or remove what the message names; until then its service is left as it is",
-        "it is nested deeper than 254 levels or far too large, and was stored while no admission checked it",
+        "it is nested deeper than 254 levels or over a limit of docs/edge.md, and no admission checked it",
     ),
 }

@@ -53,7 +53,7 @@ def facts(obj: Object) -> LeaderWorkerSet:
 
 def _scaler(metadata: Object) -> str:
     """Read who scaled it from its `managedFields` (KEP-555, `subresource`)."""
-    entries = [one for one in listed(metadata.get("managedFields")) if _has_replicas(one)]
+    entries = [one for one in map(mapping, listed(metadata.get("managedFields"))) if _has_replicas(one)]
     if any(entry.get("manager") == FIELD_MANAGER for entry in entries):
         return ""  # applied since
     scaled = (text(entry.get("manager")) for entry in entries if entry.get("subresource") == "scale")
