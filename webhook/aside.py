@@ -21,13 +21,13 @@ from webhook.review import Answer
 
 LARGE: Final = 256 * 1024
 """Bytes of a body: to read a larger one takes milliseconds already."""
-DEAR_SECONDS: Final = 0.004
-"""CPU of one review: ten times that of an ordinary one."""
+DEAR_SECONDS: Final = 0.01
+"""CPU of one review: twenty times that of an ordinary one."""
 REMEMBERED_SECONDS: Final = 60.0
 """For so long the reviews of a namespace are dear after one was."""
 NAMESPACES: Final = 1024
 """So many dear namespaces are remembered."""
-QUEUED: Final = 16
+QUEUED: Final = 64
 """Reviews of one namespace that may wait."""
 QUEUED_BYTES: Final = 64 * 2**20
 """Bytes of all bodies that wait."""

@@ -32,6 +32,8 @@ GOALS: Final[Mapping[str, float]] = {
     "99 % of mutate, UPDATE": 1,
     "99 % of validate, CREATE": 1,
     "99 % of validate, UPDATE": 1,
+    "the dearest, of what it may cost": 1,
+    "the dearest": 1,
     "memory, at most": 150,
     "99 % of reviews, busy": 2,
 }

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from tests.bench import server, sizes, stages
+from tests.bench import server, sizes, stages, worst
 from tests.bench.__main__ import PARTS, Part, main
 from tests.bench.report import Row, WrongAnswerError, expect, row
 from tests.bench.run import QUICK, Run
@@ -34,6 +34,12 @@ def test_every_kind_of_weight_has_a_row_and_the_dearest_is_named() -> None:
     names = [one.name for one in sizes.measure(Run(QUICK), few)]
 
     assert names == [*few, sizes.DEAREST]
+
+
+def test_every_dear_review_has_a_row_and_the_dearest_is_named() -> None:
+    names = [one.name for one in worst.measure(Run(QUICK), {"one": stages.body(sizes.small())})]
+
+    assert names == ["one", worst.SPENT, worst.SECONDS]
 
 
 @pytest.mark.parametrize("size", [10_000, 100_000])

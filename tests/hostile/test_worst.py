@@ -1,0 +1,138 @@
+"""The dearest reviews that are known cost a few times their reading, or a fixed piece of work."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import orjson
+import pytest
+
+from intent import Object, budget
+from tests.hostile import worst
+from tests.hostile.server import Server
+from tests.lws import container, lws, template
+from tests.reviews import review
+from webhook import review as reviews
+from webhook.launchers import plan, sidecar
+from webhook.request import Malformed
+from webhook.review import Answer
+
+DOORS: Final = {"/mutate": reviews.mutate, "/validate": reviews.validate}
+GENEROUS: Final = 2
+"""The tests' bound, in times of what is aimed at: machines that test are busy."""
+TRIES: Final = 5
+GROWS: Final = 3.2
+"""Twice as much may cost so many times as much: in proportion, with room for noise. In square it is 4."""
+
+
+def answered(path: str, body: bytes) -> Answer | None:
+    """Answer a body as the first one of its kind: nothing of it is remembered."""
+    plan.read_plan.cache_clear()
+    sidecar._room.cache_clear()  # noqa: SLF001 - a test may forget what it remembers
+    try:
+        return DOORS[path](body)
+    except Malformed:
+        return None
+
+
+@pytest.mark.parametrize("path", DOORS)
+@pytest.mark.parametrize("name", worst.REVIEWED)
+def test_a_review_costs_what_it_may(path: str, name: str) -> None:
+    live = worst.REVIEWED[name]()
+    for sent in worst.written(live):
+        assert _is_bounded(partial(answered, path), sent)
+
+
+def _is_bounded(call: Callable[[bytes], object], sent: bytes) -> bool:
+    """Whether a call costs what it may at least once."""
+    return any(worst.cost(call, sent) <= GENEROUS * worst.allowed(sent, 2) for _ in range(TRIES))
+
+
+UNITS: Final = {
+    "commands": "a;",
+    "words": "a ",
+    "engines": "vllm serve m;",
+    "redirections": "a>b;",
+    "reserved words": "if a;then b;fi;",
+    "quotes": "'a'\"$b\" ",
+    "substitutions": '"$(a)" ',
+    "assignments": "A=b ",
+    "prefixes": "exec env ",
+    "comments": "# a comment\n",
+    "pipes": "a|b&&",
+}
+
+
+def _script(unit: str, times: int) -> Object:
+    return worst.shell(unit, breaks=budget.BREAKS.most * times // 2)
+
+
+MANY: Final[dict[str, Callable[[int], Object]]] = {
+    **{f"a script of {name}": partial(_script, unit) for name, unit in UNITS.items()},
+    "flags": lambda times: worst.engine(*worst.flags(1_000 * times, "--option-{at}")),
+    "known flags": lambda times: worst.engine(*worst.flags(1_000 * times, "--max-model-len")),
+    "transfer flags": lambda times: worst.engine(*worst.flags(900 * times, "--kv-transfer-config.a{at}.b")),
+    "positional": lambda times: worst.engine(*["x"] * 2_000 * times),
+    "prefixes": lambda times: worst.engine(*["exec"] * 2_000 * times, command=["env"]),
+    "python": lambda times: worst.engine(*["python3", "-x"] * 1_000 * times, command=["env"]),
+    "references": lambda times: worst.engine("--port", "$(A1)" * 5_000 * times, env=worst.env(1_000)),
+    "variables": lambda times: worst.engine(
+        *(f"--x{at}=$(A{at})" for at in range(1_000 * times)), env=worst.env(1_000 * times)
+    ),
+    "containers": lambda times: lws(
+        worker=template(*(container(f"c{at}", resources=None) for at in range(50 * times)))
+    ),
+    "ports": lambda times: worst.engine(ports=[{"containerPort": at} for at in range(5_000 * times)]),
+    "mounts": lambda times: worst.engine(
+        volumeMounts=[{"name": "v", "mountPath": f"/{at}"} for at in range(5_000 * times)]
+    ),
+    "volumes": lambda times: lws(
+        worker=template(container(), volumes=[{"name": f"dshm-{at}"} for at in range(5_000 * times)])
+    ),
+    "parts": lambda times: lws(skip=",".join(f"r{at}" for at in range(300 * times))),
+    "roles": lambda times: lws(roles=",".join(f"r{at}" for at in range(300 * times))),
+    "annotations": lambda times: lws(**{f"x{at}": "x" for at in range(120 * times)}),  # type: ignore[arg-type]
+    "a record": lambda times: lws(
+        expansion=worst.forged(2_000 * times), worker=template(container(env=worst.env(2_000)))
+    ),
+    "plugins": lambda times: worst.configured(worst.plugins(15 * times)),
+    "lines of YAML": lambda times: worst.configured(worst.HEAD + "\n" * 4_000 * times),
+}
+"""Objects of which there can be twice as much."""
+
+
+@pytest.mark.parametrize("path", DOORS)
+@pytest.mark.parametrize("name", MANY)
+def test_twice_as_much_costs_not_four_times_as_much(path: str, name: str) -> None:
+    one, two = (orjson.dumps(review(live)) for live in map(MANY[name], (1, 2)))
+    call = partial(answered, path)
+
+    assert any(
+        worst.cost(call, two, 2) <= GROWS * worst.cost(call, one, 2) + worst.reference(2)
+        for _ in range(TRIES)
+    )
+
+
+def _memory(server: Server) -> int:
+    """Count the bytes of the webhook, and of the process for dear reviews."""
+    texts = [file.read_text() for file in Path("/proc").glob("[0-9]*/status") if file.exists()]
+    found = [text for text in texts if f"PPid:\t{server.process.pid}\n" in text]
+    return server.memory() + sum(int(text.partition("VmRSS:")[2].split()[0]) * 1024 for text in found)
+
+
+def test_hostile_reviews_do_not_stay_in_memory(fresh: Server) -> None:
+    big = orjson.dumps(review(lws(worker=template(container(image="vllm/0" + "x" * 2_000_000)))))
+    for _ in range(10):
+        fresh.send(big)
+    before = _memory(fresh)
+
+    for at in range(100):
+        fresh.send(big.replace(b"vllm/0", b"vllm/%d" % (at + 1_000)))
+
+    assert _memory(fresh) - before < 20_000_000
+
+
+def test_the_reviews_that_are_known_have_an_answer(server: Server) -> None:
+    for body in worst.bodies().values():
+        assert [server.send(body, path).status for path in DOORS] == [200, 200]
