@@ -42,6 +42,8 @@ RENDERED: Final = ("leaderworkersets/isvc-prefill", "leaderworkersets/isvc-decod
 INJECT: Final = "fusioninfer.io/inject"
 TOUCH: Final = 0.7
 """Seconds between two edits of a hostile tenant's object."""
+STARTED: Final = 30.0
+"""Seconds that a controller may take to start and to hold the Lease."""
 LATE: Final = 0.55
 """Seconds of a late call. With the Lease's times of the tests two such calls take longer than a try may."""
 
@@ -172,8 +174,11 @@ def blind_standby(one: Scene, random: Random, kind: str = "") -> Iterator[str]:
     name, other = one.leader, one.proxies[one.standby]
     with _through((other,), *lies):
         one.rest(2.0)
+        began = time.monotonic()
         one.kubelet.kill(name)
-        yield f"{name} killed, the standby has an old copy of {kind}"
+        one.free_lease()
+        one.kubelet.tend_until(lambda: other.renewed > began, STARTED)
+        yield f"{name} killed, the standby leads with an old copy of {kind}"
 
 
 @contextmanager
@@ -190,8 +195,10 @@ def configurations_deleted(one: Scene, random: Random, *, restart: bool | None =
     stored = [get(one.cluster.api, where) for where in CONFIGURATIONS]
     for where in CONFIGURATIONS:
         delete(one.cluster.api, where)
+    began = time.monotonic()
     if restart:
         one.start_anew()
+        one.kubelet.tend_until(lambda: one.is_led_since(began), STARTED)
     try:
         yield f"webhook configurations deleted, controllers {'started anew' if restart else 'left alone'}"
     finally:
