@@ -51,7 +51,9 @@ class Scene:
     hostile: str
     witness: Witness
     licensed: set[str] = field(default_factory=set)
-    """Beginnings of the names, or uids, of objects that an author of the scenario changed or deleted."""
+    """Beginnings of the names of objects that an author of the scenario changed or deleted."""
+    spared: set[str] = field(default_factory=set)
+    """The same, for the round that is played now."""
     wanted: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     """What the controller made of the live services, by resource and name, when all was well."""
     judged: int = 0
@@ -72,9 +74,13 @@ class Scene:
         """The other process."""
         return next(name for name in self.proxies if name != self.leader)
 
-    def license(self, *objects: str) -> None:
-        """Allow that objects are deleted, by the beginnings of their names or by their uids."""
-        self.licensed |= {*objects}
+    def license(self, *beginnings: str) -> None:
+        """Allow that objects whose names begin so are deleted: their author changes or deletes them."""
+        self.licensed |= {*beginnings}
+
+    def spare(self, *beginnings: str) -> None:
+        """Allow that such objects are deleted until the round ends."""
+        self.spared |= {*beginnings}
 
     # --- acts -----------------------------------------------------------------------------------------
 
@@ -163,8 +169,9 @@ class Scene:
         """Give the objects that were deleted since the last call, though no author had a part in it."""
         deleted = tuple(self.witness.deleted.values())
         new, self.judged = deleted[self.judged :], len(deleted)
-        licensed = tuple(self.licensed)
-        return [one for one in new if not one.name.startswith(licensed) and one.uid not in licensed]
+        licensed = (*self.licensed, *self.spared)
+        self.spared.clear()
+        return [one for one in new if not one.name.startswith(licensed)]
 
 
 def _engines(cluster: Cluster, namespace: str, service: str) -> list[Object]:
