@@ -25,6 +25,8 @@ How = Literal["refuse", "refuse-variously", "empty", "stale", "deaf", "cut", "de
 READS: Final = frozenset({"list", "watch"})
 LINE: Final = 2**24
 """Bytes of one line of a watch."""
+ENDING: Final = 0.25
+"""Seconds for connections on TLS to end, after they were closed (aiohttp: "Graceful Shutdown")."""
 PASSED: Final = ("Authorization", "Content-Type", "User-Agent", "Accept")
 RETURNED: Final = ("Content-Type", "Retry-After", "Warning")
 REASONS: Final[Mapping[int, str]] = {403: "Forbidden", 429: "TooManyRequests", 500: "InternalError"}
@@ -142,7 +144,11 @@ class Proxy:
             return _status(410, "Expired", "too old resource version")
         for fault in self._striking(call, "refuse", "refuse-variously"):
             return _refusal(fault)
-        return await (self._watch if call.verb == "watch" else self._answer)(request, call)
+        try:
+            return await (self._watch if call.verb == "watch" else self._answer)(request, call)
+        except aiohttp.ClientError:  # what the API server breaks off is broken off
+            _break(request)
+            return web.Response(status=502)
 
     def _striking(self, call: Call, *hows: str) -> Iterator[Fault]:
         """Give the faults of these sorts that a call meets, and count them."""
@@ -264,6 +270,11 @@ async def _stop(there: Proxy, runner: web.AppRunner) -> None:
         task.cancel()
     await runner.cleanup()
     await there.session.close()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.sleep(ENDING)
 
 
 def _refusal(fault: Fault) -> web.Response:

@@ -71,16 +71,17 @@ def witness(api: Api, namespace: str) -> Iterator[Witness]:
         yield one
     finally:
         closing.set()
-        for connection, reader in followed:
+        for connection, response, reader in followed:
             with suppress(OSError):
                 connection.sock.shutdown(socket.SHUT_RDWR)
             reader.join()
+            response.close()
             connection.close()
 
 
 def _follow(
     api: Api, namespace: str, resource: str, one: Witness, closing: threading.Event
-) -> tuple[http.client.HTTPSConnection, threading.Thread]:
+) -> tuple[http.client.HTTPSConnection, http.client.HTTPResponse, threading.Thread]:
     collection = path(resource, namespace)
     listed = get(api, collection)
     for obj in listed["items"]:
@@ -107,4 +108,4 @@ def _follow(
 
     reader = threading.Thread(target=read, daemon=True, name=f"witness of {resource}")
     reader.start()
-    return connection, reader
+    return connection, response, reader
