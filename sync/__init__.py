@@ -9,7 +9,7 @@ What becomes of a change, and where:
 4. `writer` applies what differs; `owners` reads who owns an object before one is adopted or deleted; `report`
    and `status` say how things are, `events` what stands in the way.
 
-Beside these: `client`, `request`, `wire`, the door to the API server; `lease`, `clock`, `backoff`, who may
-write and when; `server`, `metrics`, what others ask of the process; `names`, `volcano`; `preview`, step 3 on
-files.
+Beside these: `client`, `request`, `wire`, the door to the API server; `lease`, `clock`, `backoff`, `pause`,
+who may write and when; `server`, `metrics`, what others ask of the process; `names`, `volcano`; `preview`,
+step 3 on files.
 """

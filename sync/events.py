@@ -37,6 +37,7 @@ REASONS: Final = {
     "FI411": "PodGroupRefused",
     "FI415": "PrioritiesDisagree",
     "FI420": "HandoverDoesNotFit",
+    "FI540": "RolesNameOneSide",
     "FI701": "FieldInvalid",
     "FI702": "UnknownField",
     "FI703": "RolesMakeNoService",
@@ -69,6 +70,7 @@ REASONS: Final = {
     "FI876": "ChangedAgain",
     "FI880": "KindUnavailable",
     "FI881": "ObjectUnreadable",
+    "FI904": "ObjectOverBudget",
 }
 """By code; what is wrong with an EndpointPickerConfig has one reason, and the code tells it apart."""
 INVALID: Final = "Invalid"

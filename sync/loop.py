@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from intent import Object
+from intent.errors import Finding
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from sync import volcano
@@ -26,7 +27,7 @@ from sync.metrics import Metrics
 from sync.observe import Memory, observe
 from sync.owners import Proof
 from sync.places import service_keys
-from sync.plan import Refusal
+from sync.plan import Refusal, refusal_said
 from sync.queue import Queue
 from sync.report import report
 from sync.request import get
@@ -101,7 +102,7 @@ class Loop:
         waits = (
             wants.requeue_after,
             reported,
-            await self.voice.say(self.writer.event, key, wants.said),
+            await self.voice.say(self.writer.event, key, (*wants.said, *self._of_status(key, look))),
             ASK_AGAIN if undone.refusals or self.writer.fights(key) else None,
         )
         self.queue.look_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
@@ -128,7 +129,7 @@ class Loop:
                     undone = undone.without(kind, (refusal,))
             except ApiError as error:
                 undone = undone.without(kind, (passing(kind, obj, error),), (error,))
-        return replace(undone, refusals=undone.refusals + self.writer.status_fought(key, INFERENCE_SERVICE))
+        return undone
 
     async def prune(self, key: ServiceKey, look: Look, wants: Wanted, undone: Undone) -> tuple[ApiError, ...]:
         """Delete what was made for a service and is not wanted any more, last made first; give what fails.
@@ -165,6 +166,11 @@ class Loop:
         if status := report(look, wants, now()):
             return await self.writer.report(key, INFERENCE_SERVICE, look.service, status)
         return None
+
+    def _of_status(self, key: ServiceKey, look: Look) -> Iterator[Finding]:
+        """Say that something else keeps writing the status: in Events alone, as the status cannot say it."""
+        for refusal in self.writer.status_fought(key, INFERENCE_SERVICE):
+            yield from (refusal_said(subject, "status", refusal) for subject in look.subjects)
 
     def forget_if_gone(self, key: ServiceKey) -> None:
         """Remember nothing of a service that has no members and no InferenceService any more."""

@@ -13,6 +13,10 @@ from sync.stored import Owner
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")
+APPLIED: list[Object] = [
+    {"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:spec": {}}},
+]
+"""`managedFields` of what the controller applied."""
 
 
 def member(name: str, component_type: ComponentType = "worker", **fields: Any) -> Member:

@@ -24,7 +24,7 @@ def written() -> Iterator[str]:
     """Give the codes in everything that decides what one service should have, but the table of codes."""
     graph = grimp.build_graph("intent", "sync", cache_dir=None)
     tables = {"intent.codes", *graph.find_descendants("intent.codes")}
-    for module in graph.find_upstream_modules("sync.wanted") - tables:
+    for module in {"sync.wanted", *graph.find_upstream_modules("sync.wanted")} - tables:
         for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(module)))):
             if isinstance(node, ast.Constant) and node.value in CODES:
                 yield str(node.value)

@@ -10,7 +10,7 @@ from sync.kinds import LWS, POD_GROUP
 from sync.queue import SHARE, Queue
 from tests.sync.conftest import Eventually, Start
 from tests.sync.fake_api import Api
-from tests.sync.samples import lws
+from tests.sync.samples import APPLIED, lws
 
 MANY = 500
 NEW = POD_GROUP.path("team-a", "new")
@@ -44,6 +44,7 @@ def many(api: Api) -> None:
             "name": name,
             "labels": {"fusioninfer.io/service": name},
             "ownerReferences": [owner | {"name": name, "uid": f"uid-{name}"}],
+            "managedFields": APPLIED,
         }
         api.put(POD_GROUP.path("team-a", name), {"kind": "PodGroup", "metadata": metadata, "spec": {}})
 

@@ -8,9 +8,8 @@ import pytest
 from intent import Object
 from sync.pod_group import pod_group, surplus
 from sync.render import objects
-from tests.sync.samples import decode, planned, prefill
+from tests.sync.samples import APPLIED, decode, planned, prefill
 
-APPLIED = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
 WANTED = objects(planned(prefill(), decode()))[0]
 
 

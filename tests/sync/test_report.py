@@ -15,7 +15,18 @@ from sync.report import observed, report
 from sync.requested import requested
 from sync.rows.deployment import Deployment
 from sync.status.observed import Routes
-from tests.sync.samples import KEY, decode, inference_service, lws, ours, prefill, role, routed, router
+from tests.sync.samples import (
+    APPLIED,
+    KEY,
+    decode,
+    inference_service,
+    lws,
+    ours,
+    prefill,
+    role,
+    routed,
+    router,
+)
 
 NOW = "2026-01-01T12:00:00Z"
 LATER = "2026-01-01T12:00:05Z"
@@ -86,9 +97,6 @@ def test_pods_are_reported() -> None:
     assert [pod.name for pod in observed(look(None, (POD, part("r1-prefill-0"))), NOTHING).pods] == [
         "r1-prefill-0"
     ]
-
-
-APPLIED = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
 
 
 def test_the_words_of_our_pod_group_are_quoted() -> None:
