@@ -26,8 +26,7 @@ from tests.cluster.testbed.loops import (
     kubeconfig_through,
     loops,
     metric,
-    offline,
-    pod_group,
+    required,
     told,
 )
 from tests.cluster.testbed.namespaces import new_namespace
@@ -42,6 +41,8 @@ PATIENT: Final = {"--lease-duration": 60, "--renew-deadline": 45, "--retry-perio
 SOON: Final = 30.0
 """Seconds in which a new service is served, on a busy machine."""
 HOSTILE: Final = "hostile"
+GANG: Final = (6, {f"{SERVICE}-prefill": (1, 2), f"{SERVICE}-decode": (1, 4)})
+"""What the PodGroup of the two files requires."""
 GANGS: Final = ("inferenceservices", "leaderworkersets", "podgroups", "pods", "events", "leases")
 
 
@@ -101,8 +102,7 @@ def test_a_deep_object_of_one_tenant_keeps_nobody_waiting(
             )
         apply(fusioninfer, namespace, PREFILL, DECODE)
 
-        now = offline(namespace, PREFILL, DECODE)
-        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SOON), said(fusioninfer)
+        assert becomes(lambda: required(fusioninfer, namespace), GANG, SOON) == GANG, said(fusioninfer)
         assert (HOSTILE, "FI881") in becomes_true(lambda: told(fusioninfer, tenant))
 
         kill_process(fusioninfer, NAME)
@@ -110,7 +110,7 @@ def test_a_deep_object_of_one_tenant_keeps_nobody_waiting(
         kubectl(fusioninfer, "delete", "-n", namespace, "podgroups", SERVICE)
         start_sync(fusioninfer, NAME, {"--metrics-port": port, **PATIENT})
 
-        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SOON), said(fusioninfer)
+        assert becomes(lambda: required(fusioninfer, namespace), GANG, SOON) == GANG, said(fusioninfer)
         assert alive(fusioninfer.processes[NAME])
         assert metric(port, "fusioninfer_sync_reconciles_total", outcome="bug") == 0
 
@@ -122,8 +122,7 @@ def test_rights_on_gangs_alone_are_enough_for_gangs(fusioninfer: Cluster, namesp
     with one_loop(fusioninfer, kubeconfig=own) as port:
         apply(fusioninfer, namespace, PREFILL, DECODE)
 
-        now = offline(namespace, PREFILL, DECODE)
-        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SOON), said(fusioninfer)
+        assert becomes(lambda: required(fusioninfer, namespace), GANG, SOON) == GANG, said(fusioninfer)
         unavailable = {
             kind: metric(port, "fusioninfer_sync_kind_unavailable", kind=kind)
             for kind in ("LeaderWorkerSet", "PodGroup", "Service", "Deployment")
@@ -141,8 +140,7 @@ def test_a_watch_that_goes_deaf_is_made_anew(fusioninfer: Cluster, namespace: st
         began = time.monotonic()
         apply(fusioninfer, namespace, DECODE)
 
-        now = offline(namespace, PREFILL, DECODE)
-        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SILENCE + 2 * SOON)
+        assert becomes(lambda: required(fusioninfer, namespace), GANG, SILENCE + 2 * SOON) == GANG
         took = time.monotonic() - began
 
     assert took > SOON / 2, "it was deaf for a while"
