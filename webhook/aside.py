@@ -6,6 +6,7 @@ and the namespaces take turns (docs/adr/0016).
 """
 
 import asyncio
+import os
 import pickle
 import re
 import struct
@@ -149,9 +150,14 @@ class Aside:
         return Said(word.decode(), content)
 
     async def _started(self) -> asyncio.subprocess.Process:
+        """Start the process. It imports what this one imports, whatever the working directory holds."""
         pipe = asyncio.subprocess.PIPE
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "webhook.worker", stdin=pipe, stdout=pipe, start_new_session=True
+            *(sys.executable, "-P", "-m", "webhook.worker"),
+            stdin=pipe,
+            stdout=pipe,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         await _send(self.process, pickle.dumps(dict(self.answers)))
         return self.process

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from functools import partial
+from pathlib import Path
 
 import orjson
 import pytest
@@ -67,6 +68,19 @@ async def test_the_answer_is_the_same() -> None:
 
     assert (said.word, said.content) == ("patched", reviews.mutate(SENT).body)
     assert wrong.word == "malformed"
+
+
+async def test_the_process_runs_the_code_of_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder `webhook` in the working directory is another release, or somebody else's."""
+    (tmp_path / "webhook").mkdir()
+    (tmp_path / "webhook" / "worker.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    found = beside()
+
+    said = await found.review("/mutate", SENT, LATER)
+    await found.close()
+
+    assert said.word == "patched"
 
 
 async def test_a_bug_is_told_without_the_object() -> None:
