@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench import api, loop, server, sizes, stages
+from tests.bench import api, loop, server, sizes, stages, worst
 from tests.bench.report import GOALS, Row
 from tests.bench.run import QUICK, Run
 from tests.cluster.testbed.cluster import Cluster
@@ -14,7 +14,7 @@ def rows(cluster: Cluster) -> list[Row]:  # noqa: ARG001 - where that can be had
 
 
 def test_every_goal_is_of_something_that_is_measured(rows: list[Row]) -> None:
-    in_process = {*stages.OUTCOMES, *server.CALLS, sizes.DEAREST}
+    in_process = {*stages.OUTCOMES, *server.CALLS, sizes.DEAREST, worst.SPENT, worst.SECONDS}
 
     assert GOALS.keys() - in_process == {one.name for one in rows if one.verdict}
 
