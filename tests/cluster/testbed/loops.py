@@ -170,10 +170,14 @@ def _stored(cluster: Cluster, namespace: str, name: str) -> Object | None:
         raise
 
 
+DEFAULTS: Final = {"queue": "default"}
+"""What Volcano's definition fills in (`config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml`)."""
+
+
 def _part(obj: Object) -> Object:
     metadata = obj["metadata"]
     labels, annotations = metadata.get("labels", {}), metadata.get("annotations", {})
-    return {"spec": obj["spec"], "labels": labels, "annotations": annotations}
+    return {"spec": DEFAULTS | obj["spec"], "labels": labels, "annotations": annotations}
 
 
 def _least(policy: Object) -> tuple[int, int]:
