@@ -7,7 +7,7 @@ from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.shapes import listed, mapping, text
 from sync.rows import pod_group as rows
-from sync.stored import Owner, digest, is_applied, owners, version
+from sync.stored import Owner, digest, is_applied, is_replaced, owners, version
 
 OWNED: Final = (
     *("minMember", "priorityClassName", "subGroupPolicy"),
@@ -32,6 +32,8 @@ class PodGroup:
     """The service it was made for, whose name it has; empty if the controller did not make it."""
     applied: bool = False
     """Whether the controller applied it, by its `managedFields`."""
+    replaced: bool = False
+    """Whether others have written all of the spec that the controller applied."""
     owners: tuple[Owner, ...] = ()
     """The LeaderWorkerSets that own it."""
     roles: frozenset[str] = frozenset()
@@ -62,6 +64,7 @@ def pod_group(obj: Object) -> PodGroup:
         uid=text(metadata.get("uid")),
         service=name if applied else "",
         applied=applied,
+        replaced=is_replaced(obj),
         owners=_owners(metadata),
         roles=_roles(metadata),
         resting=frozenset(text(one["name"]) for one in _policies(spec) if not one.get("minSubGroups")),

@@ -55,6 +55,8 @@ class Stored:
     owners: tuple[Owner, ...] = ()
     applied: bool = False
     """Whether the controller applied it, by its `managedFields`."""
+    replaced: bool = False
+    """Whether others have written all of the spec that the controller applied."""
     deleting: bool = False
     paused: bool = False
     """Whether an annotation says that nothing is to be written for its service."""
@@ -131,6 +133,7 @@ def watched(
         service=text(mapping(metadata.get("labels")).get(SERVICE)),
         owners=owners(metadata),
         applied=is_applied(obj),
+        replaced=is_replaced(obj),
         deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
         places=places(obj),
@@ -176,11 +179,13 @@ def owners(metadata: Object) -> tuple[Owner, ...]:
 
 
 def is_applied(obj: Object) -> bool:
-    """Whether the controller applied an object, by its `managedFields` (KEP-555).
+    """Whether the controller applied an object, by its `managedFields` (KEP-555)."""
+    return bool(_applied(obj))
 
-    Where the object has a spec, some of it must be ours still: else another spec was put in its place.
-    """
-    return any("spec" not in obj or "f:spec" in fields for fields in _applied(obj))
+
+def is_replaced(obj: Object) -> bool:
+    """Whether others have written all of the spec that the controller applied."""
+    return "spec" in obj and not any("f:spec" in fields for fields in _applied(obj))
 
 
 def applies(obj: Object, field: str) -> bool:
@@ -212,5 +217,8 @@ def is_ours(row: Any, owners: frozenset[str]) -> bool:
 
 
 def is_orphaned(row: Any, service: str) -> bool:
-    """Whether the controller made it, and `--cascade=orphan` took its owners: we make nothing without one."""
-    return row.applied and not row.owners and row.service == service
+    """Whether the controller made it, and `--cascade=orphan` took its owners: we make nothing without one.
+
+    One whose spec others have written since is theirs: to adopt it would replace that spec.
+    """
+    return row.applied and not row.replaced and not row.owners and row.service == service

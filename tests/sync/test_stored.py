@@ -11,6 +11,8 @@ from sync.stored import Stored, is_orphaned, is_ours, stored
 from tests.sync.samples import lws
 
 OURS = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:metadata": {}, "f:spec": {}}}]
+REPLACED = [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]
+"""Others have written all of the spec since."""
 
 
 def deployment(**metadata: Any) -> Object:
@@ -87,14 +89,19 @@ def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, 
         {"ownerReferences": [BY_SERVICE]},
         {"ownerReferences": [BY_SERVICE], "managedFields": [{"manager": "kubectl", "operation": "Apply"}]},
         {"ownerReferences": [BY_SERVICE], "managedFields": [OURS[0] | {"operation": "Update"}]},
-        {"ownerReferences": [BY_SERVICE], "managedFields": [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]},
         {"ownerReferences": [BY_SERVICE | {"uid": "uid-other"}], "managedFields": OURS},
         {"managedFields": OURS},
     ],
-    ids=["not applied", "by another", "updated", "another spec", "another owner", "no owner"],
+    ids=["not applied", "by another", "updated", "another owner", "no owner"],
 )
 def test_nothing_else_is_ours(metadata: Object) -> None:
     assert not is_ours(stored(deployment(**metadata)), frozenset({"uid-r1"}))
+
+
+def test_what_we_applied_stays_ours_where_others_wrote_all_of_its_spec() -> None:
+    row = stored(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
+
+    assert is_ours(row, frozenset({"uid-r1"}))
 
 
 def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_label() -> None:
@@ -103,7 +110,11 @@ def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_labe
     assert (is_orphaned(row, "r1"), is_orphaned(row, "r2")) == (True, False)
 
 
-@pytest.mark.parametrize("metadata", [{}, {"managedFields": OURS, "ownerReferences": [BY_SERVICE]}])
+@pytest.mark.parametrize(
+    "metadata",
+    [{}, {"managedFields": OURS, "ownerReferences": [BY_SERVICE]}, {"managedFields": REPLACED}],
+    ids=["not applied", "owned", "another spec"],
+)
 def test_nothing_else_is_an_orphan(metadata: Object) -> None:
     assert not is_orphaned(stored(deployment(**metadata)), "r1")
 
