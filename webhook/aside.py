@@ -98,9 +98,9 @@ class Aside:
         """Have a review answered when its turn comes. Raises `FullError` or `LostError`."""
         name = namespace(body)
         queue = self.queues.setdefault(name, deque())
-        if len(queue) >= QUEUED or (self.waiting_bytes + len(body) > QUEUED_BYTES and self.waiting_bytes):
+        if len(queue) >= QUEUED or not self._has_room(queue, len(body)):
             if not queue:
-                del self.queues[name]
+                self.queues.pop(name, None)
             raise FullError
         waiting = _Waiting(path, body, until, asyncio.get_running_loop().create_future())
         queue.append(waiting)
@@ -108,6 +108,23 @@ class Aside:
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self._work())
         return await waiting.done
+
+    def _has_room(self, queue: deque[_Waiting], size: int) -> bool:
+        """Make room for a body of a namespace with this queue, as long as another one holds more bytes.
+
+        Of that one the review is sent away that came last: so no namespace keeps the others out.
+        """
+        while self.waiting_bytes + size > QUEUED_BYTES:
+            name, fullest = max(self.queues.items(), key=lambda one: _bytes(one[1]))
+            if _bytes(fullest) <= _bytes(queue) + size:
+                return False
+            last = fullest.pop()
+            self.waiting_bytes -= len(last.body)
+            if not fullest:
+                del self.queues[name]
+            if not last.done.done():
+                last.done.set_exception(FullError())
+        return True
 
     async def close(self) -> None:
         """End the process."""
@@ -168,6 +185,10 @@ class Aside:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+
+
+def _bytes(queue: deque[_Waiting]) -> int:
+    return sum(len(waiting.body) for waiting in queue)
 
 
 async def _send(process: asyncio.subprocess.Process, *parts: bytes) -> None:

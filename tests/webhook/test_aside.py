@@ -145,3 +145,35 @@ async def test_a_process_that_ends_is_started_anew() -> None:
     await found.close()
 
     assert again.word == "patched"
+
+
+async def test_a_namespace_that_fills_the_queue_makes_room_for_another() -> None:
+    found = Aside({})
+    padding = b" " * (asides.QUEUED_BYTES // 16)
+    bodies = [body("a") + padding, *(body("b") + padding for _ in range(20)), body("c") + padding]
+    found.task = asyncio.create_task(asyncio.sleep(3600))  # nothing is answered
+    asked = [asyncio.create_task(found.review("/mutate", one, LATER)) for one in bodies]
+    await asyncio.sleep(0.01)
+
+    waiting = {name: len(queue) for name, queue in found.queues.items()}
+    refused = [one for one in asked if one.done()]
+    found.task.cancel()
+
+    assert waiting == {b"a": 1, b"b": 13, b"c": 1}
+    assert [type(one.exception()) for one in refused] == [FullError] * 7
+    assert found.waiting_bytes == sum(len(one.body) for queue in found.queues.values() for one in queue)
+    for one in asked:
+        one.cancel()
+
+
+async def test_a_large_review_makes_room_for_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asides, "QUEUED_BYTES", 4096)
+    found = beside()
+
+    large = asyncio.create_task(found.review("/mutate", body("a") + b" " * 3000, LATER))
+    small = asyncio.create_task(found.review("/mutate", body("b") + b" " * 1000, LATER))
+    answers = await asyncio.gather(large, small, return_exceptions=True)
+    await found.close()
+
+    assert isinstance(answers[0], FullError)
+    assert (getattr(answers[1], "word", ""), found.waiting_bytes, found.queues) == ("patched", 0, {})
