@@ -148,7 +148,7 @@ class Aside:
                 continue
             try:
                 async with asyncio.timeout(SECONDS):
-                    said = await self._asked(waiting)
+                    said = await self._answered(waiting)
             except (OSError, TimeoutError, asyncio.IncompleteReadError):
                 await self._end()
                 if not waiting.done.done():
@@ -156,6 +156,14 @@ class Aside:
             else:
                 if not waiting.done.done():
                     waiting.done.set_result(said)
+
+    async def _answered(self, waiting: _Waiting) -> Said:
+        """Ask; and once more if a process that was there already ended: mostly that was before."""
+        if self.process is not None:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                return await self._asked(waiting)
+            await self._end()
+        return await self._asked(waiting)
 
     async def _asked(self, waiting: _Waiting) -> Said:
         since = monotonic()

@@ -133,18 +133,32 @@ async def test_what_its_caller_waits_for_no_longer_is_not_reviewed() -> None:
     assert (said.word, found.process) == ("late", None)
 
 
-async def test_a_process_that_ends_is_started_anew() -> None:
+async def test_a_process_that_ended_costs_no_review() -> None:
     found = beside()
     await found.review("/mutate", SENT, LATER)
     assert found.process is not None
     os.kill(found.process.pid, signal.SIGKILL)
 
-    with pytest.raises(LostError):
-        await found.review("/mutate", SENT, LATER)
     again = await found.review("/mutate", SENT, LATER)
     await found.close()
 
     assert again.word == "patched"
+
+
+async def test_a_review_that_ends_the_process_is_asked_again_once() -> None:
+    found = Aside({"/mutate": partial(reviews.mutate, settings=Settings()), "/ends": _ends})
+    await found.review("/mutate", SENT, LATER)
+
+    with pytest.raises(LostError):
+        await found.review("/ends", SENT, LATER)
+    again = await found.review("/mutate", SENT, LATER)
+    await found.close()
+
+    assert again.word == "patched"
+
+
+def _ends(_body: bytes) -> reviews.Answer:
+    os._exit(1)
 
 
 async def test_a_namespace_that_fills_the_queue_makes_room_for_another() -> None:
