@@ -39,7 +39,7 @@ class Change(NamedTuple):
 UNCHANGED: Final = Change({})
 """The object is not for us, or cannot be read: nothing is answered for it."""
 STANDS: Final = Change({})
-"""All that should be on the object is there."""
+"""All that should be on the object is there, or is left as it is since nothing changes now."""
 
 
 def expand(
@@ -76,7 +76,7 @@ def _change(found: Study, settings: Settings, mutators: tuple[Mutator, ...]) -> 
     if found.reading.intent is None and not found.pinned:
         return Change(compose(found.off, _annotation(None))) if found.has_record else UNCHANGED
     if not found.pinned and left_alone(found):
-        return UNCHANGED
+        return STANDS
     if found.pinned and _stands(found):
         return STANDS
     return _put_on(found, wish(found, settings, mutators))

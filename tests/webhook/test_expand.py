@@ -77,6 +77,14 @@ def test_an_update_that_asks_for_nothing_new_replaces_such_a_label_alone() -> No
     ]
 
 
+@pytest.mark.parametrize("made_plain", [True, False])
+def test_the_label_is_answered_on_what_is_left_without_a_record(made_plain: bool) -> None:  # noqa: FBT001 - a case
+    stored = changed(lws(), LABEL, "svc") if made_plain else changed(put(lws()), RECORD, None)
+    scaled = changed(changed(stored, "spec.replicas", 3), LABEL, UNANSWERED)
+
+    assert put(scaled, stored) == changed(stored, "spec.replicas", 3)
+
+
 @pytest.mark.parametrize(
     "given",
     [
