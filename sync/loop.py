@@ -115,7 +115,7 @@ class Loop:
 
     async def bring_about(self, key: ServiceKey, look: Look, wants: Wanted) -> Undone:
         """Apply everything that is wanted, but what is of no use without something that is not there."""
-        undone = Undone()
+        undone, proof = Undone(), Proof(self.writer.client, self.caches, look)
         for obj in wants.objects:
             kind = OUTPUTS[obj["kind"]]
             if why := look.unknown.get(kind.kind):
@@ -125,7 +125,7 @@ class Loop:
                 undone = undone.without(kind)
                 continue
             try:
-                if refusal := await self.writer.apply(key, kind, obj, look.owners):
+                if refusal := await self.writer.apply(key, kind, obj, proof):
                     undone = undone.without(kind, (refusal,))
             except ApiError as error:
                 undone = undone.without(kind, (passing(kind, obj, error),), (error,))
@@ -138,7 +138,7 @@ class Loop:
         the new ones can be made. Nothing is deleted before its owners were read (`owners.Proof`).
         """
         troubles = []
-        proof = Proof(self.writer.client, self.caches, look.service)
+        proof = Proof(self.writer.client, self.caches, look)
         names = {(obj["kind"], obj["metadata"]["name"]) for obj in wants.objects}
         kept = wants.held | undone.kinds & {kind for kind, _ in names}
         for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in kept]):

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
-from sync.cache import Cache
+from sync.cache import Cache, Name
 from sync.client import NOT_FOUND, ApiError, Client
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
+from sync.look import Look
 from sync.request import get
-from sync.requested import Requested
 from sync.stored import Owner, owners
 
 OWNERS: Final[Mapping[str, Kind]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
@@ -39,14 +39,27 @@ async def owner_stays(client: Client, wanted: Object) -> bool:
 
 @dataclass(slots=True)
 class Proof:
-    """Whether objects of one service may be deleted: each owner is read once."""
+    """Whether objects of one service may be changed or deleted: each owner is read once."""
 
     client: Client
     caches: Mapping[str, Cache]
-    service: Requested | None
-    """The InferenceService, as it was seen when it was decided what is wanted."""
+    look: Look
+    """What was seen of the service when it was decided what is wanted; the caches may know more by now."""
     lives: dict[str, bool] = field(default_factory=dict)
     """By uid, whether an owner is there as it was seen."""
+
+    async def confirm(self, stored: Any, wanted: Object) -> None:
+        """Read the owners of an object before it is changed: what is wanted was decided by what they say.
+
+        Each that it should have must be alive, and each, also those it has now, be what the cache holds: one
+        that a cache lacks is no owner that left. Raises `ApiError` (409) where the cache is behind.
+        """
+        asked = owners(wanted["metadata"])
+        for owner in dict.fromkeys((*asked, *stored.owners)):
+            if owner.kind not in OWNERS or self._is_of_another(owner):
+                continue
+            if not await self._lives(stored.namespace, owner) and owner in asked:
+                raise _behind(owner)
 
     async def allows(self, row: Any) -> bool:
         """Say whether an object that is not wanted is for us to delete.
@@ -61,7 +74,7 @@ class Proof:
         return any([await self._lives(row.namespace, owner) for owner in known])
 
     def _is_of_another(self, owner: Owner) -> bool:
-        uid = self.service.uid if self.service else ""
+        uid = self.look.service.uid if self.look.service else ""
         return owner.kind == v1alpha1.KIND and owner.uid != uid
 
     async def _lives(self, namespace: str, owner: Owner) -> bool:
@@ -70,23 +83,45 @@ class Proof:
         return self.lives[owner.uid]
 
     async def _compared(self, namespace: str, owner: Owner) -> bool:
-        """Read an owner; False if it is gone, or goes. Raises `ApiError` if it is not as it was seen."""
+        """Read an owner; False if it is gone, or goes.
+
+        Raises `ApiError` if it is not as it was seen; then the cache has learned how it is.
+        """
         kind = OWNERS[owner.kind]
         live = await _read(self.client, kind, namespace, owner)
         if live is None or live["metadata"].get("deletionTimestamp"):
             return False
-        if not self._is_as_seen(kind, live):
-            message = f"{owner.kind} {owner.name} is not as it was last seen; nothing is deleted"
-            raise ApiError(CONFLICT, {"reason": "Conflict", "message": message})
+        row = self.caches[kind.kind].project(live)
+        if _told(self._of_service(row)) != _told(self._seen(kind, owner)):
+            self._learn(kind, row, (namespace, owner.name))
+            raise _behind(owner)
         return True
 
-    def _is_as_seen(self, kind: Kind, live: Object) -> bool:
-        """Compare what the caches hold; of an InferenceService what was decided by."""
-        row, metadata = kind.project(live), live["metadata"]
+    def _of_service(self, row: Any) -> Any:
+        """Give an owner as far as it concerns the service; None if it does not."""
+        return row if row and row.service == self.look.situation.key[1] else None
+
+    def _seen(self, kind: Kind, owner: Owner) -> Any:
         if kind is INFERENCE_SERVICE:
-            return self.service is not None and row.generation == self.service.generation
-        known = self.caches[kind.kind].rows.get((metadata["namespace"], metadata["name"]))
-        return bool(known == (row if row and row.service else None))
+            return self.look.service
+        return next((row for row in self.look.rows.get(kind.kind, ()) if row.name == owner.name), None)
+
+    def _learn(self, kind: Kind, row: Any, name: Name) -> None:
+        cache = self.caches[kind.kind]
+        if row is None or (kind.selector and not row.service):
+            cache.drop(name)
+        else:
+            cache.put(row)
+
+
+def _told(row: Any) -> tuple[Any, ...] | None:
+    """Give what tells two states of an owner apart; its status does not, which changes often."""
+    return row and (row.uid, getattr(row, "fingerprint", None), getattr(row, "deleting", None))
+
+
+def _behind(owner: Owner) -> ApiError:
+    message = f"{owner.kind} {owner.name} is not as it was last seen; nothing is changed or deleted"
+    return ApiError(CONFLICT, {"reason": "Behind", "message": message})
 
 
 async def _read(client: Client, kind: Kind, namespace: str, owner: Owner) -> Object | None:

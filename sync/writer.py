@@ -18,7 +18,7 @@ from sync.cache import Cache
 from sync.client import NOT_FOUND, ApiError, Client
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 from sync.metrics import Metrics
-from sync.owners import owner_stays
+from sync.owners import Proof, owner_stays
 from sync.pause import Pause, PausedError
 from sync.plan import Refusal
 from sync.request import KEEPER, Request, apply, create, delete, get, patch
@@ -119,26 +119,29 @@ class Writer:
 
     @unless_paused
     async def apply(
-        self, key: ServiceKey, kind: Kind, wanted: Object, owners: frozenset[str] = NO_OWNERS
+        self, key: ServiceKey, kind: Kind, wanted: Object, proof: Proof | None = None
     ) -> Refusal | None:
-        """Apply an object server-side, unless that changes nothing or it is not ours (`stored.is_ours`)."""
+        """Apply an object server-side, unless that changes nothing or it is not ours (`stored.is_ours`).
+
+        What is stored is changed only as `proof` confirms it.
+        """
         metadata = wanted["metadata"]
         known = self.caches[kind.kind].rows.get((metadata.get("namespace", ""), metadata["name"]))
         try:
             try:
-                return await self._apply(key, kind, wanted, owners, known)
+                return await self._apply(key, kind, wanted, proof, known)
             except ApiError as error:
                 if known or not error.exists:
                     raise
             live = kind.project(await self.client.call(get(_path(kind, wanted))))
-            return await self._apply(key, kind, wanted, owners, live) if live else _not_ours(kind, wanted)
+            return await self._apply(key, kind, wanted, proof, live) if live else _not_ours(kind, wanted)
         except ApiError as error:
             if refusal := _refusal(kind, wanted, error):
                 return refusal
             raise
 
     async def _apply(
-        self, key: ServiceKey, kind: Kind, wanted: Object, owners: frozenset[str], stored: Any
+        self, key: ServiceKey, kind: Kind, wanted: Object, proof: Proof | None, stored: Any
     ) -> Refusal | None:
         """Apply an object, by what is stored of it as far as is known (None: nothing)."""
         asked = kind.project(wanted)
@@ -148,13 +151,13 @@ class Writer:
         if stored and is_orphaned(stored, key[1]):
             if not await owner_stays(self.client, wanted):
                 return None
-        elif stored and not is_ours(stored, owners):
+        elif stored and not is_ours(stored, proof.look.owners if proof else NO_OWNERS):
             return _not_ours(kind, wanted)
         if problem := kind.barred(stored, asked):
             return Refusal(kind.codes.barred, problem, kind.kind)
         if stored and trail.fights(asked.fingerprint):
             return _fought(kind, wanted)
-        return await self._written(kind, wanted, stored, trail)
+        return await self._written(kind, wanted, stored, trail, proof)
 
     @unless_paused
     async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> float | None:
@@ -233,17 +236,26 @@ class Writer:
     def _trail(self, key: ServiceKey, kind: str, name: str) -> Trail:
         return self.trails.setdefault(key, {}).setdefault((kind, name), Trail())
 
-    async def _written(self, kind: Kind, wanted: Object, stored: Any, trail: Trail) -> Refusal | None:
+    async def _written(
+        self, kind: Kind, wanted: Object, stored: Any, trail: Trail, proof: Proof | None
+    ) -> Refusal | None:
         """Try and write; if somebody wrote in between, again, and over it: status changes often."""
         try:
-            return await self._try_and_write(kind, wanted, stored, trail, of_version=True)
+            return await self._try_and_write(kind, wanted, stored, trail, proof, of_version=True)
         except ApiError as error:
             if not error.crossed:
                 raise
-        return await self._try_and_write(kind, wanted, stored, trail)
+        return await self._try_and_write(kind, wanted, stored, trail, proof)
 
-    async def _try_and_write(
-        self, kind: Kind, wanted: Object, stored: Any, trail: Trail, *, of_version: bool = False
+    async def _try_and_write(  # noqa: PLR0913 - what `_written` got
+        self,
+        kind: Kind,
+        wanted: Object,
+        stored: Any,
+        trail: Trail,
+        proof: Proof | None,
+        *,
+        of_version: bool = False,
     ) -> Refusal | None:
         """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
         released = bool(stored) and await self._let_go(kind, wanted)
@@ -256,6 +268,8 @@ class Writer:
         if same and not first and not released:
             trail.settle(asked, stored.fingerprint)
             return None
+        if stored and proof:
+            await proof.confirm(stored, wanted)
         metadata = answer["metadata"] if stored and answer and of_version else {}
         written = await self._write(kind, wanted, first, str(metadata.get("resourceVersion", "")))
         if stored:

@@ -1,0 +1,104 @@
+"""What is stored is changed or deleted only by what is so: a cache may be behind, or lack an object."""
+
+import copy
+
+import pytest
+
+from intent import Object
+from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.loop import Loop
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api
+from tests.sync.samples import KEY, lws, role, routed
+from tests.sync.served import PG, PREFILL, SERVICE, change
+from tests.sync.test_loop import DECODE as D
+from tests.sync.test_loop import PREFILL as P
+
+
+async def successor(make: Start, eventually: Eventually) -> Loop:
+    """Make a loop that knows everything, and does not work yet."""
+    loop = make()
+    await eventually(lambda: all(cache.synced.is_set() for cache in loop.caches.values()))
+    return loop
+
+
+async def look(loop: Loop) -> None:
+    """Look at the service once."""
+    await loop.reconcile(KEY)
+
+
+def paths(api: Api) -> set[str]:
+    """Give what was written."""
+    return {path for _, path in api.writes}
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_older_inference_service_starts_no_pods_anew(
+    api: Api, make: Start, eventually: Eventually
+) -> None:
+    before = copy.deepcopy(api.objects[SERVICE])
+    later = routed(role("prefill", "prefiller", replicas=2), role("decode", "decoder"), generation=2)
+    change(api, SERVICE, metadata=later["metadata"], spec=later["spec"])
+    await eventually(lambda: api.objects[PREFILL]["spec"]["replicas"] == 2)
+    await quiet(2)
+    behind = await successor(make, eventually)
+    behind.caches["InferenceService"].replace([INFERENCE_SERVICE.project(before)])
+    api.writes.clear()
+
+    await look(behind)
+    await look(behind)
+
+    assert (PREFILL in paths(api), api.objects[PREFILL]["spec"]["replicas"]) == (False, 2)
+
+
+@pytest.fixture
+async def gang(api: Api, start: Start, eventually: Eventually) -> Object:
+    """Run a loop until a prefiller and a decoder have their PodGroup; gives it."""
+    api.put(P, lws("p"))
+    api.put(D, lws("d", "decoder"))
+    start()
+    await eventually(lambda: PG in api.objects)
+    await quiet()
+    return copy.deepcopy(api.objects[PG])
+
+
+@pytest.mark.parametrize("left", [P, D])
+async def test_a_member_that_a_cache_lacks_keeps_its_place_in_the_gang(
+    api: Api, gang: Object, make: Start, eventually: Eventually, left: str
+) -> None:
+    behind = await successor(make, eventually)
+    behind.caches["LeaderWorkerSet"].replace([LWS.project(api.objects[left])])
+    versions = len(api.history)
+
+    await look(behind)
+    await look(behind)
+
+    stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
+    assert (stored, api.objects[PG]["spec"]) == ([], gang["spec"])
+
+
+@pytest.mark.usefixtures("gang")
+async def test_an_older_size_of_a_member_splits_no_group(
+    api: Api, make: Start, eventually: Eventually
+) -> None:
+    before = LWS.project(api.objects[P])
+    template = api.objects[P]["spec"]["leaderWorkerTemplate"] | {"size": 4}
+    api.edit(P, leaderWorkerTemplate=template)
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 6)
+    behind = await successor(make, eventually)
+    behind.caches["LeaderWorkerSet"].replace([before, LWS.project(api.objects[D])])
+    versions = len(api.history)
+
+    await look(behind)
+
+    stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
+    assert stored == []
+
+
+@pytest.mark.usefixtures("gang")
+async def test_a_member_that_is_gone_leaves_the_gang(api: Api, eventually: Eventually) -> None:
+    api.collects = False
+    api.remove(D)
+
+    await eventually(lambda: [one["name"] for one in api.objects[PG]["spec"]["subGroupPolicy"]][:1] == ["p"])
+    await eventually(lambda: len(api.objects[PG]["metadata"]["ownerReferences"]) == 1)
