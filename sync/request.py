@@ -105,9 +105,13 @@ def amend(path: str, operations: list[Object]) -> Request:
     return Request("amend", path, {"fieldManager": FIELD_MANAGER}, operations)
 
 
-def delete(path: str, uid: str) -> Request:
-    """Delete this very object, not another one that took its name."""
-    body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+def delete(path: str, uid: str, version: int) -> Request:
+    """Delete this very object, not another one that took its name, and only as it was seen.
+
+    `version` is its resourceVersion; 0 if that is not known. Refused with 409 if the object has another one.
+    """
+    preconditions = {"uid": uid} | _given(resourceVersion=str(version or ""))
+    body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
     return Request("delete", path, {}, body)
 
 

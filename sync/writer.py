@@ -190,9 +190,12 @@ class Writer:
 
     @unless_paused
     async def delete(self, kind: Kind, row: Any) -> None:
-        """Delete an object; if it is gone already, that is as good. It is not deleted again meanwhile."""
+        """Delete an object as it was seen; if it is gone already, that is as good.
+
+        It is not deleted again meanwhile. Raises `ApiError` (409) if somebody changed it: it may not be ours.
+        """
         try:
-            await self.send(kind.kind, delete(kind.path(row.namespace, row.name), row.uid))
+            await self.send(kind.kind, delete(kind.path(row.namespace, row.name), row.uid, row.version))
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise

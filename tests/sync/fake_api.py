@@ -243,7 +243,7 @@ class Api:
         stored = self.objects.get(request.path)
         if stored is None:
             return status(404, "NotFound", name="x")
-        if body.get("preconditions", {}).get("uid", stored["metadata"]["uid"]) != stored["metadata"]["uid"]:
+        if not body.get("preconditions", {}).items() <= stored["metadata"].items():
             return status(409, "Conflict", name="x")
         self.remove(request.path)
         return web.json_response({"kind": "Status", "status": "Success"})

@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+from aiohttp import web
 
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS
@@ -10,7 +11,7 @@ from sync.loop import Loop
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws, role, routed
-from tests.sync.served import PG, PREFILL, SERVICE, change
+from tests.sync.served import DECODE, PG, PREFILL, SERVICE, change
 from tests.sync.test_loop import DECODE as D
 from tests.sync.test_loop import PREFILL as P
 
@@ -102,3 +103,26 @@ async def test_a_member_that_is_gone_leaves_the_gang(api: Api, eventually: Event
 
     await eventually(lambda: [one["name"] for one in api.objects[PG]["spec"]["subGroupPolicy"]][:1] == ["p"])
     await eventually(lambda: len(api.objects[PG]["metadata"]["ownerReferences"]) == 1)
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(
+    api: Api, make: Start, eventually: Eventually
+) -> None:
+    """The author takes a LeaderWorkerSet over, and then its role out."""
+    behind = await successor(make, eventually)
+    before = behind.caches["LeaderWorkerSet"].rows[KEY[0], "r1-decode"]
+    api.fault = lambda r: web.Response(status=503) if "fieldManager" in r.query else None
+    taken = copy.deepcopy(api.objects[DECODE]["metadata"])
+    del taken["ownerReferences"]
+    change(api, DECODE, metadata=taken)
+    later = routed(role("prefill"), generation=2)
+    change(api, SERVICE, metadata=later["metadata"], spec=later["spec"])
+    await quiet()
+    api.fault = lambda _request: None
+    await eventually(lambda: behind.caches["LeaderWorkerSet"].rows[KEY[0], "r1-decode"] != before)
+    behind.caches["LeaderWorkerSet"].known.put(before)
+
+    await look(behind)
+
+    assert DECODE in api.objects
