@@ -60,8 +60,11 @@ class Pause:
             self.services.set(len(self.paused))
 
     def is_paused(self, key: ServiceKey) -> bool:
-        """Whether nothing may be written for a service; asked before each write."""
-        return self.everything or self.is_marked(key)
+        """Whether nothing may be written for a service; asked before each write.
+
+        A look that put one write off writes nothing more: it would delete what was to be replaced.
+        """
+        return self.everything or self.is_marked(key) or bool(self.told.get(key))
 
     def check(self, kind: str, request: Request) -> None:
         """Raise `PausedError` if the service of this task is paused, or this process only observes."""

@@ -15,6 +15,8 @@ from tests.sync.served import DECODE, PG, PREFILL, SERVICE, change
 from tests.sync.test_loop import DECODE as D
 from tests.sync.test_loop import PREFILL as P
 
+PAUSED = "fusioninfer.io/paused"
+
 
 async def successor(make: Start, eventually: Eventually) -> Loop:
     """Make a loop that knows everything, and does not work yet."""
@@ -126,3 +128,33 @@ async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(
     await look(behind)
 
     assert DECODE in api.objects
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_look_that_put_off_a_write_deletes_nothing(
+    api: Api, make: Start, eventually: Eventually
+) -> None:
+    """A role is renamed while its service is paused, and the pause ends amid a look."""
+    behind = await successor(make, eventually)
+    renamed = routed(role("prefill", "prefiller"), role("second", "decoder"), generation=2)
+    api.fault = lambda r: web.Response(status=503) if "fieldManager" in r.query else None
+    metadata = renamed["metadata"] | {"annotations": {PAUSED: "true"}}
+    change(api, SERVICE, metadata=metadata, spec=renamed["spec"])
+    await eventually(lambda: behind.caches["InferenceService"].rows[KEY].generation == 2)
+    api.fault = lambda _request: None
+    await quiet(2)  # the other loop has looked, and is paused
+
+    tried: list[str] = []
+
+    def resume(request: web.Request) -> None:
+        """End the pause at the first request after the one that tries the new role."""
+        if tried:
+            row = behind.caches["InferenceService"].rows[KEY]
+            object.__setattr__(row, "paused", False)
+        if request.method == "POST" and "leaderworkersets" in request.path:
+            tried.append(request.path)
+
+    api.fault = resume
+    await look(behind)
+
+    assert (bool(tried), DECODE in api.objects) == (True, True)
