@@ -2,7 +2,8 @@
 
 There are two lanes. A service in which something changed goes before the sweep over all services that a new
 leader makes, so that a new service does not wait for the unchanged ones. While there is news, each fourth
-service is one of the sweep, so that the sweep ends.
+service is one of the sweep, so that the sweep ends. Namespaces take turns: thousands of services of one, all
+refused and tried again, cost a service of another one place.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ class Queue:
 
     ready: dict[ServiceKey, None] = field(default_factory=dict)
     """Services in which something changed, or that are due."""
+    turns: dict[str, dict[ServiceKey, None]] = field(default_factory=dict)
+    """The same by namespace, in the order in which these have their turn."""
     unchanged: dict[ServiceKey, None] = field(default_factory=dict)
     """The sweep: services in which nothing is known to have changed."""
     taken: int = 0
@@ -41,6 +44,7 @@ class Queue:
         else:
             self.unchanged.pop(key, None)
             self.ready[key] = None
+            self.turns.setdefault(key[0], {})[key] = None
             self.filled.set()
 
     def sweep(self, keys: Iterable[ServiceKey]) -> None:
@@ -73,9 +77,9 @@ class Queue:
         while not (self.ready or self.unchanged):
             self.filled.clear()
             await self.filled.wait()
-        lane = self._lane()
-        key = next(iter(lane))
-        del lane[key]
+        key = next(iter(self.unchanged)) if self._is_swept() else self._in_turn()
+        self.unchanged.pop(key, None)
+        self.ready.pop(key, None)
         self.busy.add(key)
         return key
 
@@ -86,11 +90,21 @@ class Queue:
             self.again.discard(key)
             self.add(key)
 
-    def _lane(self) -> dict[ServiceKey, None]:
+    def _in_turn(self) -> ServiceKey:
+        """Take the first service of the namespace whose turn it is; then the others have theirs."""
+        namespace = next(iter(self.turns))
+        keys = self.turns.pop(namespace)
+        key = next(iter(keys))
+        del keys[key]
+        if keys:
+            self.turns[namespace] = keys
+        return key
+
+    def _is_swept(self) -> bool:
         """Choose from which lane the next one is."""
         is_swept = bool(self.unchanged) and (not self.ready or self.taken >= SHARE - 1)
         self.taken = 0 if is_swept else self.taken + 1
-        return self.unchanged if is_swept else self.ready
+        return is_swept
 
     def _overdue(self, key: ServiceKey, still: Callable[[], bool]) -> None:
         self.soon.pop(key, None)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sync.queue import SHARE, Queue
 
-KEYS: Final = [("ns", name) for name in "abcd"]
+KEYS: Final = [(space, name) for space in ("one", "two") for name in "abc"]
 KEY = st.sampled_from(KEYS)
 STEP = st.one_of(
     st.tuples(st.sampled_from(["add", "later", "retry", "never", "soon", "in vain"]), KEY),
@@ -65,6 +65,8 @@ class Model:
         assert not ready & queue.busy
         assert queue.again <= queue.busy
         assert ready | queue.again == self.owed
+        assert {key for keys in queue.turns.values() for key in keys} == queue.ready.keys()
+        assert all(queue.turns.values())
 
 
 @settings(max_examples=150, deadline=None)
@@ -97,5 +99,28 @@ def test_neither_lane_starves(news: list[bool]) -> None:
             if more:
                 queue.add(("news", str(number)))
         assert swept >= len(news) // SHARE
+
+    asyncio.run(run())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 300), st.integers(1, 4))
+def test_services_of_one_namespace_cost_those_of_another_one_place(hostile: int, namespaces: int) -> None:
+    """A tenant of whom all services are refused, and tried again at once, comes before another one once."""
+
+    async def run() -> None:
+        queue = Queue()
+        for place in range(namespaces):
+            for number in range(hostile):
+                queue.add((f"hostile-{place}", str(number)))
+        for _ in range(3):
+            key = await queue.get()
+            queue.done(key)
+            queue.add(key)
+        queue.add(("other", "new"))
+        taken = []
+        while ("other", "new") not in taken:
+            taken.append(await queue.get())
+        assert len(taken) <= namespaces + 1
 
     asyncio.run(run())
