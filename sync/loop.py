@@ -32,7 +32,7 @@ from sync.queue import Queue
 from sync.report import report
 from sync.request import get
 from sync.requested import Requested
-from sync.wanted import ALL, unavailable, wanted
+from sync.wanted import ALL, UNAVAILABLE, unavailable, wanted
 from sync.writer import Writer, passing
 
 log: Final = logging.getLogger(__name__)
@@ -58,6 +58,11 @@ class Undone:
     """What may work when it is tried again."""
     kinds: frozenset[str] = frozenset()
     """Kinds of which an object is missing now."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether anything is to be asked again; of a kind that is unavailable `Cache.recovered` tells."""
+        return any(refusal.code != UNAVAILABLE for refusal in self.refusals)
 
     def without(
         self, kind: Kind, refusals: tuple[Refusal, ...] = (), troubles: tuple[ApiError, ...] = ()
@@ -103,7 +108,7 @@ class Loop:
             wants.requeue_after,
             reported,
             await self.voice.say(self.writer.event, key, (*wants.said, *self._of_status(key, look))),
-            ASK_AGAIN if undone.refusals or self.writer.fights(key) else None,
+            ASK_AGAIN if undone.is_refused or self.writer.fights(key) else None,
         )
         self.queue.look_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
         self.forget_if_gone(key)

@@ -117,6 +117,24 @@ async def test_a_kind_that_gives_no_answer_does_not_keep_the_loop_from_starting(
     await eventually(lambda: PG in api.objects)
 
 
+@pytest.mark.usefixtures("admission")
+async def test_a_kind_that_stays_unavailable_makes_no_looks(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten thousand services would be looked at for ever; they are when the kind is back."""
+    monkeypatch.setattr("sync.loop.ASK_AGAIN", 0.02)
+    api.fault = lists_of(POOL, answer=ANSWERS["403"])
+    api.put(SERVICE, routed())
+    loop = start()
+    await eventually(lambda: ("InferenceService", "r1", "KindUnavailable") in reasons(api))
+    await quiet(2)
+    looks = loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"})
+
+    await quiet(2)
+
+    assert loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"}) == looks
+
+
 # --- what cannot be read ----------------------------------------------------------------------------
 
 
