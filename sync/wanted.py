@@ -35,7 +35,7 @@ UNREADABLE: Final = "FI881"
 def wanted(look: Look, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Wanted:
     """Decide what one service should have, after what was refused so far."""
     if look.going:
-        return Wanted(held=ALL)
+        return together((Wanted(held=ALL), _unknown(look)))
     parts = [_sets(look), _gang(look, settings, refusals), _routes(look, settings)]
     if LWS in look.unknown:
         parts = [_unknown_sets(look)]

@@ -1,10 +1,12 @@
 """What one service should have, all parts together."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from intent import Object
+from intent.errors import Subject
 from intent.routing import Routing
 from sync.kinds import LWS, ROUTES
 from sync.look import Look, Wanted
@@ -119,6 +121,23 @@ def test_one_that_goes_changes_nothing() -> None:
     wants = wanted(look(going, MEMBERS), SETTINGS)
 
     assert (wants.objects, set(wants.held)) == ((), set(ALL))
+
+
+def test_one_of_which_nothing_can_be_read_is_told_so_and_changes_nothing() -> None:
+    """Its LeaderWorkerSets look as if it were gone."""
+    subject, why = (
+        Subject("fusioninfer.io/v1alpha1", "InferenceService", "team-a", "r1", "uid-r1"),
+        "too deep",
+    )
+    controller = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
+    metadata = {"namespace": "team-a", "name": "r1-prefill", "ownerReferences": [controller]}
+    left = look(None, (), LeaderWorkerSet=(LWS.project({"metadata": metadata}),))
+    seen = replace(left, unknown={"InferenceService": why}, unreadable=((subject, why),))
+
+    wants = wanted(seen, SETTINGS)
+
+    assert (wants.objects, set(wants.held)) == ((), set(ALL))
+    assert said(wants) == [("InferenceService", "r1", "FI881")]
 
 
 @pytest.mark.parametrize("service", [None, inference_service(uid="uid-new")], ids=["gone", "replaced"])
