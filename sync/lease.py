@@ -3,6 +3,7 @@
 Rules of this file (client-go `tools/leaderelection`, and what other libraries got wrong):
 1. Own deadlines are on a clock that nobody sets, and count from before the renewal was sent.
 2. Another's Lease has run out when *we* saw no change of it for as long as it lasts; its clock is not read.
+   That it was deleted is no change: its holder does not know, and works.
 3. Whatever goes wrong while renewing is a failed renewal, not only an answer of the API server.
 4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
    Later the Lease is not given back either: something that was sent may still be on its way.
@@ -149,7 +150,9 @@ class Elector:
 
     async def _take(self, end: float) -> bool:
         if not self.sure:
-            self._saw(await self._read(end))
+            found = await self._read(end)
+            if found or not self._is_anothers():  # the holder of a Lease that was deleted works on meanwhile
+                self._saw(found)
         if self._is_anothers():
             return False
         lease = _held(self.lease, self.name, self.identity, self.leadership.timing)

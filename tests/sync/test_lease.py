@@ -353,3 +353,23 @@ async def test_a_lease_without_a_spec_is_taken_and_led(
 
 def test_a_call_gets_half_of_the_renew_deadline_or_what_is_left() -> None:
     assert (TIMING.call, Timing().call) == (20.0, 5.0)
+
+
+async def tries(worker: Worker) -> bool:
+    """Try to take or to renew the Lease, once."""
+    return await worker.elector._try(3.0)  # noqa: SLF001 - `lead` would try again and again
+
+
+async def test_the_lease_of_another_that_is_deleted_runs_out_all_the_same(api: Api, client: Client) -> None:
+    """Its holder works until it hears of it; whoever deletes the Lease does not stop the process."""
+    clock = Clock()
+    holding, waiting = (Worker(client, name, SHORT, clock) for name in "ab")
+    taken = [await tries(worker) for worker in (holding, waiting)]
+    api.remove(PATH)
+
+    early = await tries(waiting)
+    leads = holding.leadership.check() > 0
+    clock.now += SHORT.lease_duration
+    late = await tries(waiting)
+
+    assert (taken, leads, early, late) == ([True, False], True, False, True)
