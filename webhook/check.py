@@ -61,7 +61,7 @@ def _softened(errors: list[FieldError], found: Study, settings: Settings) -> lis
 
     What only checks look at (replicas, values of variables) may have changed in this very update.
     """
-    before = study(found.old or {})
+    before = study(found.old or {}, found.old)
     if lost_its_record(found) or before.reading == found.reading:
         return [replace(one, softened=True) for one in errors]
     known = {_said(one) for one in (*before.reading.errors, *_intent(before, settings))}

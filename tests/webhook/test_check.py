@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import jsonpatch
 import pytest
 
+from intent.engines import Engines
 from intent.errors import FieldError
+from intent.settings import Settings
 from tests.lws import WORKER, changed, container, lws, put, template
 from webhook.check import check
+from webhook.expand import expand
 
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 SERVICE = "metadata.annotations.fusioninfer.io/service"
@@ -283,6 +287,19 @@ def test_the_removal_of_an_unreadable_record_softens_what_was_wrong_before() -> 
     removed = changed(stored, RECORD, None)
 
     assert errors(check(put(removed, stored), stored)) == []
+
+
+def test_an_error_of_a_launch_that_is_recorded_does_not_keep_from_scaling() -> None:
+    """An older catalogue knew nothing of the image and chose the launcher; today's would write none."""
+    command = ["python3", "-m", "sglang.launch_server", "--model-path", "org/M", "--tp", "1"]
+    plain = lws(worker=template(container(command=command, args=None)))
+    stored = jsonpatch.apply_patch(plain, expand(plain, None, Settings(engines=Engines())))
+    scaled = changed(stored, "spec.replicas", 3)
+
+    found = check(put(scaled, stored), stored)
+
+    assert ("FI316", "warning") in {(one.code, one.severity) for one in found}
+    assert errors(found) == []
 
 
 def broken_glass() -> Any:
