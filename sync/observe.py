@@ -22,7 +22,7 @@ class Memory:
     """What must outlast one look at a service."""
 
     ours: PodGroup | None = None
-    """Our PodGroup, as last seen: what opened the gate, if somebody deletes it."""
+    """Our PodGroup, as last seen with roles: what opened the gate, if somebody deletes it or them."""
     empty_since: dict[str, float] = field(default_factory=dict)
     """Since when (monotonic) a member, by uid, has no replicas."""
     asked: dict[str, int | None] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def _situation(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too
     members = tuple(row.facts.member for row in caches[LWS.kind].of(key) if row.facts.member)
     pod_groups = caches[POD_GROUP.kind]
     stored = pod_groups.rows.get(key)
-    if stored and stored.service:
+    if stored and stored.service and (stored.roles or not (memory.ours and memory.ours.roles)):
         memory.ours = stored
     rivals = (one.name for one in members if pod_groups.of(place(LWS.kind, one.namespace, one.name)))
     return Situation(key, members, stored, memory.ours, frozenset(rivals), memory.empty_for(members), too_old)

@@ -59,7 +59,7 @@ class Proof:
             if owner.kind not in OWNERS or self._is_of_another(owner):
                 continue
             if not await self._lives(stored.namespace, owner) and owner in asked:
-                raise _behind(owner)
+                raise behind(owner.kind, owner.name)
 
     async def allows(self, row: Any) -> bool:
         """Say whether an object that is not wanted is for us to delete.
@@ -94,7 +94,7 @@ class Proof:
         row = self.caches[kind.kind].project(live)
         if _told(self._of_service(row)) != _told(self._seen(kind, owner)):
             self._learn(kind, row, (namespace, owner.name))
-            raise _behind(owner)
+            raise behind(owner.kind, owner.name)
         return True
 
     def _of_service(self, row: Any) -> Any:
@@ -119,8 +119,9 @@ def _told(row: Any) -> tuple[Any, ...] | None:
     return row and (row.uid, getattr(row, "fingerprint", None), getattr(row, "deleting", None))
 
 
-def _behind(owner: Owner) -> ApiError:
-    message = f"{owner.kind} {owner.name} is not as it was last seen; nothing is changed or deleted"
+def behind(kind: str, name: str) -> ApiError:
+    """Say that a cache is behind: what was decided by it is decided again."""
+    message = f"{kind} {name} is not as it was last seen; nothing is changed or deleted"
     return ApiError(CONFLICT, {"reason": "Behind", "message": message})
 
 

@@ -18,7 +18,7 @@ from sync.cache import Cache
 from sync.client import NOT_FOUND, ApiError, Client
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 from sync.metrics import Metrics
-from sync.owners import Proof, owner_stays
+from sync.owners import Proof, behind, owner_stays
 from sync.pause import Pause, PausedError
 from sync.plan import Refusal
 from sync.request import KEEPER, Request, apply, create, delete, get, patch
@@ -134,6 +134,9 @@ class Writer:
                 if known or not error.exists:
                     raise
             live = kind.project(await self.client.call(get(_path(kind, wanted))))
+            if live and not kind.selector:  # the cache holds all of them, and what is wanted depends on it
+                self.caches[kind.kind].put(live)
+                raise behind(kind.kind, live.name)
             return await self._apply(key, kind, wanted, proof, live) if live else _not_ours(kind, wanted)
         except ApiError as error:
             if refusal := _refusal(kind, wanted, error):

@@ -1,11 +1,13 @@
 """What is stored is changed or deleted only by what is so: a cache may be behind, or lack an object."""
 
+import contextlib
 import copy
 
 import pytest
 from aiohttp import web
 
 from intent import Object
+from sync.client import ApiError
 from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.loop import Loop
 from tests.sync.conftest import Eventually, Start, quiet
@@ -158,3 +160,47 @@ async def test_a_look_that_put_off_a_write_deletes_nothing(
     await look(behind)
 
     assert (bool(tried), DECODE in api.objects) == (True, True)
+
+
+@pytest.fixture
+async def joined(api: Api, gang: Object, eventually: Eventually) -> Object:  # noqa: ARG001 - first
+    """Let a role join after the gate has opened: nothing of it is required; gives the PodGroup."""
+    late = lws("late", "decoder")
+    for words in ("annotations", "labels"):
+        late["metadata"][words]["fusioninfer.io/role-name"] = "late"
+    api.put(LWS.path(KEY[0], "late"), late)
+    await eventually(lambda: "late" in named(api))
+    return copy.deepcopy(api.objects[PG])
+
+
+def named(api: Api) -> dict[str, int]:
+    """Give the policies of the PodGroup, and how many groups each requires."""
+    return {one["name"]: one["minSubGroups"] for one in api.objects[PG]["spec"]["subGroupPolicy"]}
+
+
+async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_that_opened_its_gate(
+    api: Api, joined: Object, make: Start, eventually: Eventually
+) -> None:
+    """Else a role that joined later, and does not fit, would keep the others from coming back."""
+    behind = await successor(make, eventually)
+    behind.caches["PodGroup"].replace([])
+    versions = len(api.history)
+
+    with contextlib.suppress(ApiError):
+        await look(behind)
+    await look(behind)
+
+    stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
+    assert (stored, api.objects[PG]["spec"]) == ([], joined["spec"])
+
+
+async def test_roles_that_somebody_takes_off_a_pod_group_are_those_with_which_its_gate_opened(
+    api: Api, joined: Object, eventually: Eventually
+) -> None:
+    metadata = {key: one for key, one in api.objects[PG]["metadata"].items() if key != "annotations"}
+
+    change(api, PG, metadata=metadata)
+
+    await eventually(lambda: "annotations" in api.objects[PG]["metadata"])
+    assert api.objects[PG]["metadata"]["annotations"] == joined["metadata"]["annotations"]
+    assert named(api) == {"p": 1, "d": 1, "late": 0, "unassigned": 0}
