@@ -188,7 +188,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI873": Code(
         "error",
         "a LeaderWorkerSet would not be expanded",
-        "install FusionInfer's webhook configurations, and see that they match its namespace",
+        "install the webhook configurations, see that they match its namespace, upgrade an older webhook",
         "the API server refused the write: the controller sends a label that admission must replace",
     ),
     "FI874": Code(
