@@ -116,8 +116,8 @@ CASES: Final = (
     Case(
         "FusionInferKindUnavailable",
         {'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x10 1x60"},
-        silent=24,
-        fires=26,
+        silent=19,
+        fires=21,
         labels={"kind": "Gateway"},
     ),
     Case(

@@ -24,7 +24,6 @@ STRANGER: Final = {
 }
 EDITS: Final[dict[str, Object]] = {
     "minMember": {"spec": {"minMember": 1}},
-    "queue": {"spec": {"queue": "root"}},
     "policies-gone": {"spec": {"subGroupPolicy": None}},
     "other-policies": {"spec": {"subGroupPolicy": [STRANGER]}},
     "minTaskMember": {"spec": {"minTaskMember": {"decode": 8}}},
@@ -52,6 +51,18 @@ def test_an_edit_is_undone(fusioninfer: Cluster, namespace: str, edit: Object) -
     patch(fusioninfer.api, path("podgroups", namespace, SERVICE), edit)
 
     assert before == becomes(lambda: pod_group_and_owners(fusioninfer, namespace), before, SECONDS)
+
+
+def test_a_queue_that_no_member_names_is_left_to_others(fusioninfer: Cluster, namespace: str) -> None:
+    """Volcano's webhook writes the queue of the namespace there, once, when the PodGroup is made."""
+    before = served(fusioninfer, namespace)
+    assert before is not None
+
+    edit = {"spec": {"queue": "root", "minMember": 1}}
+    patch(fusioninfer.api, path("podgroups", namespace, SERVICE), edit)
+
+    expected = {**before, "spec": {**before["spec"], "queue": "root"}}
+    assert expected == becomes(lambda: pod_group_and_owners(fusioninfer, namespace), expected, SECONDS)
 
 
 def test_a_deleted_pod_group_is_made_again(fusioninfer: Cluster, namespace: str) -> None:
