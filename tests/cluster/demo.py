@@ -43,7 +43,8 @@ INTERRUPTED: Final = 130
 def main() -> int:
     """Build what is missing, run everything, stop everything; give the exit code."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for each in (signal.SIGINT, signal.SIGTERM):  # a background shell has its children ignore SIGINT
+        signal.signal(each, _interrupt)
     try:
         return _demonstrate(build(sys.stderr), console)
     except KeyboardInterrupt:

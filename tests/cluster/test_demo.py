@@ -141,8 +141,12 @@ def test_without_go_modules_it_says_so_and_ends_with_2(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.usefixtures("cluster")
 def test_an_interrupt_stops_every_process(tmp_path: Path, how: signal.Signals) -> None:
+    """A shell has what it starts in the background ignore SIGINT, and so what that starts."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(COMMAND, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as demo:
+    in_background = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh", *COMMAND)
+    with subprocess.Popen(
+        in_background, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    ) as demo:
         until(lambda: "kube-apiserver" in "".join(_commands(tmp_path)), "the API server starts")
 
         demo.send_signal(how)
