@@ -74,10 +74,13 @@ def test_idle_it_writes_nothing(minute: Minute) -> None:
     assert list(map(words, others)) == []
 
 
-def test_idle_it_lists_nothing(minute: Minute) -> None:
+def test_idle_it_reads_nothing_but_the_owners_of_what_it_is_about_to_change(minute: Minute) -> None:
     reads = [each for each in minute.requests if each["verb"] in {"list", "get"} and is_installed(each)]
 
-    assert [words(each) for each in reads] == []
+    owners = [f"{RESTING}-{role}" for role in ("decode", "prefill")]
+    assert sorted((*words(each), each["objectRef"].get("name")) for each in reads) == [
+        ("get", "leaderworkersets", name) for name in owners
+    ]
 
 
 def test_a_role_without_replicas_is_required_for_a_minute_and_no_longer(minute: Minute) -> None:
