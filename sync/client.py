@@ -36,9 +36,10 @@ SERVICE_HOST: Final = "KUBERNETES_SERVICE_HOST"
 """The variable that every pod has."""
 TIMEOUT: Final = 30.0
 """Seconds for one call that is not a watch."""
-SILENCE: Final = 90.0
+SILENCE: Final = 150.0
 """Seconds that a watch may be silent. API servers send a bookmark about once a minute, whatever happens
-(`defaultBookmarkFrequency` of `k8s.io/apiserver` `pkg/storage/cacher/cacher.go`)."""
+(`defaultBookmarkFrequency` of `k8s.io/apiserver` `pkg/storage/cacher/cacher.go`), but now and then leave one
+out: 120 s between two were seen. A dead connection is noticed earlier, by `KEEPALIVE`."""
 KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6))
 """When a connection on which nothing arrives is probed, in seconds, and how often (tcp(7), Linux)."""
 UNHEARD: Final = 5.0
