@@ -13,9 +13,12 @@ help: ## List what can be made
 demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three LeaderWorkerSets before and after
 	@$(BIN)/python -m fusioninfer demo
 
-# Ray gives its nodes 30 s to start (`ray/_private/node.py`), so its tests have the machine to themselves.
-test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then Ray
-	$(BIN)/python -m pytest -m "not ray" --numprocesses $(or $(WORKERS),2)
+# Ray gives its nodes 30 s to start (`ray/_private/node.py`), and the safety law gives services a minute to heal, so
+# these tests have the machine to themselves.
+SAFETY := tests/cluster/test_safety.py
+test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then safety and Ray
+	$(BIN)/python -m pytest -m "not ray" --numprocesses $(or $(WORKERS),2) --ignore $(SAFETY)
+	$(BIN)/python -m pytest $(SAFETY)
 	$(BIN)/python -m pytest -m ray
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
