@@ -31,8 +31,12 @@ P = ParamSpec("P")
 FIGHT: Final = 5
 """So many repairs a minute are a fight with somebody, not a repair."""
 MINUTE: Final = 60.0
-REWORD: Final = 30.0
-"""Seconds between two writes of a status that say the same in other words: refusals quote ports and times."""
+REWORDINGS: Final = 5
+"""So many times in `REWORDING` seconds a status is written that says the same in other words.
+
+Refusals quote ports and times. What a scheduler says of a new pod comes in a moment, and is not kept waiting.
+"""
+REWORDING: Final = 150.0
 EVENT_SECONDS: Final = 5.0
 """How long the API server may take for an Event: nothing waits for one."""
 INVALID: Final = 422
@@ -53,8 +57,8 @@ class Trail:
     """When (monotonic) it was written over, in the last minute, though nobody asked for anything else."""
     shape: bytes = b""
     """Of a status: what was asked for last, without its messages."""
-    reworded: float = -math.inf
-    """Of a status: when (monotonic) it was last written only to say the same in other words."""
+    rewordings: list[float] = field(default_factory=list)
+    """Of a status: when (monotonic) it was written lately only to say the same in other words."""
 
     def is_settled(self, asked: bytes, stored: bytes) -> bool:
         """Whether writing would change nothing: it is stored, or was asked for before and stored as it is."""
@@ -78,10 +82,12 @@ class Trail:
         """Give the seconds until a status may be written; 0 if now, and if it says something else."""
         if asked == self.asked or shape != self.shape:
             return 0.0
-        left = self.reworded + REWORD - time.monotonic()
-        if left <= 0:
-            self.reworded = time.monotonic()
-        return max(0.0, left)
+        now = time.monotonic()
+        self.rewordings = [at for at in self.rewordings if at > now - REWORDING]
+        if len(self.rewordings) >= REWORDINGS:
+            return self.rewordings[0] + REWORDING - now
+        self.rewordings.append(now)
+        return 0.0
 
 
 def unless_paused(method: Callable[P, Awaitable[T | None]]) -> Callable[P, Awaitable[T | None]]:

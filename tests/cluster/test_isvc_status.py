@@ -72,13 +72,20 @@ def lived(fusioninfer: Cluster, namespace: str) -> Life:
 
 
 def no_nodes(cluster: Cluster, namespace: str) -> None:
-    """Wait until the scheduler has said why it places no pod."""
+    """Wait until the scheduler has said why it places no pod, and the status quotes it."""
 
     def said() -> bool:
         pods = items(cluster.api, path("pods", namespace))
         return len(pods) == 10 and all(held(pod) for pod in pods)
 
+    def quoted() -> bool:
+        scheduled = conditions(get(cluster.api, path("inferenceservices", namespace, NAME))["status"])[
+            "Scheduled"
+        ]
+        return "The scheduler says" in scheduled["message"]
+
     until(said, "no pod has room")
+    until(quoted, "the status quotes the scheduler")
 
 
 def nodes(count: int) -> Act:

@@ -171,7 +171,7 @@ def test_the_loop_s_own_write_changes_nothing_else(taken: Taken) -> None:
 SCALED: Final = (
     (CHAT, isvc(ROUTER, prefiller(replicas=2), decoder(replicas=1), name="chat"), "chat-prefill", "FI108"),
     (
-        OUT_OF_DATE,
+        isvc(router(httproute=ROUTE), worker(replicas=1), name="out-of-date"),
         isvc(router(httproute=ROUTE), worker(replicas=2), name="out-of-date"),
         "out-of-date-inference",
         "FI703: is out of date",

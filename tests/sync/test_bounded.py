@@ -10,6 +10,7 @@ from aiohttp import web
 
 from sync import backoff
 from sync.kinds import POD_GROUP
+from sync.writer import REWORDING, REWORDINGS, Trail
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws
@@ -81,6 +82,16 @@ async def test_a_refusal_in_ever_other_words_is_said_once(
     said = [event for event in api.kept("events") if event["reason"] == "PodGroupRefused"]
     assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
     assert all(len(memory) <= 4 for memory in loop.voice.said.values())
+
+
+def test_the_first_other_words_are_written_at_once_and_a_flood_of_them_waits() -> None:
+    trail = Trail(asked=b"said 0", shape=b"NotScheduled")
+
+    waits = [trail.reword_in(f"said {number}".encode(), b"NotScheduled") for number in range(1, 50)]
+
+    assert waits[:REWORDINGS] == [0.0] * REWORDINGS
+    assert all(0 < wait <= REWORDING for wait in waits[REWORDINGS:])
+    assert trail.reword_in(b"said 50", b"AllScheduled") == 0.0
 
 
 async def test_what_no_longer_holds_is_forgotten_in_time(
