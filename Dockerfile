@@ -22,6 +22,8 @@ COPY intent /app/intent
 COPY webhook /app/webhook
 COPY sync /app/sync
 COPY certs /app/certs
+COPY kube /app/kube
+COPY catalog /app/catalog
 COPY docs/examples /app/docs/examples
 # The file system is read-only: what it runs is compiled here.
 RUN python -m compileall -q /app /usr/local/lib

@@ -15,10 +15,10 @@ from certs.keep import Cluster, Looked, Place, look
 from certs.objects import ForeignError
 from certs.rotation import Terms
 from intent import Object
-from sync.client import NO_ANSWER, NOT_FOUND, ApiError, Client
-from sync.lease import LeadershipLostError
-from sync.metrics import Metrics
-from sync.request import amend, apply, get
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
+from kube.request import amend, apply, get
+from sync.runtime.lease import LeadershipLostError
+from sync.runtime.metrics import Metrics
 
 log: Final = logging.getLogger(__name__)
 API: Final = "/apis/admissionregistration.k8s.io/v1"

@@ -8,12 +8,12 @@ from typing import Any, Final
 import click
 import orjson
 
+from catalog.codes import CODES
 from fusioninfer import __version__, documents, offline
 from fusioninfer.documents import Unreadable
 from fusioninfer.offline import Composition, Found
 from fusioninfer.options import CONFIG, FILES, NAMESPACE, UNREADABLE, read_settings, tell, unreadable
 from fusioninfer.servers import sync, webhook
-from intent.codes import CODES
 
 OK: Final = 0
 REFUSED: Final = 1

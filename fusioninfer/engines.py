@@ -21,8 +21,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from fusioninfer.documents import Unreadable, load_yaml, read_text
-from intent.engines import (
+from catalog.engines import (
     ENGINES,
     NEWEST,
     NO_RAY,
@@ -36,6 +35,7 @@ from intent.engines import (
     Version,
     described,
 )
+from fusioninfer.documents import Unreadable, load_yaml, read_text
 from intent.launch import AUTO, read_launch
 from intent.lws import Engine, Template
 from webhook.launchers.plan import choose

@@ -11,7 +11,7 @@ from intent.inferenceservice.read import KIND, InferenceService, read
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.service.member import Member, member
 from intent.settings import Settings
-from sync.preview import preview
+from sync.desired.preview import preview
 from webhook import inferenceservice
 from webhook.check import check
 from webhook.expand import expanded

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 
 import orjson
 
-from webhook.places import origin
+from webhook.server.places import origin
 
 Result = TypeVar("Result")
 

@@ -16,10 +16,11 @@ import orjson
 from certs import callers, reload
 from fusioninfer import __version__
 from intent.settings import Settings
-from webhook import app, metrics, review
-from webhook.aside import Aside
-from webhook.listen import CUTS, Limits
+from webhook import review
 from webhook.request import VERSION
+from webhook.server import app, metrics
+from webhook.server.aside import Aside
+from webhook.server.listen import CUTS, Limits
 
 LOG: Final = logging.getLogger("fusioninfer.serve")
 

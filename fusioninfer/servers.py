@@ -105,8 +105,8 @@ def sync(  # noqa: PLR0913 - each is a flag
     """
     # imported here: they bring the Kubernetes client, for the loop alone
     from fusioninfer import certificates, run, syncing  # noqa: PLC0415 - other verbs start without it
-    from sync.client import ConfigError  # noqa: PLC0415 - other verbs start without it
-    from sync.lease import Timing  # noqa: PLC0415 - other verbs start without it
+    from kube.client import ConfigError  # noqa: PLC0415 - other verbs start without it
+    from sync.runtime.lease import Timing  # noqa: PLC0415 - other verbs start without it
 
     settings = read_settings(config)
     settings = replace(settings, observe_only=observe_only or settings.observe_only)

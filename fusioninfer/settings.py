@@ -4,11 +4,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from catalog.engines import ENGINES
+from catalog.pickers.generations import PICKERS, SPLITTING
 from fusioninfer import engines
 from fusioninfer.documents import Unreadable, load_yaml, read_text
-from intent.engines import ENGINES
 from intent.launch import AUTO, NONE
-from intent.pickers.generations import PICKERS, SPLITTING
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 from fusioninfer.certificates import Certificates, keep
 from intent.settings import Settings
-from sync.cache import Cache
-from sync.client import Client, connect
-from sync.events import Voice
+from kube.client import Client, connect
+from sync.controller import Loop
 from sync.kinds import WATCHED
-from sync.lease import Elector, Leadership, LeadershipLostError, Timing
-from sync.loop import Loop
-from sync.metrics import Metrics, metrics
-from sync.reflector import reflect
-from sync.server import serving
+from sync.runtime.cache import Cache
+from sync.runtime.events import Voice
+from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
+from sync.runtime.metrics import Metrics, metrics
+from sync.runtime.reflector import reflect
+from sync.runtime.server import serving
 from sync.writer import Writer
 
 log: Final = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     Without a kubeconfig and a context: the cluster of the pod that this runs in. `namespace` is the Lease's.
     With `certificates`, the leader keeps the webhook's in a Secret beside the Lease.
     With `settings.observe_only` it takes no Lease, keeps no certificates and writes nothing.
-    Raises `sync.client.ConfigError` if there are no credentials, OSError if the port is taken.
+    Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context, timing.between)
     try:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.errors import FieldError
 from intent.nearest import each_nearest, nearest, suggested
-from intent.pickers.generations import PICKERS
 from intent.routing import DISAGGREGATION, NO_ROUTING, STRATEGIES, Routing
 
 ComponentType = Literal["worker", "prefiller", "decoder"]

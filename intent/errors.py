@@ -1,10 +1,10 @@
-"""What is wrong with which object: where, what would be right, and a code of `intent.codes`."""
+"""What is wrong with which object: where, what would be right, and a code of `catalog.codes`."""
 
 import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from intent.codes import CODES, Severity
+from catalog.codes import CODES, Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""An image reference taken apart, and what is known of the image (`intent.engines`)."""
+"""An image reference taken apart, and what is known of the image (`catalog.engines`)."""
 
 import re
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from intent.engines import (
+from catalog.engines import (
     ENGINES,
     LATEST,
     NAMES_EXECUTOR,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from catalog.engines import Engines
 from intent.accelerators import GPUS
 from intent.command_line.command import Command, read_command
 from intent.command_line.flags import CHANGES_SIZES, CONFIG, MODEL, PORT, SIZES, Flag, resolve
-from intent.engines import Engines
 from intent.image import Facts, Image, facts, read_image
 from intent.lws import Engine, Intent, Template
 from intent.settings import Settings

@@ -27,7 +27,7 @@ class Routing:
     http_route: Object = field(default_factory=dict, hash=False)
     """The spec of an HTTPRoute, as the author wrote it."""
     picker: str = ""
-    """A generation, a row of `intent.pickers.generations`; empty: the operator's."""
+    """A generation, a row of `catalog.pickers.generations`; empty: the operator's."""
     picker_replicas: int = 0
     """0: as many as the operator set."""
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from intent.engines import ENGINES, Engines
+from catalog.engines import ENGINES, Engines
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Settings:
     volcano_version: str = ""
     """The version of the scheduler that runs, e.g. `1.14.1`; empty: found out, or trusted."""
     picker: str = "gie-1.5"
-    """The endpoint picker, a row of `intent.pickers.generations`, of services that do not disaggregate."""
+    """The endpoint picker, a row of `catalog.pickers.generations`, of services that do not disaggregate."""
     disaggregated_picker: str = "llm-d-0.7"
     """The one of services with prefillers and decoders."""
     picker_replicas: int = 1

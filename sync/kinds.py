@@ -6,18 +6,24 @@ from functools import partial
 from typing import Any, Final
 
 from intent import Object, budget, lws
-from intent.annotations import EXPANSION, INJECT, SERVICE
+from intent.annotations import EXPANSION, INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
 from intent.service.member import Member, ServiceKey, member
 from intent.shapes import mapping
-from sync import render, volcano
-from sync.places import GATEWAY, of_parents, of_set, own, place
-from sync.pod_group import PodGroup, pod_group, surplus
-from sync.render.lws import sealed
-from sync.requested import requested
-from sync.rows import deployment, gateway, http_route, inference_pool, pod
-from sync.rows import lws as leader_worker_set
-from sync.stored import Stored, TooLargeError, stored, watched
+from sync.observed import deployment, gateway, http_route, inference_pool, pod, volcano
+from sync.observed import lws as leader_worker_set
+from sync.observed.cached import Stored, TooLargeError, stored, watched
+from sync.observed.index_keys import GATEWAY, of_parents, of_set, own, place
+from sync.observed.inferenceservice import requested
+from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
+from sync.observed.pod_group import KIND as POD_GROUP_KIND
+from sync.observed.pod_group import PodGroup, pod_group, surplus
+
+
+def sealed(lws: Object) -> Object:
+    """Give what is sent to be stored: its label is refused unless admission replaces it (ADR 13)."""
+    metadata = lws["metadata"]
+    return lws | {"metadata": metadata | {"labels": metadata.get("labels", {}) | {SERVICE: UNANSWERED}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +195,7 @@ LWS: Final = Kind(
     codes=Codes(barred="FI874"),
 )
 POD_GROUP: Final = Kind(
-    *(render.gang.API_VERSION, render.gang.KIND, "podgroups", pod_group, _of_pod_group),
+    *(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", pod_group, _of_pod_group),
     guard=volcano.refusal,
     first=_without_surplus,
     source="Volcano 1.14.1 or later",

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
-from sync.cache import Cache, Name
-from sync.client import NOT_FOUND, ApiError, Client
+from kube.client import NOT_FOUND, ApiError, Client
+from kube.request import get
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
-from sync.look import Look
-from sync.request import get
-from sync.stored import Owner, owners
+from sync.observed.cached import Owner, owners
+from sync.observed.snapshot import Look
+from sync.runtime.cache import Cache, Name
 
 OWNERS: Final[Mapping[str, Kind]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
 """The kinds that own what the controller makes."""

@@ -14,16 +14,16 @@ from typing import Any, Final, ParamSpec, TypeVar
 from intent import Object
 from intent.annotations import UNANSWERED
 from intent.service.member import ServiceKey
-from sync.cache import Cache
-from sync.client import NOT_FOUND, ApiError, Client
+from kube.client import NOT_FOUND, ApiError, Client
+from kube.request import KEEPER, Request, apply, create, delete, get, patch
+from sync.desired.plan import Refusal
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
-from sync.metrics import Metrics
+from sync.observed.cached import applies, digest, is_orphaned, is_ours
 from sync.owners import Proof, behind, owner_stays
-from sync.pause import Pause, PausedError
-from sync.plan import Refusal
-from sync.request import KEEPER, Request, apply, create, delete, get, patch
+from sync.runtime.cache import Cache
+from sync.runtime.metrics import Metrics
+from sync.runtime.pause import Pause, PausedError
 from sync.status import undated, unworded
-from sync.stored import applies, digest, is_orphaned, is_ours
 
 log: Final = logging.getLogger(__name__)
 T = TypeVar("T")

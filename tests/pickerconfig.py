@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
+from catalog.pickers.generations import CONFIG_API, CONFIG_KIND
 from intent import Object
-from intent.pickers.generations import CONFIG_API, CONFIG_KIND
 
 QUEUE: Final[tuple[Object, ...]] = ({"type": "queue-scorer"}, {"type": "max-score-picker"})
 

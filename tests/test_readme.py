@@ -10,16 +10,16 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from catalog.engines import ENGINES
+from catalog.pickers.generations import PICKERS
 from fusioninfer import documents, engines, offline
 from fusioninfer.cli import main
 from intent import budget
 from intent.annotations import KEYS
-from intent.engines import ENGINES
-from intent.pickers.generations import PICKERS
-from intent.pickers.strategies import MEANING, WEIGHTS, presets
 from intent.settings import Settings
-from webhook import listen
+from sync.desired.strategies import MEANING, WEIGHTS, presets
 from webhook.launchers import LAUNCHERS
+from webhook.server import listen
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"

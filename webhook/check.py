@@ -8,12 +8,13 @@ from intent.annotations import EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook import record as records
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
-from webhook.keyed import same
 from webhook.launchers.plan import read_plan
 from webhook.launchers.recorded import recorded_launcher
-from webhook.put import put
+from webhook.overlay import record as records
+from webhook.overlay.keyed import same
+from webhook.overlay.put import put
+from webhook.overlay.undo import is_edited_launch, launches
 from webhook.study import (
     Study,
     concerns,
@@ -26,7 +27,6 @@ from webhook.study import (
     study,
     unchanged,
 )
-from webhook.undo import is_edited_launch, launches
 from webhook.validate import VALIDATORS
 
 

@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
-from webhook import record as records
 from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS, Mutator
-from webhook.overlay import COPY, Overlay, combine, compose, merge
-from webhook.patch import Operation, patch
-from webhook.put import filled, put
-from webhook.record import NO_RECORD
+from webhook.overlay import record as records
+from webhook.overlay.overlay import COPY, Overlay, combine, compose, merge
+from webhook.overlay.patch import Operation, patch
+from webhook.overlay.put import filled, put
+from webhook.overlay.record import NO_RECORD
 from webhook.study import Study, annotations, concerns, left_alone, nothing_to_do, study
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024

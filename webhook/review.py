@@ -17,10 +17,10 @@ from intent.errors import FieldError
 from intent.inferenceservice.read import KIND
 from intent.settings import Settings
 from webhook import inferenceservice
-from webhook import record as records
 from webhook.check import check
 from webhook.expand import DEFAULTS, expand
-from webhook.patch import Operation
+from webhook.overlay import record as records
+from webhook.overlay.patch import Operation
 from webhook.request import VERSION, Malformed, Request, opened, read
 from webhook.study import nothing_to_do
 

@@ -9,13 +9,13 @@ from intent.errors import FieldError
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.routing import NO_ROUTING, Routing
-from webhook import record as records
-from webhook.canonical import canonical
-from webhook.overlay import Overlay, compose, merge
-from webhook.patch import patch
-from webhook.put import filled, put
-from webhook.record import NO_RECORD, Record
-from webhook.undo import undo
+from webhook.overlay import record as records
+from webhook.overlay.canonical import canonical
+from webhook.overlay.overlay import Overlay, compose, merge
+from webhook.overlay.patch import patch
+from webhook.overlay.put import filled, put
+from webhook.overlay.record import NO_RECORD, Record
+from webhook.overlay.undo import undo
 
 UNREAD: Final = frozenset({EXPANSION, PAUSED})
 """Annotations of ours that ask nothing of admission."""

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Any, Final
 
+from catalog.pickers.generations import POOLS
 from intent import Object
 from intent.gateway_api.words import Rule
-from intent.pickers.generations import POOLS
 from intent.shapes import listed, mapping
 
 FILTERS: Final = {

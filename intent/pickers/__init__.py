@@ -1,1 +1,1 @@
-"""Endpoint pickers as data: their generations, plugins and fields, and what a strategy is to each."""
+"""An EndpointPickerConfig that an author wrote, checked against `catalog.pickers`."""

@@ -11,12 +11,12 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
+from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
+from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent import Object, yaml
 from intent.errors import FieldError
 from intent.nearest import nearest, suggested
 from intent.pickers.fields import misfits
-from intent.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
-from intent.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent.shapes import listed, mapping, text
 
 LONGEST: Final = 8_192

@@ -1,81 +1,10 @@
-"""The fields of an EndpointPickerConfig as data, generation by generation, and who misses them.
+"""Checks a value against the field table of an endpoint picker's configuration."""
 
-Pickers decode strictly: another name, or another kind of value, stops them. Source:
-`apix/config/v1alpha1/endpointpickerconfig_types.go` of kubernetes-sigs/gateway-api-inference-extension
-v1.2.1, v1.3.1, v1.4.0, v1.5.0.
-"""
+from collections.abc import Iterator
+from typing import Any
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
-
+from catalog.pickers.fields import KINDS, Fields, Shape
 from intent.nearest import nearest, suggested
-
-Shape: TypeAlias = "str | list[Shape] | dict[str, Shape]"
-"""A word of `KINDS`, the shape of the items of a list, or those of the fields of a map."""
-Fields = Mapping[str, Shape]
-
-KINDS: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
-    "anything": ("anything", lambda _: True),
-    "text": ("text", lambda value: isinstance(value, str)),
-    "flag": ("true or false", lambda value: isinstance(value, bool)),
-    "whole": ("a whole number", lambda value: type(value) is int),
-    "number": ("a number", lambda value: type(value) in {int, float}),
-}
-"""How to call a kind of value, and how to know it. Quantities and durations are not read."""
-
-_GATE: Final[Shape] = "text"
-_PLUGIN: Final[Shape] = {"name": "text", "type": "text", "parameters": "anything"}
-_THRESHOLDS: Final[Shape] = {
-    "queueDepthThreshold": "whole",
-    "kvCacheUtilThreshold": "number",
-    "metricsStalenessThreshold": "anything",
-}
-_REFERENCE: Final[Shape] = {"pluginRef": "text"}
-_SOURCES: Final[Shape] = {"sources": [{"pluginRef": "text", "extractors": [_REFERENCE]}]}
-_BAND: Final[dict[str, Shape]] = {
-    "priority": "whole",
-    "maxBytes": "anything",
-    "fairnessPolicyRef": "text",
-    "orderingPolicyRef": "text",
-}
-_FLOW: Final[dict[str, Shape]] = {
-    "maxBytes": "anything",
-    "defaultRequestTTL": "anything",
-    "defaultPriorityBand": _BAND,
-    "priorityBands": [_BAND],
-}
-_BAND_1_5: Final[dict[str, Shape]] = {**_BAND, "maxRequests": "anything"}
-
-
-def _fields(weight: str, **others: Shape) -> Fields:
-    """Give the fields that every generation has, with the kind that a weight is of, and others."""
-    return {
-        "apiVersion": "text",
-        "kind": "text",
-        "plugins": [_PLUGIN],
-        "schedulingProfiles": [{"name": "text", "plugins": [{"pluginRef": "text", "weight": weight}]}],
-        "featureGates": [_GATE],
-        "saturationDetector": _THRESHOLDS,
-        **others,
-    }
-
-
-FIELDS_1_2: Final = _fields("whole")
-FIELDS_1_3: Final = _fields("whole", data=_SOURCES)
-FIELDS_1_4: Final = _fields("number", data=_SOURCES, flowControl=_FLOW)
-FIELDS_1_5: Final = _fields(
-    "number",
-    saturationDetector=_REFERENCE,
-    dataLayer=_SOURCES,
-    parser=_REFERENCE,
-    flowControl={
-        **_FLOW,
-        "maxRequests": "anything",
-        "defaultPriorityBand": _BAND_1_5,
-        "priorityBands": [_BAND_1_5],
-        "usageLimitPolicyPluginRef": "text",
-    },
-)
 
 
 def misfits(value: Any, shape: Shape, who: str, where: str = "") -> Iterator[str]:

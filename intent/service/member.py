@@ -22,7 +22,7 @@ from intent.errors import Subject
 from intent.gang import DISAGGREGATED, NO_GANG
 from intent.lws import API_VERSION, KIND, ComponentType
 from intent.routing import NO_ROUTING, Routing
-from intent.service.handover import Handover, read_handover
+from intent.service.kv_transfer import Handover, read_handover
 from intent.service.serving import DEFAULT, serving_port
 from intent.shapes import EMPTY, mapping, text
 

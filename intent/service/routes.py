@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
 from intent.annotations import (
     ENDPOINT_PICKER_CONFIG,
     GATEWAY,
@@ -16,7 +17,6 @@ from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
 from intent.names import LABEL, PICKER_ENDING, picker_name
 from intent.pickers.configuration import check_config
-from intent.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
 from intent.routing import DISAGGREGATION, NO_ROUTING, SPLIT, Routing
 from intent.service.member import Member
 from intent.settings import Settings

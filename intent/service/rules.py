@@ -17,7 +17,7 @@ from intent.annotations import (
 )
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED, NO_GANG
-from intent.service.handover import mismatch
+from intent.service.kv_transfer import mismatch
 from intent.service.member import Member
 from intent.settings import Settings
 

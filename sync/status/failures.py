@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Final
 
-from intent.codes import CODES
+from catalog.codes import CODES
 from intent.errors import FieldError
 from intent.inferenceservice.read import Role
-from sync.rows.pod import Failure, Pod
+from sync.observed.pod import Failure, Pod
 from sync.status.groups import ready
 from sync.status.observed import Observed, Routes, desired
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from intent.inferenceservice.read import Role
-from sync.rows.pod import Amounts, Pod
+from sync.observed.pod import Amounts, Pod
 from sync.status.observed import Observed
 
 Group = tuple[Pod, ...]

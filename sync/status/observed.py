@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceService, Role
-from sync.rows.deployment import Deployment
-from sync.rows.gateway import Gateway
-from sync.rows.http_route import HTTPRoute
-from sync.rows.inference_pool import InferencePool
-from sync.rows.lws import LeaderWorkerSet
-from sync.rows.pod import Pod
-from sync.rows.pod_group import PodGroup
+from sync.observed.deployment import Deployment
+from sync.observed.gateway import Gateway
+from sync.observed.http_route import HTTPRoute
+from sync.observed.inference_pool import InferencePool
+from sync.observed.lws import LeaderWorkerSet
+from sync.observed.pod import Pod
+from sync.observed.pod_group_status import PodGroup
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from sync.rows.condition import Condition
-from sync.rows.gateway import Gateway
-from sync.rows.http_route import HTTPRoute
-from sync.rows.inference_pool import InferencePool
-from sync.rows.parents import Answer, Parent
+from sync.observed.condition import Condition
+from sync.observed.gateway import Gateway
+from sync.observed.http_route import HTTPRoute
+from sync.observed.inference_pool import InferencePool
+from sync.observed.parents import Answer, Parent
 from sync.status import failures
 from sync.status.observed import Observed, Routes, unstored
 from sync.status.verdict import Verdict

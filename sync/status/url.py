@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from sync.rows.gateway import Gateway, Listener
-from sync.rows.http_route import HTTPRoute
-from sync.rows.parents import Parent
+from sync.observed.gateway import Gateway, Listener
+from sync.observed.http_route import HTTPRoute
+from sync.observed.parents import Parent
 from sync.status.observed import Observed
 from sync.status.routes import accepted_by
 

@@ -17,8 +17,9 @@ import orjson
 from intent import Object
 from intent.service.member import member
 from intent.settings import Settings
-from sync.plan import Situation, plan
-from sync.render import objects
+from sync.desired.plan import plan
+from sync.desired.render import objects
+from sync.observed.snapshot import Situation
 from tests.bench import stages, store
 from tests.bench.process import cpu_seconds, memory
 from tests.bench.report import Row, expect, row

@@ -12,8 +12,8 @@ from typing import Final
 
 from certs.reload import Source
 from fusioninfer import run, serve
-from webhook.listen import Limits
 from webhook.review import Answer
+from webhook.server.listen import Limits
 
 ALLOWED: Final = Answer(
     b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"1","allowed":true}}',

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 import yaml
 
-from sync.client import SILENCE
+from kube.client import SILENCE
 from tests.cluster.testbed.api import delete
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, log_of

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.pickers.generations import PICKERS
-from sync.render.destination_rule import destination_rule
-from sync.routes import Routes
+from sync.desired.render.destination_rule import destination_rule
+from sync.desired.routes import Routes
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.audit import refused, writes
 from tests.cluster.testbed.cluster import Cluster

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.pickers.configuration import check_config
-from intent.pickers.generations import PICKERS
-from intent.pickers.strategies import preset, presets
 from intent.routing import DISAGGREGATION
+from sync.desired.strategies import preset, presets
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.pickers.generations import PICKERS
 from intent.ports import ROUTING_PROXY
 from tests.cluster.testbed import flows
 from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, conditions, ready_when

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.pickers.generations import PICKERS
 from tests.cluster.testbed.answers import TAKES, add_gateway, answer, conditions
 from tests.cluster.testbed.api import ApiError, create, get, items, path
 from tests.cluster.testbed.containers import report

@@ -5,9 +5,9 @@ from typing import Final
 
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import yaml
-from intent.pickers.generations import PICKERS
-from intent.pickers.strategies import preset
+from sync.desired.strategies import preset
 from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.network import Network

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
-from intent.pickers.generations import PICKERS
-from intent.pickers.strategies import preset
+from sync.desired.strategies import preset
 from tests.cluster.testbed.api import create, get, items, patch, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.containers import report

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from catalog.codes import CODES
 from fusioninfer import demo, documents
 from fusioninfer.cli import main
 from intent import yaml
-from intent.codes import CODES
 from webhook.expand import expanded
 from webhook.launchers import LAUNCHERS
 

@@ -12,14 +12,14 @@ from fusioninfer.cli import REFUSED, main
 from intent.settings import Settings
 from tests.golden.test_golden import CASES
 from tests.laws.laws import leaves
-from webhook import record
-from webhook.keyed import LIST_KEYS
 from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS
 from webhook.mutate.rules import RULES, rule_for
 from webhook.mutate.split import split
-from webhook.overlay import COPY, DIGEST, combine
-from webhook.put import put
+from webhook.overlay import record
+from webhook.overlay.keyed import LIST_KEYS
+from webhook.overlay.overlay import COPY, DIGEST, combine
+from webhook.overlay.put import put
 from webhook.study import study
 
 SETTINGS: Final = Settings()

@@ -23,7 +23,7 @@ from fusioninfer import serve
 from fusioninfer.run import JsonLines
 from intent.settings import Settings
 from tests.wire import Reply, connected, ended, exchange, get, post
-from webhook.listen import Limits
+from webhook.server.listen import Limits
 
 QUICK = Limits(drain_seconds=0.3, finish_seconds=2.0)
 REVIEW = orjson.dumps(
@@ -263,7 +263,7 @@ from pathlib import Path
 from certs.reload import Source
 from fusioninfer import run, serve
 from intent.settings import Settings
-from webhook.listen import Limits
+from webhook.server.listen import Limits
 
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
 limits = Limits(drain_seconds=0.1)

@@ -129,8 +129,8 @@ FAULTS: Final = "tests/cluster/test_loop_lease_faults.py"
 DOWN: Final = "tests/cluster/test_admission_down.py"
 CERT_MANAGER: Final = "tests/cluster/test_certificates_cert_manager.py"
 OBJECTS: Final = "tests/manifests/test_objects.py"
-LEASE: Final = "tests/sync/test_lease.py"
-REFLECTOR: Final = "tests/sync/test_reflector.py"
+LEASE: Final = "tests/sync/runtime/test_lease.py"
+REFLECTOR: Final = "tests/sync/runtime/test_reflector.py"
 ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     11: ("tests/golden/test_golden.py::test_the_webhook_gives_the_same",),
     19: ("tests/laws/test_laws.py::test_the_law_holds_and_says_something",),
@@ -167,8 +167,8 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     64: ("tests/certs/test_reload.py::test_a_pair_is_valid_until_its_end_and_no_longer",),
     65: (
         "tests/certs/test_reload.py::test_a_connection_outlives_the_pair_it_began_with",
-        "tests/webhook/test_listen.py::test_an_old_connection_is_asked_to_close",
-        "tests/webhook/test_listen.py::test_connections_are_renewed_within_ten_minutes",
+        "tests/webhook/server/test_listen.py::test_an_old_connection_is_asked_to_close",
+        "tests/webhook/server/test_listen.py::test_connections_are_renewed_within_ten_minutes",
     ),
     66: ("tests/fusioninfer/test_serve.py::test_it_becomes_ready_when_the_certificate_comes",),
     67: (
@@ -177,8 +177,8 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     ),
     69: (
         f"{ANSWERS}::test_who_does_not_say_so_is_not_asked_again_and_the_write_is_refused",
-        "tests/webhook/test_app.py::test_after_draining_nothing_is_accepted",
-        "tests/webhook/test_app.py::test_a_body_on_its_way_is_awaited_at_the_end",
+        "tests/webhook/server/test_app.py::test_after_draining_nothing_is_accepted",
+        "tests/webhook/server/test_app.py::test_a_body_on_its_way_is_awaited_at_the_end",
     ),
     70: (f"{REPLICAS}::test_one_that_is_killed_fails_calls_for_a_moment_only",),
     71: (f"{OBJECTS}::test_one_webhook_always_answers",),
@@ -191,7 +191,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{DOWN}::test_after_a_restart_of_everything_pods_come_back_without_the_webhook",
         "tests/cluster/test_isvc_admission_down.py::test_once_it_is_back_everything_is_made",
     ),
-    76: ("tests/webhook/test_app.py::test_a_review_that_comes_after_its_deadline_is_not_made",),
+    76: ("tests/webhook/server/test_app.py::test_a_review_that_comes_after_its_deadline_is_not_made",),
     77: (f"{ANSWERS}::test_who_says_when_to_come_again_is_asked_again_then",),
     80: (
         f"{OBJECTS}::test_nothing_can_be_written_and_nobody_is_root",
@@ -258,6 +258,6 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         "tests/cluster/test_alerts.py::test_it_fires",
         "tests/cluster/test_alerts.py::test_it_is_silent_before",
     ),
-    104: ("tests/test_codes.py::test_every_code_has_a_chapter",),
+    104: ("tests/catalog/test_codes.py::test_every_code_has_a_chapter",),
 }
 """Shown elsewhere, alone or beside a test here: on the real API server, by laws, on every golden file."""

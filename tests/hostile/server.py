@@ -23,7 +23,7 @@ from certs import issue
 from intent import Object
 from tests.reviews import review
 from tests.wire import JSON, Reply
-from webhook.listen import Limits
+from webhook.server.listen import Limits
 
 PATIENCE = Limits(
     handshake_seconds=1.0,
@@ -40,7 +40,7 @@ import json, resource, socket, sys
 from pathlib import Path
 from certs.reload import Source
 from fusioninfer import run, serve, settings
-from webhook.listen import Limits
+from webhook.server.listen import Limits
 
 told = json.loads(sys.argv[1])
 if told["files"]:

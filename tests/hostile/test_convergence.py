@@ -17,7 +17,7 @@ from tests.hostile.server import Server, started
 from tests.laws.strategies import TOOLS, client_side, leaderworkersets, server_side
 from tests.lws import changed, container, lws, put, template
 from tests.reviews import review
-from webhook import record
+from webhook.overlay import record
 
 EXPANSION = "metadata.annotations.fusioninfer.io/expansion"
 WORKER = "spec.leaderWorkerTemplate.workerTemplate"

@@ -8,8 +8,8 @@ from typing import Any, Final
 import orjson
 import pytest
 
+from catalog.codes import CODES
 from intent import Object
-from intent.codes import CODES
 from tests.hostile.objects import FILES
 from tests.hostile.server import Server
 from tests.lws import changed, container, lws, put, template

@@ -13,7 +13,7 @@ from tests.hostile.server import PATIENCE, Server
 from tests.lws import changed, lws, put
 from tests.reviews import review
 from tests.wire import ask, connected, exchange, post, read, request
-from webhook.record import WRITABLE
+from webhook.overlay.record import WRITABLE
 
 PLAIN = changed(lws(), "metadata.annotations", {})
 LIMIT = PATIENCE.body_bytes

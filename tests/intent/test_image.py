@@ -2,7 +2,7 @@
 
 import pytest
 
-from intent.engines import ENGINES, Engines, Ray, Stock, Version, ships
+from catalog.engines import ENGINES, Engines, Ray, Stock, Version, ships
 from intent.image import Image, _read_image, facts, read_image
 
 

@@ -8,7 +8,7 @@ from intent.accelerators import asks
 from intent.quantity import whole
 from intent.read import read
 from tests.lws import WORKER, changed, container, lws, template
-from webhook.record import digest
+from webhook.overlay.record import digest
 
 
 def digest_of(live: Any) -> str:

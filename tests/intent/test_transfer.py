@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from intent.engines import ENGINES
+from catalog.engines import ENGINES
 from intent.launch import read_launch
 from intent.lws import Engine, Template
 from intent.transfer import Transfer, read_transfer

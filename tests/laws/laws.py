@@ -18,16 +18,16 @@ from tests.reviews import review as sent
 from webhook import review
 from webhook.check import check
 from webhook.expand import change, expand
-from webhook.keyed import FIRST, identity, index, is_keyed, name_of
 from webhook.mutate.gang import gang
 from webhook.mutate.labels import labels
 from webhook.mutate.probes import probes
 from webhook.mutate.sidecar import sidecar
 from webhook.mutate.split import split
-from webhook.overlay import PATCH, Overlay
-from webhook.patch import Operation, patch
-from webhook.put import REPLACEABLE
-from webhook.record import READING
+from webhook.overlay.keyed import FIRST, identity, index, is_keyed, name_of
+from webhook.overlay.overlay import PATCH, Overlay
+from webhook.overlay.patch import Operation, patch
+from webhook.overlay.put import REPLACEABLE
+from webhook.overlay.record import READING
 from webhook.study import Study, study
 
 Mutator = Callable[[Intent, Settings], Overlay]

@@ -18,8 +18,8 @@ from tests.laws.strategies import JSON, leaderworkersets
 from webhook import review
 from webhook.expand import expand
 from webhook.mutate import MUTATORS
-from webhook.overlay import Overlay
-from webhook.patch import Operation, patch
+from webhook.overlay.overlay import Overlay
+from webhook.overlay.patch import Operation, patch
 from webhook.request import read as read_review
 from webhook.study import Study, study
 

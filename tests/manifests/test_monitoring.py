@@ -10,12 +10,12 @@ from prometheus_client import CollectorRegistry
 from certs import reload
 from fusioninfer import __version__
 from intent import Object
-from sync.metrics import OPERATORS, metrics
+from sync.runtime.metrics import OPERATORS, metrics
 from tests.manifests.dashboard import PANELS, Panel
 from tests.manifests.objects import MANIFESTS, find
 from tests.test_readme import ANY_TABLE, table
-from webhook import metrics as webhook_metrics
-from webhook.listen import CUTS
+from webhook.server import metrics as webhook_metrics
+from webhook.server.listen import CUTS
 
 PAGE: Final = MANIFESTS.parent / "docs" / "operations.md"
 SERIES: Final = re.compile(r"\b((?:fusioninfer|apiserver)_[a-z_]+)(?:\{([^}]*)\})?")

@@ -13,9 +13,9 @@ from fusioninfer.settings import SettingsFile, read
 from fusioninfer.syncing import LEASE
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, SERVICE
-from sync.lease import Timing
+from sync.runtime.lease import Timing
 from tests.manifests.objects import MANIFESTS, container, find, objects
-from webhook.listen import Limits
+from webhook.server.listen import Limits
 
 DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")
 SETTINGS: Final = MANIFESTS / "base" / "settings.yaml"

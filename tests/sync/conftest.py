@@ -12,14 +12,15 @@ import yaml
 from aiohttp import web
 
 from intent.settings import Settings
-from sync import backoff, events, loop
-from sync.cache import Cache
-from sync.client import Client, connect
-from sync.events import Voice
+from kube.client import Client, connect
+from sync import controller as loop
+from sync.controller import Loop
 from sync.kinds import WATCHED
-from sync.loop import Loop
-from sync.metrics import metrics
-from sync.reflector import reflect
+from sync.runtime import backoff, events
+from sync.runtime.cache import Cache
+from sync.runtime.events import Voice
+from sync.runtime.metrics import metrics
+from sync.runtime.reflector import reflect
 from sync.writer import Writer
 from tests.sync.fake_api import Api
 from tests.sync.samples import routed

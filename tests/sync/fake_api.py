@@ -16,7 +16,7 @@ from aiohttp import web
 from intent import Object
 from intent.annotations import LABEL_VALUE
 from sync.kinds import WATCHED
-from sync.stored import managed
+from sync.observed.cached import managed
 
 Fault = Callable[[web.Request], web.StreamResponse | None]
 COLLECTIONS = (*(kind.plural for kind in WATCHED), "events", "leases")

@@ -7,9 +7,10 @@ from intent.lws import KIND as LWS
 from intent.lws import ComponentType
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.plan import Plan, Situation, plan
-from sync.pod_group import PodGroup
-from sync.stored import Owner
+from sync.desired.plan import Plan, plan
+from sync.observed.cached import Owner
+from sync.observed.pod_group import PodGroup
+from sync.observed.snapshot import Situation
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.settings import Settings
-from sync.cache import Cache
+from sync.desired.service import wanted
 from sync.kinds import (
     DEPLOYMENT,
     GATEWAYS,
@@ -28,10 +28,10 @@ from sync.kinds import (
     WATCHED,
     Kind,
 )
-from sync.observe import Memory, observe
-from sync.report import report
-from sync.stored import Unreadable
-from sync.wanted import wanted
+from sync.observed.cached import Unreadable
+from sync.runtime.cache import Cache
+from sync.runtime.observe import Memory, observe
+from sync.status.report import report
 from tests.sync.samples import KEY, inference_service, lws, role, router
 from tests.sync.served import accepted, ready_pod
 

@@ -7,15 +7,15 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from sync.client import ApiError
+from kube.client import ApiError
+from sync.controller import Loop
 from sync.kinds import INFERENCE_SERVICE, LWS
-from sync.loop import Loop
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws, role, routed
 from tests.sync.served import DECODE, PG, PREFILL, SERVICE, change
-from tests.sync.test_loop import DECODE as D
-from tests.sync.test_loop import PREFILL as P
+from tests.sync.test_controller import DECODE as D
+from tests.sync.test_controller import PREFILL as P
 
 PAUSED = "fusioninfer.io/paused"
 

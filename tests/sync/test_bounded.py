@@ -8,8 +8,8 @@ from itertools import count
 import pytest
 from aiohttp import web
 
-from sync import backoff
 from sync.kinds import POD_GROUP
+from sync.runtime import backoff
 from sync.writer import REWORDING, REWORDINGS, Trail
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
@@ -97,7 +97,7 @@ def test_the_first_other_words_are_written_at_once_and_a_flood_of_them_waits() -
 async def test_what_no_longer_holds_is_forgotten_in_time(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.events.REPEAT", 0.1)
+    monkeypatch.setattr("sync.runtime.events.REPEAT", 0.1)
     api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/p", lws("p"))
     loop = start()
     await eventually(lambda: bool(api.kept("events")))

@@ -10,9 +10,9 @@ from aiohttp import web
 
 from certs import objects
 from fusioninfer.certificates import Certificates, keep
-from sync.client import Client
-from sync.lease import LeadershipLostError
-from sync.metrics import Metrics, metrics
+from kube.client import Client
+from sync.runtime.lease import LeadershipLostError
+from sync.runtime.metrics import Metrics, metrics
 from tests.sync.conftest import FOR_EVER, Eventually
 from tests.sync.fake_api import Api, status
 

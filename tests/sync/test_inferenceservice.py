@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from sync.controller import Loop
 from sync.kinds import LWS, OUTPUTS
-from sync.loop import Loop
 from sync.writer import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status

@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from sync.kinds import LWS, POD_GROUP
-from sync.queue import SHARE, Queue
+from sync.runtime.queue import SHARE, Queue
 from tests.sync.conftest import Eventually, Start
 from tests.sync.fake_api import Api
 from tests.sync.samples import APPLIED, lws

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from sync.controller import Loop
 from sync.kinds import LWS, OUTPUTS, POD_GROUP
-from sync.loop import Loop
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, inference_service, lws

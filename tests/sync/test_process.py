@@ -14,9 +14,9 @@ import pytest
 from fusioninfer.certificates import Certificates
 from fusioninfer.syncing import sync
 from intent.settings import Settings
-from sync.client import ConfigError
+from kube.client import ConfigError
 from sync.kinds import LWS, POD_GROUP, WATCHED
-from sync.lease import Timing
+from sync.runtime.lease import Timing
 from tests.sync.conftest import Eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws

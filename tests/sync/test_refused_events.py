@@ -6,7 +6,7 @@ from aiohttp import web
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
-from tests.sync.test_loop import DECODE, PREFILL
+from tests.sync.test_controller import DECODE, PREFILL
 
 ANSWERS = {
     "forbidden": (403, "Forbidden"),
@@ -53,7 +53,7 @@ async def test_an_event_that_is_refused_costs_itself(api: Api, start: Start, cod
 async def test_an_event_that_was_refused_is_said_later(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.events.AGAIN", 0.05)
+    monkeypatch.setattr("sync.runtime.events.AGAIN", 0.05)
     answers = [status(403, "Forbidden")] * 3
     api.fault = lambda r: answers.pop() if answers and r.path.endswith("/events") else None
 
@@ -64,7 +64,7 @@ async def test_an_event_that_was_refused_is_said_later(
 
 @pytest.mark.usefixtures("disagreeing")
 async def test_tries_are_ever_further_apart(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sync.events.AGAIN", 0.05)
+    monkeypatch.setattr("sync.runtime.events.AGAIN", 0.05)
     tries: list[str] = []
 
     def refuse(request: web.Request) -> web.StreamResponse | None:

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from intent.annotations import UNANSWERED
-from sync import loop as loops
+from sync import controller as loops
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import role, routed

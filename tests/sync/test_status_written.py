@@ -46,7 +46,7 @@ async def test_an_equal_status_is_not_written(api: Api) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every look at a service have a time of its own."""
     seconds = count()
-    monkeypatch.setattr("sync.loop.now", lambda: f"2026-01-01T12:00:{next(seconds) % 60:02}Z")
+    monkeypatch.setattr("sync.controller.now", lambda: f"2026-01-01T12:00:{next(seconds) % 60:02}Z")
     yield
     assert next(seconds) > 0
 

@@ -9,12 +9,12 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from sync import client as client_module
-from sync.cache import ENOUGH, Cache
-from sync.client import Client
+from kube import client as client_module
+from kube.client import Client
+from sync.controller import Loop
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, WATCHED
-from sync.loop import Loop
-from sync.reflector import reflect
+from sync.runtime.cache import ENOUGH, Cache
+from sync.runtime.reflector import reflect
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, Fault, status
 from tests.sync.samples import lws, routed
@@ -108,7 +108,7 @@ async def test_what_needs_a_kind_that_is_unavailable_waits_and_says_so(
 async def test_a_kind_that_gives_no_answer_does_not_keep_the_loop_from_starting(
     api: Api, make: Start, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.loop.LISTED_WITHIN", 0.3)
+    monkeypatch.setattr("sync.controller.LISTED_WITHIN", 0.3)
     monkeypatch.setattr(client_module, "TIMEOUT", 60.0)
     api.put(LWS.path(HOME, "p"), lws("p", "worker"))
     api.hanging = {GATEWAYS.collection}
@@ -122,7 +122,7 @@ async def test_a_kind_that_stays_unavailable_makes_no_looks(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten thousand services would be looked at for ever; they are when the kind is back."""
-    monkeypatch.setattr("sync.loop.ASK_AGAIN", 0.02)
+    monkeypatch.setattr("sync.controller.ASK_AGAIN", 0.02)
     api.fault = lists_of(POOL, answer=ANSWERS["403"])
     api.put(SERVICE, routed())
     loop = start()

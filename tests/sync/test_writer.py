@@ -4,10 +4,10 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from sync.cache import Cache
-from sync.client import Client
+from kube.client import Client
 from sync.kinds import OUTPUTS
-from sync.metrics import metrics
+from sync.runtime.cache import Cache
+from sync.runtime.metrics import metrics
 from sync.writer import Writer
 from tests.sync.conftest import FOR_EVER
 from tests.sync.fake_api import Api, status

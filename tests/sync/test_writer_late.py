@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from sync.cache import Cache
-from sync.client import Client
+from kube.client import Client
+from kube.request import apply
 from sync.kinds import OUTPUTS
-from sync.lease import LeadershipLostError
-from sync.metrics import metrics
-from sync.request import apply
+from sync.runtime.cache import Cache
+from sync.runtime.lease import LeadershipLostError
+from sync.runtime.metrics import metrics
 from sync.writer import Writer
 from tests.sync.conftest import FOR_EVER, Background, Eventually
 from tests.sync.fake_api import Api

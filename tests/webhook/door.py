@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import trustme
 
 from tests.wire import Reply, ask, connected, exchange, post, read
-from webhook import app
-from webhook.listen import Limits
 from webhook.review import Answer
+from webhook.server import app
+from webhook.server.listen import Limits
 
 QUICK = Limits(
     body_bytes=70_000,

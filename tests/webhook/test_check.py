@@ -5,7 +5,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from intent.engines import Engines
+from catalog.engines import Engines
 from intent.errors import FieldError
 from intent.settings import Settings
 from tests.lws import WORKER, changed, container, lws, put, template

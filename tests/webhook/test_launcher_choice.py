@@ -10,10 +10,10 @@ from typing import Final
 
 import pytest
 
+from catalog.engines import ENGINES, NEWEST, NO_RAY, SYMMETRIC_RUN, Engines, Ray, Stock, Version
 from fusioninfer import documents
 from intent import Object
 from intent.annotations import EXPANSION, LAUNCHER, REFRESH
-from intent.engines import ENGINES, NEWEST, NO_RAY, SYMMETRIC_RUN, Engines, Ray, Stock, Version
 from intent.image import facts, read_image
 from intent.settings import Settings
 from tests.laws.strategies import TOOLS

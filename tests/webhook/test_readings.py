@@ -13,7 +13,7 @@ import yaml
 
 from intent.read import read
 from tests.golden.test_golden import CASES, leaderworkersets
-from webhook.record import READING, digest
+from webhook.overlay.record import READING, digest
 
 FILE: Final = Path(__file__).parent / "digests.yaml"
 

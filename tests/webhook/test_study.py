@@ -12,7 +12,7 @@ from tests.laws.strategies import TOOLS
 from tests.lws import WORKER, changed, lws, put
 from webhook.check import check
 from webhook.expand import expand
-from webhook.record import READING
+from webhook.overlay.record import READING
 
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 SCHEDULER = f"{WORKER}.spec.schedulerName"

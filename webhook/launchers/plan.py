@@ -13,9 +13,9 @@ So what the catalogue knows cannot start is written only if the annotation names
 from functools import lru_cache
 from typing import Final
 
+from catalog.engines import described
 from intent.annotations import LAUNCHER
 from intent.command_line.flags import BACKEND, DATA, Flag
-from intent.engines import described
 from intent.launch import (
     AUTO,
     NONE,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from intent.shapes import listed, mapping
 from webhook.launchers import LAUNCHERS
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 
 def recorded_launcher(put_on: Overlay) -> str:

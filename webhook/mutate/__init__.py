@@ -18,7 +18,7 @@ from webhook.mutate.probes import probes
 from webhook.mutate.shm import shm
 from webhook.mutate.sidecar import sidecar
 from webhook.mutate.split import split
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 Mutator = Callable[[Intent, Settings], Overlay]
 

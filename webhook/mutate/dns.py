@@ -11,7 +11,7 @@ from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.mutate.templates import for_launches
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 NAME: Final = WAIT_FOR_LEADER
 COMMAND: Final = ("sh", "-c", 'until getent hosts "$LWS_LEADER_ADDRESS"; do sleep 2; done')

@@ -12,7 +12,7 @@ from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP
 from webhook.launchers.plan import read_plan
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 SIDE_CHANNEL: Final[Object] = {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": POD_IP}
 """Its default is localhost, where no other pod is (vLLM `vllm/envs.py`)."""

@@ -5,7 +5,7 @@ from intent.gang import gang_scheduler
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.mutate.templates import for_templates
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 
 def gang(intent: Intent, settings: Settings) -> Overlay:

@@ -4,7 +4,7 @@ from intent.annotations import COMPONENT_TYPE, LLM_D_ROLE, LLM_D_ROLES, ROLE_NAM
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.mutate.templates import for_templates
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 
 def labels(intent: Intent, _settings: Settings) -> Overlay:

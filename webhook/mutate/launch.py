@@ -7,7 +7,7 @@ from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
 from webhook.launchers.plan import read_plan
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 
 def launch(intent: Intent, settings: Settings) -> Overlay:

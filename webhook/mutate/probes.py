@@ -10,7 +10,7 @@ from intent.settings import Settings
 from webhook.launchers.plan import read_plan
 from webhook.launchers.templates import misplaced, startup_port
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 LOADING: Final[Object] = {"periodSeconds": 10, "failureThreshold": 360}
 """An hour. Until the start-up probe succeeds, no other one runs."""

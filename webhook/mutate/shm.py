@@ -8,7 +8,7 @@ from intent.read import SHM
 from intent.settings import Settings
 from webhook.launchers.plan import read_plan
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 PATH: Final = "/dev/shm"  # noqa: S108 - a path in the container
 

@@ -6,16 +6,16 @@ starts, and ends after it.
 
 from typing import Final
 
+from catalog.pickers.generations import Sidecar
 from intent import Object
 from intent.container import CALLS
 from intent.lws import Engine, Intent, Moved, Probe, Template
-from intent.pickers.generations import Sidecar
 from intent.ports import ROUTING_PROXY
 from intent.settings import Settings
 from webhook.launchers.launcher import POD_IP
 from webhook.launchers.sidecar import sidecar_of
 from webhook.mutate.templates import in_engine
-from webhook.overlay import Overlay
+from webhook.overlay.overlay import Overlay
 
 LIMITS: Final = {"cpu": "1", "memory": "512Mi"}
 """As requests too, by default: a Guaranteed pod stays one. Spelled as LWS does."""

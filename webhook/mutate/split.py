@@ -2,7 +2,7 @@
 
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.overlay import COPY, Overlay
+from webhook.overlay.overlay import COPY, Overlay
 
 
 def split(intent: Intent, _settings: Settings) -> Overlay:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from intent.launch import Launch
 from intent.lws import Engine, Intent
-from webhook.overlay import NOTHING, Overlay
+from webhook.overlay.overlay import NOTHING, Overlay
 
 
 def for_templates(intent: Intent, overlay: Overlay) -> Overlay:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from catalog.engines import Engines, Model, known_model
 from intent.command_line.flags import DATA, SHARED_DATA, TENSOR
-from intent.engines import Engines, Model, known_model
 from intent.errors import FieldError
 from intent.launch import Launch, model_of, read_size, word_path
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from catalog.engines import Engines
 from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
-from intent.engines import Engines
 from intent.errors import FieldError
 from intent.launch import (
     Launch,

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from intent.command_line.flags import CONFIG, MODE, PIPELINE, PORT, TRANSFER
-from intent.engines import (
+from catalog.engines import (
     LABELS_BOTH,
     LATEST,
     SHARED_SIDE_CHANNEL,
@@ -16,6 +15,7 @@ from intent.engines import (
     needs_v1,
     ships,
 )
+from intent.command_line.flags import CONFIG, MODE, PIPELINE, PORT, TRANSFER
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.launch import Launch, read_size, text_of, word_path

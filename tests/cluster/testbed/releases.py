@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.cluster.testbed.ours import ROOT
 
-PACKAGES: Final = ("certs", "fusioninfer", "intent", "sync", "webhook")
+PACKAGES: Final = ("catalog", "certs", "fusioninfer", "intent", "kube", "sync", "webhook")
 
 
 @dataclass(frozen=True, slots=True)

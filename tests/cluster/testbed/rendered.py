@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
+from catalog.pickers.generations import Picker as Row
 from intent import Object
-from intent.pickers.generations import Picker as Row
-from sync.render.picker import CONFIG_FILE
-from sync.render.routes import route_objects
-from sync.routes import RoutePlan, Routes
+from sync.desired.render.picker import CONFIG_FILE
+from sync.desired.render.routes import route_objects
+from sync.desired.routes import RoutePlan, Routes
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.network import Network

@@ -23,7 +23,7 @@ from tests.cluster.testbed.written import (
     read,
     stored,
 )
-from webhook.canonical import canonical
+from webhook.overlay.canonical import canonical
 
 ANNOTATED: Final = read(WHOLE)
 NEW_WORD: Final = "--disable-log-stats"

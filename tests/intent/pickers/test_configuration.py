@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from catalog.pickers.generations import PICKERS, Picker
 from intent import Object, yaml
 from intent.inferenceservice.schema import schema
 from intent.pickers import configuration
 from intent.pickers.configuration import KEPT, LONGEST, check_config
-from intent.pickers.generations import PICKERS, Picker
-from intent.pickers.strategies import preset, presets
+from sync.desired.strategies import preset, presets
 from tests.pickerconfig import QUEUE, config, profile
 
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]

@@ -6,15 +6,15 @@ from typing import Any, Final
 from intent import Object
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceService, Role
-from sync.rows.condition import Condition
-from sync.rows.deployment import Deployment
-from sync.rows.gateway import Gateway, Listener
-from sync.rows.http_route import HTTPRoute
-from sync.rows.inference_pool import InferencePool
-from sync.rows.lws import LeaderWorkerSet
-from sync.rows.parents import Answer, Parent
-from sync.rows.pod import Amounts, Failure, Pod
-from sync.rows.pod_group import PodGroup
+from sync.observed.condition import Condition
+from sync.observed.deployment import Deployment
+from sync.observed.gateway import Gateway, Listener
+from sync.observed.http_route import HTTPRoute
+from sync.observed.inference_pool import InferencePool
+from sync.observed.lws import LeaderWorkerSet
+from sync.observed.parents import Answer, Parent
+from sync.observed.pod import Amounts, Failure, Pod
+from sync.observed.pod_group_status import PodGroup
 from sync.status import Observed, Routes, status
 
 NOW: Final = "2026-01-01T12:00:00Z"

@@ -7,7 +7,7 @@ import pytest
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import Role
-from sync.rows.pod import FAILURES
+from sync.observed.pod import FAILURES
 from sync.status import status
 from sync.status.conditions import JUDGES
 from sync.status.failures import CODE_OF

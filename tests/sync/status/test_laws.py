@@ -8,11 +8,11 @@ from typing import Final
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from catalog.codes import CODES
 from intent import Object
-from intent.codes import CODES
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceService, Role
-from sync.rows import deployment, gateway, http_route, inference_pool, lws, pod, pod_group
+from sync.observed import deployment, gateway, http_route, inference_pool, lws, pod, pod_group_status
 from sync.status import Observed, Routes, differs, status
 from sync.status.reasons import CONDITIONS, STATES
 from tests.laws.strategies import JSON
@@ -91,7 +91,7 @@ OBSERVED = st.builds(
     st.builds(InferenceService, st.just("team-a"), st.just("r1"), roles=ROLES, generation=st.integers(0, 9)),
     sets=SETS,
     pods=st.lists(PODS, max_size=6).map(tuple),
-    pod_group=st.none() | OBJECTS.map(pod_group.facts),
+    pod_group=st.none() | OBJECTS.map(pod_group_status.facts),
     routes=ROUTES,
     errors=ERRORS,
     settled=st.booleans(),
@@ -99,7 +99,7 @@ OBSERVED = st.builds(
 STORED = OBJECTS | OBSERVED.map(lambda seen: status(seen, {}, NOW))
 """What may stand there: anything, or the status of other rows."""
 PROJECTIONS: Final[tuple[Callable[[Object], object], ...]] = (
-    *(pod.facts, lws.facts, pod_group.facts),
+    *(pod.facts, lws.facts, pod_group_status.facts),
     *(deployment.facts, http_route.facts, inference_pool.facts, gateway.facts),
 )
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intent import Object
-from sync.rows.deployment import Deployment
-from sync.rows.inference_pool import InferencePool
-from sync.rows.parents import Answer
+from sync.observed.deployment import Deployment
+from sync.observed.inference_pool import InferencePool
+from sync.observed.parents import Answer
 from sync.status import Observed, status
 from sync.status.reasons import CONDITIONS
 from tests.sync.status.samples import (

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sync.rows.condition import Condition
-from sync.rows.deployment import Deployment
-from sync.rows.inference_pool import InferencePool
-from sync.rows.parents import Answer, Parent
+from sync.observed.condition import Condition
+from sync.observed.deployment import Deployment
+from sync.observed.inference_pool import InferencePool
+from sync.observed.parents import Answer, Parent
 from sync.status import Observed
 from tests.sync.status.samples import GATEWAY, RULE, gateway, message, reason, route, routes, said, seen
 

@@ -2,7 +2,7 @@
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import Role
-from sync.rows.pod_group import PodGroup
+from sync.observed.pod_group_status import PodGroup
 from tests.sync.status.samples import (
     D0,
     D1,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sync.rows.gateway import Listener
-from sync.rows.parents import Answer, Parent
+from sync.observed.gateway import Listener
+from sync.observed.parents import Answer, Parent
 from sync.status import status
 from tests.sync.status.samples import GATEWAY, NOW, gateway, route, routes, said, seen
 

@@ -1,0 +1,1 @@
+"""Facts about the world, as data: engines and images, endpoint pickers, codes."""

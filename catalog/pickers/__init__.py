@@ -1,0 +1,1 @@
+"""Endpoint pickers: their generations, plugins and configuration fields."""

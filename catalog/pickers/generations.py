@@ -1,0 +1,193 @@
+"""Generations of endpoint pickers as data: what each takes, understands and needs, with its source.
+
+A generation is a row; to support another one, add a row. Sources are files of the tag in the image:
+`cmd/epp/runner/runner.go` and `pkg/epp/server/options.go` (flags), `apix/config/v1alpha1` (fields),
+`pkg/epp/config/loader` (what is refused), `pkg/epp/server` (what is watched).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from catalog.pickers.fields import FIELDS_1_2, FIELDS_1_3, FIELDS_1_4, FIELDS_1_5, Fields
+from catalog.pickers.plugins import (
+    GIE_1_2,
+    GIE_1_3,
+    GIE_1_4,
+    GIE_1_5,
+    LLM_D_0_4,
+    LLM_D_0_7,
+    PREFIX_SCORER,
+    Plugins,
+)
+
+CONFIG_KIND: Final = "EndpointPickerConfig"
+CONFIG_API: Final = "inference.networking.x-k8s.io/v1alpha1"
+"""Of every row; llm-d reads `llm-d.ai/v1alpha1` from 0.9."""
+POOLS: Final = "inference.networking.k8s.io"
+OBJECTIVES: Final = "inference.networking.x-k8s.io"
+
+Right = tuple[str, str]
+"""API group and resource, to be listed and watched; `get` is never asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """The proxy in a decode pod that has the prompt prefilled elsewhere."""
+
+    image: str
+    flags: tuple[str, ...]
+    """Beside `--port` and `--vllm-port`, which every generation has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disaggregation:
+    """What prefill and decode need in a configuration, beside their filters and scorers."""
+
+    before: tuple[dict[str, Any], ...]
+    """Plugins in the order of declaration: a decider stands before the handler that names it."""
+    handler: dict[str, Any]
+    remembers: bool = True
+    """Whether its prefix scorer knows which prefiller has seen a prompt, and not only which decoder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picker:
+    """One generation."""
+
+    name: str
+    image: str
+    sidecar: Sidecar | None = None
+    """None: it knows nothing of prefill and decode."""
+    plugins: Plugins = field(default_factory=dict)
+    fields: Fields = field(default_factory=dict)
+    """What its configuration may hold; anything else stops it."""
+    gates: tuple[str, ...] = ()
+    """Feature gates that it knows; any other one stops it."""
+    gated: Mapping[str, str] = field(default_factory=dict)
+    """Fields that stop it without a gate."""
+    fielded: Mapping[str, str] = field(default_factory=dict)
+    """Gates that stop it without a field."""
+    fatal: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Parameters (plugin, parameter) that stop it, and what to write instead."""
+    deciders: Mapping[str, str] = field(default_factory=dict)
+    """Profile handlers that stop it without their decider, and the one that each asks for by itself."""
+    panics: bool = False
+    """Whether a picker before a scorer without a weight stops it with a nil pointer."""
+    flags: tuple[str, ...] = ()
+    """Beside those that every generation has."""
+    env: tuple[tuple[str, str], ...] = ()
+    rights: tuple[Right, ...] = ()
+    needs: tuple[str, ...] = ()
+    """CustomResourceDefinitions without which it exits."""
+    disaggregation: Disaggregation | None = None
+
+
+_WATCHES: Final[tuple[Right, ...]] = (
+    ("", "pods"),
+    (POOLS, "inferencepools"),
+    (OBJECTIVES, "inferenceobjectives"),
+)
+_REWRITES: Final[Right] = (OBJECTIVES, "inferencemodelrewrites")
+"""Read since GIE 1.3, as objectives are, if the CRD is there."""
+_OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
+"""GIE before 1.3 does not ask whether it is there (`pkg/epp/server/controller_manager.go`)."""
+_NEW_NAME: Final = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc"
+"""vLLM's name since 0.11; the default of GIE before 1.3 is the old one, and GIE 1.5 exits on the flag."""
+_GATED: Final = {"data": "dataLayer"}
+_FIELDED: Final = {"dataLayer": "data"}
+"""`pkg/epp/config/loader/configloader.go`: the one without the other is an error (until 1.5)."""
+_IN_TOKENS: Final = {(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"}
+_GIE: Final = "registry.k8s.io/gateway-api-inference-extension/epp"
+_LLM_D: Final = "ghcr.io/llm-d/llm-d-inference-scheduler"
+_SIDECAR: Final = "ghcr.io/llm-d/llm-d-routing-sidecar"
+
+PICKERS: Final = {
+    row.name: row
+    for row in (
+        Picker(
+            "gie-1.2",
+            f"{_GIE}:v1.2.1",
+            plugins=GIE_1_2,
+            fields=FIELDS_1_2,
+            gates=("dataLayer", "flowControl"),
+            panics=True,
+            flags=(_NEW_NAME,),
+            rights=_WATCHES,
+            needs=(_OBJECTIVES_CRD,),
+        ),
+        Picker(
+            "gie-1.3",
+            f"{_GIE}:v1.3.1",
+            plugins=GIE_1_3,
+            fields=FIELDS_1_3,
+            gates=("dataLayer", "flowControl", "prepareDataPlugins"),
+            gated=_GATED,
+            fielded=_FIELDED,
+            rights=(*_WATCHES, _REWRITES),
+        ),
+        Picker(
+            "gie-1.4",
+            f"{_GIE}:v1.4.0",
+            plugins=GIE_1_4,
+            fields=FIELDS_1_4,
+            gates=("dataLayer", "flowControl", "prepareDataPlugins"),
+            fielded=_FIELDED,
+            fatal=_IN_TOKENS,
+            rights=(*_WATCHES, _REWRITES),
+        ),
+        Picker(
+            "gie-1.5",
+            f"{_GIE}:v1.5.0",
+            plugins=GIE_1_5,
+            fields=FIELDS_1_5,
+            gates=("dataLayer", "enableLegacyMetrics", "flowControl"),
+            rights=(*_WATCHES, _REWRITES),
+        ),
+        Picker(
+            "llm-d-0.4",
+            f"{_LLM_D}:v0.4.0",
+            Sidecar(f"{_SIDECAR}:v0.4.0", ("--connector=nixlv2", "--secure-proxy=false")),
+            plugins=LLM_D_0_4,
+            fields=FIELDS_1_2,
+            gates=("dataLayer", "flowControl"),
+            panics=True,
+            flags=(_NEW_NAME,),
+            rights=_WATCHES,
+            needs=(_OBJECTIVES_CRD,),
+            disaggregation=Disaggregation(
+                ({"type": "prefill-header-handler"},),
+                {"type": "pd-profile-handler", "parameters": {"threshold": 0}},
+                remembers=False,  # GIE before 1.3 indexes the pod of the primary profile (`prefix/plugin.go`)
+            ),
+        ),
+        Picker(
+            "llm-d-0.7",
+            f"{_LLM_D}:v0.7.1",
+            Sidecar(f"{_SIDECAR}:v0.7.1", ("--kv-connector=nixlv2", "--secure-proxy=false")),
+            plugins=LLM_D_0_7,
+            fields=FIELDS_1_4,
+            gates=("dataLayer", "flowControl", "prepareDataPlugins"),
+            fielded=_FIELDED,
+            deciders={"pd-profile-handler": "prefix-based-pd-decider", "disagg-profile-handler": ""},
+            fatal=_IN_TOKENS,
+            env=(
+                ("OTEL_TRACES_SAMPLER_ARG", "0"),
+            ),  # its own tracing has no switch (`pkg/telemetry/tracing.go`)
+            rights=(*_WATCHES, _REWRITES),
+            disaggregation=Disaggregation(
+                ({"type": "disagg-headers-handler"}, {"type": "always-disagg-pd-decider"}),
+                {
+                    "type": "disagg-profile-handler",
+                    "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}},
+                },
+            ),
+        ),
+    )
+}
+SPLITTING: Final = tuple(row.name for row in PICKERS.values() if row.disaggregation)
+"""Who knows prefill and decode."""
+REMEMBERING: Final = tuple(
+    row.name for row in PICKERS.values() if row.disaggregation and row.disaggregation.remembers
+)
+"""Who knows of each prefiller which prompts it has seen."""

@@ -1,0 +1,143 @@
+"""Plugins of endpoint pickers as data: type -> the parameters it reads, generation by generation.
+
+Sources, with the plugins' own files: `cmd/epp/runner/runner.go` of
+kubernetes-sigs/gateway-api-inference-extension (GIE) v1.2.1, v1.3.1, v1.4.0, v1.5.0;
+`pkg/plugins/register.go` of llm-d/llm-d-inference-scheduler v0.4.0, v0.7.1.
+"""
+
+from typing import Final
+
+from catalog.pickers.fields import Fields
+
+Plugins = dict[str, tuple[str, ...] | None]
+"""None: takes parameters that are not checked here."""
+
+PREFIX_SCORER: Final = "prefix-cache-scorer"
+QUEUE_SCORER: Final = "queue-scorer"
+CACHE_SCORER: Final = "kv-cache-utilization-scorer"
+LORA_SCORER: Final = "lora-affinity-scorer"
+MAX_SCORE: Final = "max-score-picker"
+SINGLE_PROFILE: Final = "single-profile-handler"
+
+_LRU: Final = ("maxPrefixBlocksToMatch", "lruCapacityPerServer", "autoTune")
+
+GIE_1_2: Final[Plugins] = {
+    PREFIX_SCORER: ("blockSize", *_LRU),
+    QUEUE_SCORER: (),
+    CACHE_SCORER: (),
+    LORA_SCORER: (),
+    MAX_SCORE: ("maxNumOfEndpoints",),
+    "random-picker": ("maxNumOfEndpoints",),
+    "weighted-random-picker": ("maxNumOfEndpoints",),
+    SINGLE_PROFILE: (),
+    "header-based-testing-filter": None,
+    "destination-endpoint-served-verifier": None,
+}
+GIE_1_3: Final[Plugins] = GIE_1_2 | {
+    "running-requests-size-scorer": (),
+    "predicted-latency-scorer": None,
+    "metrics-data-source": ("scheme", "path", "insecureSkipVerify"),
+    "model-server-protocol-metrics": None,
+}
+GIE_1_4: Final[Plugins] = GIE_1_3 | {
+    PREFIX_SCORER: ("blockSizeTokens", *_LRU),
+    "global-strict-fairness-policy": None,
+    "round-robin-fairness-policy": None,
+    "fcfs-ordering-policy": None,
+    "edf-ordering-policy": None,
+    "k8s-notification-source": None,
+    "request-attribute-reporter": None,
+}
+_RENAMED_IN_1_5: Final = "model-server-protocol-metrics"
+GIE_1_5: Final[Plugins] = {key: value for key, value in GIE_1_4.items() if key != _RENAMED_IN_1_5} | {
+    PREFIX_SCORER: ("blockSizeTokens", "maxPrefixTokensToMatch", *_LRU),
+    **dict.fromkeys(
+        (
+            "token-load-scorer",
+            "latency-scorer",
+            "prefix-cache-affinity-filter",
+            "slo-headroom-tier-filter",
+            "approx-prefix-cache-producer",
+            "inflight-load-producer",
+            "predicted-latency-producer",
+            "latency-slo-admitter",
+            "slo-deadline-ordering-policy",
+            "static-usage-limit-policy",
+            "core-metrics-extractor",
+            "endpoint-notification-source",
+            "openai-parser",
+            "vllmgrpc-parser",
+            "passthrough-parser",
+            "concurrency-detector",
+            "utilization-detector",
+        )
+    ),
+}
+
+_LLM_D: Final[Plugins] = {
+    "prefill-filter": (),
+    "decode-filter": (),
+    "by-label": ("label", "validValues", "allowsNoLabel"),
+    "by-label-selector": ("matchLabels", "matchExpressions"),
+    "prefill-header-handler": ("prefillProfile",),
+    "data-parallel-profile-handler": ("primaryPort",),
+    "precise-prefix-cache-scorer": None,
+    "load-aware-scorer": ("threshold",),
+    "session-affinity-scorer": (),
+    "active-request-scorer": None,
+    "no-hit-lru-scorer": None,
+}
+_PROFILES: Final = ("decodeProfile", "prefillProfile", "primaryPort")
+LLM_D_0_4: Final[Plugins] = (
+    GIE_1_2 | _LLM_D | {"pd-profile-handler": (*_PROFILES, "threshold", "prefixPluginName", "hashBlockSize")}
+)
+LLM_D_0_7: Final[Plugins] = (
+    GIE_1_4
+    | _LLM_D
+    | {
+        "encode-filter": (),
+        "disagg-headers-handler": ("prefillProfile", "encodeProfile"),
+        "prefill-header-handler": ("prefillProfile", "encodeProfile"),
+        "disagg-profile-handler": None,
+        "pd-profile-handler": (*_PROFILES, "deciderPluginName", "prefixPluginType", "prefixPluginName"),
+        "prefix-based-pd-decider": ("nonCachedTokens",),
+        "always-disagg-pd-decider": (),
+        "always-disagg-multimodal-decider": (),
+        "context-length-aware": None,
+        "tokenizer": None,
+        "models-data-source": None,
+        "model-server-protocol-models": None,
+    }
+)
+
+_WHOLE: Final = (
+    *("blockSize", "blockSizeTokens", "maxPrefixBlocksToMatch", "maxPrefixTokensToMatch"),
+    *("lruCapacityPerServer", "maxNumOfEndpoints", "threshold", "hashBlockSize", "primaryPort"),
+    "nonCachedTokens",
+)
+_TEXT: Final = (
+    *("prefillProfile", "decodeProfile", "encodeProfile", "prefixPluginName", "prefixPluginType"),
+    *("deciderPluginName", "scheme", "path", "label"),
+)
+PARAMETERS: Final[Fields] = {
+    **dict.fromkeys(_WHOLE, "whole"),
+    **dict.fromkeys(_TEXT, "text"),
+    **dict.fromkeys(("autoTune", "insecureSkipVerify", "allowsNoLabel"), "flag"),
+    "validValues": ["text"],
+}
+"""What stands in a parameter that is checked, whichever plugin reads it; any other kind of value stops it."""
+
+
+def is_scorer(plugin: str) -> bool:
+    """Whether a plugin gives endpoints a score, so that it takes a weight."""
+    return plugin.endswith("-scorer") or plugin == "context-length-aware"
+
+
+def is_picker(plugin: str) -> bool:
+    """Whether a plugin takes one endpoint by the scores."""
+    return plugin.endswith("-picker")
+
+
+def is_profile_handler(plugin: str) -> bool:
+    """Whether a plugin says which profiles run."""
+    return plugin.endswith("-profile-handler")

@@ -1,0 +1,1 @@
+"""The Kubernetes API: requests as values, and the client that sends them."""

@@ -1,0 +1,1 @@
+"""The objects that a service should have. Pure: values in, values out."""

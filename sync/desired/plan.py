@@ -1,0 +1,246 @@
+"""Members in, the wanted gang out: or what it waits for, or what contradicts it.
+
+Rules of this file:
+1. An absent PodGroup holds its pods: that is the gate. It opens when every required role is there.
+2. An opened gate never closes. What opened it stands on the PodGroup, and in `remembered` if that is lost.
+3. No clock: how long something lasts is a number that comes in.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
+from intent.errors import FieldError, Finding, Subject
+from intent.service.member import Member, agreed
+from intent.service.rules import (
+    contradictions,
+    declared_roles,
+    disagreements,
+    missing,
+    odd_ones,
+    present,
+    waiting,
+)
+from intent.settings import Settings
+from sync.observed.pod_group import PodGroup
+from sync.observed.snapshot import Situation
+
+REST_AFTER: Final = 60.0
+"""Seconds without replicas after which a role is no longer required.
+
+Not at once: a DisaggregatedSet (LWS KEP-766) makes its LeaderWorkerSets empty and fills them one by one.
+"""
+UNASSIGNED: Final = "unassigned"
+UNREACHABLE: Final = 1_000_000
+"""More pods than an LWS has: a group of that size never starts, its pods wait for their own policy."""
+ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One entry of `spec.subGroupPolicy`: pods with `label`, grouped by the value of `key`."""
+
+    name: str
+    label: tuple[str, str]
+    key: str
+    size: int
+    required: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """The PodGroup that a service should have."""
+
+    namespace: str
+    name: str
+    queue: str
+    """Empty if nobody names one: Volcano's webhook sets that of the namespace, else `default`."""
+    priority_class: str
+    roles: tuple[str, ...]
+    owners: tuple[tuple[str, str], ...]
+    """Name and uid of every member; the uid is empty offline."""
+    policies: tuple[Policy, ...]
+
+    @property
+    def min_member(self) -> int:
+        """Sum up the pods that must start together.
+
+        At least 1: with 0 Volcano calls the PodGroup Completed while nothing runs.
+        """
+        return max(1, sum(policy.size * policy.required for policy in self.policies))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the API server would not take, or not keep: the code, and why."""
+
+    code: str
+    message: str
+    kind: str
+    passing: bool = False
+    """Whether trying again may be enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do about one service, and what to say to its authors."""
+
+    gang: Gang | None = None
+    """None: there should be no PodGroup of ours."""
+    hold: bool = False
+    """Nothing may be changed, created or deleted."""
+    findings: tuple[Finding, ...] = ()
+    requeue_after: float | None = None
+    """Seconds until time alone may change the plan."""
+
+
+def plan(situation: Situation, settings: Settings) -> Plan:
+    """Decide what one service should have."""
+    members = present(situation.members)
+    said = contradictions(members, settings)
+    if not any(one.scheduler for one in members):
+        return Plan(findings=said)
+    said = (*said, *_surroundings(situation, members))
+    if situation.volcano:
+        return Plan(findings=said)
+    if _foreign(situation.stored) or _going(situation.stored) or disagreements(members, settings):
+        return Plan(hold=True, findings=said)
+    if situation.stored and not _belongs(situation.stored, members):
+        return Plan(findings=said)
+    return _through_the_gate(situation, members, said, settings)
+
+
+def refused(decided: Plan, refusal: Refusal, situation: Situation, settings: Settings) -> Plan:
+    """Decide again after a refusal. Where a gang means nothing, there is no PodGroup at any moment."""
+    if refusal.code == "FI408":
+        return plan(replace(situation, volcano=refusal.message), settings)
+    members = present(situation.members)
+    said = (refusal_said(one.subject, "schedulerName", refusal) for one in members)
+    return replace(decided, findings=(*decided.findings, *said))
+
+
+def _through_the_gate(
+    situation: Situation, members: tuple[Member, ...], said: tuple[Finding, ...], settings: Settings
+) -> Plan:
+    """Give the gang if its gate is open or opens now; else say what it waits for."""
+    opened = _opened(situation, members)
+    if opened is None and missing(members):
+        return Plan(findings=(*said, *waiting(members)))
+    required = opened or declared_roles(members) or _roles_of_fitting(members)
+    gang = _gang(situation, members, required, settings)
+    return Plan(gang=gang, findings=said, requeue_after=_next_rest(situation, members))
+
+
+# --- the gate ---------------------------------------------------------------------------------------
+
+
+def _opened(situation: Situation, members: tuple[Member, ...]) -> frozenset[str] | None:
+    """Name the roles with which the gate opened; None while it is shut, empty if they are not known.
+
+    They stay: a role that joins later must not keep the others from healing while it does not fit. Where
+    none of them has a member any more, other roles have taken their place.
+    """
+    seen = [pg for pg in (situation.stored, situation.remembered) if pg and _belongs(pg, members)]
+    if not seen:
+        return None
+    roles = next((pg.roles for pg in seen if pg.roles), frozenset[str]())
+    return roles if any(one.role_name in roles for one in members) else frozenset()
+
+
+def _belongs(pod_group: PodGroup, members: tuple[Member, ...]) -> bool:
+    """Whether a PodGroup is of these members, not left over from earlier ones of the same names."""
+    uids = {owner.uid for owner in pod_group.owners}
+    return not uids or any(one.uid in uids for one in members)
+
+
+def _foreign(pod_group: PodGroup | None) -> bool:
+    return pod_group is not None and not pod_group.service
+
+
+def _going(pod_group: PodGroup | None) -> bool:
+    return pod_group is not None and pod_group.deleting
+
+
+def _roles_of_fitting(members: tuple[Member, ...]) -> frozenset[str]:
+    odd = odd_ones(members)
+    return frozenset(one.role_name for one in members if one.name not in odd)
+
+
+# --- the gang ---------------------------------------------------------------------------------------
+
+
+def _gang(
+    situation: Situation, members: tuple[Member, ...], required: frozenset[str], settings: Settings
+) -> Gang:
+    namespace, name = situation.key
+    ordered = sorted(members, key=lambda one: (ORDER[one.component_type], one.name))
+    needed = {one.name for one in ordered if one.role_name in required} - odd_ones(members)
+    policies = [_policy(one, required=one.name in needed and not _rests(situation, one)) for one in ordered]
+    return Gang(
+        namespace=namespace,
+        name=name,
+        queue=agreed(one.queue for one in members if one.queue) or settings.queue,
+        priority_class=agreed(priority for one in members for priority in one.priority_classes),
+        roles=tuple(sorted(required)),
+        owners=tuple((one.name, one.uid) for one in ordered),
+        policies=(*policies, _unassigned(name, {one.name for one in ordered})),
+    )
+
+
+def _policy(one: Member, *, required: bool) -> Policy:
+    """Schedule every group of a member whole; at least one of them first, if the role is required."""
+    return Policy(one.name, (LWS_NAME, one.name), GROUP_INDEX, one.size, int(required))
+
+
+def _unassigned(service: str, taken: set[str]) -> Policy:
+    """Let pods that the loop has not placed yet wait, whole. Always the last: the first match wins.
+
+    A LeaderWorkerSet may have that name; none may end in a dash.
+    """
+    name = f"{UNASSIGNED}-" if UNASSIGNED in taken else UNASSIGNED
+    return Policy(name, (SERVICE, service), LWS_NAME, UNREACHABLE, 0)
+
+
+def _rests(situation: Situation, one: Member) -> bool:
+    """Whether a member has had no replicas for so long that its role is not required."""
+    if one.replicas:
+        return False
+    before = situation.stored or situation.remembered
+    return _left(situation, one) <= 0 or (before is not None and one.name in before.resting)
+
+
+def _next_rest(situation: Situation, members: tuple[Member, ...]) -> float | None:
+    """Give the seconds until the next empty member rests."""
+    left = [_left(situation, one) for one in members if not one.replicas and not _rests(situation, one)]
+    return min(left, default=None)
+
+
+def _left(situation: Situation, one: Member) -> float:
+    return REST_AFTER - situation.empty_for.get(one.name, 0.0)
+
+
+# --- what stands in the way -------------------------------------------------------------------------
+
+
+def _surroundings(situation: Situation, members: tuple[Member, ...]) -> Iterator[Finding]:
+    """Say what others than the members do wrong (FI407, FI408, FI409)."""
+    service = situation.key[1]
+    for one in members:
+        if situation.volcano:
+            yield _said(one, "schedulerName", situation.volcano, "FI408")
+        if _foreign(situation.stored):
+            message = f"PodGroup {service} has no label {SERVICE}; it is left alone and the pods wait"
+            yield _said(one, f"metadata.annotations[{SERVICE}]", message, "FI407")
+        if one.name in situation.rivals:
+            message = "LeaderWorkerSet's own Volcano provider puts every group into a PodGroup of its own"
+            yield _said(one, "schedulerName", message, "FI409")
+
+
+def refusal_said(subject: Subject, path: str, refusal: Refusal) -> Finding:
+    """Tell an author what was refused: a warning, if that may pass."""
+    return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.passing))
+
+
+def _said(one: Member, path: str, message: str, code: str) -> Finding:
+    return Finding(one.subject, FieldError(path, None, message, code))

@@ -1,0 +1,201 @@
+"""The endpoint picker of a service: its configuration, Deployment and Service, and what holds for its pods.
+
+Source: `config/charts/epplib/templates` of kubernetes-sigs/gateway-api-inference-extension v1.5.0.
+
+Of several pickers one works, whom they elect; the others are never ready, so that nobody calls them. Whatever
+waits until more than one is ready waits for ever.
+"""
+
+from hashlib import sha256
+from typing import Final
+
+from catalog.pickers.generations import POOLS
+from intent import Object
+from intent.annotations import PICKER
+from sync.desired.names import config_name, picker_name, pool_name
+from sync.desired.render.metadata import metadata
+from sync.desired.render.pool import GRPC_PORT
+from sync.desired.routes import Routes
+
+HEALTH_PORT: Final = 9003
+METRICS_PORT: Final = 9090
+CONFIG_FILE: Final = "config.yaml"
+CONFIG_DIR: Final = "/etc/picker"
+DIGEST: Final = "fusioninfer.io/config-digest"
+"""A picker reads its configuration once, at its start: a new one has to make a new pod."""
+GRACE: Final = 130
+"""Seconds that a picker may take to end; the charts' own. It ends by itself after 30, whatever it still does
+(`GracefulShutdownTimeout` of controller-runtime)."""
+STARTUP: Final = 60
+"""Failures of the startup probe, 5 seconds apart: without a pool a picker is not alive, and not to blame."""
+USER: Final = 65532
+"""`nonroot` of the images of both projects."""
+ELECTION: Final = "--ha-enable-leader-election"
+"""Of every generation (`cmd/epp/runner`, `pkg/epp/server/options.go`)."""
+ALONE: Final[Object] = {"maxSurge": 1, "maxUnavailable": 0}
+"""The next one serves before this one goes."""
+ELECTED: Final[Object] = {"maxSurge": "100%", "maxUnavailable": "100%"}
+"""The next ones start while those before go, of whom one hands over its Lease. Any smaller number would keep
+the one that is ready for ever: the next is not ready before it leads."""
+
+
+def config_map(routes: Routes) -> Object:
+    """Render the configuration as a file."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(routes, config_name(routes.service)),
+        "data": {CONFIG_FILE: routes.config},
+    }
+
+
+def service(routes: Routes) -> Object:
+    """Render the Service by which gateways reach the picker."""
+    ports = (("grpc-ext-proc", GRPC_PORT), ("http-metrics", METRICS_PORT))
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(routes),
+        "spec": {
+            "selector": _labels(routes),
+            "ports": [{"name": name, "port": port, "protocol": "TCP"} for name, port in ports],
+        },
+    }
+
+
+def deployment(routes: Routes) -> Object:
+    """Render the Deployment, labelled with the generation that it runs."""
+    found = _metadata(routes)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {**found, "labels": {**found["labels"], PICKER: routes.picker.name}},
+        "spec": {
+            "replicas": routes.replicas,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
+            "selector": {"matchLabels": _labels(routes)},
+            "template": {
+                "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes.config)}},
+                "spec": _pod(routes),
+            },
+        },
+    }
+
+
+def disruption_budget(routes: Routes) -> Object:
+    """Let one picker be evicted at a time, and none while nobody leads.
+
+    It wants no ready pod beside the one that leads, since there never is one; and even so there has to be one
+    for an eviction (`checkAndDecrement`, Kubernetes `pkg/registry/core/pod/storage/eviction.go`).
+    """
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(routes),
+        "spec": {"maxUnavailable": "100%", "selector": {"matchLabels": _labels(routes)}},
+    }
+
+
+def elects(routes: Routes) -> bool:
+    """Whether there is more than one picker, so that they elect who works."""
+    return routes.replicas > 1
+
+
+def _metadata(routes: Routes) -> Object:
+    return metadata(routes, picker_name(routes.service))
+
+
+def _labels(routes: Routes) -> dict[str, str]:
+    """Label the picker's pods; the service's own label would make them endpoints of the pool."""
+    return {
+        "app.kubernetes.io/name": "endpoint-picker",
+        "app.kubernetes.io/instance": picker_name(routes.service),
+    }
+
+
+def _digest(config: str) -> str:
+    return sha256(config.encode()).hexdigest()[:16]
+
+
+def _pod(routes: Routes) -> Object:
+    return {
+        "serviceAccountName": picker_name(routes.service),
+        "terminationGracePeriodSeconds": GRACE,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(routes)],
+        "volumes": [{"name": "config", "configMap": {"name": config_name(routes.service)}}],
+        **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
+    }
+
+
+def _spread(routes: Routes) -> Object:
+    """Put the pods of one rollout on different nodes, where there are some."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": _labels(routes)},
+        "matchLabelKeys": ["pod-template-hash"],
+    }
+
+
+def _container(routes: Routes) -> Object:
+    ports = (("grpc", GRPC_PORT), ("grpc-health", HEALTH_PORT), ("metrics", METRICS_PORT))
+    return {
+        "name": "epp",
+        "image": routes.picker.image,
+        "args": args(routes),
+        "env": _env(routes),
+        "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports],
+        "startupProbe": _probe("liveness", 5, STARTUP),
+        "livenessProbe": _probe("liveness", 10, 3),
+        "readinessProbe": _probe("readiness", 2, 3),
+        "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "config", "mountPath": CONFIG_DIR, "readOnly": True}],
+    }
+
+
+def args(routes: Routes) -> list[str]:
+    """Give the flags: those that every generation has, then its own.
+
+    `--name=value` throughout: a boolean flag takes no value from the next word. Metrics without
+    authentication, which would need rights on the whole cluster; no tracing, which would dial localhost.
+    """
+    return [
+        f"--pool-name={pool_name(routes.service)}",
+        f"--pool-group={POOLS}",
+        f"--config-file={CONFIG_DIR}/{CONFIG_FILE}",
+        f"--grpc-port={GRPC_PORT}",
+        f"--grpc-health-port={HEALTH_PORT}",
+        f"--metrics-port={METRICS_PORT}",
+        f"--secure-serving={'true' if routes.secure_serving else 'false'}",
+        "--metrics-endpoint-auth=false",
+        "--tracing=false",
+        "--zap-encoder=json",
+        *((f"{ELECTION}=true",) if elects(routes) else ()),
+        *routes.picker.flags,
+    ]
+
+
+def _env(routes: Routes) -> list[Object]:
+    """Tell the picker its namespace, which is the pool's, and its name."""
+    fields = (("NAMESPACE", "metadata.namespace"), ("POD_NAME", "metadata.name"))
+    return [
+        *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields),
+        *({"name": name, "value": value} for name, value in routes.picker.env),
+    ]
+
+
+def _probe(name: str, period: int, failures: int) -> Object:
+    """Ask for a health service that every generation answers to, with leader election and without."""
+    grpc = {"port": HEALTH_PORT, "service": name}
+    return {"grpc": grpc, "periodSeconds": period, "failureThreshold": failures}

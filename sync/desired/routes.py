@@ -1,0 +1,161 @@
+"""Members in, the wanted routes out: a pool of their leaders, its picker, and how gateways reach it.
+
+Routing comes from the router of the InferenceService, else from the members' annotations. What contradicts
+itself, or waits for a role, changes nothing: routes that are there stay, and none are made.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from catalog.pickers.generations import Picker
+from intent import Object, yaml
+from intent.errors import Finding, Subject
+from intent.inferenceservice.read import InferenceService
+from intent.routing import NO_ROUTING, Routing
+from intent.service.member import Member, ServiceKey
+from intent.service.routes import (
+    contradictions,
+    disagreements,
+    is_split,
+    named_like_picker,
+    picker_of,
+    said,
+    unreachable,
+    waiting,
+)
+from intent.service.rules import odd_ones, present
+from intent.settings import Settings
+from sync.desired.names import gateway_name
+from sync.desired.strategies import preset
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The routes that a service should have."""
+
+    namespace: str
+    service: str
+    picker: Picker
+    config: str
+    """The EndpointPickerConfig, as text."""
+    port: int
+    """Where the leaders serve."""
+    split: bool = False
+    """Whether prefillers and decoders share the pool."""
+    replicas: int = 1
+    """How many pickers run; with more than one they elect who works."""
+    secure_serving: bool = True
+    destination_rule: bool = False
+    """Whether Istio must be told how to call the picker."""
+    http_route: Object = field(default_factory=dict)
+    """The spec of the HTTPRoute, without its backends; empty: there is none."""
+    gateway: Object = field(default_factory=dict)
+    """The spec of a Gateway of the service's own; empty: there is none."""
+    members: tuple[tuple[str, str], ...] = ()
+    """Name and uid of the LeaderWorkerSets, which own the routes where no InferenceService does."""
+    owner: tuple[str, str] | None = None
+    """Name and uid of the InferenceService."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePlan:
+    """What to do about the routes of one service, and what to say to its authors."""
+
+    routes: Routes | None = None
+    """None: there should be none."""
+    hold: bool = False
+    """Nothing may be changed, created or deleted."""
+    findings: tuple[Finding, ...] = ()
+
+
+def wanted_routes(
+    key: ServiceKey,
+    members: tuple[Member, ...],
+    service: InferenceService | None,
+    settings: Settings,
+    namesake: Subject | None = None,
+) -> RoutePlan:
+    """Decide which routes one service should have; `namesake` is the LeaderWorkerSet of the picker's name."""
+    live = present(members)
+    odd = odd_ones(live)
+    fitting = tuple(one for one in live if one.name not in odd)
+    asked = _of_router(service) if service else said(live)
+    hints = tuple(unreachable(live, asked))
+    if not asked.wanted:
+        return RoutePlan(findings=hints)
+    if not fitting:
+        return RoutePlan(hold=True, findings=hints)
+    wrong = (
+        *disagreements(live),
+        *contradictions(fitting, asked, settings),
+        *_taken_name(namesake, key[1]),
+    )
+    waits = tuple(waiting(fitting))
+    if waits or any(one.error.severity == "error" for one in wrong):
+        return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
+    return RoutePlan(_routes(key, fitting, service, asked, settings), findings=(*hints, *wrong))
+
+
+def _taken_name(namesake: Subject | None, service: str) -> Iterator[Finding]:
+    """Say to a LeaderWorkerSet that it has the picker's name (FI821)."""
+    if namesake and (error := named_like_picker(namesake.name, service)):
+        yield Finding(namesake, error)
+
+
+def _of_router(service: InferenceService) -> Routing:
+    """Take what the router role asks for, in the words of the annotations; without one, nothing.
+
+    Its members do not count: they may still say what an earlier router asked for.
+    """
+    router = service.router
+    if router is None:
+        return NO_ROUTING
+    return Routing(
+        strategy=router.strategy,
+        config=router.config,
+        gateway=gateway_name(service.name) if router.gateway else "",
+        http_route=router.http_route,
+        picker=router.picker,
+        picker_replicas=router.picker_replicas,
+    )
+
+
+def _routes(
+    key: ServiceKey,
+    members: tuple[Member, ...],
+    service: InferenceService | None,
+    asked: Routing,
+    settings: Settings,
+) -> Routes:
+    split = is_split(members)
+    picker = picker_of(asked, split=split, settings=settings)
+    return Routes(
+        *key,
+        picker=picker,
+        config=asked.config or yaml.dump(preset(picker, asked.strategy)),
+        port=members[0].port,
+        split=split,
+        replicas=asked.picker_replicas or settings.picker_replicas,
+        secure_serving=settings.secure_serving,
+        destination_rule=settings.destination_rules and settings.secure_serving,
+        http_route=_http_route(asked),
+        gateway=service.router.gateway if service and service.router else {},
+        members=tuple(sorted((one.name, one.uid) for one in members)),
+        owner=(service.name, service.uid) if service else None,
+    )
+
+
+def _http_route(asked: Routing) -> Object:
+    """Take the author's own spec, with the gateway for its parent where it names none."""
+    parents = asked.http_route.get("parentRefs") or _parents(asked.gateway)
+    if not parents:
+        return {}
+    hostnames = {"hostnames": list(asked.hostnames)} if asked.hostnames else {}
+    return {**hostnames, **asked.http_route, "parentRefs": parents}
+
+
+def _parents(gateway: str) -> list[Object]:
+    namespace, slash, name = gateway.rpartition("/")
+    if not gateway:
+        return []
+    return [{"name": name, "namespace": namespace} if slash else {"name": name}]

@@ -1,0 +1,173 @@
+"""Everything that one service should have: its LeaderWorkerSets, its PodGroup, its routes.
+
+Rules of this file:
+1. Each part is decided by itself: what stands in the way of one does not change another.
+2. An InferenceService that cannot be read, or that goes, changes nothing. Where one breaks a rule,
+   neither its LeaderWorkerSets nor its routes are deleted.
+3. A refusal of the API server is said; only that of a PodGroup changes what is wanted.
+4. Absence from what is known is no proof: of a kind that is not known in full nothing is deleted.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from intent import Object
+from intent.annotations import SERVICE
+from intent.errors import FieldError, Finding
+from intent.inferenceservice.members import authored_routing, member_name
+from intent.inferenceservice.read import KIND, InferenceService
+from intent.lws import KIND as LWS
+from intent.settings import Settings
+from sync.desired.plan import Refusal, plan, refusal_said, refused
+from sync.desired.render import objects
+from sync.desired.render.lws import leader_worker_sets
+from sync.desired.render.routes import route_objects
+from sync.desired.routes import wanted_routes
+from sync.kinds import OUTPUTS, ROUTES
+from sync.observed.pod_group import KIND as POD_GROUP
+from sync.observed.snapshot import Look
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a service should have, in the order in which it is applied, and what to say to its authors."""
+
+    objects: tuple[Object, ...] = ()
+    held: frozenset[str] = frozenset()
+    """Kinds of which nothing is deleted."""
+    findings: tuple[Finding, ...] = ()
+    of_routes: tuple[Finding, ...] = ()
+    """Findings about the routes alone."""
+    requeue_after: float | None = None
+    """Seconds until time alone may change it."""
+
+    @property
+    def said(self) -> tuple[Finding, ...]:
+        """Everything that there is to say."""
+        return self.findings + self.of_routes
+
+
+def together(parts: Iterable[Wanted]) -> Wanted:
+    """Want all of several parts."""
+    parts = tuple(parts)
+    seconds = [part.requeue_after for part in parts if part.requeue_after is not None]
+    return Wanted(
+        objects=tuple(obj for part in parts for obj in part.objects),
+        held=frozenset[str]().union(*(part.held for part in parts)),
+        findings=tuple(finding for part in parts for finding in part.findings),
+        of_routes=tuple(finding for part in parts for finding in part.of_routes),
+        requeue_after=min(seconds, default=None),
+    )
+
+
+ALL: Final = frozenset(OUTPUTS)
+UNAVAILABLE: Final = "FI880"
+UNREADABLE: Final = "FI881"
+
+
+def wanted(look: Look, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Wanted:
+    """Decide what one service should have, after what was refused so far."""
+    if look.going:
+        return together((Wanted(held=ALL), _unknown(look)))
+    parts = [_sets(look), _gang(look, settings, refusals), _routes(look, settings)]
+    if LWS in look.unknown:
+        parts = [_unknown_sets(look)]
+    return together((*parts, _unknown(look), *(_said(look, refusal) for refusal in refusals)))
+
+
+def _unknown(look: Look) -> Wanted:
+    """Delete nothing of a kind that is not known in full; without the InferenceService, nothing at all."""
+    held = ALL if look.unknown.keys() & {LWS, KIND} else ALL & look.unknown.keys()
+    said = (
+        Finding(subject, FieldError("metadata", None, f"cannot be read: {why}; it is left alone", UNREADABLE))
+        for subject, why in look.unreadable
+    )
+    return Wanted(held=held, findings=tuple(said))
+
+
+def _unknown_sets(look: Look) -> Wanted:
+    """Change nothing where not all members are known: a gang of some of them would strand the others."""
+    refusal = unavailable(LWS, look.unknown[LWS])
+    return Wanted(findings=tuple(refusal_said(subject, "spec", refusal) for subject in look.subjects))
+
+
+def unavailable(kind: str, why: str) -> Refusal:
+    """Say that an object is not written, for nobody knows which ones of its kind there are."""
+    return Refusal(UNAVAILABLE, f"{kind} is left as it is for now: {why}", kind, passing=True)
+
+
+def _sets(look: Look) -> Wanted:
+    """Want a LeaderWorkerSet for each role; those of people without an InferenceService are their own."""
+    if look.service is None:
+        return Wanted(held=frozenset({LWS}))
+    findings = tuple(Finding(look.service.subject, error) for error in look.service.errors)
+    held = frozenset({LWS} if findings else ())
+    if look.value is None:
+        return Wanted((), held, findings)
+    scaled = dict(_scaled_by_others(look, look.value))
+    sets = (
+        _without_replicas(obj) if obj["metadata"]["name"] in scaled else obj
+        for obj in leader_worker_sets(look.value)
+    )
+    said = (Finding(look.service.subject, error) for error in scaled.values())
+    return Wanted(tuple(sets), held, (*findings, *said))
+
+
+def _scaled_by_others(look: Look, service: InferenceService) -> Iterator[tuple[str, FieldError]]:
+    """Name the LeaderWorkerSets that an autoscaler scales though their role has replicas (FI875).
+
+    It would scale each repair back, and groups of GPUs would start and end for ever.
+    """
+    rows = {row.name: row.facts.report for row in look.rows.get(LWS, ()) if row.facts.report}
+    for role in service.roles:
+        row = rows.get(member_name(service, role))
+        left = row and row.scaler and role.name not in look.claimed
+        if row and left and role.replicas not in (None, row.replicas):
+            message = f"{row.scaler} scaled LeaderWorkerSet {row.name} to {row.replicas}, and is left to it"
+            yield row.name, FieldError(f"spec.roles[{role.index}].replicas", role.replicas, message, "FI875")
+
+
+def _without_replicas(lws: Object) -> Object:
+    spec = {key: value for key, value in lws["spec"].items() if key != "replicas"}
+    return lws | {"spec": spec}
+
+
+def _gang(look: Look, settings: Settings, refusals: tuple[Refusal, ...]) -> Wanted:
+    """Want the PodGroup of the members that there are, whoever made them."""
+    decided = plan(look.situation, settings)
+    for refusal in refusals:
+        if refusal.kind == POD_GROUP:
+            decided = refused(decided, refusal, look.situation, settings)
+    held = frozenset({POD_GROUP} if decided.hold else ())
+    return Wanted(objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
+
+
+def _routes(look: Look, settings: Settings) -> Wanted:
+    """Want what the router asks for; while nobody can read what it asks, nothing changes."""
+    if look.service and look.value is None:
+        return Wanted(held=ROUTES)
+    decided = wanted_routes(look.situation.key, look.situation.members, look.value, settings, look.namesake)
+    held = ROUTES if decided.hold or (look.service and look.service.errors) else frozenset()
+    return Wanted(route_objects(decided), held, of_routes=tuple(_in_its_words(decided.findings, look.value)))
+
+
+def _in_its_words(findings: tuple[Finding, ...], service: InferenceService | None) -> Iterator[Finding]:
+    """Say once, to the author of a router, what is found about the routing of all members."""
+    told = []
+    for finding in findings:
+        error = authored_routing(finding.error, service) if service else None
+        if service is None or error is None:
+            yield finding
+        elif error not in told:
+            told.append(error)
+            yield Finding(service.subject, error)
+
+
+def _said(look: Look, refusal: Refusal) -> Wanted:
+    """Tell the authors what the API server refused; of a PodGroup its plan does."""
+    if refusal.kind == POD_GROUP:
+        return Wanted()
+    path = "spec" if look.service else f"metadata.annotations[{SERVICE}]"
+    said = tuple(refusal_said(subject, path, refusal) for subject in look.subjects)
+    return Wanted(of_routes=said) if refusal.kind in ROUTES else Wanted(findings=said)

@@ -1,0 +1,1 @@
+"""Projections: the fields of each watched object that the controller uses. Pure."""

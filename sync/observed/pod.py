@@ -1,0 +1,140 @@
+"""A pod: where it belongs, whether it is placed and ready, and why not."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from intent import Object
+from intent.accelerators import read
+from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
+from intent.shapes import listed, mapping, number, text
+from sync.observed.condition import conditions, shortened
+
+Amounts = tuple[tuple[str, int], ...]
+"""Resources and how many of each, sorted by name."""
+
+FAILURES: Final = frozenset(
+    {
+        *("CrashLoopBackOff", "RunContainerError", "PostStartHookError"),
+        *("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"),
+        *("CreateContainerConfigError", "CreateContainerError"),
+    }
+)
+"""Reasons of a waiting container that time alone does not mend (kubelet `pkg/kubelet/images/types.go`,
+`pkg/kubelet/container/sync_result.go`, `pkg/kubelet/kuberuntime/kuberuntime_container.go`)."""
+CRASHES: Final = 2
+"""Restarts from which a container that runs again, and is not ready, still counts as crashing.
+
+The kubelet backs off after the first restart, so every later attempt has at least this count: between
+two back-offs the pod seems to start as any other does.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What keeps a container from running."""
+
+    container: str
+    reason: str
+    """The kubelet's word, such as `CrashLoopBackOff`."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod."""
+
+    namespace: str
+    name: str
+    service: str = ""
+    lws: str = ""
+    """The LeaderWorkerSet that it is of."""
+    group: str = ""
+    """The index of its group, as its label says."""
+    ready: bool = False
+    scheduled: bool = False
+    held: str = ""
+    """Why it is not scheduled, in the scheduler's words."""
+    accelerators: Amounts = ()
+    failure: Failure | None = None
+    deleting: bool = False
+
+
+def facts(obj: Object) -> Pod:
+    """Project a pod."""
+    metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
+    labels = mapping(metadata.get("labels"))
+    said = {one.type: one for one in conditions(status.get("conditions"))}
+    ready, placed = said.get("Ready"), said.get("PodScheduled")
+    return Pod(
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
+        service=text(labels.get(SERVICE)),
+        lws=text(labels.get(LWS_NAME)),
+        group=text(labels.get(GROUP_INDEX)),
+        ready=ready is not None and ready.status == "True",
+        scheduled=bool(text(spec.get("nodeName"))),
+        held=placed.message if placed and placed.status == "False" else "",
+        accelerators=accelerators(spec),
+        failure=_last_words(status) if metadata.get("deletionTimestamp") else _failure(status),
+        deleting=bool(metadata.get("deletionTimestamp")),
+    )
+
+
+def accelerators(spec: Object) -> Amounts:
+    """Sum up what the containers of a pod ask for."""
+    total: Counter[str] = Counter()
+    for container in listed(spec.get("containers")):
+        asked = read(mapping(container).get("resources"), "", [])
+        if asked.resource:
+            total[asked.resource] += asked.count
+    return tuple(sorted(total.items()))
+
+
+# --- what keeps it from running ---------------------------------------------------------------------
+
+
+def _failure(status: Object) -> Failure | None:
+    """Find the first container that fails; of a pod that failed as a whole, why."""
+    found = next(_failures(status), None)
+    if found is None and status.get("phase") == "Failed":
+        return Failure("", text(status.get("reason")) or "Failed", shortened(status.get("message")))
+    return found
+
+
+def _failures(status: Object) -> Iterator[Failure]:
+    for container in _containers(status):
+        yield from _waits(container)
+        yield from _crashes(container, CRASHES)
+
+
+def _last_words(status: Object) -> Failure | None:
+    """Say how a container crashed of a pod that is on its way out.
+
+    LeaderWorkerSet deletes the group of a pod at its first restart (`pkg/controllers/pod_controller.go`,
+    `handleRestartPolicy`): nothing else is ever seen of the crash.
+    """
+    found = (crash for container in _containers(status) for crash in _crashes(container, 1))
+    return next(found, None)
+
+
+def _containers(status: Object) -> Iterator[Object]:
+    for key in ("initContainerStatuses", "containerStatuses"):
+        yield from map(mapping, listed(status.get(key)))
+
+
+def _waits(container: Object) -> Iterator[Failure]:
+    waiting = mapping(mapping(container.get("state")).get("waiting"))
+    reason = text(waiting.get("reason"))
+    if reason in FAILURES:
+        yield Failure(text(container.get("name")), reason, shortened(waiting.get("message")))
+
+
+def _crashes(container: Object, restarts_from: int) -> Iterator[Failure]:
+    """Say of a container that crashed that often how it ended last, whatever it does just now."""
+    ended = mapping(mapping(container.get("lastState")).get("terminated"))
+    restarts, code = number(container.get("restartCount")), number(ended.get("exitCode"))
+    if restarts >= restarts_from and code and container.get("ready") is not True:
+        message = f"ended with code {code} ({text(ended.get('reason')) or 'Error'})"
+        yield Failure(text(container.get("name")), "CrashLoopBackOff", message)

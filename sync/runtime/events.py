@@ -1,0 +1,257 @@
+"""Findings as Events on their subjects: said once, again if they come back or still hold much later.
+
+A finding is known by its code, its subject and its path, and so is its Event: a new leader makes no second
+one, and a message that varies from try to try (it quotes a port, a time) is one Event. Saying is best effort:
+an Event that is not taken costs nothing else.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from prometheus_client import Gauge
+
+from catalog.codes import CODES
+from intent import Object
+from intent.errors import Finding
+from intent.service.member import ServiceKey
+from kube.client import NO_ANSWER, ApiError
+from kube.request import Request, create, patch
+from sync.runtime.clock import now
+from sync.runtime.pause import PausedError
+
+REASONS: Final = {
+    "FI401": "DuplicateRole",
+    "FI402": "WorkerNotAlone",
+    "FI404": "SchedulersDisagree",
+    "FI405": "QueuesDisagree",
+    "FI406": "RolesDisagree",
+    "FI407": "PodGroupNotOurs",
+    "FI408": "VolcanoTooOld",
+    "FI409": "LeaderWorkerSetGangScheduling",
+    "FI410": "WaitingForRole",
+    "FI411": "PodGroupRefused",
+    "FI415": "PrioritiesDisagree",
+    "FI420": "HandoverDoesNotFit",
+    "FI540": "RolesNameOneSide",
+    "FI701": "FieldInvalid",
+    "FI702": "UnknownField",
+    "FI703": "RolesMakeNoService",
+    "FI704": "SecondRouter",
+    "FI705": "DuplicateRole",
+    "FI706": "FieldMisplaced",
+    "FI707": "NothingToDisaggregate",
+    "FI708": "FieldsDisagree",
+    "FI709": "AnnotationMisplaced",
+    "FI801": "NothingToDisaggregate",
+    "FI802": "RoutedAlike",
+    "FI803": "LeadsNowhere",
+    "FI804": "StrategyAndConfig",
+    "FI805": "PickerCannotDisaggregate",
+    "FI806": "RoutesDisagree",
+    "FI807": "DecoderWithoutSidecar",
+    "FI808": "RoutesWaitForRole",
+    "FI809": "PortsDisagree",
+    "FI821": "NameOfPicker",
+    **dict.fromkeys((f"FI{number}" for number in range(810, 821)), "PickerConfigInvalid"),
+    "FI818": "ParameterWithoutEffect",
+    "FI822": "PrefillersForgotten",
+    "FI823": "SidecarOfAnotherPicker",
+    "FI870": "KindNotInstalled",
+    "FI871": "ObjectNotOurs",
+    "FI872": "ObjectRefused",
+    "FI873": "NotExpanded",
+    "FI874": "LeftAlone",
+    "FI875": "ScaledByAnother",
+    "FI876": "ChangedAgain",
+    "FI880": "KindUnavailable",
+    "FI881": "ObjectUnreadable",
+    "FI904": "ObjectOverBudget",
+}
+"""By code; what is wrong with an EndpointPickerConfig has one reason, and the code tells it apart."""
+INVALID: Final = "Invalid"
+"""Everything else is wrong with an annotation or a template by itself; admission denies it, too."""
+PATIENCE: Final = 2.0
+"""Seconds that something must hold before it is said: files are applied one after the other."""
+REPEAT: Final = 1800.0
+"""Seconds after which what still holds is said again: API servers forget Events after an hour."""
+REWORD: Final = 30.0
+"""Seconds after which a changed message is said; each time twice as long, up to `REPEAT`."""
+AGAIN: Final = 10.0
+"""Seconds after which an Event that was not taken is tried again; each time twice as long, up to `REPEAT`."""
+MOST: Final = 100
+"""Findings of a service that are remembered after they ceased to hold."""
+LONGEST: Final = 1024
+"""Characters of `message` that the API server takes."""
+Send = Callable[[Request], Awaitable[Object]]
+log: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Said:
+    """What is remembered of one Event. Times are monotonic."""
+
+    times: int = 0
+    """How often it was said."""
+    due: float | None = None
+    """When to say it; None while the finding does not hold."""
+    words: int = 0
+    """A hash of the message that was said last."""
+    reworded: int = 0
+    """How often the message has changed."""
+    failed: int = 0
+    """How often in a row it was not taken."""
+    at: float = 0.0
+    """When it was said last, or when the finding ceased to hold."""
+
+    def wants(self, words: int, moment: float) -> bool:
+        """Whether to say it now; sets when it is due."""
+        if self.due is None:
+            self.due = moment + PATIENCE
+        elif self.times and words != self.words:
+            self.due = min(self.due, self.at + _doubled(REWORD, self.reworded))
+        return moment >= self.due
+
+    def spoken(self, words: int, moment: float) -> None:
+        """Remember that it was said."""
+        self.reworded += bool(self.times) and words != self.words
+        self.times, self.words, self.failed = self.times + 1, words, 0
+        self.at, self.due = moment, moment + REPEAT
+
+    def refused(self, moment: float) -> None:
+        """Remember that it was not taken."""
+        self.due = moment + _doubled(AGAIN, self.failed)
+        self.failed += 1
+
+    def ceased(self, moment: float) -> None:
+        """Remember that the finding does not hold any more."""
+        if self.due is not None:
+            self.at, self.due = moment, None
+
+
+def _doubled(seconds: float, times: int) -> float:
+    return min(REPEAT, seconds * 2.0 ** min(times, 20))
+
+
+@dataclass(slots=True)
+class Voice:
+    """What this process has said about every service."""
+
+    holding: Gauge
+    """How many findings hold, by code."""
+    said: dict[ServiceKey, dict[str, Said]] = field(default_factory=dict)
+    findings: dict[ServiceKey, tuple[Finding, ...]] = field(default_factory=dict)
+
+    async def say(self, send: Send, key: ServiceKey, findings: tuple[Finding, ...]) -> float | None:
+        """Say what is due; give the seconds until something is due again, None if nothing holds."""
+        self._count(key, findings)
+        memory, current, moment = self.said.setdefault(key, {}), by_name(findings), time.monotonic()
+        for name, finding in current.items():
+            said = memory.setdefault(name, Said())
+            if said.wants(hash(finding.error.message), moment):
+                await _speak(send, said, name, finding)
+        for name in memory.keys() - current.keys():
+            memory[name].ceased(moment)
+        _forget(memory, moment)
+        waits = [said.due - moment for said in memory.values() if said.due and said.due > moment]
+        return min(waits, default=None)
+
+    def forget(self, key: ServiceKey) -> None:
+        """Remember nothing of a service that is gone."""
+        self.said.pop(key, None)
+        self._count(key, ())
+        del self.findings[key]
+
+    def _count(self, key: ServiceKey, findings: tuple[Finding, ...]) -> None:
+        for finding in self.findings.pop(key, ()):
+            self.holding.labels(finding.error.code).dec()
+        for finding in findings:
+            self.holding.labels(finding.error.code).inc()
+        self.findings[key] = findings
+
+
+def _forget(memory: dict[str, Said], moment: float) -> None:
+    """Forget what ceased to hold long ago, and the oldest of it where that is much."""
+    ended = sorted((said.at, name) for name, said in memory.items() if said.due is None)
+    old = [one for one in ended[-MOST:] if one[0] + REPEAT < moment]
+    for _, name in ended[:-MOST] + old:
+        del memory[name]
+
+
+async def _speak(send: Send, said: Said, name: str, finding: Finding) -> None:
+    """Create the Event, or count it up; if neither is possible, log it and try again later."""
+    words = hash(finding.error.message)
+    try:
+        await _create_or_count(send, said, name, finding)
+    except PausedError:
+        pass  # it stays due, and is said once the service is no longer paused
+    except (ApiError, *NO_ANSWER) as error:
+        told = {"event": name, "code": finding.error.code, "error": f"{type(error).__name__}: {error}"}
+        log.warning("event not written", extra=told)
+        said.refused(time.monotonic())
+    else:
+        said.spoken(words, time.monotonic())
+
+
+async def _create_or_count(send: Send, said: Said, name: str, finding: Finding) -> None:
+    """Create the Event; if it is there and this process made it, count it up."""
+    events, told = f"/api/v1/namespaces/{finding.subject.namespace}/events", event(finding, name)
+    try:
+        await send(create(events, told))
+    except ApiError as error:
+        if not error.exists:
+            raise
+        if said.times:
+            again = {"count": said.times + 1, "lastTimestamp": now(), "message": told["message"]}
+            await send(patch(f"{events}/{name}", again))
+
+
+def event(finding: Finding, name: str) -> Object:
+    """Render a finding as a `v1` Event of type Warning."""
+    one, at = finding.subject, now()
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": one.namespace},
+        "involvedObject": {
+            "apiVersion": one.api_version,
+            "kind": one.kind,
+            "namespace": one.namespace,
+            "name": one.name,
+            "uid": one.uid,
+        },
+        "type": "Warning",
+        "reason": REASONS.get(finding.error.code, INVALID),
+        "message": _message(finding),
+        "source": {"component": "fusioninfer-sync"},
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+    }
+
+
+def _message(finding: Finding) -> str:
+    """Say what is wrong, how that comes about, what would be right, and the code."""
+    error, row = finding.error, CODES[finding.error.code]
+    where = "" if error.value is None else f"{error.path} is {error.value}: "
+    tail = f" ({error.code}: {row.remedy}. Often: {row.cause})"
+    return f"{where}{error.message}"[: LONGEST - len(tail)] + tail
+
+
+def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
+    """Give findings by the names of their Events; each that is there twice, once."""
+    named, seen = {}, Counter[str]()
+    for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
+        named[event_name(finding, seen[first])] = finding
+        seen[first] += 1
+    return named
+
+
+def event_name(finding: Finding, place: int = 0) -> str:
+    """Name an Event after its object, its code and its path; `place` counts those that share all three."""
+    known = (finding.subject.uid, finding.error.code, finding.error.path, *([str(place)] if place else ()))
+    return f"{finding.subject.name}.{blake2b('/'.join(known).encode(), digest_size=8).hexdigest()}"

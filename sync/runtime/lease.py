@@ -1,0 +1,251 @@
+"""Who works: a `coordination.k8s.io/v1` Lease, held by one process at a time.
+
+Rules of this file (client-go `tools/leaderelection`, and what other libraries got wrong):
+1. Own deadlines are on a clock that nobody sets, and count from before the renewal was sent.
+2. Another's Lease has run out when *we* saw no change of it for as long as it lasts; its clock is not read.
+   That it was deleted is no change: its holder does not know, and works.
+3. Whatever goes wrong while renewing is a failed renewal, not only an answer of the API server.
+4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
+   Later the Lease is not given back either: something that was sent may still be on its way.
+5. Each write carries the resourceVersion that was read: of two candidates one gets 409.
+6. Each call has half of the renew deadline, or what is left of it: a slow API server still has a leader.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+
+from intent import Object
+from intent.shapes import mapping, text
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
+from kube.request import create, get, update, within
+from sync.runtime.clock import precisely, steady
+
+log: Final = logging.getLogger(__name__)
+API_VERSION: Final = "coordination.k8s.io/v1"
+FAILED: Final = (ApiError, *NO_ANSWER, ValueError, KeyError)
+"""What a renewal may run into."""
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class LeadershipLostError(Exception):
+    """The Lease was not renewed in time. The process must end: it no longer knows who works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds, each shorter than the one before: a Lease lasts, we give up, we try again."""
+
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+    @property
+    def call(self) -> float:
+        """How long one call may take: one that fails leaves time for another try before the deadline."""
+        return self.renew_deadline / 2
+
+    @property
+    def between(self) -> float:
+        """How long nobody works, at least, between two of whom the first was lost."""
+        return self.lease_duration - self.renew_deadline
+
+
+@dataclass(slots=True)
+class Leadership:
+    """Whether this process may write, now."""
+
+    timing: Timing
+    until: float = 0.0
+    """Time from which we may no longer call ourselves the leader."""
+    clock: Callable[[], float] = steady
+
+    def check(self) -> float:
+        """Give the seconds that are left for a write.
+
+        Raises `LeadershipLostError` if the renew deadline has passed: the process may have been stopped.
+        """
+        left = self.until - self.clock()
+        if left <= 0:
+            raise LeadershipLostError("the renew deadline has passed")
+        return left
+
+    def extend(self, sent: float) -> None:
+        """Count the deadline from when a renewal was sent."""
+        self.until = sent + self.timing.renew_deadline
+
+    def left(self) -> float:
+        """Give the seconds in which to renew; what remains then is for stopping the work."""
+        return self.until - self.timing.retry_period - self.clock()
+
+
+@dataclass(slots=True)
+class Elector:
+    """One candidate for one Lease."""
+
+    client: Client
+    namespace: str
+    name: str
+    identity: str
+    leadership: Leadership
+    lease: Object | None = None
+    """The Lease as last read or written."""
+    changed_at: float = 0.0
+    """When we saw it change, on our clock."""
+    sure: bool = False
+    """Whether nothing failed since, so that it may be written without reading it first."""
+
+    @property
+    def leases(self) -> str:
+        """The path of the Leases in our namespace."""
+        return f"/apis/{API_VERSION}/namespaces/{self.namespace}/leases"
+
+    @property
+    def path(self) -> str:
+        """The path of our Lease."""
+        return f"{self.leases}/{self.name}"
+
+    async def lead(self, work: Work, leading: Callable[[bool], None]) -> None:
+        """Wait for the Lease, then work while it is ours; give it back in the end.
+
+        Returns when the work does. Raises `LeadershipLostError` if renewing failed for too long.
+        """
+        await self._acquire()
+        log.info("leading", extra={"identity": self.identity})
+        leading(True)
+        try:
+            await first_of(work(), self._renew_until_lost())
+        finally:
+            leading(False)
+            await self._release()
+
+    async def _acquire(self) -> None:
+        while True:
+            if await self._try(self.leadership.timing.renew_deadline):
+                return
+            await asyncio.sleep(self.leadership.timing.retry_period)
+
+    async def _renew_until_lost(self) -> None:
+        """Renew until somebody else holds the Lease, or there is only time left to stop the work."""
+        while (left := self.leadership.left()) > 0:
+            await asyncio.sleep(min(self.leadership.timing.retry_period, left))
+            await self._try(max(0.0, self.leadership.left()))
+            if holder(self.lease) not in {"", self.identity}:
+                break
+        raise LeadershipLostError("the Lease could not be renewed, or somebody else holds it")
+
+    async def _try(self, seconds: float) -> bool:
+        """Take or renew the Lease if it is free, run out or ours; whether it is so in `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                taken = await self._take(self.leadership.clock() + seconds)
+        except FAILED as error:
+            self.sure = False
+            log.warning("lease not written", extra={"error": f"{type(error).__name__}: {error}"})
+            return False
+        return taken
+
+    async def _take(self, end: float) -> bool:
+        if not self.sure:
+            found = await self._read(end)
+            if found or not self._is_anothers():  # the holder of a Lease that was deleted works on meanwhile
+                self._saw(found)
+        if self._is_anothers():
+            return False
+        lease = _held(self.lease, self.name, self.identity, self.leadership.timing)
+        sent = self.leadership.clock()
+        self._saw(await self._write(lease, end))
+        self.sure = True
+        self.leadership.extend(sent)
+        return True
+
+    async def _read(self, end: float) -> Object | None:
+        try:
+            return await self.client.call(get(self.path), self._call(end))
+        except ApiError as error:
+            if error.code == NOT_FOUND:
+                return None
+            raise
+
+    async def _write(self, lease: Object, end: float) -> Object:
+        is_stored = bool(lease["metadata"].get("resourceVersion"))
+        write = update(self.path, lease) if is_stored else create(self.leases, lease)
+        seconds = self._call(end)
+        return await self.client.call(within(write, seconds), seconds)
+
+    def _call(self, end: float) -> float:
+        """Give the seconds that a call may take, if all must be over at a time of our clock."""
+        return max(0.0, min(self.leadership.timing.call, end - self.leadership.clock()))
+
+    def _saw(self, lease: Object | None) -> None:
+        if self.lease is None or lease is None or _spec(self.lease) != _spec(lease):
+            self.changed_at = self.leadership.clock()
+        self.lease = lease
+
+    def _is_anothers(self) -> bool:
+        """Whether somebody else holds the Lease and renewed it lately, as far as we saw."""
+        if self.lease is None or holder(self.lease) in {"", self.identity}:
+            return False
+        lasts = float(_spec(self.lease).get("leaseDurationSeconds") or 0)
+        return self.leadership.clock() < self.changed_at + lasts
+
+    async def _release(self) -> None:
+        """Give the Lease back, so that a successor need not wait; if that fails, it runs out."""
+        try:
+            seconds = min(self.leadership.timing.call, self.leadership.check())
+            end = self.leadership.clock() + seconds
+            async with asyncio.timeout(seconds):
+                lease = await self._read(end)
+                if lease and holder(lease) == self.identity:
+                    await self._write(_given_back(lease), end)
+        except (*FAILED, LeadershipLostError) as error:
+            log.warning("lease not given back", extra={"error": f"{type(error).__name__}: {error}"})
+
+
+async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any, None]) -> None:
+    """Run both until one ends; cancel and await the other, then end as the first did."""
+    tasks = (asyncio.create_task(work), asyncio.create_task(renewing))
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+def holder(lease: Object | None) -> str:
+    """Name who holds a Lease; empty if nobody does."""
+    return text(_spec(lease or {}).get("holderIdentity"))
+
+
+def _spec(lease: Object) -> Object:
+    """Give the spec of a Lease; one that was created by hand may have none."""
+    return mapping(lease.get("spec"))
+
+
+def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Object:
+    """Render the Lease as ours; transitions count how often the holder changed."""
+    before = _spec(lease or {})
+    now, ours = precisely(), before.get("holderIdentity") == identity
+    spec = {
+        "holderIdentity": identity,
+        "leaseDurationSeconds": math.ceil(timing.lease_duration),
+        "acquireTime": before.get("acquireTime", now) if ours else now,
+        "renewTime": now,
+        "leaseTransitions": int(before.get("leaseTransitions") or 0) + (lease is not None and not ours),
+    }
+    return {**(lease or _empty(name)), "spec": spec}
+
+
+def _given_back(lease: Object) -> Object:
+    spec = {key: value for key, value in _spec(lease).items() if key != "holderIdentity"}
+    return {**lease, "spec": {**spec, "leaseDurationSeconds": 1, "renewTime": precisely()}}
+
+
+def _empty(name: str) -> Object:
+    return {"apiVersion": API_VERSION, "kind": "Lease", "metadata": {"name": name}}

@@ -1,0 +1,108 @@
+"""Puts together what is seen of one service, from the caches and from what was seen before."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from intent.errors import Subject
+from intent.inferenceservice.members import member_name
+from intent.inferenceservice.read import InferenceService
+from intent.names import picker_name
+from intent.service.member import Member, ServiceKey
+from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP
+from sync.observed.index_keys import place
+from sync.observed.pod_group import PodGroup
+from sync.observed.snapshot import Look, Situation
+from sync.runtime.cache import Cache
+
+
+@dataclass(slots=True)
+class Memory:
+    """What must outlast one look at a service."""
+
+    ours: PodGroup | None = None
+    """Our PodGroup, as last seen with roles: what opened the gate, if somebody deletes it or them."""
+    empty_since: dict[str, float] = field(default_factory=dict)
+    """Since when (monotonic) a member, by uid, has no replicas."""
+    asked: dict[str, int | None] = field(default_factory=dict)
+    """The replicas that the roles of the InferenceService ask for, as last seen."""
+    claimed: set[str] = field(default_factory=set)
+    """Roles of which these were changed since, and are not stored yet."""
+
+    def claims(self, service: InferenceService | None, stored: Mapping[str, int]) -> frozenset[str]:
+        """Name the roles whose author wins over an autoscaler: they changed `replicas` last.
+
+        `stored` has the replicas that there are, by the name of the LeaderWorkerSet.
+        """
+        for role in service.roles if service else ():
+            if self.asked.get(role.name, role.replicas) != role.replicas:
+                self.claimed.add(role.name)
+            if service and stored.get(member_name(service, role)) == role.replicas:
+                self.claimed.discard(role.name)
+            self.asked[role.name] = role.replicas
+        return frozenset(self.claimed)
+
+    def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
+        """Give the seconds that members have been without replicas; start counting where that is new."""
+        now, empty = time.monotonic(), [one for one in members if not one.replicas]
+        self.empty_since = {one.uid: self.empty_since.get(one.uid, now) for one in empty}
+        return {one.name: now - self.empty_since[one.uid] for one in empty}
+
+
+def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_old: str) -> Look:
+    """Look at one service; `too_old` says why the Volcano that runs schedules no gang."""
+    rows = {kind: cache.of(key) for kind, cache in caches.items()}
+    gateways = caches[GATEWAYS.kind]
+    places = {at for route in rows[HTTP_ROUTE.kind] for at in route.places}
+    rows[GATEWAYS.kind] = tuple(row for at in sorted(places) for row in gateways.of(at))
+    service = caches[INFERENCE_SERVICE.kind].rows.get(key)
+    stored = {row.name: row.facts.report.replicas for row in rows[LWS.kind] if row.facts.report}
+    return Look(
+        _situation(key, caches, memory, too_old),
+        service,
+        rows,
+        _namesake(key, caches),
+        claimed=memory.claims(service.value if service else None, stored),
+        unknown=_unknown(key, caches),
+        unreadable=_unreadable(key, caches),
+    )
+
+
+def _unknown(key: ServiceKey, caches: Mapping[str, Cache]) -> dict[str, str]:
+    """Name the kinds of which not every object of a service is known, and say why."""
+    unavailable = {
+        kind: f"{kind} is unavailable: {cache.trouble}" for kind, cache in caches.items() if cache.trouble
+    }
+    unread = {
+        kind: f"{kind} {row.name} cannot be read: {row.why}"
+        for kind, cache in caches.items()
+        for row in cache.unreadable_of(key)
+    }
+    return unavailable | unread
+
+
+def _unreadable(key: ServiceKey, caches: Mapping[str, Cache]) -> tuple[tuple[Subject, str], ...]:
+    return tuple(
+        (Subject(cache.kind.api_version, kind, row.namespace, row.name, row.uid), row.why)
+        for kind, cache in caches.items()
+        for row in cache.unreadable_of(key)
+    )
+
+
+def _namesake(key: ServiceKey, caches: Mapping[str, Cache]) -> Subject | None:
+    """Find the LeaderWorkerSet that has the name of the endpoint picker, if there is one to stay."""
+    row = caches[LWS.kind].rows.get((key[0], picker_name(key[1])))
+    if row is None or row.deleting:
+        return None
+    return Subject(LWS.api_version, LWS.kind, row.namespace, row.name, row.uid)
+
+
+def _situation(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_old: str) -> Situation:
+    """Put together what the plan of a gang is made from."""
+    members = tuple(row.facts.member for row in caches[LWS.kind].of(key) if row.facts.member)
+    pod_groups = caches[POD_GROUP.kind]
+    stored = pod_groups.rows.get(key)
+    if stored and stored.service and (stored.roles or not (memory.ours and memory.ours.roles)):
+        memory.ours = stored
+    rivals = (one.name for one in members if pod_groups.of(place(LWS.kind, one.namespace, one.name)))
+    return Situation(key, members, stored, memory.ours, frozenset(rivals), memory.empty_for(members), too_old)

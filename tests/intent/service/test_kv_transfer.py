@@ -1,0 +1,93 @@
+"""What prefillers and decoders must fit each other in, read from what a launcher made of them."""
+
+import pytest
+
+from catalog.engines import ENGINES
+from intent.service.kv_transfer import Handover, mismatch, read_handover
+from intent.service.member import member
+from intent.service.rules import findings
+from tests.lws import container, lws, put, template
+from tests.sync.samples import SETTINGS, decode, prefill
+
+OLD = "vllm/vllm-openai:v0.11.0"
+NEW = "vllm/vllm-openai:v0.20.2"
+CONFIG = ["--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_producer"}']
+WORDS = ["vllm", "serve", "org/M", "-tp", "8", *CONFIG]
+SCRIPT = "vllm serve $MODEL -tp 8 --kv-transfer-config.kv_connector NixlConnector > log"
+
+
+def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> Handover:
+    """Write one side."""
+    return Handover((connector,), tensor, image)
+
+
+@pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "vllm-native", "none"])
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [(WORDS[:2], WORDS[2:]), (["sh", "-c", 'cd /; exec "$@"', "sh"], WORDS), (["sh", "-c", SCRIPT], None)],
+    ids=["words", "items of a script", "script"],
+)
+def test_a_side_is_found_behind_every_launcher(
+    launcher: str, command: list[str], args: list[str] | None
+) -> None:
+    engine = container(command=command, args=args, image=NEW)
+
+    expanded = put(lws(worker=template(engine), launcher=launcher, component_type="prefiller"))
+
+    assert read_handover(expanded) == Handover(("NixlConnector",), 8, NEW)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["org/M", "-tp", "8"],
+        ["org/M", "-tp", "$(SIZE)", *CONFIG],
+        ["org/M", "-tp", "8", "--kv-transfer-config", "{"],
+    ],
+)
+def test_what_is_not_known_makes_no_side(args: list[str]) -> None:
+    assert read_handover(lws(worker=template(container(args=args)))) is None
+
+
+def test_a_worker_hands_nothing_over() -> None:
+    read = member(put(lws(worker=template(container(args=WORDS[2:])))))
+
+    assert read is not None
+    assert read.handover is None
+
+
+@pytest.mark.parametrize(
+    ("prefiller", "decoder", "fits"),
+    [
+        (side(8), side(8), True),
+        (side(4), side(8), True),
+        (side(8), side(4), False),
+        (side(4), side(6), False),
+        (side(8, image=NEW), side(4, image=NEW), True),
+        (side(8), side(4, image="corp/llm:1"), True),
+        (side(8, "P2pNcclConnector"), side(8, "P2pNcclConnector"), True),
+        (side(4, "P2pNcclConnector"), side(8, "P2pNcclConnector"), False),
+        (side(8, "LMCacheConnectorV1"), side(4, "LMCacheConnectorV1"), True),
+        (side(8), side(4, "P2pNcclConnector"), True),
+    ],
+)
+def test_a_connector_hands_over_between_sizes_that_it_can_bridge(
+    prefiller: Handover, decoder: Handover, *, fits: bool
+) -> None:
+    assert (mismatch({"prefiller": prefiller, "decoder": decoder}, ENGINES) == "") is fits
+
+
+def test_both_members_are_told_and_no_other() -> None:
+    members = (
+        prefill(handover=side(8)),
+        decode(handover=side(4)),
+        decode("more", role_name="more", handover=side(16)),
+    )
+
+    told = {
+        (one.subject.name, one.error.severity)
+        for one in findings(members, SETTINGS)
+        if one.error.code == "FI420"
+    }
+
+    assert told == {("p", "warning"), ("d", "warning")}

@@ -1,0 +1,413 @@
+"""What routes are made of; the whole of it stands in tests/golden/routes-*."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from catalog.pickers.generations import PICKERS, Picker
+from intent import Object
+from intent.routing import Routing
+from sync.desired.render.routes import route_objects
+from sync.desired.routes import RoutePlan, Routes
+from tests.sync.desired.test_routes import PD, isvc, routes, worker
+from tests.sync.samples import decode, prefill
+
+KINDS = [
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ConfigMap",
+    "InferencePool",
+    "Deployment",
+    "Service",
+    "HTTPRoute",
+]
+each_row = pytest.mark.parametrize("row", PICKERS.values(), ids=lambda row: row.name)
+
+
+SEVERAL = dataclasses.replace(routes(worker()), replicas=3)
+
+
+def made(found: Routes) -> dict[str, Object]:
+    """Render routes, by kind."""
+    return {obj["kind"]: obj for obj in route_objects(RoutePlan(found))}
+
+
+def pod(found: Routes) -> Object:
+    """Give the picker's pod template."""
+    template: Object = made(found)["Deployment"]["spec"]["template"]
+    return template
+
+
+def epp(found: Routes) -> Object:
+    """Give the picker's container."""
+    container: Object = pod(found)["spec"]["containers"][0]
+    return container
+
+
+def http_route(**spec: Any) -> Object:
+    """Render the spec of an HTTPRoute of an author."""
+    service = isvc(strategy="queue-size", http_route={"parentRefs": [{"name": "g"}], **spec})
+    rendered: Object = made(routes(worker(routing=Routing()), service=service))["HTTPRoute"]["spec"]
+    return rendered
+
+
+def test_no_routes_are_no_objects() -> None:
+    assert route_objects(RoutePlan()) == ()
+
+
+def test_the_pool_is_there_before_the_picker() -> None:
+    assert list(made(routes(worker()))) == KINDS
+
+
+def test_without_a_parent_there_is_no_http_route() -> None:
+    assert list(made(routes(worker(routing=Routing("queue-size"))))) == KINDS[:-1]
+
+
+def test_everything_carries_the_label_of_the_service() -> None:
+    found = made(dataclasses.replace(routes(worker()), replicas=2, destination_rule=True))
+
+    assert [obj["metadata"]["labels"]["fusioninfer.io/service"] for obj in found.values()] == ["r1"] * 10
+
+
+@each_row
+def test_the_deployment_says_which_generation_it_runs(row: Picker) -> None:
+    found = made(dataclasses.replace(routes(worker()), picker=row))["Deployment"]
+
+    assert found["metadata"]["labels"]["fusioninfer.io/picker"] == row.name
+
+
+def test_the_pickers_own_pod_is_no_endpoint_of_the_pool() -> None:
+    found = made(routes(worker()))
+    selector = found["InferencePool"]["spec"]["selector"]["matchLabels"]
+
+    assert found["Deployment"]["spec"]["template"]["metadata"]["labels"].keys() & selector.keys() == set()
+
+
+def test_the_pool_is_of_leaders_only() -> None:
+    selector = made(routes(worker()))["InferencePool"]["spec"]["selector"]
+
+    assert selector == {
+        "matchLabels": {"fusioninfer.io/service": "r1", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
+    }
+
+
+def test_the_port_of_the_pool_is_the_leaders() -> None:
+    assert made(routes(worker(port=81)))["InferencePool"]["spec"]["targetPorts"] == [{"number": 81}]
+
+
+def test_the_pool_names_a_service_and_a_port_that_exist() -> None:
+    found = made(routes(worker()))
+    reference = found["InferencePool"]["spec"]["endpointPickerRef"]
+
+    assert reference["name"] == found["Service"]["metadata"]["name"]
+    assert reference["port"]["number"] in {port["port"] for port in found["Service"]["spec"]["ports"]}
+
+
+def test_the_service_finds_the_pickers_pod() -> None:
+    found = made(routes(worker()))
+
+    assert found["Service"]["spec"]["selector"] == found["Deployment"]["spec"]["selector"]["matchLabels"]
+    assert found["Service"]["spec"]["selector"] == pod(routes(worker()))["metadata"]["labels"]
+
+
+def test_while_the_picker_is_away_any_worker_will_do() -> None:
+    assert made(routes(worker()))["InferencePool"]["spec"]["endpointPickerRef"]["failureMode"] == "FailOpen"
+
+
+def test_while_the_picker_is_away_no_request_goes_to_a_prefiller() -> None:
+    pool = made(routes(prefill(), decode(routing=PD)))["InferencePool"]
+
+    assert pool["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
+
+
+@each_row
+def test_the_rights_are_those_of_the_generation_and_no_others(row: Picker) -> None:
+    rules = made(dataclasses.replace(routes(worker()), picker=row))["Role"]["rules"]
+
+    assert [(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in rules] == [
+        ([group], [resource], ["list", "watch"]) for group, resource in row.rights
+    ]
+
+
+@each_row
+def test_every_generation_may_read_pods_and_pools(row: Picker) -> None:
+    assert {("", "pods"), ("inference.networking.k8s.io", "inferencepools")} <= set(row.rights)
+
+
+def test_the_rights_are_given_to_the_account_that_the_pod_has() -> None:
+    found = made(routes(worker()))
+
+    account = found["ServiceAccount"]["metadata"]["name"]
+    assert found["RoleBinding"]["subjects"] == [
+        {"kind": "ServiceAccount", "name": account, "namespace": "team-a"}
+    ]
+    assert found["RoleBinding"]["roleRef"]["name"] == found["Role"]["metadata"]["name"]
+    assert pod(routes(worker()))["spec"]["serviceAccountName"] == account
+
+
+def test_every_flag_is_one_word() -> None:
+    assert [
+        word for word in epp(routes(worker()))["args"] if not word.startswith("--") or "=" not in word
+    ] == []
+
+
+@each_row
+def test_only_old_generations_are_told_the_new_name_of_the_metric(row: Picker) -> None:
+    words = epp(dataclasses.replace(routes(worker()), picker=row))["args"]
+
+    told = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc" in words
+    assert told == (row.name in {"gie-1.2", "llm-d-0.4"})
+
+
+@pytest.mark.parametrize("flag", ["--metrics-endpoint-auth=false", "--tracing=false"])
+def test_what_would_need_more_than_the_namespace_is_off(flag: str) -> None:
+    assert flag in epp(routes(worker()))["args"]
+
+
+def test_a_generation_whose_tracing_has_no_switch_samples_nothing() -> None:
+    found = dataclasses.replace(routes(worker()), picker=PICKERS["llm-d-0.7"])
+
+    assert {"name": "OTEL_TRACES_SAMPLER_ARG", "value": "0"} in epp(found)["env"]
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_tls_between_gateway_and_picker_is_said_either_way(secure: bool) -> None:  # noqa: FBT001 - a case
+    found = dataclasses.replace(routes(worker()), secure_serving=secure)
+
+    assert f"--secure-serving={str(secure).lower()}" in epp(found)["args"]
+
+
+def test_another_configuration_makes_another_pod() -> None:
+    one, two = routes(worker()), routes(worker(routing=Routing("queue-size")))
+
+    assert pod(one)["metadata"]["annotations"] != pod(two)["metadata"]["annotations"]
+
+
+def test_another_hostname_leaves_the_pod_alone() -> None:
+    asked = Routing("prefix-cache", gateway="g", hostnames=("a.b",))
+
+    assert pod(routes(worker())) == pod(routes(worker(routing=asked)))
+
+
+def test_the_pod_mounts_the_configuration_that_its_flag_names() -> None:
+    found = made(routes(worker()))
+    (file,) = found["ConfigMap"]["data"]
+    container, volume = epp(routes(worker())), pod(routes(worker()))["spec"]["volumes"][0]
+
+    assert f"--config-file={container['volumeMounts'][0]['mountPath']}/{file}" in container["args"]
+    assert volume["configMap"]["name"] == found["ConfigMap"]["metadata"]["name"]
+
+
+def test_the_next_picker_serves_before_the_one_before_goes() -> None:
+    spec = made(routes(worker()))["Deployment"]["spec"]
+
+    assert (spec["replicas"], spec["strategy"]["rollingUpdate"]) == (1, {"maxSurge": 1, "maxUnavailable": 0})
+
+
+# --- several pickers --------------------------------------------------------------------------------
+
+
+def test_one_picker_elects_nobody() -> None:
+    found = made(routes(worker()))
+
+    assert "PodDisruptionBudget" not in found
+    assert not [word for word in epp(routes(worker()))["args"] if "leader" in word]
+    assert not [rule for rule in found["Role"]["rules"] if rule["resources"] == ["leases"]]
+
+
+@each_row
+def test_several_pickers_elect_one(row: Picker) -> None:
+    found = dataclasses.replace(SEVERAL, picker=row)
+
+    assert made(found)["Deployment"]["spec"]["replicas"] == 3
+    assert "--ha-enable-leader-election=true" in epp(found)["args"]
+
+
+def test_several_pickers_may_change_their_lease_and_no_other() -> None:
+    rules = made(SEVERAL)["Role"]["rules"]
+
+    assert [
+        (rule["verbs"], rule.get("resourceNames")) for rule in rules if rule["resources"] == ["leases"]
+    ] == [
+        (["create"], None),
+        (["get", "update"], ["epp-team-a-r1-pool.gateway-api-inference-extension.sigs.k8s.io"]),
+    ]
+
+
+def test_a_lease_whose_name_is_not_known_yet_is_not_named() -> None:
+    rules = made(dataclasses.replace(SEVERAL, namespace=""))["Role"]["rules"]
+
+    assert [rule for rule in rules if "resourceNames" in rule] == []
+
+
+def test_a_rollout_of_several_pickers_waits_for_no_second_leader() -> None:
+    strategy = made(SEVERAL)["Deployment"]["spec"]["strategy"]
+
+    assert strategy["rollingUpdate"] == {"maxSurge": "100%", "maxUnavailable": "100%"}
+
+
+def test_the_budget_is_that_of_the_pickers_pods() -> None:
+    found = made(SEVERAL)
+
+    assert found["PodDisruptionBudget"]["spec"]["selector"] == found["Deployment"]["spec"]["selector"]
+
+
+def test_several_pickers_are_spread_where_there_is_room() -> None:
+    (spread,) = pod(SEVERAL)["spec"]["topologySpreadConstraints"]
+
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == (
+        "kubernetes.io/hostname",
+        "ScheduleAnyway",
+    )
+    assert spread["labelSelector"] == made(SEVERAL)["Deployment"]["spec"]["selector"]
+
+
+# --- Istio ------------------------------------------------------------------------------------------
+
+
+def test_istio_calls_the_picker_on_tls_and_verifies_nothing() -> None:
+    found = made(dataclasses.replace(routes(worker()), destination_rule=True))
+
+    assert found["DestinationRule"]["spec"] == {
+        "host": found["Service"]["metadata"]["name"],
+        "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
+    }
+
+
+# --- the pod ----------------------------------------------------------------------------------------
+
+
+def test_a_picker_that_waits_for_its_pool_is_not_killed() -> None:
+    probe = epp(routes(worker()))["startupProbe"]
+
+    assert probe["periodSeconds"] * probe["failureThreshold"] >= 300
+
+
+@pytest.mark.parametrize(
+    ("probe", "service"), [("livenessProbe", "liveness"), ("readinessProbe", "readiness")]
+)
+def test_health_is_asked_for_by_names_that_every_generation_knows(probe: str, service: str) -> None:
+    assert epp(routes(worker()))[probe]["grpc"] == {"port": 9003, "service": service}
+
+
+def test_the_pod_is_as_pod_security_restricted_wants_it() -> None:
+    context = {**pod(routes(worker()))["spec"]["securityContext"], **epp(routes(worker()))["securityContext"]}
+
+    assert context == {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_a_picker_has_time_to_finish_what_it_has_begun() -> None:
+    by_itself = 30
+
+    assert pod(routes(worker()))["spec"]["terminationGracePeriodSeconds"] > by_itself
+
+
+def test_the_picker_asks_for_resources() -> None:
+    assert epp(routes(worker()))["resources"]["requests"].keys() == {"cpu", "memory"}
+
+
+def test_the_members_own_the_routes_together() -> None:
+    found = made(routes(prefill(), decode(routing=PD)))
+
+    owners = [[ref["name"] for ref in obj["metadata"]["ownerReferences"]] for obj in found.values()]
+    assert owners == [["d", "p"]] * len(found)
+
+
+def test_an_inferenceservice_owns_and_controls_its_routes_alone() -> None:
+    service = isvc(strategy="queue-size")
+
+    (owner,) = made(routes(worker(), service=service))["Deployment"]["metadata"]["ownerReferences"]
+
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("InferenceService", "uid-isvc", True)
+
+
+def test_offline_nobody_owns_them() -> None:
+    assert "ownerReferences" not in made(routes(worker(uid="")))["InferencePool"]["metadata"]
+
+
+def test_a_gateway_is_its_authors_and_comes_before_the_route_on_it() -> None:
+    mine = {"gatewayClassName": "kgateway", "listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]}
+
+    found = made(routes(worker(routing=Routing()), service=isvc(strategy="queue-size", gateway=mine)))
+
+    assert list(found)[-2:] == ["Gateway", "HTTPRoute"]
+    assert (found["Gateway"]["metadata"]["name"], found["Gateway"]["spec"]) == ("r1-gateway", mine)
+
+
+def test_a_gateway_goes_with_its_inference_service() -> None:
+    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "kgateway"})
+
+    (owner,) = made(routes(worker(), service=service))["Gateway"]["metadata"]["ownerReferences"]
+
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("InferenceService", "uid-isvc", True)
+
+
+def test_no_rules_are_one_that_takes_everything_and_never_times_out() -> None:
+    assert http_route()["rules"] == [
+        {
+            "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
+            "backendRefs": [
+                {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "r1-pool"}
+            ],
+            "timeouts": {"request": "0s"},
+        }
+    ]
+
+
+def test_an_authors_rule_keeps_matches_filters_and_timeouts() -> None:
+    mine = {
+        "name": "mine",
+        "matches": [{"headers": [{"name": "x", "value": "y"}]}],
+        "filters": [{"type": "URLRewrite", "urlRewrite": {"hostname": "h"}}],
+        "timeouts": {"request": "10m"},
+        "unknown": 1,
+    }
+
+    (rule,) = http_route(rules=[mine])["rules"]
+
+    assert {key: value for key, value in rule.items() if key != "backendRefs"} == mine
+
+
+def test_a_rule_with_backends_of_its_own_stays() -> None:
+    mine = {"backendRefs": [{"name": "canary", "port": 80}]}
+
+    assert http_route(rules=[mine])["rules"] == [mine]
+
+
+def test_a_rule_that_redirects_gets_no_backend() -> None:
+    mine = {"filters": [{"type": "RequestRedirect", "requestRedirect": {"hostname": "h"}}]}
+
+    assert http_route(rules=[mine])["rules"] == [mine]
+
+
+def test_an_authors_route_keeps_parents_and_hostnames() -> None:
+    parent = {"name": "g", "namespace": "n", "sectionName": "s", "port": 80}
+
+    spec = http_route(parentRefs=[parent], hostnames=["a.b"])
+
+    assert (spec["parentRefs"], spec["hostnames"]) == ([parent], ["a.b"])
+
+
+def test_an_authors_route_is_not_changed() -> None:
+    mine = {"parentRefs": [{"name": "g"}], "rules": [{"matches": []}]}
+
+    made(routes(worker(routing=Routing()), service=isvc(strategy="queue-size", http_route=mine)))
+
+    assert mine == {"parentRefs": [{"name": "g"}], "rules": [{"matches": []}]}
+
+
+@each_row
+def test_every_generation_runs_its_own_image_with_a_tag(row: Picker) -> None:
+    image = epp(dataclasses.replace(routes(worker()), picker=row))["image"]
+
+    assert image == row.image
+    assert image.rpartition(":")[2].startswith("v")

@@ -1,0 +1,349 @@
+"""Which routes a service should have, and what stands in their way."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from catalog.pickers.generations import PICKERS
+from intent import Object, yaml
+from intent.inferenceservice.read import InferenceService, Role, Router
+from intent.inferenceservice.routes import is_attached
+from intent.lws import ComponentType
+from intent.routing import Routing
+from intent.service.member import Member
+from intent.settings import Settings
+from sync.desired.preview import preview
+from sync.desired.routes import RoutePlan, Routes, wanted_routes
+from sync.desired.strategies import presets
+from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
+
+PD = Routing("pd-disaggregation", gateway="gate")
+CACHE = Routing("prefix-cache", gateway="infra/gate")
+
+
+def worker(name: str = "w", component_type: ComponentType = "worker", **fields: Any) -> Member:
+    """Make a worker that asks for a strategy."""
+    return member(name, component_type, **({"routing": CACHE} | fields))
+
+
+def plan(
+    *members: Member, service: InferenceService | None = None, settings: Settings = SETTINGS
+) -> RoutePlan:
+    """Plan the routes of these members."""
+    return wanted_routes(KEY, members, service, settings)
+
+
+def routes(*members: Member, **known: Any) -> Routes:
+    """Plan routes that there are to be."""
+    found = plan(*members, **known).routes
+    assert found is not None
+    return found
+
+
+def codes(found: RoutePlan) -> set[tuple[str, str]]:
+    """Say who is told what."""
+    return {(finding.subject.name, finding.error.code) for finding in found.findings}
+
+
+def isvc(**router: Any) -> InferenceService:
+    """Make an InferenceService with a router."""
+    return InferenceService(*KEY, router=Router("router", **router), uid="uid-isvc")
+
+
+def test_nobody_asks_and_there_are_none() -> None:
+    assert plan(worker(routing=Routing())) == RoutePlan()
+
+
+def test_a_strategy_makes_routes() -> None:
+    assert routes(worker(port=81)).port == 81
+
+
+def test_the_picker_is_the_configured_one() -> None:
+    assert routes(worker(), settings=Settings(picker="gie-1.2")).picker is PICKERS["gie-1.2"]
+
+
+def test_prefillers_and_decoders_have_the_picker_that_knows_them() -> None:
+    assert routes(prefill(), decode(routing=PD)).picker is PICKERS[SETTINGS.disaggregated_picker]
+
+
+def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
+    text = f"{yaml.dump(presets(PICKERS['gie-1.5'])['queue-size'])}# mine\n"
+
+    assert routes(worker(routing=Routing(config=text))).config == text
+
+
+def test_a_configuration_that_stops_the_picker_is_not_rolled_out() -> None:
+    found = plan(worker(routing=Routing(config="kind: Other")))
+
+    assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
+
+
+def test_a_configuration_with_a_word_without_effect_is_rolled_out() -> None:
+    config = yaml.dump(presets(PICKERS["gie-1.5"])["prefix-cache"]).replace("lruCapacityPerServer", "lru")
+
+    found = plan(worker(routing=Routing(config=config)))
+
+    assert (found.routes is not None, codes(found)) == (True, {("w", "FI818")})
+
+
+def test_what_one_member_says_counts_for_all() -> None:
+    found = routes(prefill(routing=Routing(gateway="gate")), decode(routing=Routing("pd-disaggregation")))
+
+    assert found.http_route == {"parentRefs": [{"name": "gate"}]}
+
+
+def test_a_gateway_may_be_in_another_namespace() -> None:
+    assert routes(worker()).http_route == {"parentRefs": [{"name": "gate", "namespace": "infra"}]}
+
+
+def test_without_a_gateway_there_is_no_http_route() -> None:
+    assert routes(worker(routing=Routing("queue-size"))).http_route == {}
+
+
+def test_hostnames_are_the_routes() -> None:
+    asked = Routing("queue-size", gateway="gate", hostnames=("a.b", "c.d"))
+
+    assert routes(worker(routing=asked)).http_route["hostnames"] == ["a.b", "c.d"]
+
+
+def test_members_that_disagree_keep_the_routes_as_they_are() -> None:
+    found = plan(prefill(routing=Routing("queue-size")), decode(routing=PD))
+
+    assert (found.routes, found.hold, codes(found)) == (None, True, {("p", "FI806"), ("d", "FI806")})
+
+
+def test_a_disagreement_names_who_says_what() -> None:
+    found = plan(prefill(routing=Routing(gateway="other")), decode(routing=PD))
+
+    assert "the gateway (p: other)" in str(found.findings[0].error)
+
+
+def test_a_disagreement_on_a_configuration_does_not_print_it() -> None:
+    found = plan(prefill(routing=Routing(config="a\nb\n")), decode(routing=Routing(config="c\nd\n")))
+
+    assert "(p: a ...)" in str(found.findings[0].error)
+
+
+def test_a_decoder_without_the_strategy_has_no_part_in_the_hand_over() -> None:
+    found = plan(prefill(), decode(routing=PD), decode("d2", role_name="decode-2"))
+
+    assert (found.hold, codes(found)) == (True, {("d2", "FI807")})
+
+
+@pytest.mark.parametrize("there", [prefill(routing=PD), decode(routing=PD)])
+def test_one_side_alone_waits_for_the_other(there: Member) -> None:
+    found = plan(there)
+
+    assert (found.routes, found.hold, codes(found)) == (None, True, {(there.name, "FI808")})
+
+
+def test_one_side_alone_is_never_routed_by_another_strategy() -> None:
+    assert preview([decode(routing=PD)], SETTINGS).objects == ()
+
+
+def test_prefillers_and_decoders_are_routed_alike_if_asked_and_their_authors_are_told() -> None:
+    found = plan(prefill(), decode(routing=CACHE))
+
+    assert (found.routes is None, codes(found)) == (False, {("p", "FI802"), ("d", "FI802")})
+
+
+def test_a_worker_does_not_disaggregate() -> None:
+    assert codes(plan(worker(routing=PD))) == {("w", "FI801")}
+
+
+def test_a_picker_that_cannot_disaggregate_is_named_with_those_that_can() -> None:
+    found = plan(prefill(), decode(routing=PD), settings=Settings(disaggregated_picker="gie-1.5"))
+
+    assert {finding.error.code for finding in found.findings} == {"FI805"}
+    assert found.hold
+    assert "gie-1.5" in found.findings[0].error.message
+    assert "llm-d-0.4, llm-d-0.7" in found.findings[0].error.message
+
+
+def test_an_author_chooses_the_generation_for_one_service() -> None:
+    chosen = worker(routing=Routing("queue-size", picker="gie-1.3"))
+
+    assert routes(chosen, settings=Settings(picker="gie-1.2")).picker is PICKERS["gie-1.3"]
+
+
+def test_a_generation_that_an_author_chose_and_that_cannot_disaggregate_is_refused() -> None:
+    found = plan(prefill(routing=Routing(picker="gie-1.5")), decode(routing=PD))
+
+    refused = [finding.error for finding in found.findings if finding.error.code == "FI805"]
+    assert {error.path for error in refused} == {"metadata.annotations[fusioninfer.io/picker]"}
+
+
+def test_members_that_disagree_on_the_picker_keep_the_routes_as_they_are() -> None:
+    found = plan(
+        prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=replace(PD, picker="llm-d-0.7"))
+    )
+
+    assert (found.hold, codes(found) >= {("p", "FI806"), ("d", "FI806")}) == (True, True)
+
+
+def test_a_configuration_is_held_against_the_generation_that_its_author_chose() -> None:
+    config = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"]) + "parser: {pluginRef: queue-scorer}\n"
+
+    found = plan(worker(routing=Routing(config=config, picker="gie-1.2")))
+
+    assert codes(found) == {("w", "FI812")}
+    assert codes(plan(worker(routing=Routing(config=config)))) == set()
+
+
+def test_a_decoder_that_names_no_picker_has_the_sidecar_of_another() -> None:
+    found = plan(prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=PD))
+
+    assert (found.hold, ("d", "FI823") in codes(found)) == (True, True)
+
+
+def test_a_decoder_that_names_the_picker_of_all_has_its_sidecar() -> None:
+    found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.7")))
+
+    assert (found.hold, codes(found)) == (False, set())
+
+
+def test_a_picker_that_forgets_prefillers_is_taken_and_said() -> None:
+    found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.4")))
+
+    assert (found.routes is None, codes(found)) == (False, {("p", "FI822"), ("d", "FI822")})
+
+
+def test_the_picker_where_nobody_chooses_remembers_prefillers() -> None:
+    assert codes(plan(prefill(), decode(routing=PD))) == set()
+
+
+def test_there_are_as_many_pickers_as_the_operator_set() -> None:
+    assert routes(worker(), settings=Settings(picker_replicas=2)).replicas == 2
+
+
+def test_there_are_as_many_pickers_as_the_author_wrote() -> None:
+    chosen = worker(routing=replace(CACHE, picker_replicas=3))
+
+    assert routes(chosen, settings=Settings(picker_replicas=2)).replicas == 3
+
+
+def test_the_picker_of_a_router_is_that_of_its_inference_service() -> None:
+    found = routes(worker(), service=isvc(strategy="queue-size", picker="gie-1.2", picker_replicas=2))
+
+    assert (found.picker.name, found.replicas) == ("gie-1.2", 2)
+
+
+@pytest.mark.parametrize(("tls", "told"), [(True, True), (False, False)])
+def test_istio_is_told_of_tls_where_there_is_some(tls: bool, told: bool) -> None:  # noqa: FBT001 - a table
+    settings = Settings(destination_rules=True, secure_serving=tls)
+
+    assert routes(worker(), settings=settings).destination_rule == told
+
+
+def test_nobody_is_told_of_istio_unless_it_is_there() -> None:
+    assert not routes(worker()).destination_rule
+
+
+def test_a_strategy_and_a_configuration_are_one_too_many() -> None:
+    assert codes(plan(worker(routing=Routing("queue-size", config="x")))) == {("w", "FI804")}
+
+
+def test_a_gateway_without_a_strategy_leads_nowhere() -> None:
+    found = plan(prefill(routing=Routing(gateway="gate")), decode())
+
+    assert (found.routes, found.hold, codes(found)) == (None, False, {("p", "FI803"), ("d", "FI803")})
+
+
+def test_leaders_at_two_ports_fit_no_pool() -> None:
+    found = plan(prefill(port=8001), decode(routing=PD))
+
+    assert (found.hold, codes(found)) == (True, {("p", "FI809"), ("d", "FI809")})
+
+
+def test_members_that_go_say_nothing_any_more() -> None:
+    found = plan(worker("old", deleting=True, routing=Routing("queue-size")), worker())
+
+    assert found.routes is not None
+
+
+def test_who_breaks_a_rule_about_roles_takes_no_part() -> None:
+    late = member("late", created="2027", port=81)
+
+    assert routes(prefill(), decode(routing=PD), late).members == (("d", "uid-d"), ("p", "uid-p"))
+
+
+def test_the_router_says_it_for_all_its_members() -> None:
+    service = isvc(strategy="queue-size", http_route={"parentRefs": [{"name": "g"}]})
+
+    found = routes(worker(routing=Routing()), service=service)
+
+    assert (found.http_route, found.owner) == ({"parentRefs": [{"name": "g"}]}, (KEY[1], "uid-isvc"))
+
+
+def test_the_routers_gateway_is_the_parent_where_the_route_names_none() -> None:
+    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "kgateway"})
+
+    found = routes(worker(routing=Routing()), service=service)
+
+    assert found.http_route["parentRefs"] == [{"name": f"{KEY[1]}-gateway"}]
+
+
+def test_a_service_without_a_router_has_no_routes() -> None:
+    assert plan(worker(routing=Routing()), service=InferenceService(*KEY)) == RoutePlan()
+
+
+def test_a_router_that_is_gone_does_not_speak_through_its_members() -> None:
+    assert plan(worker(), service=InferenceService(*KEY)) == RoutePlan()
+
+
+def test_the_routes_of_an_inference_service_wait_for_its_lws() -> None:
+    assert plan(service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
+
+
+def test_lws_that_go_leave_the_routes_to_their_inference_service() -> None:
+    going = worker(routing=Routing(), deleting=True)
+
+    assert plan(going, service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
+
+
+def test_without_an_inference_service_the_last_lws_takes_the_routes_along() -> None:
+    assert plan(worker(deleting=True)) == RoutePlan()
+
+
+def test_an_author_who_names_a_parent_keeps_it_beside_a_gateway_of_ones_own() -> None:
+    mine = {"parentRefs": [{"name": "g"}]}
+    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"}, http_route=mine)
+
+    found = routes(worker(routing=Routing()), service=service)
+
+    assert (found.http_route, found.gateway) == (mine, {"gatewayClassName": "c"})
+
+
+@pytest.mark.parametrize(
+    ("router", "attached"),
+    [
+        ({}, False),
+        ({"http_route": {"rules": []}}, False),
+        ({"http_route": {"parentRefs": [{"name": "g"}]}}, True),
+        ({"gateway": {"gatewayClassName": "c"}}, True),
+    ],
+)
+def test_an_http_route_needs_a_gateway_to_hang_on(router: Object, attached: bool) -> None:  # noqa: FBT001 - a case
+    service = isvc(strategy="queue-size", **router)
+    assert service.router is not None
+
+    made = bool(routes(worker(routing=Routing()), service=service).http_route)
+
+    assert (made, is_attached(service.router)) == (attached, attached)
+
+
+def test_the_configuration_is_yaml_that_reads_back() -> None:
+    (read,) = yaml.load(routes(worker()).config)
+
+    assert read["kind"] == "EndpointPickerConfig"
+
+
+def test_what_is_wrong_with_a_router_is_said_once_and_to_its_author() -> None:
+    service = replace(isvc(config="kind: Other"), roles=(Role("w", "worker", {}),))
+    members = [worker(name, role_name=name, routing=Routing()) for name in ("w", "x")]
+
+    found = preview(members, SETTINGS, [service]).findings
+
+    told = [(one.subject.kind, one.error.path) for one in found if one.error.code == "FI811"]
+    assert told == [("InferenceService", "spec.roles[0].endpointPickerConfig")]

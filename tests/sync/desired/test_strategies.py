@@ -1,0 +1,130 @@
+"""What a strategy becomes for each generation of pickers."""
+
+import pytest
+
+from catalog.pickers.generations import PICKERS, Picker
+from catalog.pickers.plugins import CACHE_SCORER, QUEUE_SCORER, is_picker, is_scorer
+from intent.routing import DISAGGREGATION, STRATEGIES
+from sync.desired.strategies import MEANING, WEIGHTS, preset, presets
+
+CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
+each_preset = pytest.mark.parametrize(
+    ("row", "strategy"), CASES, ids=lambda value: value if isinstance(value, str) else value.name
+)
+
+
+def made(row: Picker, strategy: str) -> dict[str, list[dict[str, object]]]:
+    """Give plugin references by profile."""
+    config = preset(row, strategy)
+    assert config is not None
+    return {profile["name"]: profile["plugins"] for profile in config["schedulingProfiles"]}
+
+
+@each_preset
+def test_only_plugins_and_parameters_of_the_generation_are_named(row: Picker, strategy: str) -> None:
+    config = preset(row, strategy)
+
+    assert config is not None
+    unknown = [
+        (plugin["type"], name)
+        for plugin in config["plugins"]
+        for name in plugin.get("parameters", {})
+        if name not in (row.plugins[plugin["type"]] or (name,)) or (plugin["type"], name) in row.fatal
+    ]
+    assert unknown == []
+
+
+@each_preset
+def test_every_profile_looks_at_the_load(row: Picker, strategy: str) -> None:
+    for plugins in made(row, strategy).values():
+        assert {QUEUE_SCORER, CACHE_SCORER} <= {plugin["pluginRef"] for plugin in plugins}
+
+
+@each_preset
+def test_every_scorer_has_a_weight_and_the_picker_is_last(row: Picker, strategy: str) -> None:
+    for plugins in made(row, strategy).values():
+        names = [str(plugin["pluginRef"]) for plugin in plugins]
+        assert [is_picker(name) for name in names] == [False] * (len(names) - 1) + [True]
+        assert [
+            plugin for plugin in plugins if is_scorer(str(plugin["pluginRef"])) != ("weight" in plugin)
+        ] == []
+
+
+def test_every_generation_can_all_strategies_but_disaggregation() -> None:
+    able = {row.name: set(STRATEGIES) - presets(row).keys() for row in PICKERS.values()}
+
+    assert able == {
+        "gie-1.2": {DISAGGREGATION},
+        "gie-1.3": {DISAGGREGATION},
+        "gie-1.4": {DISAGGREGATION},
+        "gie-1.5": {DISAGGREGATION},
+        "llm-d-0.4": set(),
+        "llm-d-0.7": set(),
+    }
+
+
+def test_who_can_disaggregate_has_a_sidecar() -> None:
+    assert {row.name for row in PICKERS.values() if row.disaggregation} == {
+        row.name for row in PICKERS.values() if row.sidecar
+    }
+
+
+def test_a_decider_is_declared_before_the_handler_that_names_it() -> None:
+    config = preset(PICKERS["llm-d-0.7"], DISAGGREGATION)
+
+    assert config is not None
+    types = [plugin["type"] for plugin in config["plugins"]]
+    assert types.index("always-disagg-pd-decider") < types.index("disagg-profile-handler")
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in PICKERS.values() if row.disaggregation], ids=lambda row: row.name
+)
+def test_the_profiles_have_the_names_that_the_prefix_index_knows(row: Picker) -> None:
+    assert list(made(row, DISAGGREGATION)) == ["prefill", "decode"]
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in PICKERS.values() if row.disaggregation], ids=lambda row: row.name
+)
+def test_no_handler_names_a_primary_port(row: Picker) -> None:
+    assert "primaryPort" not in repr(preset(row, DISAGGREGATION))
+
+
+def test_every_strategy_has_weights_and_a_meaning() -> None:
+    assert set(WEIGHTS) == set(MEANING) == set(STRATEGIES)
+
+
+def score(weights: dict[str, int], **scores: float) -> float:
+    """Sum up what a pod scores."""
+    return sum(weights[scorer] * scores[scorer.partition("-")[0]] for scorer in weights)
+
+
+def test_a_pod_with_the_adapter_wins_under_small_load() -> None:
+    weights = dict(WEIGHTS["lora-affinity"])
+
+    assert score(weights, lora=1.0, queue=0.0, kv=0.9) > score(weights, lora=0.8, queue=1.0, kv=1.0)
+
+
+def test_a_full_pod_with_the_adapter_is_left() -> None:
+    weights = dict(WEIGHTS["lora-affinity"])
+
+    assert score(weights, lora=1.0, queue=0.0, kv=0.1) < score(weights, lora=0.8, queue=1.0, kv=1.0)
+
+
+def test_a_warm_pod_under_load_is_left() -> None:
+    weights = dict(WEIGHTS["prefix-cache"])
+
+    assert score(weights, prefix=1.0, queue=0.0, kv=0.3) < score(weights, prefix=0.0, queue=1.0, kv=1.0)
+
+
+def test_of_three_queues_the_shortest_wins_whatever_the_caches() -> None:
+    weights = dict(WEIGHTS["queue-size"])
+
+    assert score(weights, queue=1.0, kv=0.0) > score(weights, queue=0.5, kv=1.0)
+
+
+def test_of_equal_queues_the_emptiest_cache_wins() -> None:
+    weights = dict(WEIGHTS["kv-cache-utilization"])
+
+    assert score(weights, queue=1.0, kv=0.9) > score(weights, queue=1.0, kv=0.3)

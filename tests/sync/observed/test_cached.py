@@ -1,0 +1,145 @@
+"""When two objects count as equal, and whose they are."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from intent import Object
+from sync.kinds import GATEWAYS, HTTP_ROUTE, LWS
+from sync.observed.cached import Stored, is_orphaned, is_ours, stored
+from tests.sync.samples import lws
+
+OURS = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:metadata": {}, "f:spec": {}}}]
+REPLACED = [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]
+"""Others have written all of the spec since."""
+
+
+def deployment(**metadata: Any) -> Object:
+    known = {"namespace": "team-a", "name": "r1-epp", "labels": {"fusioninfer.io/service": "r1"}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": known | metadata,
+        "spec": {"replicas": 1},
+    }
+
+
+def owned(kind: str = "InferenceService", *, controller: bool = True) -> Object:
+    obj = lws()
+    reference = {"kind": kind, "name": "r1", "uid": "uid-r1", "controller": controller}
+    obj["metadata"]["ownerReferences"] = [reference]
+    return obj
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"uid": "u"}, {"resourceVersion": "7"}, {"generation": 3}, {"managedFields": OURS}],
+)
+def test_what_the_api_server_counts_makes_no_difference(metadata: Object) -> None:
+    assert stored(deployment(**metadata)).fingerprint == stored(deployment()).fingerprint
+
+
+def test_a_status_makes_no_difference() -> None:
+    assert stored(deployment() | {"status": {"replicas": 1}}).fingerprint == stored(deployment()).fingerprint
+
+
+def test_whether_a_list_names_the_kind_makes_no_difference() -> None:
+    listed = {key: value for key, value in deployment().items() if key not in {"apiVersion", "kind"}}
+
+    assert stored(listed).fingerprint == stored(deployment()).fingerprint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spec": {"replicas": 2}},
+        {"data": {"a": "b"}},
+        {"metadata": deployment(annotations={"a": "b"})["metadata"]},
+    ],
+)
+def test_everything_else_makes_a_difference(change: Object) -> None:
+    assert stored(deployment() | change).fingerprint != stored(deployment()).fingerprint
+
+
+def test_what_is_projected_is_not_changed() -> None:
+    obj = deployment(managedFields=OURS)
+    before = copy.deepcopy(obj)
+
+    stored(obj)
+
+    assert obj == before
+
+
+BY_SERVICE = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
+BY_MEMBER = {"kind": "LeaderWorkerSet", "name": "r1-decode", "uid": "uid-decode"}
+
+
+@pytest.mark.parametrize("owner", [BY_SERVICE, BY_MEMBER], ids=["service", "member"])
+@pytest.mark.parametrize("labels", [{"fusioninfer.io/service": "x"}, {}], ids=["another", "no label"])
+def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, labels: Object) -> None:
+    row = stored(deployment(managedFields=OURS, ownerReferences=[owner], labels=labels))
+
+    assert is_ours(row, frozenset({owner["uid"], "uid-more"}))
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"ownerReferences": [BY_SERVICE]},
+        {"ownerReferences": [BY_SERVICE], "managedFields": [{"manager": "kubectl", "operation": "Apply"}]},
+        {"ownerReferences": [BY_SERVICE], "managedFields": [OURS[0] | {"operation": "Update"}]},
+        {"ownerReferences": [BY_SERVICE | {"uid": "uid-other"}], "managedFields": OURS},
+        {"managedFields": OURS},
+    ],
+    ids=["not applied", "by another", "updated", "another owner", "no owner"],
+)
+def test_nothing_else_is_ours(metadata: Object) -> None:
+    assert not is_ours(stored(deployment(**metadata)), frozenset({"uid-r1"}))
+
+
+def test_what_we_applied_stays_ours_where_others_wrote_all_of_its_spec() -> None:
+    row = stored(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
+
+    assert is_ours(row, frozenset({"uid-r1"}))
+
+
+def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_label() -> None:
+    row = stored(deployment(managedFields=OURS))
+
+    assert (is_orphaned(row, "r1"), is_orphaned(row, "r2")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{}, {"managedFields": OURS, "ownerReferences": [BY_SERVICE]}, {"managedFields": REPLACED}],
+    ids=["not applied", "owned", "another spec"],
+)
+def test_nothing_else_is_an_orphan(metadata: Object) -> None:
+    assert not is_orphaned(stored(deployment(**metadata)), "r1")
+
+
+def test_an_lws_without_a_record_is_kept_if_an_inference_service_has_it() -> None:
+    obj = owned()
+    obj["metadata"]["annotations"] = {}
+
+    assert isinstance(LWS.project(obj), Stored)
+
+
+def test_a_route_meets_the_gateways_that_it_hangs_on() -> None:
+    parents = [
+        {"name": "mine"},
+        {"namespace": "infra", "name": "shared"},
+        {"kind": "Service", "name": "mesh"},
+    ]
+    obj = deployment() | {"kind": "HTTPRoute", "spec": {"parentRefs": parents}}
+
+    row = HTTP_ROUTE.project(obj)
+
+    assert row.places == (("team-a", "Gateway/mine"), ("infra", "Gateway/shared"))
+
+
+def test_a_gateway_is_where_routes_meet_it() -> None:
+    row = GATEWAYS.project({"metadata": {"namespace": "infra", "name": "shared"}})
+
+    assert GATEWAYS.keys(row) == (("infra", "Gateway/shared"),)

@@ -1,0 +1,104 @@
+"""What is kept of a PodGroup, and when two count as equal."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from intent import Object
+from sync.desired.render import objects
+from sync.observed.pod_group import pod_group, surplus
+from tests.sync.samples import APPLIED, decode, planned, prefill
+
+WANTED = objects(planned(prefill(), decode()))[0]
+
+
+def stored(**spec: Any) -> Object:
+    """Make the PodGroup as the API server would give it, with another spec."""
+    obj = copy.deepcopy(WANTED)
+    obj["metadata"] |= {"uid": "pg", "resourceVersion": "7", "managedFields": APPLIED, "generation": 1}
+    obj["spec"] |= spec
+    return obj | {"status": {"phase": "Running"}}
+
+
+def test_our_pod_group_names_its_service() -> None:
+    assert pod_group(stored()).service == "r1"
+
+
+def test_a_label_alone_makes_none_ours() -> None:
+    obj = stored()
+    obj["metadata"]["managedFields"] = []
+
+    assert pod_group(obj).service == ""
+
+
+def test_what_the_api_server_adds_makes_no_difference() -> None:
+    assert pod_group(stored()).fingerprint == pod_group(WANTED).fingerprint
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"minMember": 1},
+        {"queue": "other"},
+        {"priorityClassName": "high"},
+        {"subGroupPolicy": []},
+        {"minTaskMember": {"prefill": 1}},
+        {"minResources": {"nvidia.com/gpu": 16}},
+    ],
+)
+def test_a_hand_edit_makes_a_difference(spec: Object) -> None:
+    assert pod_group(stored(**spec)).fingerprint != pod_group(WANTED).fingerprint
+
+
+def test_an_owner_that_is_missing_makes_a_difference() -> None:
+    obj = stored()
+    obj["metadata"]["ownerReferences"].pop()
+
+    assert pod_group(obj).fingerprint != pod_group(WANTED).fingerprint
+
+
+def test_an_owner_of_somebody_else_makes_none() -> None:
+    obj = stored()
+    obj["metadata"]["ownerReferences"].append({"apiVersion": "v1", "kind": "ConfigMap", "uid": "c"})
+
+    assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
+
+
+def test_a_label_that_was_taken_off_makes_a_difference() -> None:
+    obj = stored()
+    del obj["metadata"]["labels"]
+
+    row = pod_group(obj)
+    assert (row.service, row.fingerprint == pod_group(WANTED).fingerprint) == ("r1", False)
+
+
+def test_a_queue_that_nobody_names_is_volcanos() -> None:
+    assert surplus(pod_group(stored(queue="of-the-namespace")), pod_group(WANTED)) == ()
+
+
+def test_a_topology_that_somebody_added_makes_none() -> None:
+    obj = stored(networkTopology={"mode": "hard"})
+
+    assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
+
+
+def test_fields_that_are_ours_alone_are_named() -> None:
+    assert pod_group(stored(minResources={"cpu": 1})).owned == (*pod_group(WANTED).owned, "minResources")
+
+
+def test_policies_that_require_nothing_are_named() -> None:
+    assert pod_group(stored()).resting == {"unassigned"}
+
+
+def test_a_pod_group_of_lws_itself_names_its_lws() -> None:
+    obj: Object = {
+        "metadata": {
+            "namespace": "team-a",
+            "name": "d-0-5c9",
+            "labels": {"leaderworkerset.sigs.k8s.io/name": "d"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "d-0", "uid": "u"}],
+        }
+    }
+
+    assert pod_group(obj).made_for == "d"

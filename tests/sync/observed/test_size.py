@@ -1,0 +1,66 @@
+"""How much of a LeaderWorkerSet is read."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from intent import Object
+from intent.budget import ARGUMENTS, CHARACTERS, CONTAINERS
+from sync.kinds import LWS
+from sync.runtime.cache import Cache
+from tests.sync.samples import KEY, lws
+
+SCRIPT = "vllm serve m " + "--x 'y' " * (CHARACTERS.most // 4)
+LARGE: dict[str, list[Object]] = {
+    CHARACTERS.name: [{"name": "vllm", "command": ["sh", "-c"], "args": [SCRIPT]}],
+    ARGUMENTS.name: [{"name": "vllm", "args": ["--a=1"] * (4 * ARGUMENTS.most)}],
+    CONTAINERS.name: [{"name": f"c{at}", "args": ["vllm"]} for at in range(4 * CONTAINERS.most)],
+}
+MOST = 200
+"""Times the reading of its JSON that an object may cost, on a machine that does other things too."""
+
+
+def made(containers: list[Object]) -> Object:
+    """Make a LeaderWorkerSet with containers."""
+    found = lws("p")
+    found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"] = containers
+    return found
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_one_that_is_too_large_is_kept_by_name_only(name: str) -> None:
+    cache = Cache(LWS)
+
+    cache.take(made(LARGE[name]))
+
+    (why,) = [row.why for row in cache.unreadable_of(KEY)]
+    assert f" {name}, and at most " in why
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_it_costs_little_more_than_its_json(name: str) -> None:
+    obj = made(LARGE[name])
+    text = orjson.dumps(obj)
+
+    assert best(lambda: Cache(LWS).take(obj)) < MOST * best(lambda: orjson.loads(text))
+
+
+def test_a_long_command_is_read() -> None:
+    cache = Cache(LWS)
+
+    cache.take(made([{"name": "vllm", "command": ["vllm", "serve"], "args": ["m", *["--a=1"] * 500]}]))
+
+    assert [row.name for row in cache.of(KEY)] == ["p"]
+
+
+def best(work: Callable[[], Any]) -> float:
+    """Give the seconds of the fastest of five runs."""
+    taken = []
+    for _ in range(5):
+        began = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - began)
+    return min(taken)

@@ -1,0 +1,41 @@
+"""Which Volcano is old enough to schedule a gang."""
+
+import pytest
+
+from sync.observed.volcano import contains, image_tag, too_old
+
+
+@pytest.mark.parametrize("version", ["1.14.1", "v1.14.1", "v1.15.0", "2.0.0", "", "latest", "main-abc"])
+def test_a_version_that_may_do(version: str) -> None:
+    assert too_old(version) == ""
+
+
+@pytest.mark.parametrize("version", ["1.14.0", "v1.13.9", "v1.14", "1.9.0"])
+def test_a_version_that_is_too_old(version: str) -> None:
+    assert version in too_old(version)
+
+
+@pytest.mark.parametrize(
+    ("image", "tag"),
+    [
+        ("volcanosh/vc-scheduler:v1.14.1", "v1.14.1"),
+        ("registry:5000/volcanosh/vc-scheduler:v1.14.1@sha256:00", "v1.14.1"),
+        ("registry:5000/volcanosh/vc-scheduler", ""),
+    ],
+)
+def test_the_tag_of_an_image(image: str, tag: str) -> None:
+    assert image_tag(image) == tag
+
+
+@pytest.mark.parametrize(
+    ("value", "part", "expected"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}, True),
+        ({"b": 2}, {"a": 1}, False),
+        ([{"a": 1, "b": 2}], [{"a": 1}], True),
+        ([{"a": 1}, {"a": 2}], [{"a": 1}], False),
+        (None, [{"a": 1}], False),
+    ],
+)
+def test_maps_may_hold_more_lists_may_not(value: object, part: object, expected: bool) -> None:  # noqa: FBT001 - a case
+    assert contains(value, part) is expected

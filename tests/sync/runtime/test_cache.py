@@ -1,0 +1,211 @@
+"""What a cache takes in, and whom it wakes."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from intent import Object
+from intent.annotations import SERVICE
+from intent.service.member import ServiceKey
+from sync.kinds import HTTP_ROUTE, LWS
+from sync.observed.index_keys import of_parents, of_set
+from sync.runtime.cache import ENOUGH, Cache
+from tests.sync.samples import KEY, lws
+
+OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
+PLACE = (KEY[0], "LeaderWorkerSet/p")
+PICKER = (KEY[0], "LeaderWorkerSet/r1-epp")
+
+
+def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spec: Any) -> Any:
+    """Project one version of a LeaderWorkerSet."""
+    obj = lws("p", **spec) | {"status": {"observedGeneration": ready, "readyReplicas": ready}}
+    obj["metadata"] |= {"resourceVersion": str(version), "ownerReferences": list(owners)}
+    return LWS.project(obj)
+
+
+def known(*rows: Any) -> tuple[Cache, list[ServiceKey]]:
+    """Know these rows, one after the other; and give who is woken from now on."""
+    cache, woken = Cache(LWS), list[ServiceKey]()
+    for one in rows:
+        cache.put(one)
+    cache.changed = woken.append
+    return cache, woken
+
+
+def test_a_change_wakes_the_service_and_those_who_meet_there() -> None:
+    cache, woken = known(row(1))
+
+    cache.put(row(2, replicas=3))
+
+    assert set(woken) == {KEY, PLACE, PICKER}
+
+
+def test_the_status_of_an_lws_that_nobody_asks_about_wakes_nobody() -> None:
+    cache, woken = known(row(1))
+
+    cache.put(row(2, ready=1))
+
+    assert woken == []
+
+
+def test_the_status_of_an_inference_services_lws_wakes_its_service() -> None:
+    cache, woken = known(row(1, (OWNER,)))
+
+    cache.put(row(2, (OWNER,), ready=1))
+
+    assert KEY in woken
+
+
+def test_an_older_version_comes_late_and_counts_for_nothing() -> None:
+    cache, woken = known(row(7, replicas=3))
+
+    cache.put(row(6))
+
+    assert (woken, cache.of(KEY)) == ([], (row(7, replicas=3),))
+
+
+def test_an_equal_row_of_a_newer_version_is_the_newer_one() -> None:
+    cache, _ = known(row(1, replicas=3), row(3, replicas=3))
+
+    cache.put(row(2))
+
+    assert cache.of(KEY) == (row(3, replicas=3),)
+
+
+def test_a_list_counts_whatever_its_versions_are() -> None:
+    """A cluster that was restored from a backup counts from an earlier version."""
+    cache, _ = known(row(7, replicas=3))
+
+    cache.replace([row(6)])
+
+    assert cache.of(KEY) == (row(6),)
+
+
+def test_what_a_list_lacks_is_forgotten() -> None:
+    cache, woken = known(row(7))
+
+    cache.replace([])
+
+    assert (set(woken), cache.of(KEY)) == ({KEY, PLACE, PICKER}, ())
+
+
+# --- keys that stand twice --------------------------------------------------------------------------
+
+
+def parents(*names: str) -> Object:
+    """Make an HTTPRoute that hangs on these Gateways."""
+    return {
+        "metadata": {"namespace": "team-a", "name": "r1-httproute", "labels": {SERVICE: "r1"}},
+        "spec": {"parentRefs": [{"name": name, "sectionName": str(at)} for at, name in enumerate(names)]},
+    }
+
+
+def test_two_references_to_one_gateway_are_one_place() -> None:
+    assert of_parents(parents("g", "g", "h")) == (("team-a", "Gateway/g"), ("team-a", "Gateway/h"))
+
+
+def test_a_set_that_is_named_like_its_services_picker_is_at_one_place() -> None:
+    obj = lws("r1-epp")
+
+    assert of_set(obj) == ((KEY[0], "LeaderWorkerSet/r1-epp"),)
+
+
+def test_a_key_that_a_row_gives_twice_does_no_harm() -> None:
+    """Whatever the table of kinds says."""
+    kind, woken = replace(HTTP_ROUTE, keys=lambda _row: (KEY, KEY, PLACE)), list[ServiceKey]()
+    cache = Cache(kind, woken.append)
+
+    cache.put(kind.project(parents("g")))
+    cache.put(kind.project(parents("h")))
+    cache.drop(("team-a", "r1-httproute"))
+
+    assert (set(woken), cache.of(KEY), cache.keys) == ({KEY, PLACE}, (), ())
+
+
+# --- what cannot be read ----------------------------------------------------------------------------
+
+
+def fails(obj: Object) -> Any:
+    """Project as a kind does that cannot read one object."""
+    if obj["metadata"]["name"] == "p":
+        raise RecursionError
+    return LWS.project(obj)
+
+
+def test_an_object_that_cannot_be_projected_costs_itself_only(caplog: pytest.LogCaptureFixture) -> None:
+    cache = Cache(replace(LWS, project=fails))
+
+    for _ in range(3):
+        for one in (lws("p"), lws("q")):
+            cache.take(one)
+
+    assert [row.name for row in cache.of(KEY)] == ["q"]
+    assert [(row.name, row.why) for row in cache.unreadable_of(KEY)] == [("p", "RecursionError: ")]
+    assert [record.message for record in caplog.records] == ["object cannot be read"]
+
+
+def test_once_it_can_be_read_it_is_a_row_again() -> None:
+    cache, woken = known(row(3))
+    cache.kind = replace(LWS, project=fails)
+
+    cache.take(lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}})
+    unread = (cache.of(KEY), [one.name for one in cache.unreadable_of(KEY)], set(woken))
+    cache.put(row(5))
+
+    assert unread == ((), ["p"], {KEY, (KEY[0], "p"), PLACE, PICKER})
+    assert (cache.of(KEY), cache.unreadable_of(KEY)) == ((row(5),), ())
+
+
+def test_a_version_that_is_known_is_not_projected_again() -> None:
+    projected = list[Object]()
+
+    def project(obj: Object) -> Any:
+        projected.append(obj)
+        return LWS.project(obj)
+
+    cache = Cache(replace(LWS, project=project))
+    obj = lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}}
+
+    cache.take(obj)
+    cache.take(obj)
+
+    assert len(projected) == 1
+
+
+# --- a kind that cannot be listed -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("denied", [[False] * 9, [True, False] * 5, [True, True]])
+def test_lists_that_fail_empty_no_cache(denied: list[bool]) -> None:
+    cache, woken = known(row(7))
+
+    for one in denied:
+        cache.fail("404", denied=one)
+
+    assert (cache.absent, cache.of(KEY), woken) == (False, (row(7),), [])
+
+
+def test_a_kind_that_discovery_denies_again_and_again_is_absent() -> None:
+    cache, _ = known(row(7))
+
+    for _ in range(ENOUGH):
+        cache.fail("404", denied=True)
+
+    assert (cache.absent, cache.of(KEY), cache.trouble, cache.settled.is_set()) == (True, (), "", True)
+
+
+def test_a_kind_is_unavailable_from_the_third_failure_to_the_next_list() -> None:
+    cache, recovered = Cache(LWS), list[str]()
+    cache.replace([row(7)])
+    cache.recovered = lambda: recovered.append("again")
+
+    said = []
+    for _ in range(ENOUGH):
+        said.append(cache.trouble)
+        cache.fail("403 Forbidden", denied=False)
+    said.append(cache.trouble)
+    cache.replace([row(8)])
+
+    assert (said, cache.trouble, recovered) == ([""] * ENOUGH + ["403 Forbidden"], "", ["again"])

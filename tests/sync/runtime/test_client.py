@@ -1,0 +1,67 @@
+"""Credentials as Kubernetes gives them, and answers that are no objects."""
+
+import socket
+from pathlib import Path
+
+import pytest
+import trustme
+from aiohttp import web
+
+from kube.client import ApiError, Client, connect, sockets
+from kube.request import get
+from tests.sync.fake_api import Api, status
+
+
+async def test_in_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, authority = tmp_path / "token", tmp_path / "ca.crt"
+    token.write_text("of-the-pod")
+    trustme.CA().cert_pem.write_to_path(authority)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    monkeypatch.setattr("kubernetes.aio.config.incluster_config.SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr("kubernetes.aio.config.incluster_config.SERVICE_CERT_FILENAME", str(authority))
+
+    client = await connect()
+    host = client.configuration.host
+    settings = await client.configuration.auth_settings()
+    await client.close()
+
+    assert (host, settings["BearerToken"]["value"]) == ("https://10.0.0.1:443", "bearer of-the-pod")
+
+
+async def test_a_status_says_what_was_refused(api: Api, client: Client) -> None:
+    api.fault = lambda _request: status(422, "Invalid", "spec.queue is wrong")
+
+    with pytest.raises(ApiError) as refused:
+        await client.call(get("/"))
+
+    assert str(refused.value) == "422 Invalid: spec.queue is wrong"
+
+
+async def test_the_page_of_a_proxy_is_not_quoted(api: Api, client: Client) -> None:
+    api.fault = lambda _request: web.Response(status=502, text="<html>secret</html>")
+
+    with pytest.raises(ApiError) as refused:
+        await client.call(get("/"))
+
+    assert str(refused.value) == "502 : "
+
+
+async def test_retry_after_is_kept(api: Api, client: Client) -> None:
+    headers = {"Retry-After": "7"}
+    api.fault = lambda _request: web.Response(status=429, headers=headers)
+
+    with pytest.raises(ApiError) as refused:
+        await client.call(get("/"))
+
+    assert refused.value.retry_after == 7
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel gives nothing up")
+def test_what_nobody_acknowledges_is_given_up() -> None:
+    make = sockets(1.5)
+
+    with make((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))) as made:
+        seconds = made.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+
+    assert seconds == 1500

@@ -1,0 +1,54 @@
+"""Events name the object that they are about, and keep their own names from release to release."""
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator
+from typing import Final
+
+import grimp
+
+from catalog.codes import CODES
+from intent.errors import FieldError, Finding, Subject
+from sync.runtime.events import REASONS, event, event_name
+from tests.sync.samples import prefill
+
+ERROR = FieldError("spec.roles", None, "service r1 waits for a decoder", "FI410")
+SERVICE = Subject("fusioninfer.io/v1alpha1", "InferenceService", "team-a", "r1", "uid-r1")
+
+
+NEVER: Final = {"FI750": "a warning about an InferenceService: who cannot be read hears of errors alone"}
+
+
+def written() -> Iterator[str]:
+    """Give the codes in everything that decides what one service should have, but the table of codes."""
+    graph = grimp.build_graph("catalog", "intent", "kube", "sync", cache_dir=None)
+    tables = {"catalog.codes", *graph.find_descendants("catalog.codes")}
+    for module in {"sync.desired.service", *graph.find_upstream_modules("sync.desired.service")} - tables:
+        for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(module)))):
+            if isinstance(node, ast.Constant) and node.value in CODES:
+                yield str(node.value)
+
+
+def test_whatever_is_said_of_a_service_has_a_reason() -> None:
+    of_one_template = {code for code in written() if code[2] in "13"}
+
+    assert set(written()) - of_one_template - NEVER.keys() == REASONS.keys()
+
+
+def test_the_name_of_an_event_stays_the_same() -> None:
+    finding = Finding(prefill().subject, ERROR)
+
+    assert event_name(finding) == "p.79b8cd567c52d105"
+
+
+def test_an_event_is_about_its_subject() -> None:
+    told = event(Finding(SERVICE, ERROR), "r1.0")
+
+    assert told["involvedObject"] == {
+        "apiVersion": "fusioninfer.io/v1alpha1",
+        "kind": "InferenceService",
+        "namespace": "team-a",
+        "name": "r1",
+        "uid": "uid-r1",
+    }

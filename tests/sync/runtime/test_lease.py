@@ -1,0 +1,375 @@
+"""One process works at a time, and it stops before another one may start."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from intent import Object
+from kube.client import Client
+from sync.runtime.clock import steady
+from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
+from tests.sync.conftest import Eventually
+from tests.sync.fake_api import Api, status
+
+Background = Callable[[Any], asyncio.Task[Any]]
+Clients = Callable[[], Awaitable[Client]]
+TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=0.2)
+"""Tries that follow each other quickly, and a Lease that no busy machine loses."""
+UNHURRIED = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
+"""Calls that a busy machine has time for, where there is only one try."""
+SHORT = Timing(lease_duration=6.0, renew_deadline=3.0, retry_period=1.0)
+"""A Lease that is lost in two seconds, with one more to stop the work in."""
+SLOW = Timing(lease_duration=9.0, renew_deadline=6.0, retry_period=1.0)
+"""The proportions of the defaults: a call that takes longer than the time between two tries is no failure."""
+PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/loop"
+
+
+class Clock:
+    """A clock that stands until it is set forward."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Worker:
+    """Work that never ends, and notes when it began and when it was over."""
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        timing: Timing = TIMING,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.leadership = Leadership(timing, clock=clock)
+        self.elector = Elector(client, "system", "loop", name, self.leadership)
+        self.leading: list[bool] = []
+        self.began = self.ended = 0.0
+
+    async def work(self) -> None:
+        self.began = time.monotonic()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            self.ended = time.monotonic()
+
+    async def lead(self) -> None:
+        await self.elector.lead(self.work, self.leading.append)
+
+
+def looks(api: Api) -> int:
+    """Count how often the Lease was read; who holds it writes without reading."""
+    return api.requests.count(("GET", PATH))
+
+
+def spec(api: Api) -> Object:
+    value: Object = api.objects[PATH]["spec"]
+    return value
+
+
+async def test_a_free_lease_is_taken(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    assert (spec(api)["holderIdentity"], spec(api)["leaseTransitions"]) == ("a", 0)
+
+
+async def test_the_lease_is_renewed(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    background(Worker(client, "a").lead())
+    await eventually(lambda: PATH in api.objects)
+    first = spec(api)["renewTime"]
+
+    await eventually(lambda: spec(api)["renewTime"] > first)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+async def test_a_second_process_waits_while_the_lease_is_renewed(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    clock = Clock()
+    first, second = Worker(await clients(), "a"), Worker(await clients(), "b", clock=clock)
+    background(first.lead())
+    await eventually(lambda: first.began > 0)
+
+    background(second.lead())
+    await eventually(lambda: looks(api) > 1)
+    for _ in range(3):
+        clock.now += TIMING.lease_duration * 0.9
+        renewed = spec(api)["renewTime"]
+        await eventually(lambda: spec(api)["renewTime"] > renewed)  # noqa: B023 - awaited at once
+        seen = looks(api)
+        await eventually(lambda: looks(api) > seen + 1)  # noqa: B023 - awaited at once
+
+    assert second.began == 0
+
+
+async def test_a_lease_given_back_is_taken_at_once(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    first, second = Worker(await clients(), "a", UNHURRIED), Worker(await clients(), "b", UNHURRIED)
+    leading = background(first.lead())
+    await eventually(lambda: first.began > 0)
+    background(second.lead())
+
+    leading.cancel()
+    await eventually(lambda: second.began > 0)
+
+    assert 0 < second.began - first.ended < UNHURRIED.renew_deadline
+    assert spec(api)["leaseTransitions"] == 1
+
+
+async def test_a_lease_that_nobody_renews_runs_out(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    held = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"}
+    api.put(PATH, {"kind": "Lease", "metadata": {"name": "loop"}, "spec": held})
+    clock = Clock()
+    worker = Worker(client, "b", clock=clock)
+
+    background(worker.lead())
+    await eventually(lambda: looks(api) > 2)
+    clock.now += 14.9
+    await eventually(lambda: looks(api) > 4)
+    before = worker.began
+    clock.now += 0.2
+    await eventually(lambda: worker.began > 0)
+
+    assert before == 0
+
+
+async def test_work_ends_before_the_deadline_if_nobody_answers(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a", SHORT)
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    def refuse(request: web.Request) -> web.StreamResponse | None:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    api.fault = refuse
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert 0 < worker.ended < worker.leadership.until
+
+
+async def test_work_ends_before_the_deadline_if_the_answer_is_late(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a", SHORT)
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.latency = 5.0
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert 0 < worker.ended < worker.leadership.until
+
+
+async def test_a_few_failures_lose_nothing(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+    answers = [status(500, "InternalError"), web.Response(text="<html>"), status(409, "Conflict")]
+    api.fault = lambda _request: answers.pop() if answers else None
+
+    await eventually(lambda: not answers)
+    until = worker.leadership.until
+    await eventually(lambda: worker.leadership.until > until)
+
+    assert worker.leading == [True]
+
+
+async def test_somebody_else_in_the_lease_ends_the_work(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.edit(PATH, holderIdentity="b", leaseDurationSeconds=60)
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert spec(api)["holderIdentity"] == "b"
+
+
+async def test_a_deleted_lease_is_made_again(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.remove(PATH)
+
+    await eventually(lambda: PATH in api.objects)
+    assert worker.leading == [True]
+
+
+async def test_a_clean_end_gives_the_lease_back(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a", UNHURRIED)
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)
+
+    assert "holderIdentity" not in spec(api)
+
+
+async def test_of_many_candidates_one_works(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    workers = [Worker(await clients(), name) for name in "abcde"]
+
+    for worker in workers:
+        background(worker.lead())
+    await eventually(lambda: looks(api) > 3 * len(workers))
+
+    assert sum(worker.began > 0 for worker in workers) == 1
+
+
+def test_after_the_deadline_nothing_may_be_written() -> None:
+    clock = Clock()
+    leadership = Leadership(TIMING, clock=clock)
+
+    leadership.extend(clock.now - TIMING.renew_deadline)
+
+    with pytest.raises(LeadershipLostError):
+        leadership.check()
+
+
+def test_before_the_deadline_writing_is_fine() -> None:
+    clock = Clock()
+    leadership = Leadership(TIMING, clock=clock)
+
+    leadership.extend(clock.now - TIMING.renew_deadline + 0.1)
+
+    leadership.check()
+
+
+def test_what_is_left_for_a_write_is_the_time_to_the_deadline() -> None:
+    clock = Clock()
+    leadership = Leadership(TIMING, clock=clock)
+
+    leadership.extend(clock.now - TIMING.renew_deadline + 0.5)
+
+    assert leadership.check() == pytest.approx(0.5)
+
+
+async def test_after_the_deadline_the_lease_is_not_given_back(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    clock = Clock()
+    worker = Worker(client, "a", UNHURRIED, clock)
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    clock.now = worker.leadership.until
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="no clock counts a machine's sleep")
+def test_a_machine_that_sleeps_does_not_stop_the_clock() -> None:
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    now = steady()
+
+    assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    api.latency = 0.8 * SLOW.retry_period
+    worker = Worker(client, "a", SLOW)
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+    until = worker.leadership.until
+    await eventually(lambda: worker.leadership.until > until)
+
+    assert worker.leading == [True]
+
+
+async def test_one_slow_renewal_loses_nothing(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a", SLOW)
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.latency = 1.5 * SLOW.retry_period
+    renewals = api.requests.count(("PUT", PATH))
+    await eventually(lambda: api.requests.count(("PUT", PATH)) > renewals)
+    api.latency = 0.4 * SLOW.retry_period
+    until = worker.leadership.until
+    for _ in range(3):
+        await eventually(lambda: worker.leadership.until > until)  # noqa: B023 - awaited at once
+        until = worker.leadership.until
+
+    assert worker.leading == [True]
+    assert looks(api) == 1, "no renewal failed, so the Lease was not read again"
+
+
+async def test_a_lease_without_a_spec_is_taken_and_led(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    api.put(PATH, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "loop"}})
+    worker = Worker(client, "a")
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+def test_a_call_gets_half_of_the_renew_deadline_or_what_is_left() -> None:
+    assert (TIMING.call, Timing().call) == (20.0, 5.0)
+
+
+async def tries(worker: Worker) -> bool:
+    """Try to take or to renew the Lease, once."""
+    return await worker.elector._try(3.0)  # noqa: SLF001 - `lead` would try again and again
+
+
+async def test_the_lease_of_another_that_is_deleted_runs_out_all_the_same(api: Api, client: Client) -> None:
+    """Its holder works until it hears of it; whoever deletes the Lease does not stop the process."""
+    clock = Clock()
+    holding, waiting = (Worker(client, name, SHORT, clock) for name in "ab")
+    taken = [await tries(worker) for worker in (holding, waiting)]
+    api.remove(PATH)
+
+    early = await tries(waiting)
+    leads = holding.leadership.check() > 0
+    clock.now += SHORT.lease_duration
+    late = await tries(waiting)
+
+    assert (taken, leads, early, late) == ([True, False], True, False, True)

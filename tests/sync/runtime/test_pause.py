@@ -1,0 +1,160 @@
+"""A paused service is looked at, and nothing is written for it; one that is resumed is served at once."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sync.controller import Loop
+from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
+from sync.writer import Writer
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api
+from tests.sync.samples import inference_service, lws, routed
+from tests.sync.served import HOME, PG, SERVICE, change
+from tests.sync.test_controller import DECODE, PREFILL
+
+PAUSED = "fusioninfer.io/paused"
+
+
+def would(loop: Loop, **labels: str) -> float:
+    """Sum up what would have been written."""
+    families = loop.metrics.registry.collect()
+    samples = [one for family in families for one in family.samples]
+    found = [one for one in samples if one.name == "fusioninfer_sync_paused_writes_total"]
+    return sum(one.value for one in found if labels.items() <= one.labels.items())
+
+
+def annotate(api: Api, path: str, value: str | None) -> None:
+    """Set or remove the annotation."""
+    metadata = api.objects[path]["metadata"]
+    others = {key: one for key, one in metadata.get("annotations", {}).items() if key != PAUSED}
+    change(api, path, metadata=metadata | {"annotations": others | ({PAUSED: value} if value else {})})
+
+
+@pytest.mark.usefixtures("admission")
+async def test_a_process_that_only_observes_writes_nothing(
+    api: Api, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    api.put(SERVICE, routed())
+
+    loop = start(observe_only=True)
+    await quiet(4)
+
+    assert api.writes == []
+    assert (would(loop, kind="LeaderWorkerSet"), would(loop, kind="InferenceService")) == (2, 1)
+    assert sum(record.message == "would write" for record in caplog.records) == would(loop)
+
+
+@pytest.mark.usefixtures("admission")
+async def test_what_would_be_written_is_told_once(api: Api, start: Start) -> None:
+    api.put(SERVICE, routed())
+    loop = start(observe_only=True)
+    await quiet(3)
+    before = would(loop)
+
+    for number in range(3):
+        change(api, SERVICE, metadata=api.objects[SERVICE]["metadata"] | {"annotations": {"at": str(number)}})
+        await quiet()
+
+    assert would(loop) == before > 0
+
+
+@pytest.mark.parametrize("member", [PREFILL, DECODE])
+async def test_any_paused_member_pauses_its_service(
+    api: Api, start: Start, eventually: Eventually, member: str
+) -> None:
+    api.put(PREFILL, lws("p"))
+    api.put(DECODE, lws("d", "decoder"))
+    annotate(api, member, "true")
+    loop = start()
+    await eventually(lambda: would(loop, kind="PodGroup") == 1)
+    paused = loop.metrics.registry.get_sample_value("fusioninfer_sync_paused")
+
+    written = list(api.writes)
+    annotate(api, member, None)
+    await eventually(lambda: PG in api.objects)
+
+    assert (written, paused) == ([], 1)
+    assert loop.metrics.registry.get_sample_value("fusioninfer_sync_paused") == 0
+
+
+async def test_false_pauses_nothing(api: Api, start: Start, eventually: Eventually) -> None:
+    for path, obj in ((PREFILL, lws("p")), (DECODE, lws("d", "decoder"))):
+        api.put(path, obj)
+        annotate(api, path, "false")
+
+    start()
+
+    await eventually(lambda: PG in api.objects)
+
+
+async def test_nothing_is_said_of_a_paused_service_until_it_is_resumed(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(PREFILL, lws("p"))
+    annotate(api, PREFILL, "true")
+    loop = start()
+    await eventually(lambda: would(loop, kind="Event") == 1)
+    await quiet()
+
+    written = list(api.writes)
+    annotate(api, PREFILL, None)
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert (written, would(loop)) == ([], 1)
+
+
+async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
+    api: Api, served: Loop, eventually: Eventually
+) -> None:
+    annotate(api, SERVICE, "true")
+    await eventually(lambda: served.writer.pause.is_paused((HOME, "r1")))
+    await quiet()
+    api.writes.clear()
+
+    api.remove(PG)
+    change(api, SERVICE, spec={"roles": inference_service()["spec"]["roles"]}, status={})
+    await quiet(3)
+    written, pruned = list(api.writes), would(served, verb="delete")
+    annotate(api, SERVICE, "false")
+
+    await eventually(lambda: PG in api.objects)
+    await eventually(lambda: not api.kept("httproutes"))
+    await eventually(lambda: bool(api.objects[SERVICE]["status"]))
+    assert (written, pruned > 0) == ([], True)
+
+
+@pytest.mark.usefixtures("admission")
+async def test_other_services_are_not_held_up(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(SERVICE, inference_service())
+    other = inference_service(name="r2", uid="uid-r2")
+    api.put(INFERENCE_SERVICE.path(HOME, "r2"), other)
+    annotate(api, SERVICE, "true")
+
+    start()
+    await eventually(lambda: POD_GROUP.path(HOME, "r2") in api.objects)
+
+    assert [path for _, path in api.writes if "/r1" in path] == []
+
+
+WRITES: list[Callable[[Writer, Any], Any]] = [
+    lambda writer, row: writer.delete(LWS, row),
+    lambda writer, row: writer.report(("team-a", "r1"), INFERENCE_SERVICE, row, {"conditions": []}),
+]
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_each_way_to_write_is_paused(
+    api: Api, make: Start, write: Callable[[Writer, Any], Any], eventually: Eventually
+) -> None:
+    api.put(SERVICE, inference_service())
+    loop = make(observe_only=True)
+    await eventually(lambda: bool(loop.caches["InferenceService"].rows))
+    row = loop.caches["InferenceService"].rows["team-a", "r1"]
+
+    await write(loop.writer, row)
+
+    assert (api.writes, would(loop), row in loop.caches["InferenceService"].rows.values()) == ([], 1, True)

@@ -1,0 +1,224 @@
+"""A cache equals what the API server has, whatever happens on the way."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from kube import client as client_module
+from kube.client import Client
+from sync.kinds import LWS
+from sync.runtime.cache import Cache
+from sync.runtime.reflector import reflect
+from tests.sync.conftest import Eventually
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import lws
+
+Background = Callable[[Any], asyncio.Task[Any]]
+
+
+def path(name: str) -> str:
+    return LWS.path("team-a", name)
+
+
+@pytest.fixture
+async def cache(client: Client, background: Background) -> Cache:
+    """Keep a cache of LeaderWorkerSets."""
+    kept = Cache(LWS)
+    background(reflect(client, kept))
+    return kept
+
+
+async def test_what_is_there_is_listed(api: Api, client: Client, background: Background) -> None:
+    for number in range(7):
+        api.put(path(f"p{number}"), lws(f"p{number}"))
+    api.page = 3
+    cache = Cache(LWS)
+
+    background(reflect(client, cache))
+    await cache.synced.wait()
+
+    assert len(cache.rows) == 7
+
+
+async def test_the_token_is_sent(api: Api, cache: Cache) -> None:
+    seen: list[str] = []
+    api.fault = lambda request: seen.append(request.headers.get("Authorization", ""))
+
+    await cache.synced.wait()
+
+    assert seen[0] == "Bearer secret-token"
+
+
+async def test_the_list_asks_for_pages_and_our_label(api: Api, cache: Cache) -> None:
+    seen: list[str] = []
+    api.fault = lambda request: seen.append(request.query_string)
+
+    await cache.synced.wait()
+
+    assert seen[0] == "labelSelector=fusioninfer.io/service&limit=100"
+
+
+async def test_what_is_added_changed_and_deleted_is_followed(
+    api: Api, cache: Cache, eventually: Eventually
+) -> None:
+    await cache.synced.wait()
+
+    api.put(path("p"), lws("p"))
+    api.put(path("d"), lws("d"))
+    api.edit(path("d"), replicas=5)
+    api.remove(path("p"))
+
+    await eventually(lambda: [row.facts.member.replicas for row in cache.rows.values()] == [5])
+
+
+async def test_a_member_that_loses_its_record_is_forgotten(
+    api: Api, cache: Cache, eventually: Eventually
+) -> None:
+    api.put(path("p"), lws("p"))
+    await eventually(lambda: len(cache.rows) == 1)
+    bare = lws("p")
+    bare["metadata"]["annotations"] = {}
+
+    api.put(path("p"), bare)
+
+    await eventually(lambda: not cache.rows)
+
+
+async def test_a_dropped_watch_goes_on_where_it_was(api: Api, cache: Cache, eventually: Eventually) -> None:
+    api.put(path("p"), lws("p"))
+    await eventually(lambda: bool(api.watches and cache.rows))
+
+    api.drop()
+    api.put(path("d"), lws("d"))
+
+    await eventually(lambda: len(cache.rows) == 2)
+
+
+async def test_a_dropped_watch_does_not_list_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+    lists: list[str] = []
+    api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
+    await eventually(lambda: bool(api.watches))
+
+    api.drop()
+    api.put(path("d"), lws("d"))
+    await eventually(lambda: len(cache.rows) == 1)
+
+    assert len(lists) == 1
+
+
+async def test_a_version_that_is_gone_is_listed_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+    api.put(path("p"), lws("p"))
+    await eventually(lambda: bool(api.watches and cache.rows))
+    api.remove(path("p"))
+    api.put(path("d"), lws("d"))
+
+    api.forget()
+
+    await eventually(lambda: list(cache.rows) == [("team-a", "d")])
+
+
+@pytest.mark.usefixtures("cache")
+async def test_an_error_event_lists_again(api: Api, eventually: Eventually) -> None:
+    lists: list[str] = []
+    api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
+    await eventually(lambda: bool(api.watches))
+
+    api.history.append(("ERROR", {"kind": "LeaderWorkerSet", "code": 410, "metadata": {}}))
+    api.changed.set()
+
+    await eventually(lambda: len(lists) > 1)
+
+
+async def test_a_truncated_line_is_read_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+    broken: list[str] = []
+
+    def truncate(request: web.Request) -> web.Response | None:
+        if "watch" not in request.query or broken:
+            return None
+        broken.append(request.path)
+        return web.Response(text='{"type": "ADDED", "object": {"metad')
+
+    api.fault = truncate
+    await cache.synced.wait()
+
+    api.put(path("p"), lws("p"))
+
+    await eventually(lambda: len(cache.rows) == 1)
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+async def test_a_refused_list_is_tried_again(
+    api: Api, cache: Cache, eventually: Eventually, code: int
+) -> None:
+    answers = [status(code, "TooManyRequests")]
+    api.fault = lambda _request: answers.pop() if answers else None
+
+    await eventually(cache.synced.is_set)
+
+    assert not answers
+
+
+async def test_a_refused_watch_is_tried_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+    answers = [status(429, "TooManyRequests"), status(500, "InternalError")]
+    api.fault = lambda request: answers.pop() if answers and "watch" in request.query else None
+    await cache.synced.wait()
+
+    api.put(path("p"), lws("p"))
+
+    await eventually(lambda: len(cache.rows) == 1)
+
+
+async def test_an_answer_that_is_no_list_is_tried_again(
+    api: Api, cache: Cache, eventually: Eventually
+) -> None:
+    answers = [web.Response(text="<html>"), web.json_response({}), web.json_response([1])]
+    api.fault = lambda _request: answers.pop() if answers else None
+
+    await eventually(cache.synced.is_set)
+
+    assert not answers
+
+
+async def test_a_kind_that_does_not_exist_is_an_empty_cache(
+    api: Api, cache: Cache, eventually: Eventually
+) -> None:
+    api.fault = lambda _request: web.Response(status=404, text="404 page not found")
+
+    await eventually(cache.synced.is_set)
+
+    assert cache.rows == {}
+
+
+async def test_a_silent_watch_is_given_up(
+    api: Api, client: Client, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "SILENCE", 0.2)
+    watched: list[str] = []
+    api.fault = lambda request: watched.append(request.path) if "watch" in request.query else None
+
+    background(reflect(client, Cache(LWS)))
+
+    await eventually(lambda: len(watched) >= 2)
+
+
+async def test_an_equal_row_wakes_nobody(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    woken: list[object] = []
+    cache = Cache(LWS, woken.append)
+    background(reflect(client, cache))
+    await cache.synced.wait()
+    api.put(path("p"), lws("p"))
+    await eventually(lambda: bool(woken))
+
+    api.put(path("p"), lws("p") | {"status": {"replicas": 1}})
+    await asyncio.sleep(0.1)
+
+    assert woken == [
+        ("team-a", "r1"),
+        ("team-a", "LeaderWorkerSet/p"),
+        ("team-a", "LeaderWorkerSet/r1-epp"),
+    ]

@@ -1,0 +1,226 @@
+"""What of a look at a service goes into its status, and where."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from intent import Object
+from intent.errors import FieldError, Finding
+from intent.inferenceservice.read import InferenceService
+from sync.desired.service import Wanted
+from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, Kind
+from sync.observed.deployment import Deployment
+from sync.observed.inferenceservice import requested
+from sync.observed.snapshot import Look, Situation
+from sync.status.observed import Routes
+from sync.status.report import observed, report
+from tests.sync.samples import (
+    APPLIED,
+    KEY,
+    decode,
+    inference_service,
+    lws,
+    ours,
+    prefill,
+    role,
+    routed,
+    router,
+)
+
+NOW = "2026-01-01T12:00:00Z"
+LATER = "2026-01-01T12:00:05Z"
+NOTHING = Wanted()
+OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
+WAITS = FieldError("spec.roles", None, "service r1 waits for a decoder", "FI410")
+REFUSED = FieldError("spec", None, "this cluster has no InferencePool", "FI870")
+
+
+def look(service: Object | None = None, *objects: tuple[Kind, Object], **known: Any) -> Look:
+    """Look at a service with these objects of it."""
+    kinds = (LWS, POD, DEPLOYMENT, POOL, HTTP_ROUTE, GATEWAYS)
+    rows = {kind.kind: tuple(kind.project(obj) for of, obj in objects if of is kind) for kind in kinds}
+    situation = Situation(KEY, (), **known)
+    return Look(situation, requested(inference_service() if service is None else service), rows)
+
+
+def made(name: str, **status: Any) -> Object:
+    """Make a LeaderWorkerSet that the InferenceService controls."""
+    obj = lws(name) | {"status": status}
+    obj["metadata"]["ownerReferences"] = [OWNER]
+    return obj
+
+
+def part(name: str, **fields: Any) -> Object:
+    """Make an object of the routes."""
+    labels = {"fusioninfer.io/service": "r1"}
+    return {"metadata": {"namespace": KEY[0], "name": name, "labels": labels}, **fields}
+
+
+def of_routes(*objects: tuple[Kind, Object], wants: Wanted = NOTHING, **fields: Any) -> Routes:
+    """Observe the routes of a service whose router has these fields."""
+    service = inference_service(role("prefill", "prefiller"), role("decode", "decoder"), router(**fields))
+    found = observed(look(service, *objects), wants).routes
+    assert found is not None
+    return found
+
+
+def test_without_an_inference_service_nobody_is_told() -> None:
+    assert report(Look(Situation(KEY, (prefill(),))), NOTHING, NOW) is None
+
+
+def test_a_status_that_is_stored_is_none_to_write() -> None:
+    service = inference_service()
+    service["status"] = report(look(service), NOTHING, NOW)
+
+    assert report(look(service), NOTHING, LATER) is None
+
+
+def test_a_status_that_says_something_else_is_one_to_write() -> None:
+    service = inference_service()
+    service["status"] = report(look(service), NOTHING, NOW)
+
+    assert report(look(service, (LWS, made("r1-prefill"))), NOTHING, LATER) is not None
+
+
+def test_a_lws_is_reported_by_its_role() -> None:
+    found = observed(look(None, (LWS, made("r1-prefill", observedGeneration=2))), NOTHING)
+
+    assert {name: row.observed for name, row in found.sets.items()} == {"prefill": 2}
+
+
+def test_a_lws_that_somebody_wrote_is_no_role_of_it() -> None:
+    assert observed(look(None, (LWS, lws("r1-prefill"))), NOTHING).sets == {}
+
+
+def test_pods_are_reported() -> None:
+    assert [pod.name for pod in observed(look(None, (POD, part("r1-prefill-0"))), NOTHING).pods] == [
+        "r1-prefill-0"
+    ]
+
+
+def test_the_words_of_our_pod_group_are_quoted() -> None:
+    said = [{"type": "Unschedulable", "status": "True", "message": "2/4 tasks in gang unschedulable"}]
+    metadata = {"namespace": KEY[0], "name": "r1", "managedFields": APPLIED}
+    stored = POD_GROUP.project({"metadata": metadata, "status": {"conditions": said}})
+
+    found = observed(look(stored=stored), NOTHING).pod_group
+
+    assert found is not None
+    assert found.message == "2/4 tasks in gang unschedulable"
+
+
+def test_a_pod_group_of_somebody_else_is_none() -> None:
+    stored = POD_GROUP.project({"metadata": {"namespace": KEY[0], "name": "r1"}})
+
+    assert observed(look(stored=stored), NOTHING).pod_group is None
+
+
+def test_a_silent_pod_group_is_there_all_the_same() -> None:
+    assert observed(look(stored=ours(prefill(), decode())), NOTHING).pod_group is not None
+
+
+def test_findings_go_where_they_belong() -> None:
+    subject = prefill().subject
+    wants = Wanted(findings=(Finding(subject, WAITS),), of_routes=(Finding(subject, REFUSED),))
+
+    found = observed(look(routed()), wants)
+
+    assert found.routes is not None
+    assert (found.errors, found.routes.errors) == ((WAITS,), (REFUSED,))
+
+
+def test_what_is_said_of_every_member_is_reported_once() -> None:
+    wants = Wanted(findings=tuple(Finding(one.subject, WAITS) for one in (prefill(), decode())))
+
+    assert observed(look(), wants).errors == (WAITS,)
+
+
+def test_one_without_a_router_has_no_routes() -> None:
+    assert observed(look(), NOTHING).routes is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "field"),
+    [
+        (DEPLOYMENT, "r1-epp", "picker"),
+        (POOL, "r1-pool", "pool"),
+        (HTTP_ROUTE, "r1-httproute", "http_route"),
+    ],
+)
+def test_a_part_is_known_by_its_name(kind: Kind, name: str, field: str) -> None:
+    found = (of_routes((kind, part(name))), of_routes((kind, part("other"))))
+
+    assert [getattr(routes, field) is None for routes in found] == [False, True]
+
+
+def test_a_picker_is_reported_as_its_controller_does() -> None:
+    found = of_routes((DEPLOYMENT, part("r1-epp", status={"availableReplicas": 1})))
+
+    assert found.picker == Deployment(available=True, current=True)
+
+
+def test_the_gateways_of_the_route_are_reported() -> None:
+    gateway = part("shared", status={"addresses": [{"value": "10.0.0.1"}]})
+
+    assert [one.addresses for one in of_routes((GATEWAYS, gateway)).gateways] == [("10.0.0.1",)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "attached"),
+    [
+        ({}, True),
+        ({"httproute": {}}, False),
+        ({"httproute": {"rules": []}}, False),
+        ({"httproute": {}, "gateway": {"gatewayClassName": "c"}}, True),
+    ],
+)
+def test_an_http_route_is_missed_only_where_there_is_to_be_one(fields: Object, attached: bool) -> None:  # noqa: FBT001 - a case
+    assert of_routes(**fields).attached is attached
+
+
+def test_of_one_that_cannot_be_read_only_name_and_generation_are_known() -> None:
+    found = observed(look(routed(role("a", replicas="many"), generation=7)), NOTHING)
+
+    assert (found.service, found.routes) == (InferenceService(*KEY, generation=7), None)
+
+
+@pytest.mark.parametrize(
+    ("undone", "settled"), [((), True), (("LeaderWorkerSet",), False), (("Service",), True)]
+)
+def test_what_is_not_all_stored_but_for_routes_is_not_settled(undone: tuple[str, ...], settled: bool) -> None:  # noqa: FBT001 - a case
+    assert observed(replace(look(), undone=frozenset(undone)), NOTHING).settled is settled
+
+
+def test_what_cannot_be_read_is_never_settled() -> None:
+    broken = inference_service(role("a", replicas="many"))
+
+    assert not observed(look(broken), NOTHING).settled
+
+
+def test_one_that_breaks_a_rule_is_known_by_its_roles() -> None:
+    broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
+
+    found = observed(look(broken), NOTHING)
+
+    assert ([role.name for role in found.service.roles], found.settled) == (["prefill", "decode"], True)
+
+
+# --- a service of that name that is gone ------------------------------------------------------------
+
+
+def left_over(*objects: tuple[Kind, Object]) -> Look:
+    """Look at a service that was replaced while the one before still has its LeaderWorkerSet."""
+    replaced = routed(uid="uid-again")
+    return look(replaced, (LWS, made("r1-prefill", observedGeneration=1)), *objects)
+
+
+def test_a_set_of_a_service_that_is_gone_is_none_of_its_successor() -> None:
+    assert observed(left_over(), NOTHING).sets == {}
+
+
+def test_nothing_is_stored_as_asked_while_its_predecessor_is_not_gone() -> None:
+    found = observed(left_over(), NOTHING)
+
+    assert found.routes is not None
+    assert (found.settled, found.routes.settled) == (False, False)

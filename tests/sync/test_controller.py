@@ -1,0 +1,531 @@
+"""The whole loop against a fake API server: what it writes, says, repairs, and leaves alone."""
+
+import asyncio
+import copy
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from catalog.codes import CODES
+from intent.settings import Settings
+from sync.controller import WORKERS, Loop
+from sync.kinds import LWS, POD_GROUP
+from sync.observed.volcano import SCHEDULER
+from sync.runtime.lease import LeadershipLostError
+from sync.writer import FIGHT
+from tests.sync.conftest import Background, Eventually, Start, quiet
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import KEY, lws
+
+PG = POD_GROUP.path("team-a", "r1")
+PREFILL = LWS.path("team-a", "p")
+DECODE = LWS.path("team-a", "d")
+
+
+@pytest.fixture
+def service(api: Api) -> None:
+    """Store a complete service."""
+    api.put(PREFILL, lws("p"))
+    api.put(DECODE, lws("d", "decoder"))
+
+
+@pytest.fixture
+async def running(api: Api, service: None, start: Start, eventually: Eventually) -> Loop:  # noqa: ARG001 - stored first
+    """Run a loop until a complete service has its PodGroup."""
+    loop = start()
+    await eventually(lambda: PG in api.objects)
+    return loop
+
+
+def reasons(api: Api) -> list[tuple[str, str]]:
+    """Say which Events there are on which objects."""
+    return sorted((event["involvedObject"]["name"], event["reason"]) for event in api.kept("events"))
+
+
+def pod_group_writes(api: Api) -> list[str]:
+    """Give the methods of all writes of PodGroups."""
+    return [method for method, path in api.writes if path == PG]
+
+
+# --- what it makes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("running")
+def test_a_complete_service_gets_its_pod_group(api: Api) -> None:
+    assert api.objects[PG]["spec"]["minMember"] == 4
+
+
+@pytest.mark.usefixtures("running")
+def test_one_write_is_enough(api: Api) -> None:
+    assert api.writes == [("PATCH", PG)]
+
+
+@pytest.mark.usefixtures("service")
+async def test_it_is_tried_before_it_is_written(api: Api, start: Start, eventually: Eventually) -> None:
+    tried: list[tuple[str, dict[str, str]]] = []
+    api.fault = lambda r: None if r.method == "GET" else tried.append((r.method, dict(r.query)))
+
+    start()
+    await eventually(lambda: len(tried) == 2)
+
+    manager = {"fieldManager": "fusioninfer"}
+    write = {"force": "true", "timeout": "30000ms"}
+    assert tried == [("POST", manager | {"dryRun": "All"}), ("PATCH", manager | write)]
+
+
+async def test_an_incomplete_service_has_no_pod_group(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(PREFILL, lws("p"))
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    assert (PG in api.objects, reasons(api)) == (False, [("p", "WaitingForRole")])
+
+
+async def test_the_missing_role_opens_the_gate(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(PREFILL, lws("p"))
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    api.put(DECODE, lws("d", "decoder"))
+
+    await eventually(lambda: PG in api.objects)
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_member_without_replicas_rests_in_time(
+    api: Api, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.desired.plan.REST_AFTER", 0.2)
+
+    api.edit(DECODE, replicas=0)
+
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_resize_is_written(api: Api, eventually: Eventually) -> None:
+    group = copy.deepcopy(api.objects[DECODE]["spec"]["leaderWorkerTemplate"])
+
+    api.edit(DECODE, leaderWorkerTemplate=group | {"size": 6})
+
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 8)
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_role_that_goes_leaves_the_others(api: Api, eventually: Eventually) -> None:
+    api.remove(DECODE)
+
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
+
+
+@pytest.mark.usefixtures("running")
+async def test_the_last_member_takes_the_pod_group_along(api: Api, eventually: Eventually) -> None:
+    api.remove(DECODE)
+    api.remove(PREFILL)
+
+    await eventually(lambda: PG not in api.objects)
+
+
+async def test_a_service_that_is_gone_is_forgotten(api: Api, running: Loop, eventually: Eventually) -> None:
+    api.remove(DECODE)
+    api.remove(PREFILL)
+
+    await eventually(lambda: PG not in api.objects)
+
+    await eventually(lambda: not (running.memories or running.voice.said or running.writer.trails))
+
+
+# --- what it leaves alone ---------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("running")
+async def test_idle_it_writes_nothing(api: Api) -> None:
+    api.writes.clear()
+
+    api.put(PREFILL, lws("p") | {"status": {"readyReplicas": 1}})
+    api.put(PG, api.objects[PG] | {"status": {"phase": "Running"}})
+    await quiet()
+
+    assert api.writes == []
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_second_loop_writes_nothing(api: Api, start: Start) -> None:
+    api.writes.clear()
+
+    start()
+    await quiet()
+
+    assert api.writes == []
+
+
+@pytest.mark.usefixtures("service")
+async def test_a_foreign_pod_group_is_not_touched(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(PG, {"kind": "PodGroup", "metadata": {"namespace": "team-a", "name": "r1"}, "spec": {}})
+
+    start()
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert (api.objects[PG]["spec"], reasons(api)) == (
+        {},
+        [("d", "PodGroupNotOurs"), ("p", "PodGroupNotOurs")],
+    )
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_pod_group_of_volcano_itself_is_not_pruned(api: Api) -> None:
+    own = {"namespace": "team-a", "name": "podgroup-1", "labels": {"fusioninfer.io/service": "r1"}}
+
+    api.put(POD_GROUP.path("team-a", "podgroup-1"), {"kind": "PodGroup", "metadata": own, "spec": {}})
+    await quiet()
+
+    assert POD_GROUP.path("team-a", "podgroup-1") in api.objects
+
+
+@pytest.mark.usefixtures("running")
+async def test_members_that_disagree_change_nothing(api: Api, eventually: Eventually) -> None:
+    before = api.objects[PG]
+    other = lws("d", "decoder")
+    other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
+
+    api.put(DECODE, other)
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert (api.objects[PG], reasons(api)) == (before, [("d", "QueuesDisagree"), ("p", "QueuesDisagree")])
+
+
+# --- what it repairs --------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_hand_edit_is_repaired(api: Api, eventually: Eventually) -> None:
+    api.edit(PG, minMember=1)
+
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 4)
+
+
+@pytest.mark.usefixtures("running")
+async def test_min_resources_are_taken_out(api: Api, eventually: Eventually) -> None:
+    api.edit(PG, minResources={"nvidia.com/gpu": 32}, minTaskMember={"prefill": 1})
+
+    await eventually(lambda: not {"minResources", "minTaskMember"} & api.objects[PG]["spec"].keys())
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_priority_that_no_member_has_is_taken_out(api: Api, eventually: Eventually) -> None:
+    api.edit(PG, priorityClassName="high")
+
+    await eventually(lambda: "priorityClassName" not in api.objects[PG]["spec"])
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_deleted_pod_group_is_made_again(api: Api, eventually: Eventually) -> None:
+    api.remove(PG)
+
+    await eventually(lambda: PG in api.objects)
+
+
+@pytest.mark.usefixtures("running")
+async def test_an_open_gate_outlasts_its_pod_group(api: Api, eventually: Eventually) -> None:
+    api.remove(DECODE)
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
+
+    api.remove(PG)
+
+    await eventually(lambda: PG in api.objects)
+
+
+@pytest.mark.usefixtures("running")
+async def test_a_fight_is_not_fought(api: Api, background: Background, eventually: Eventually) -> None:
+    async def undo() -> None:
+        while True:
+            await asyncio.sleep(0.02)
+            if api.objects[PG]["spec"]["minMember"] != 1:
+                api.edit(PG, minMember=1)
+
+    background(undo())
+    await eventually(lambda: len(pod_group_writes(api)) > FIGHT)
+    await quiet()
+
+    assert len(pod_group_writes(api)) == 1 + FIGHT
+    assert reasons(api) == [("d", "ChangedAgain"), ("p", "ChangedAgain")]
+
+
+@pytest.mark.usefixtures("service")
+async def test_a_field_that_admission_changes_on_every_write_is_left_so(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.prune = lambda obj: obj["spec"].update(queue="team")
+
+    start()
+    await eventually(lambda: PG in api.objects)
+    await quiet()
+    api.writes.clear()
+    api.edit(PREFILL, replicas=2)
+    await quiet()
+
+    assert api.writes == []
+
+
+# --- what it says -----------------------------------------------------------------------------------
+
+
+async def test_it_says_a_thing_once(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(PREFILL, lws("p"))
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+    api.writes.clear()
+
+    api.edit(PREFILL, replicas=3)
+    await quiet()
+
+    assert api.writes == []
+
+
+async def test_what_passes_at_once_is_not_said(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.runtime.events.PATIENCE", 0.2)
+    api.put(PREFILL, lws("p"))
+    loop = start()
+    await eventually(lambda: bool(loop.voice.findings.get(KEY)))
+
+    api.put(DECODE, lws("d", "decoder"))
+    await quiet()
+
+    assert api.kept("events") == []
+
+
+async def test_what_still_holds_much_later_is_said_again(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.runtime.events.REPEAT", 0.2)
+    api.put(PREFILL, lws("p"))
+
+    start()
+
+    await eventually(lambda: [event["count"] for event in api.kept("events")] == [3])
+
+
+async def test_an_event_carries_its_code_the_remedy_and_the_cause(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(PREFILL, lws("p"))
+
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    row = CODES["FI410"]
+    told = f"service r1 waits for a decoder (FI410: {row.remedy}. Often: {row.cause})"
+    assert api.kept("events")[0]["message"] == told
+
+
+async def test_it_says_a_thing_again_if_it_comes_back(
+    api: Api, running: Loop, eventually: Eventually
+) -> None:
+    other = lws("d", "decoder")
+    other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
+    api.put(DECODE, other)
+    await eventually(lambda: len(api.kept("events")) == 2)
+    api.put(DECODE, lws("d", "decoder"))
+    await eventually(lambda: not running.voice.findings[KEY])
+
+    api.put(DECODE, other)
+
+    await eventually(lambda: [event["count"] for event in api.kept("events")] == [2, 2])
+
+
+async def test_a_new_leader_does_not_repeat_the_old_one(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(PREFILL, lws("p"))
+    start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    start()
+    await quiet()
+
+    assert [method for method, path in api.writes if "/events" in path] == ["POST", "POST"]
+
+
+@pytest.mark.usefixtures("running")
+async def test_lws_own_gang_scheduling_is_reported(api: Api, eventually: Eventually) -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "d-0", "uid": "pod"}
+    labels = {"leaderworkerset.sigs.k8s.io/name": "d"}
+    metadata = {"namespace": "team-a", "name": "d-0-5c9", "labels": labels, "ownerReferences": [owner]}
+
+    api.put(POD_GROUP.path("team-a", "d-0-5c9"), {"kind": "PodGroup", "metadata": metadata, "spec": {}})
+
+    await eventually(lambda: reasons(api) == [("d", "LeaderWorkerSetGangScheduling")])
+
+
+async def test_findings_are_counted(api: Api, start: Start, eventually: Eventually) -> None:
+    api.put(PREFILL, lws("p"))
+
+    loop = start()
+    await eventually(lambda: bool(api.kept("events")))
+
+    value = loop.metrics.registry.get_sample_value("fusioninfer_sync_findings", {"code": "FI410"})
+    assert value == 1
+
+
+# --- an old Volcano ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("service")
+async def test_with_an_old_volcano_configured_there_is_no_pod_group(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    start(settings=Settings(volcano_version="1.14.0"))
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert (api.kept("podgroups"), reasons(api)) == ([], [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
+
+
+@pytest.mark.usefixtures("service")
+async def test_an_old_volcano_is_found_by_its_image(api: Api, start: Start, eventually: Eventually) -> None:
+    containers = [{"image": "volcanosh/vc-scheduler:v1.13.2"}]
+    template = {"spec": {"containers": containers}}
+    api.objects[SCHEDULER] = {"kind": "Deployment", "metadata": {}, "spec": {"template": template}}
+
+    loop = start()
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    too_old = loop.metrics.registry.get_sample_value("fusioninfer_sync_volcano_too_old")
+    assert (api.kept("podgroups"), too_old) == ([], 1)
+
+
+@pytest.mark.usefixtures("service")
+async def test_a_crd_that_drops_subgroups_gets_no_pod_group(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.prune = lambda obj: obj["spec"].pop("subGroupPolicy", None)
+
+    start()
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert (pod_group_writes(api), reasons(api)[0]) == ([], ("d", "VolcanoTooOld"))
+
+
+@pytest.mark.usefixtures("service")
+async def test_a_crd_without_subgroups_gets_no_pod_group(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    def refuse(request: web.Request) -> web.Response | None:
+        message = "failed to create typed patch object: .spec.subGroupPolicy: field not declared in schema"
+        return status(500, "", message) if request.method == "PATCH" else None
+
+    api.fault = refuse
+    start()
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")]
+
+
+@pytest.mark.usefixtures("service")
+async def test_without_volcano_the_authors_are_told(api: Api, start: Start, eventually: Eventually) -> None:
+    api.absent = {"podgroups"}
+    start()
+
+    await eventually(lambda: reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
+
+
+# --- what goes wrong --------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("service")
+async def test_a_refused_pod_group_is_said(api: Api, start: Start, eventually: Eventually) -> None:
+    def refuse(request: web.Request) -> web.Response | None:
+        message = "queue gpu is not open"
+        return status(403, "Forbidden", message, "r1") if request.method == "PATCH" else None
+
+    api.fault = refuse
+    start()
+    await eventually(lambda: len(api.kept("events")) == 2)
+
+    assert "queue gpu is not open" in api.kept("events")[0]["message"]
+
+
+@pytest.mark.usefixtures("service")
+async def test_what_was_refused_is_tried_again(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.controller.ASK_AGAIN", 0.1)
+    answers = [status(403, "Forbidden", "queue gpu is not open", "r1")]
+    api.fault = lambda request: answers.pop() if answers and request.method == "PATCH" else None
+
+    start()
+
+    await eventually(lambda: PG in api.objects)
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("code", [409, 429, 500, 503])
+async def test_a_write_that_fails_is_tried_again(
+    api: Api, start: Start, eventually: Eventually, code: int
+) -> None:
+    answers = [status(code, "Trouble") for _ in range(3)]
+    api.fault = lambda request: answers.pop() if answers and request.method == "PATCH" else None
+
+    start()
+
+    await eventually(lambda: PG in api.objects)
+
+
+@pytest.mark.usefixtures("service")
+async def test_a_bug_in_one_service_does_not_stop_the_others(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right, situations = Loop.observe, dict[str, Any]()
+
+    def wrong(self: Loop, key: tuple[str, str]) -> Any:
+        return right(self, key) if key == KEY else situations["bug"]
+
+    monkeypatch.setattr(Loop, "observe", wrong)
+    other = lws("other", "worker")
+    for part in ("labels", "annotations"):
+        other["metadata"][part]["fusioninfer.io/service"] = "a"
+    api.put(LWS.path("team-a", "other"), other)
+
+    start()
+
+    await eventually(lambda: PG in api.objects)
+
+
+def refuse() -> float:
+    raise LeadershipLostError("over")
+
+
+@pytest.mark.usefixtures("service")
+async def test_after_the_deadline_nothing_is_written(api: Api, start: Start) -> None:
+    start(permit=refuse)
+    await quiet()
+
+    assert api.writes == []
+
+
+@pytest.mark.usefixtures("service")
+async def test_after_the_deadline_the_loop_ends(make: Start) -> None:
+    loop = make(permit=refuse)
+
+    with pytest.raises(ExceptionGroup) as ended:
+        await asyncio.wait_for(loop.run(), 5)
+
+    assert ended.group_contains(LeadershipLostError)
+
+
+# --- many of them -----------------------------------------------------------------------------------
+
+
+async def test_looks_that_write_nothing_leave_room_for_the_lease(running: Loop) -> None:
+    for at in range(400):
+        running.queue.add(("team-a", f"gone-{at}"))
+
+    turns = 0
+    while running.queue.ready:
+        await asyncio.sleep(0)
+        turns += 1
+
+    assert turns >= 400 / WORKERS

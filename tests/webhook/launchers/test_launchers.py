@@ -1,0 +1,449 @@
+"""Every launcher: what stands in command and args of leader and workers, and which launcher is chosen."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from intent.lws import Accelerators, Engine, Intent
+from intent.settings import Settings
+from tests.lws import lws, put
+from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
+from webhook.check import check
+from webhook.launchers import LAUNCHERS
+from webhook.launchers.plan import read_plan
+from webhook.launchers.recorded import recorded_launcher
+from webhook.launchers.templates import foreseen
+from webhook.mutate.launch import launch
+from webhook.overlay.undo import LAUNCHER_WORDS
+from webhook.validate.launch import launch as validate
+
+OLD = "vllm/vllm-openai:v0.10.2"
+NEW = "vllm/vllm-openai:v0.20.2"
+NEWEST_RAY = "vllm/vllm-openai:v0.17.1"
+RANKS = ["--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)", "--master-addr", "$(LWS_LEADER_ADDRESS)"]
+MODULE = "python3 -m vllm.entrypoints.openai.api_server"
+SGLANG = "python3 -m sglang.launch_server"
+SGLANG_RANKS = [
+    "--dist-init-addr",
+    "$(LWS_LEADER_ADDRESS):20000",
+    "--nnodes",
+    "2",
+    "--node-rank",
+    "$(LWS_WORKER_INDEX)",
+]
+
+
+def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Give command and args of the leader, then of the workers, whether written or left."""
+    intent = foreseen(group(one, launcher=launcher, size=size), SETTINGS)
+    templates = launch(intent, SETTINGS)["spec"]["leaderWorkerTemplate"]
+    words: list[list[str]] = []
+    for field in ("leaderTemplate", "workerTemplate"):
+        container = templates[field]["spec"]["containers"][0]
+        words += [container.get("command", list(one.command)), container.get("args", list(one.args)) or []]
+    return words[0], words[1], words[2], words[3]
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "written"),
+    [
+        ("", "--model M -tp 16", ("vllm serve", "M -tp 16")),
+        ("", "serve M", ("vllm serve", "M")),
+        ("", "vllm serve M", ("vllm serve", "M")),
+        ("vllm serve", "M", ("vllm serve", "M")),
+        ("vllm serve M -pp 2", "", ("vllm serve M -pp 2", "")),
+        ("vllm", "serve M", ("vllm", "serve M")),
+        (MODULE, "--port 80 --model M", ("vllm serve", "M --port 80")),
+        (f"env A=b {MODULE} --model M", "", ("env A=b vllm serve", "M")),
+    ],
+)
+def test_vllm_gets_its_rank_and_workers_no_api(command: str, args: str, written: tuple[str, str]) -> None:
+    leader_command, leader, worker_command, worker = both(engine(args, command, NEW), "vllm-native")
+
+    assert (leader_command, worker_command) == (written[0].split(), written[0].split())
+    assert leader == [*written[1].split(), *RANKS]
+    assert worker == [*leader, "--headless"]
+
+
+def test_a_worker_without_api_has_no_api_servers() -> None:
+    _, leader, _, worker = both(engine("-asc 4 M -tp 16", "vllm serve", NEW), "vllm-native")
+
+    assert (leader[:3], worker[:3]) == (["-asc", "4", "M"], ["M", "-tp", "16"])
+
+
+def test_api_servers_are_dropped_from_the_command_too() -> None:
+    _, _, command, args = both(engine("M -tp 16", "vllm serve -asc 4", NEW), "vllm-native")
+
+    assert (command, args[:3]) == (["vllm", "serve"], ["M", "-tp", "16"])
+
+
+@pytest.mark.parametrize(
+    "command", [["sh", "-c", 'cd /x; exec "$@"', "sh"], ["sh", "-c", 'vllm serve "$@"', "sh"]]
+)
+@pytest.mark.parametrize("image", [NEW, OLD])
+def test_api_servers_are_dropped_from_the_items_of_a_script_too(command: list[str], image: str) -> None:
+    program = ["vllm", "serve"] if "exec" in command[2] else []
+
+    _, leader, _, worker = both(
+        engine([*program, "M", "-asc", "4", "-dp", "2"], command, image), "vllm-native"
+    )
+
+    assert ("-asc" in leader, "-asc" in worker, "4" in worker) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    ("script", "left"),
+    [
+        ("cd /x; vllm serve M -asc 2", True),
+        ("cd /x; vllm serve M -asc 2 -dph", False),
+        ("cd /x; vllm serve M", False),
+    ],
+)
+def test_api_servers_in_the_text_of_a_script_cannot_be_dropped(script: str, *, left: bool) -> None:
+    intent = group(engine("", ["sh", "-c", script], NEW), launcher="vllm-native")
+
+    assert (launch(intent, SETTINGS) == {}) is left
+
+
+@pytest.mark.parametrize("flag", ["--data-parallel-hybrid-lb", "-dpe"])
+def test_workers_that_serve_are_not_headless(flag: str) -> None:
+    intent = group(engine(f"M {flag}", "vllm serve", NEW), launcher="vllm-native")
+
+    overlay = str(launch(foreseen(intent, SETTINGS), SETTINGS))
+
+    assert "--nnodes" in overlay
+    assert "--headless" not in overlay
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "leader"),
+    [
+        ("vllm serve", "-tp 16 -- M", ("vllm serve", f"-tp 16 {' '.join(RANKS)} -- M")),
+        ("vllm serve M --", "x -- y", (f"vllm serve M {' '.join(RANKS)} --", "x -- y")),
+        ("vllm serve -- M", "", (f"vllm serve {' '.join(RANKS)} -- M", "")),
+    ],
+)
+def test_what_is_added_stands_before_two_dashes(command: str, args: str, leader: tuple[str, str]) -> None:
+    words = both(engine(args, command, NEW), "vllm-native")[:2]
+
+    assert words == (leader[0].split(), leader[1].split())
+
+
+@pytest.mark.parametrize(
+    ("script", "items", "expected"),
+    [
+        ('vllm serve -tp 8 "$@"', "-pp 2 -- M", ('vllm serve -tp 8 "$@"', f"-pp 2 {' '.join(RANKS)} -- M")),
+        ('vllm serve -tp 8 -- "$@"', "M", (f'vllm serve -tp 8 {" ".join(RANKS)} -- "$@"', "M")),
+        ("cd /x; vllm serve -- M", "", (f"cd /x; vllm serve {' '.join(RANKS)} -- M", "")),
+        (
+            'cd /x; exec "$@"',
+            "vllm serve M -- x",
+            ('cd /x; exec "$@"', f"vllm serve M {' '.join(RANKS)} -- x"),
+        ),
+    ],
+)
+def test_what_is_added_to_a_script_stands_before_two_dashes(
+    script: str, items: str, expected: tuple[str, str]
+) -> None:
+    behind = ["sh", *items.split()] if items else []
+
+    command, args, _, _ = both(engine(behind, ["sh", "-c", script], NEW), "vllm-native")
+
+    assert (command[2], args[1:]) == (expected[0], expected[1].split())
+
+
+def test_ray_is_written_before_the_items_that_a_script_starts() -> None:
+    container = written(group(engine("vllm serve M -tp 16", ["sh", "-c", 'cd /x; exec "$@"', "sh"])))
+
+    ray = "ray symmetric-run --address $(LWS_LEADER_ADDRESS):6379 --min-nodes 2 --num-gpus 8 --"
+    assert container["command"][2] == f'cd /x; exec {ray} "$@"'
+    assert container["args"] == ["vllm", "serve", "M", "-tp", "16", *EXECUTOR]
+
+
+def test_a_plain_script_becomes_list_items() -> None:
+    command, args, _, _ = both(engine("", ["sh", "-c", "vllm serve 'a b'"], NEW), "vllm-native")
+
+    assert (command, args) == (["vllm", "serve"], ["a b", *RANKS])
+
+
+@pytest.mark.parametrize(("data", "local"), [("4", "2"), ("2", "1")])
+def test_an_older_vllm_starts_each_pod_at_its_first_rank(data: str, local: str) -> None:
+    command, leader, worker_command, worker = both(engine(f"--model M -tp 4 -dp {data}", image=OLD), "auto")
+
+    flags = f"--data-parallel-size-local {local} --data-parallel-address $(LWS_LEADER_ADDRESS)"
+    behind = ["M", "-tp", "4", "-dp", data, *flags.split(), "--data-parallel-rpc-port", "13345"]
+    start = f'exec "$@" --data-parallel-start-rank $((LWS_WORKER_INDEX*{local}))'
+    assert (command, leader) == (["vllm", "serve"], behind)
+    assert (worker_command, worker) == (
+        ["/bin/sh", "-c", start, "sh"],
+        ["vllm", "serve", *behind, "--headless"],
+    )
+
+
+def test_ranks_that_the_author_gives_to_a_pod_are_not_given_again() -> None:
+    _, leader, worker_command, _ = both(engine("M -dp 4 -dpl 1", "vllm serve", OLD), "vllm-native")
+
+    assert "--data-parallel-size-local" not in leader
+    assert worker_command[2].endswith("$((LWS_WORKER_INDEX*1))")
+
+
+def test_arithmetic_stays_in_a_script_that_hands_on_its_items() -> None:
+    one = engine("-dp 4", ["sh", "-c", 'cd /x; vllm serve M "$@"', "sh"], OLD)
+
+    _, _, command, args = both(one, "vllm-native")
+
+    assert command[2].endswith("--headless --data-parallel-start-rank $((LWS_WORKER_INDEX*2))")
+    assert args == ["-dp", "4"]
+
+
+def test_the_leader_starts_ray_and_becomes_the_engine() -> None:
+    command, args, _, _ = both(engine("--model M -tp 16", image=OLD), "ray-start")
+
+    assert (command[:2], command[3:]) == (["/bin/sh", "-c"], ["sh"])
+    assert "ray start --head --port=6379" in command[2]
+    assert command[2].endswith('exec "$@"\n')
+    assert args == ["vllm", "serve", "M", "-tp", "16"]
+
+
+def test_a_worker_runs_ray_alone() -> None:
+    _, _, command, args = both(engine("--model M -tp 16", image=OLD), "ray-start")
+
+    assert "exec ray start --address=" in command[2]
+    assert args == []
+
+
+def test_no_script_of_ours_holds_what_the_kubelet_would_expand() -> None:
+    for data in ("--model M -tp 16", "--model M -dp 4"):
+        for launcher in ("ray-start", "vllm-native"):
+            command, _, worker, _ = both(engine(data, image=OLD), launcher)
+            scripts = [*command[2:3], *worker[2:3]]
+
+            assert [text for text in scripts if "$(" in text.replace("$((", "")] == []
+
+
+def test_a_ray_that_is_started_gets_the_number_of_gpus_it_counts() -> None:
+    with_gpus, _, _, _ = both(engine("M", "vllm serve", OLD), "ray-start")
+    without, _, _, _ = both(
+        engine("M", "vllm serve", OLD, accelerators=Accelerators("google.com/tpu", 4)), "ray-start"
+    )
+
+    assert ("--num-gpus=8" in with_gpus[2], "--num-gpus" in without[2]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "args"), [(f"{SGLANG} --model-path M", ""), (SGLANG, "--model-path M"), ("sglang serve", "M")]
+)
+def test_sglang_gets_its_rank_by_default(command: str, args: str) -> None:
+    intent = group(engine(args, command, "lmsysorg/sglang:v0.5.9"))
+
+    (container,) = launch(intent, SETTINGS)["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"][
+        "containers"
+    ]
+
+    assert container["args"] == [*args.split(), *SGLANG_RANKS]
+    assert container.get("command", command.split()) == command.split()
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_what_a_launcher_writes_can_be_told_from_an_authors_words(name: str) -> None:
+    one = engine("--model-path M", SGLANG) if name == "sglang" else engine("--model M", image=NEW)
+    intent = foreseen(group(one, launcher=name), SETTINGS)
+
+    templates = launch(intent, SETTINGS)["spec"]["leaderWorkerTemplate"]
+
+    assert [
+        field for field, written in templates.items() if not any(m in str(written) for m in LAUNCHER_WORDS)
+    ] == []
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+@pytest.mark.parametrize("image", [OLD, NEW])
+def test_what_a_launcher_writes_tells_which_it_was(name: str, image: str) -> None:
+    words = f"{SGLANG} --model-path M" if name == "sglang" else "vllm serve M -dp 2"
+
+    intent = foreseen(group(engine("", words, image), launcher=name), SETTINGS)
+
+    assert recorded_launcher(launch(intent, SETTINGS)) == name
+
+
+@pytest.mark.parametrize("put_on", [{}, {"spec": 1}, {"spec": {"leaderWorkerTemplate": {"x": [1]}}}])
+def test_a_record_without_a_launch_names_no_launcher(put_on: dict[str, Any]) -> None:
+    assert recorded_launcher(put_on) == ""
+
+
+# --- the choice -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("image", "args", "chosen"),
+    [
+        ("vllm/vllm-openai:v0.11.0", "--model M", "ray-start"),
+        ("vllm/vllm-openai:v0.11.1", "--model M", "vllm-native"),
+        ("vllm/vllm-openai:v0.11.1", "--model M --dist ray", "ray-start"),
+        ("vllm/vllm-openai:v0.17.1", "--model M", "ray-symmetric"),
+        ("vllm/vllm-openai:v0.17.1", "--model M --dist mp", "vllm-native"),
+        ("vllm/vllm-openai:v0.17.1", "--model M -dp 2", "vllm-native"),
+        ("vllm/vllm-openai:v0.17.1", "--model M -dp 2 -dpb ray", "ray-symmetric"),
+        (NEW, "--model M", "vllm-native"),
+        (NEW, "--model M --dist ray", ""),
+        (NEW, "--model M -dpb ray", ""),
+        (OLD, "--model M --dist mp", ""),
+        ("vllm/vllm-openai:v0.17.1", "--model M --dist=ray", "ray-symmetric"),
+        (OLD, "--model M -dp 4 -tp 4", "vllm-native"),
+        (OLD, "--model M -dp 2 -tp 16", "ray-start"),
+        ("vllm/vllm-openai:v0.8.5", "--model M -dp 4 -tp 4", "ray-start"),
+        (OLD, "--model M -dp $(N)", "ray-start"),
+        ("vllm/vllm-openai:latest", "--model M", "vllm-native"),
+        ("vllm/vllm-openai:latest", "--model M --dist ray", ""),
+        ("vllm/vllm-openai:mine", "--model M", "ray-symmetric"),
+        ("vllm/vllm-openai:mine", "--model M --dist mp", "vllm-native"),
+        ("corp/llm:1", "vllm serve M", "ray-symmetric"),
+        ("corp/llm:1", "vllm serve M --dist ray", "ray-symmetric"),
+        ("corp/llm:1", "vllm serve M -dp 2", "vllm-native"),
+        ("corp/llm:1", "python3 -m sglang.launch_server", "sglang"),
+        ("lmsysorg/sglang:v0.5.9", "vllm serve M", ""),
+        (NEW, "python3 -m sglang.launch_server", ""),
+    ],
+)
+@pytest.mark.parametrize("annotation", ["", "auto"])
+def test_the_choice_goes_by_engine_flags_and_image(
+    image: str, args: str, chosen: str, annotation: str
+) -> None:
+    plan = read_plan(group(engine(args, image=image), launcher=annotation), SETTINGS)
+
+    assert (plan.launcher if plan.rewritten else "") == chosen
+
+
+@pytest.mark.parametrize(
+    ("settings", "annotation", "args", "chosen"),
+    [
+        (Settings(), "", "M", "vllm-native"),
+        (Settings(), "", f"{SGLANG} --tp 16", "sglang"),
+        (Settings(), "", "M --dist mp", "vllm-native"),
+        (Settings(), "ray-symmetric", "M --dist mp", "ray-symmetric"),
+        (Settings(launcher="auto"), "", "M", "vllm-native"),
+        (Settings(launcher="ray-start"), "", "M", "vllm-native"),
+        (Settings(launcher="ray-start"), "ray-start", "M", "ray-start"),
+        (Settings(launcher="none"), "", f"{SGLANG} --tp 16", "none"),
+        (Settings(launcher="none"), "auto", "M", "vllm-native"),
+        (Settings(launcher="none"), "vllm-native", "M", "vllm-native"),
+    ],
+)
+def test_the_annotation_goes_before_the_settings(
+    settings: Settings, annotation: str, args: str, chosen: str
+) -> None:
+    intent = group(engine(args, image=NEW), launcher=annotation)
+
+    assert read_plan(intent, settings).launcher == chosen
+
+
+@pytest.mark.parametrize(
+    ("default", "annotation", "image", "chosen"),
+    [
+        ("ray-start", "", "vllm/vllm-openai:v0.17.1", "ray-start"),
+        ("ray-start", "auto", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
+        ("ray-start", "", "corp/llm:1", "ray-start"),
+        ("ray-start", "auto", "corp/llm:1", "ray-start"),
+        ("ray-start", "", NEW, "vllm-native"),
+        ("ray-symmetric", "", OLD, "ray-start"),
+        ("sglang", "", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
+    ],
+)
+def test_the_operators_default_is_taken_unless_the_image_is_known_not_to_run_it(
+    default: str, annotation: str, image: str, chosen: str
+) -> None:
+    intent = group(engine("vllm serve M", image=image), launcher=annotation)
+
+    assert read_plan(intent, Settings(launcher=default)).launcher == chosen
+
+
+@pytest.mark.parametrize(
+    ("image", "annotation", "code", "why"),
+    [
+        (OLD, "", "FI531", "v0.10.2 has Ray 2.49 or older: ray-symmetric needs Ray 2.54 or later; ray-start"),
+        (NEW, "", "FI531", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is taken"),
+        (NEW, "auto", "", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is taken"),
+        ("vllm/vllm-openai:v0.17.1", "", "", "vllm-openai v0.17.1 runs it"),
+        (OLD, "ray-symmetric", "", "fusioninfer.io/launcher names it"),
+        ("corp/llm:1", "", "FI527", "not known to have Ray 2.54 or later, which is assumed; settle it with"),
+        ("corp/llm:1", "auto", "FI527", "settle it with fusioninfer.io/launcher: ray-symmetric"),
+        ("corp/llm:1", "ray-symmetric", "", "fusioninfer.io/launcher names it"),
+    ],
+)
+def test_the_choice_says_why(image: str, annotation: str, code: str, why: str) -> None:
+    choice = read_plan(group(engine("vllm serve M", image=image), launcher=annotation), SETTINGS).choice
+
+    assert (choice.code, why in choice.why) == (code, True)
+
+
+def test_the_image_that_decided_is_pointed_at() -> None:
+    leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEWEST_RAY, OLD))
+
+    (found,) = (one for one in validate(group(worker, leader), SETTINGS) if one.code == "FI531")
+
+    assert (found.path.split(".")[2], found.message[:20]) == ("workerTemplate", "vllm-openai v0.10.2 ")
+
+
+def test_where_nothing_can_start_the_command_stays_and_its_author_is_told() -> None:
+    intent = group(engine("M -tp 8 -pp 2 --dist ray", "vllm serve", NEW))
+
+    (found,) = validate(intent, SETTINGS)
+
+    assert launch(intent, SETTINGS) == {}
+    assert found.code == "FI532"
+    assert found.message.startswith(
+        "left as it is: vllm-openai v0.20.2 cannot run ray-symmetric, ray-start; name"
+    )
+    assert launch(replace(intent, launcher="ray-start"), SETTINGS) != {}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command"),
+    [
+        ("vllm-native", "python3 -u -m vllm.entrypoints.openai.api_server --model M"),
+        ("vllm-native", "vllm serve M --dist ray"),
+        ("vllm-native", "vllm serve M -dpb ray"),
+        ("ray-start", "vllm serve M --dist mp"),
+        ("sglang", "vllm serve M"),
+        ("ray-symmetric", f"{SGLANG} --tp 16"),
+        ("ray-symmetric", "trtllm-serve M"),
+        ("auto", "lmdeploy serve api_server M"),
+        ("ray-symetric", "vllm serve M"),
+    ],
+)
+def test_what_a_launcher_cannot_take_over_stays(launcher: str, command: str) -> None:
+    assert launch(group(engine("", command, NEW), launcher=launcher), SETTINGS) == {}
+
+
+def test_lmdeploy_is_wrapped_if_it_is_asked_for() -> None:
+    _, args, _, _ = both(engine("", "lmdeploy serve api_server M"), "ray-start")
+
+    assert args == ["lmdeploy", "serve", "api_server", "M"]
+
+
+def test_a_script_of_the_module_cannot_go_without_an_api() -> None:
+    intent: Intent = group(
+        engine("", ["sh", "-c", f"cd /x; {MODULE} --model M"], NEW), launcher="vllm-native"
+    )
+
+    assert launch(intent, SETTINGS) == {}
+    assert launch(replace(intent, launcher="ray-start"), SETTINGS) != {}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "field"),
+    [("vllm-native", "args"), ("ray-symmetric", "args"), ("ray-start", "command")],
+)
+def test_words_of_a_launcher_that_somebody_edits_are_theirs(launcher: str, field: str) -> None:
+    once = put(lws(launcher=launcher))
+    edited = copy.deepcopy(once)
+    container = edited["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    container[field][-1] += " # edited"
+
+    again = put(edited, once)
+
+    kept = again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    assert (kept.get("command"), kept.get("args")) == (container.get("command"), container.get("args"))
+    assert "FI523" in [found.code for found in check(edited, once)]

@@ -1,0 +1,439 @@
+"""The sidecar of a decoder: where it goes, where the engine's port goes, and when there is none."""
+
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import jsonpatch
+import pytest
+
+from catalog.pickers.generations import PICKERS
+from intent import Object
+from intent.read import read
+from intent.settings import Settings
+from tests.lws import changed, container, lws, put, template
+from webhook.check import check
+from webhook.expand import expand
+from webhook.launchers.sidecar import PORTS, makes_room
+from webhook.mutate.sidecar import SECURITY
+from webhook.overlay import record
+
+GROUP: Final = "spec.leaderWorkerTemplate"
+ENGINE: Final = f"{GROUP}.workerTemplate.spec.containers.0"
+HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
+ROW: Final = PICKERS[Settings().disaggregated_picker].sidecar
+DECODER: Final = {"component_type": "decoder", "strategy": "pd-disaggregation"}
+STRATEGY: Final = "metadata.annotations.fusioninfer.io/strategy"
+LOOP: Final = "while true; do vllm serve M; done"
+
+
+def decoder(*containers: Object, size: int = 1, leader: Object | None = None, **annotations: str) -> Object:
+    """Write a decoder of a service that disaggregates."""
+    return lws(size, template(*containers), leader, **(DECODER | annotations))
+
+
+def spec(expanded: Object, field: str = "workerTemplate") -> Object:
+    """Give the spec of the pods of a template."""
+    found: Object = expanded["spec"]["leaderWorkerTemplate"][field]["spec"]
+    return found
+
+
+def proxies(expanded: Object, field: str = "workerTemplate") -> list[Object]:
+    """Give the sidecars of a template."""
+    return [
+        item for item in spec(expanded, field).get("initContainers", []) if item["name"] == "routing-proxy"
+    ]
+
+
+def words(expanded: Object, field: str = "workerTemplate") -> list[str]:
+    """Give the words of the engine."""
+    one = spec(expanded, field)["containers"][0]
+    return [*one.get("command", []), *one.get("args", [])]
+
+
+def codes(live: Object, old: Object | None = None) -> list[str]:
+    """Give the codes of all that is found about an object as /mutate leaves it."""
+    return [found.code for found in check(put(live, old), old)]
+
+
+# --- the words --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "written"),
+    [
+        (None, ["M"], ["M", "--port", "8200"]),
+        (None, ["--port", "9000", "--model", "M"], ["--port", "8200", "--model", "M"]),
+        (None, ["M", "--port=9000", "-tp", "8"], ["M", "--port=8200", "-tp", "8"]),
+        (None, ["M", "--por=9000"], ["M", "--por=8200"]),
+        (None, ["M", "--port", "1", "--port", "2"], ["M", "--port", "1", "--port", "8200"]),
+        (None, ["serve", "M"], ["serve", "M", "--port", "8200"]),
+        (["vllm", "serve", "M"], None, ["vllm", "serve", "M", "--port", "8200"]),
+        (
+            ["vllm", "serve", "M", "--port", "1"],
+            ["-tp", "8"],
+            ["vllm", "serve", "M", "--port", "8200", "-tp", "8"],
+        ),
+        (
+            ["python3", "-m", "vllm.entrypoints.openai.api_server"],
+            ["--model", "M"],
+            ["python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "M", "--port", "8200"],
+        ),
+        (["sh", "-c", "vllm serve M --port=1"], None, ["vllm", "serve", "M", "--port=8200"]),
+        (
+            ["tini", "--", "sh", "-c", "exec vllm serve M"],
+            None,
+            ["tini", "--", "vllm", "serve", "M", "--port", "8200"],
+        ),
+        (
+            ["sh", "-c", "cd / && vllm serve $M > /log"],
+            None,
+            ["sh", "-c", "cd / && vllm serve $M --port 8200 > /log"],
+        ),
+        (
+            ["sh", "-c", 'exec vllm serve "$@"', "--"],
+            ["M"],
+            ["sh", "-c", 'exec vllm serve "$@"', "--", "M", "--port", "8200"],
+        ),
+    ],
+)
+def test_the_engine_listens_on_another_port(
+    command: list[str] | None, args: list[str] | None, written: list[str]
+) -> None:
+    assert words(put(decoder(container(command=command, args=args)))) == written
+
+
+@pytest.mark.parametrize(
+    ("args", "port"),
+    [(["M"], 8000), (["M", "--port", "9000"], 9000), (["M", "--port=$(P)"], 7000)],
+)
+def test_the_sidecar_listens_where_the_engine_did(args: list[str], port: int) -> None:
+    env = [{"name": "P", "value": "7000"}]
+
+    (proxy,) = proxies(put(decoder(container(args=args, env=env))))
+
+    assert proxy["args"][:2] == [f"--port={port}", "--vllm-port=8200"]
+    assert proxy["readinessProbe"]["httpGet"]["port"] == port
+
+
+SCRIPTS = [
+    "vllm serve $MODEL --port 9000 2>&1 | cat",
+    'export A=1; exec vllm serve "$MODEL" -tp 8 # comment',
+    "cd / && vllm serve M \\\n  --seed 1\n",
+]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_real_shell_hands_the_engine_one_more_flag(script: str, tmp_path: Path) -> None:
+    program = tmp_path / "vllm"
+    program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
+    program.chmod(0o755)
+
+    out = [
+        subprocess.run(
+            command,
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin", "MODEL": "org/M"},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.splitlines()
+        for command in (
+            ["sh", "-c", script],
+            words(put(decoder(container(command=["sh", "-c", script], args=None)))),
+        )
+    ]
+
+    assert out[1] == [*out[0], "--port", "8200"]
+
+
+@pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "vllm-native", "none"])
+def test_only_the_leader_s_engine_moves(launcher: str) -> None:
+    live = decoder(
+        container(args=["org/M", "-tp", "16"], image="vllm/vllm-openai:latest"), size=2, launcher=launcher
+    )
+
+    expanded = put(live)
+
+    leader = words(expanded, "leaderTemplate")
+    assert leader[leader.index("--port") + 1] == "8200"
+    assert "--port" not in words(expanded)
+    assert (len(proxies(expanded, "leaderTemplate")), proxies(expanded)) == (1, [])
+
+
+def test_the_port_stays_where_a_launcher_writes_into_the_script_alone() -> None:
+    shell = ["sh", "-c", 'exec vllm serve "$@"', "--"]
+    one = container(command=shell, args=["M", "-tp", "16"], image="vllm/vllm-openai:v0.10.2")
+
+    expanded = put(decoder(one, size=2))
+
+    assert words(expanded, "leaderTemplate")[4:] == ["M", "-tp", "16", "--port", "8200"]
+
+
+# --- the pod ----------------------------------------------------------------------------------------
+
+
+def test_the_sidecar_is_the_last_of_the_init_containers_and_stays() -> None:
+    live = decoder(container(args=["M", "-tp", "16"]), size=2)
+    live = changed(live, f"{GROUP}.workerTemplate.spec.initContainers", [{"name": "load", "image": "x"}])
+
+    found = spec(put(live), "leaderTemplate")["initContainers"]
+
+    assert [item["name"] for item in found] == ["load", "wait-for-leader", "routing-proxy"]
+    assert found[-1]["restartPolicy"] == "Always"
+
+
+def test_the_sidecar_is_that_of_the_picker_and_restricted() -> None:
+    (proxy,) = proxies(put(decoder()))
+
+    assert ROW is not None
+    assert (proxy["image"], tuple(proxy["args"][2:])) == (ROW.image, ROW.flags)
+    assert proxy["securityContext"] == SECURITY
+    assert [item["name"] for item in proxy["env"]] == ["POD_IP"]
+
+
+@pytest.mark.parametrize("declared", [[], [{"containerPort": 8000}], [{"containerPort": 8000, "name": "x"}]])
+def test_no_port_is_declared_twice(declared: list[Object]) -> None:
+    pods = spec(put(decoder(container(ports=declared))))
+
+    found = [
+        port["containerPort"]
+        for one in (*pods["containers"], *pods["initContainers"])
+        for port in one.get("ports", [])
+    ]
+    assert sorted(found) == [8000, 8200]
+
+
+def test_ports_are_not_declared_where_they_are_skipped() -> None:
+    pods = spec(put(decoder(skip="port")))
+
+    assert ["ports" in one for one in (*pods["containers"], *pods["initContainers"])] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("probe", "moved"),
+    [
+        (HEALTH, {"httpGet": {"path": "/health", "port": 8200}}),
+        ({"httpGet": {"port": "http"}}, {"httpGet": {"port": 8200}}),
+        ({"tcpSocket": {"port": 8000}}, {"tcpSocket": {"port": 8200}}),
+        ({"grpc": {"port": 8000}}, {"grpc": {"port": 8200}}),
+        ({"tcpSocket": {"port": 9000}}, {"tcpSocket": {"port": 9000}}),
+        ({"httpGet": {"port": "other"}}, {"httpGet": {"port": "other"}}),
+        ({"exec": {"command": ["true"]}}, {"exec": {"command": ["true"]}}),
+    ],
+)
+@pytest.mark.parametrize("field", ["readinessProbe", "livenessProbe", "startupProbe"])
+def test_a_probe_of_the_api_asks_the_engine(probe: Object, moved: Object, field: str) -> None:
+    ports = [{"containerPort": 8000, "name": "http"}, {"containerPort": 9000, "name": "other"}]
+    expanded = put(decoder(container(ports=ports) | {field: probe}))
+
+    assert spec(expanded)["containers"][0][field] == moved
+    assert put(expanded, expanded) == expanded
+
+
+def test_hooks_that_call_the_api_call_the_engine() -> None:
+    sleep = {"exec": {"command": ["sleep", "5"]}}
+
+    (one,) = spec(put(decoder(container(lifecycle={"preStop": HEALTH, "postStart": sleep}))))["containers"]
+
+    assert one["lifecycle"] == {
+        "preStop": {"httpGet": {"path": "/health", "port": 8200}},
+        "postStart": sleep,
+    }
+
+
+def test_probes_that_move_are_no_finding() -> None:
+    leader, worker = (
+        container(readinessProbe=HEALTH, livenessProbe=HEALTH, startupProbe=HEALTH) for _ in range(2)
+    )
+
+    assert {*codes(decoder(worker, size=2, leader=template(leader)))} == {"FI539"}
+
+
+def test_a_port_that_is_taken_is_passed_over() -> None:
+    beside = container("exporter", ports=[{"containerPort": 8200}], command=["x"], args=None, resources=None)
+
+    (proxy,) = proxies(put(decoder(container(), beside)))
+
+    assert "--vllm-port=8201" in proxy["args"]
+
+
+# --- when there is none -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        {"component_type": "prefiller"},
+        {"component_type": "worker"},
+        {"strategy": "prefix-cache"},
+        {"skip": "sidecar"},
+    ],
+)
+def test_others_get_none_and_are_told_nothing(annotations: Any) -> None:
+    live = decoder(container(args=["M", "-tp", "8"], readinessProbe=HEALTH), **annotations)
+
+    expanded = put(live)
+
+    assert (proxies(expanded), words(expanded)[-2:]) == ([], ["-tp", "8"])
+    assert [code for code in codes(live) if code.startswith("FI85")] == []
+
+
+LEFT_OUT: Final = (
+    container(command=["python3", "-m", "sglang.launch_server"], args=["--model-path", "M", "--host", "::"]),
+    container(command=["sh", "-c", LOOP], args=None),
+    container(command=["sh", "-c", "ray start --head; vllm serve M"], args=None),
+    container(args=["M", "--port", "$(P)"]),
+    container(args=["M", "--port", "99999"]),
+    container(args=["M", "--config", "c.yaml"]),
+    container(args=["M", "--host", "10.0.0.1"]),
+    container(args=["M", "--host", "127.0.0.1"]),
+    container(args=["M", "--ssl-certfile", "/tls.crt"]),
+    container(ports=[{"containerPort": port} for port in PORTS]),
+    container(command=["sleep", "1"], args=None, resources=None),
+)
+
+
+@pytest.mark.parametrize("one", LEFT_OUT)
+def test_where_the_port_cannot_move_there_is_no_sidecar_and_a_warning(one: Object) -> None:
+    live = decoder(one)
+
+    (found,) = [finding for finding in check(put(live)) if finding.code.startswith("FI85")]
+
+    assert (proxies(put(live)), found.code) == ([], "FI851")
+    assert len(found.message) <= 120
+    assert found.message.isascii()
+
+
+def test_an_engine_that_is_not_found_is_a_warning() -> None:
+    two = (container("a", resources=None), container("b", resources=None))
+
+    assert "FI851" in codes(decoder(*two))
+
+
+@pytest.mark.parametrize("name", ["llm-d-0.4", "llm-d-0.7"])
+def test_the_sidecar_is_that_of_the_picker_that_its_author_chose(name: str) -> None:
+    row = PICKERS[name].sidecar
+
+    (proxy,) = proxies(put(decoder(picker=name)))
+
+    assert row is not None
+    assert (proxy["image"], proxy["args"][2:]) == (row.image, list(row.flags))
+
+
+def test_another_picker_of_an_author_s_makes_another_sidecar() -> None:
+    before = put(decoder())
+
+    after = put(changed(before, "metadata.annotations.fusioninfer.io/picker", "llm-d-0.4"), before)
+
+    (proxy,) = proxies(after)
+    assert proxy["image"].endswith(":v0.4.0")
+
+
+def test_another_picker_of_an_operator_s_leaves_a_sidecar_that_is_there() -> None:
+    live = changed(decoder(), "metadata.name", "other")
+    before: Object = jsonpatch.apply_patch(
+        live, expand(live, settings=Settings(disaggregated_picker="llm-d-0.4"))
+    )
+
+    (proxy,) = proxies(put(before, before))
+    assert proxy["image"].endswith(":v0.4.0")
+
+
+def test_a_picker_without_a_sidecar_is_said_once() -> None:
+    settings = Settings(disaggregated_picker="gie-1.5")
+
+    found = [one.code for one in check(decoder(), settings=settings, mutated=False) if one.code[2] == "8"]
+
+    assert found == ["FI805"]
+    assert "routing-proxy" not in str(expand(decoder(), settings=settings))
+
+
+@pytest.mark.parametrize("field", ["initContainers", "containers"])
+def test_a_container_of_that_name_is_its_author_s(field: str) -> None:
+    own = {"name": "routing-proxy", "image": "corp/proxy:1"}
+    engine = [container()] if field == "containers" else []
+    live = changed(decoder(), f"{GROUP}.workerTemplate.spec.{field}", [*engine, own])
+
+    assert spec(put(live))[field][-1] == own
+    assert "--port" not in words(put(live))
+    assert "FI850" in codes(live)
+    assert "FI850" not in codes(changed(live, "metadata.annotations.fusioninfer.io/skip", "sidecar"))
+
+
+def test_a_probe_that_runs_a_command_is_a_warning() -> None:
+    one = container(args=["M"], livenessProbe={"exec": {"command": ["true"]}})
+
+    assert "FI853" in codes(decoder(one))
+
+
+def test_a_decoder_without_templates_is_an_error_and_no_more() -> None:
+    assert codes(changed(decoder(), f"{GROUP}.workerTemplate", None)) == ["FI108"]
+
+
+# --- edited -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_words_that_are_edited_after_the_move_are_refused(size: int) -> None:
+    once = put(decoder(container(args=["M", "-tp", "16"]), size=size))
+    field = "leaderTemplate" if size > 1 else "workerTemplate"
+    more = [*spec(once, field)["containers"][0]["args"], "--seed", "1"]
+    edited = changed(once, f"{GROUP}.{field}.spec.containers.0.args", more)
+
+    assert "FI852" in codes(edited, once)
+
+
+def test_a_sidecar_that_is_edited_is_refused() -> None:
+    once = put(decoder())
+    edited = changed(once, f"{GROUP}.workerTemplate.spec.initContainers.0.image", "corp/proxy:2")
+
+    assert "FI850" in codes(edited, once)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_without_the_strategy_the_engine_is_back_where_it_was(size: int) -> None:
+    one = container(
+        args=["M", "--port", "9000", "-tp", "16"],
+        startupProbe={"httpGet": {"path": "/health", "port": 9000}},
+        lifecycle={"preStop": {"tcpSocket": {"port": 9000}}},
+    )
+    live = decoder(one, size=size)
+    once = put(live)
+
+    again = put(changed(once, STRATEGY, None), once)
+
+    assert again["spec"] == put(changed(live, STRATEGY, None))["spec"]
+
+
+# --- the digest -------------------------------------------------------------------------------------
+
+
+def digest(live: Object) -> str:
+    """Give the digest of what the author wrote."""
+    intent = read(live).intent
+    assert intent is not None
+    return record.digest(intent)
+
+
+BESIDE: Final = container("beside", command=["x"], args=None, resources=None, ports=[{"containerPort": 8200}])
+
+
+@pytest.mark.parametrize("kind", ["worker", "prefiller"])
+def test_the_strategy_takes_no_part_in_the_digest_of_others(kind: str) -> None:
+    assert digest(lws(component_type=kind)) == digest(lws(component_type=kind, strategy=DECODER["strategy"]))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "counts"), [(DECODER, True), ({"component_type": "decoder"}, False)], ids=["on", "off"]
+)
+def test_ports_beside_the_engine_count_where_one_moves(annotations: Any, *, counts: bool) -> None:
+    plain, beside = (lws(1, template(*pod), **annotations) for pod in ((container(),), (container(), BESIDE)))
+
+    assert (digest(plain) != digest(beside)) is counts
+
+
+def test_nobody_else_is_asked_for_room() -> None:
+    intent = read(lws(component_type="decoder")).intent
+
+    assert intent is not None
+    assert makes_room(intent, Settings()) is None

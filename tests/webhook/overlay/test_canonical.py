@@ -1,0 +1,44 @@
+"""The canonical form: what the API server and LWS do to a template changes no digest."""
+
+from typing import Any
+
+import pytest
+
+from webhook.overlay.canonical import digest
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ({"resources": {"limits": {"cpu": "1000m"}}}, {"resources": {"limits": {"cpu": "1"}}}),
+        ({"resources": {"requests": {"memory": "1024Mi"}}}, {"resources": {"requests": {"memory": "1Gi"}}}),
+        (
+            {"resources": {"limits": {"nvidia.com/gpu": 8}}},
+            {"resources": {"limits": {"nvidia.com/gpu": "8"}}},
+        ),
+        ({"resources": {"requests": {"cpu": 0.5}}}, {"resources": {"requests": {"cpu": "500m"}}}),
+        ({"emptyDir": {"sizeLimit": "2048Mi"}}, {"emptyDir": {"sizeLimit": "2Gi"}}),
+        ({"name": "c"}, {"name": "c", "resources": {}}),
+        ({}, {"metadata": {"labels": {}}}),
+        ({"secretKeyRef": {"key": "k"}}, {"secretKeyRef": {"key": "k", "name": ""}}),
+        ({"resourceFieldRef": {"resource": "r"}}, {"resourceFieldRef": {"resource": "r", "divisor": "0"}}),
+        ({"ports": [{"containerPort": 1}]}, {"ports": [{"containerPort": 1, "protocol": "TCP"}]}),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    ],
+)
+def test_what_is_stored_has_the_digest_of_what_was_sent(sent: Any, stored: Any) -> None:
+    assert digest(sent) == digest(stored)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"cpu": "1000m"}, {"cpu": "1"}),
+        ({"limits": {"cpu": "1"}}, {"limits": {"cpu": "2"}}),
+        ({"args": ["a", "b"]}, {"args": ["b", "a"]}),
+        ({"protocol": "UDP"}, {}),
+        ({"hostNetwork": False}, {}),
+    ],
+)
+def test_a_difference_of_meaning_is_a_difference(one: Any, other: Any) -> None:
+    assert digest(one) != digest(other)

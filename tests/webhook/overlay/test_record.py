@@ -1,0 +1,134 @@
+"""Records: what is refused, and what comes off."""
+
+import copy
+from typing import Any
+
+import orjson
+import pytest
+
+from intent.errors import FieldError
+from intent.lws import Intent
+from tests.lws import changed, lws, put
+from webhook.overlay import record
+from webhook.overlay.overlay import merge
+from webhook.overlay.record import NO_RECORD, Record
+from webhook.overlay.undo import undo
+
+RECORD = "metadata.annotations.fusioninfer.io/expansion"
+
+
+def written(put_on: Any, was: Any = None, **more: Any) -> str:
+    return orjson.dumps({"v": 1, "in": "d", "set": put_on, "was": was or {}, **more}).decode()
+
+
+def in_worker(template: Any) -> Any:
+    return {"spec": {"leaderWorkerTemplate": {"workerTemplate": template}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "7",
+        7,
+        None,
+        {"v": 1},
+        "{" * 50_000,
+        written([]),
+        written({"spec": {"replicas": 5}}),
+        written({"metadata": {"labels": {"app": "x"}}}),
+        written({"metadata": {"annotations": {"a": "b"}}}),
+        written(in_worker({"spec": {"hostNetwork": True}})),
+        written(in_worker({"spec": {"containers": {"name": "x"}}})),
+        written(in_worker({"spec": {"containers": [{"name": "x", "image": "y"}]}})),
+        written(in_worker({"spec": {"containers": ["x"]}})),
+        written(in_worker({"spec": {"containers": [{"name": {"a": 1}, "args": []}]}})),
+        written({}, [1]),
+        written({}, v=2),
+        written({}, **{"in": 7}),
+    ],
+)
+def test_garbage_and_forgeries_are_errors(text: Any) -> None:
+    found = record.read(text)
+
+    assert isinstance(found, FieldError)
+    assert found.code == "FI901"
+
+
+def test_what_was_written_is_read() -> None:
+    put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
+
+    assert record.read(record.write("d", put_on, {"metadata": None})) == Record(
+        "d", put_on, {"metadata": None}
+    )
+
+
+def test_our_own_records_are_read() -> None:
+    once = put(lws())
+
+    assert isinstance(record.read(once["metadata"]["annotations"]["fusioninfer.io/expansion"]), Record)
+
+
+def test_the_digest_leaves_out_defaults_and_positions() -> None:
+    plain = Intent("svc", role_name="worker", name="x")
+
+    assert record.digest(plain) == record.digest(Intent("svc", role_name="worker", name="y", roles=("a",)))
+
+
+def test_the_digest_is_this_one_for_ever() -> None:
+    intent = Intent("svc", role_name="worker", size=4)
+
+    assert record.digest(intent) == "9724f7a65d1632fbd502514c547217dd"
+
+
+def test_undo_leaves_what_was_edited_since() -> None:
+    once = put(lws())
+    edited = changed(once, "metadata.labels.team", "a")
+
+    off, _ = undo(edited, _record(once))
+
+    assert off["metadata"] == {"labels": dict.fromkeys(_record(once).put_on["metadata"]["labels"])}
+
+
+def test_undo_of_nothing_is_nothing() -> None:
+    assert undo(lws(), NO_RECORD) == ({}, lws())
+
+
+def _record(expanded: Any) -> Record:
+    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"])
+    assert isinstance(found, Record)
+    return found
+
+
+@pytest.mark.parametrize("was", [{"spec": 7}, {"spec": {"leaderWorkerTemplate": [1]}}, {"metadata": "x"}])
+def test_a_forged_reverse_breaks_nothing(was: Any) -> None:
+    once = put(lws())
+    record_of_it = _record(once)
+
+    off, _ = undo(once, Record(record_of_it.digest, record_of_it.put_on, was))
+
+    assert off["metadata"]["labels"] is not None
+
+
+def test_a_forged_record_that_names_an_item_twice_is_taken_off_as_it_says() -> None:
+    once = put(lws())
+    forged = copy.deepcopy(_record(once))
+    containers = forged.put_on["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    words = [{key: containers[0].pop(key) for key in ("command", "args")} | {"name": containers[0]["name"]}]
+    containers.extend(words)
+
+    off, left = undo(once, forged)
+
+    assert left == merge(once, off)
+
+
+def test_the_digest_can_be_taken_from_a_record_as_it_is_written() -> None:
+    assert record.digest_of(record.write("d1", {"metadata": {}}, {})) == "d1"
+
+
+@pytest.mark.parametrize("metadata", [[1], "x", 7, True, None, {"annotations": [1]}, {"annotations": "x"}])
+def test_metadata_of_another_shape_has_no_record(metadata: Any) -> None:
+    assert record.find({"metadata": metadata}) is None

@@ -1,0 +1,526 @@
+"""The webhook's door, over real TLS sockets: what it takes, what it refuses, and how it ends."""
+
+import asyncio
+import logging
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from tests.webhook.door import QUICK, REVIEW, UID, Served, cancelled, half_then_whole, serving, until
+from tests.wire import connected, ended, exchange, get, post, read, request
+from webhook.request import Malformed
+from webhook.review import Answer
+from webhook.server.listen import Limits
+
+# What is answered
+
+
+async def test_a_review_is_answered_with_what_the_function_says() -> None:
+    async with serving() as served:
+        reply = await served.post()
+
+        assert (reply.status, reply.body) == (200, REVIEW)
+
+
+async def test_an_answer_is_json_and_names_no_versions() -> None:
+    async with serving() as served:
+        reply = await served.post()
+
+        assert (reply.headers["content-type"], reply.headers["server"]) == ("application/json", "fusioninfer")
+
+
+async def test_the_query_takes_no_part_in_the_route() -> None:
+    async with serving() as served:
+        reply = await served.post(path="/mutate?timeout=5s")
+
+        assert reply.status == 200
+
+
+async def test_a_charset_after_the_content_type_is_accepted() -> None:
+    async with serving() as served:
+        reply = await served.post(Content_Type="application/json; charset=utf-8")
+
+        assert reply.status == 200
+
+
+async def test_a_connection_serves_many_reviews() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        for _ in range(3):
+            writer.write(post("/mutate"))
+            await read(reader)
+
+        assert served.counted == ["unchanged"] * 3
+
+
+async def test_an_idle_connection_outlives_the_limit_on_headers() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate"))
+        await read(reader)
+        await asyncio.sleep(3 * QUICK.header_seconds)
+        writer.write(post("/mutate"))
+
+        reply = await read(reader)
+
+        assert reply.status == 200
+
+
+async def test_a_body_that_comes_in_pieces_is_put_together() -> None:
+    sent = post("/mutate", REVIEW)
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        for start in range(0, len(sent), 40):
+            writer.write(sent[start : start + 40])
+            await asyncio.sleep(0.005)
+
+        reply = await read(reader)
+
+        assert reply.body == REVIEW
+
+
+async def test_a_body_that_has_come_waits_no_more() -> None:
+    async with serving() as served:
+        await half_then_whole(served)
+
+        assert served.door.waiting == {}
+
+
+async def test_a_body_in_pieces_leaves_its_connection_usable() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", b"{", Content_Length="2"))
+        await asyncio.sleep(0.05)
+        writer.write(b"}")
+        await read(reader)
+        await asyncio.sleep(3 * QUICK.header_seconds)
+        writer.write(post("/mutate"))
+
+        reply = await read(reader)
+
+        assert reply.status == 200
+
+
+async def test_a_chunked_body_is_put_together() -> None:
+    chunked = post("/mutate", Content_Length="", Transfer_Encoding="chunked").removesuffix(b"{}")
+    async with serving() as served:
+        reply = await served.send(chunked + b"2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n")
+
+        assert reply.body == b"abcd"
+
+
+async def test_a_caller_that_waits_for_continue_is_told_to_go_on() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", Content_Length="2", Expect="100-continue").removesuffix(b"{}"))
+        await reader.readuntil(b"HTTP/1.1 100 Continue\r\n\r\n")
+        writer.write(b"{}")
+
+        reply = await read(reader)
+
+        assert (reply.status, reply.body) == (200, b"{}")
+
+
+async def test_a_body_of_exactly_the_limit_is_accepted() -> None:
+    async with serving() as served:
+        reply = await served.post(b"x" * QUICK.body_bytes)
+
+        assert reply.status == 200
+
+
+async def test_every_review_is_counted_once_with_its_outcome() -> None:
+    async with serving(lambda body: Answer(body, "patched")) as served:
+        await served.post()
+
+        assert served.counted == ["patched"]
+
+
+async def test_an_answer_is_one_write() -> None:
+    async with serving() as served:
+        records = await asyncio.to_thread(records_of, served.port, served.tls, post("/mutate", REVIEW))
+
+        assert records == 1
+
+
+def records_of(port: int, tls: ssl.SSLContext, sent: bytes) -> int:
+    """Send a request, and count the TLS records of the answer: each write makes one of its own."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = tls.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with socket.create_connection(("127.0.0.1", port), 5) as plain:
+        while True:
+            try:
+                client.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                plain.sendall(outgoing.read())
+                incoming.write(plain.recv(65536))
+        client.write(sent)
+        plain.sendall(outgoing.read())
+        time.sleep(0.2)
+        answer = plain.recv(65536)
+    count = 0
+    while answer:
+        count += 1
+        answer = answer[5 + int.from_bytes(answer[3:5], "big") :]
+    return count
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+async def test_only_post_is_a_review(method: str) -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(request(method, "/mutate"))
+
+        head = await reader.readline()
+
+        assert head == b"HTTP/1.1 405 Method Not Allowed\r\n"
+
+
+async def test_an_unknown_path_is_not_found_and_not_counted() -> None:
+    async with serving() as served:
+        reply = await served.post(path="/mutate/")
+
+        assert (reply.status, served.counted) == (404, [])
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "", "application/json-patch+json"])
+async def test_a_body_that_is_not_json_is_an_unsupported_type(kind: str) -> None:
+    async with serving() as served:
+        reply = await served.post(Content_Type=kind)
+
+        assert (reply.status, served.counted) == (415, ["malformed"])
+
+
+async def test_an_encoded_body_is_refused_undecoded() -> None:
+    async with serving() as served:
+        reply = await served.post(b"not gzip at all", Content_Encoding="gzip")
+
+        assert (reply.status, served.counted) == (415, ["malformed"])
+
+
+async def test_a_declared_length_over_the_limit_is_refused_before_a_byte_is_read() -> None:
+    async with serving() as served:
+        reply = await served.send(post("/mutate", b"", Content_Length=str(QUICK.body_bytes + 1)))
+
+        assert (reply.status, reply.headers["connection"]) == (413, "close")
+
+
+async def test_a_chunked_body_is_refused_as_soon_as_it_crosses_the_limit() -> None:
+    chunk = b"8000\r\n" + b"x" * 0x8000 + b"\r\n"
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", Content_Length="", Transfer_Encoding="chunked").removesuffix(b"{}"))
+        for _ in range(3):
+            writer.write(chunk)
+            await asyncio.sleep(0.01)
+
+        reply = await read(reader)
+
+        assert reply.status == 413
+
+
+async def test_what_is_not_a_review_is_told_so() -> None:
+    def refuse(_body: bytes) -> Answer:
+        raise Malformed("no request \ud800")
+
+    async with serving(refuse) as served:
+        reply = await served.post()
+
+        assert (reply.status, reply.body, served.counted) == (400, b"no request ?", ["malformed"])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        post("/mutate", Transfer_Encoding="chunked"),
+        b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"\x16\x03\x01 nonsense\r\n\r\n",
+    ],
+    ids=["http2", "length-and-chunked", "two-lengths", "bytes"],
+)
+async def test_what_is_not_http_is_refused_without_a_word_in_the_log(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving() as served:
+        reply = await served.send(sent)
+
+        assert (reply.status, reply.headers["server"], caplog.records) == (400, "fusioninfer", [])
+
+
+async def test_a_body_with_broken_chunks_is_refused_at_once_and_cut() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", Content_Length="", Transfer_Encoding="chunked").removesuffix(b"{}"))
+        await asyncio.sleep(0.05)
+        writer.write(b"not a length\r\n")
+
+        reply = await read(reader)
+
+        assert (reply.status, served.counted, await ended(reader)) == (400, ["incomplete"], True)
+
+
+async def test_a_bug_is_an_error_that_nobody_retries_and_that_says_nothing() -> None:
+    async with serving(broken) as served:
+        reply = await served.post()
+
+        assert (reply.status, reply.body) == (500, b"a bug in the webhook; its log says more")
+        assert "retry-after" not in reply.headers
+
+
+async def test_a_bug_is_logged_once_with_uid_and_origin(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(broken) as served:
+        await served.post()
+
+    (record,) = caplog.records
+    fields = record.__dict__["fields"]
+    assert (fields["uid"], fields["error"], fields["path"]) == (UID, "KeyError", "/mutate")
+    assert fields["trace"][-1].endswith(" broken")
+
+
+async def test_a_bug_puts_nothing_of_the_object_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(broken) as served:
+        await served.post()
+
+    assert "s3cr3t" not in str([record.__dict__ for record in caplog.records])
+
+
+async def test_an_allowed_review_writes_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with serving() as served:
+        await served.post()
+
+    assert caplog.records == []
+
+
+async def test_a_denied_review_is_one_line_with_its_uid(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with serving(lambda body: Answer(body, "denied")) as served:
+        await served.post()
+
+    assert [(record.getMessage(), record.__dict__["fields"]) for record in caplog.records] == [
+        ("denied", {"path": "/mutate", "uid": UID})
+    ]
+
+
+# Who is slow, and who is too many
+
+
+async def test_headers_that_do_not_end_are_cut() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(b"POST /mutate HTTP/1.1\r\nHost: x\r\n")
+
+        assert await ended(reader, 10 * QUICK.header_seconds)
+
+
+async def test_headers_that_drip_are_cut_all_the_same() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        drip = asyncio.create_task(dripping(writer))
+
+        cut = await ended(reader, 10 * QUICK.header_seconds)
+
+        drip.cancel()
+        assert cut
+
+
+async def test_headers_that_do_not_end_are_cut_on_the_plain_port_too() -> None:
+    async with serving() as served, connected(served.plain_port) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\n")
+
+        assert await ended(reader, 10 * QUICK.header_seconds)
+
+
+async def test_a_second_request_whose_headers_do_not_end_is_cut() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate"))
+        await read(reader)
+        writer.write(b"POST /mu")
+
+        assert await ended(reader, 10 * QUICK.header_seconds)
+
+
+async def test_an_idle_connection_is_closed_in_the_end() -> None:
+    limits = replace(QUICK, keepalive_seconds=0.2)
+    async with serving(limits=limits) as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate"))
+        await read(reader)
+
+        assert await ended(reader)
+
+
+def test_idle_connections_are_kept_longer_than_api_servers_keep_them() -> None:
+    assert Limits().keepalive_seconds > 90
+
+
+async def test_a_body_that_does_not_end_is_refused_and_cut() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", b"{", Content_Length="9"))
+
+        reply = await read(reader)
+
+        assert (reply.status, served.counted, await ended(reader)) == (408, ["incomplete"], True)
+
+
+async def test_a_caller_that_leaves_in_the_midst_is_counted() -> None:
+    async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
+        async with connected(served.port, served.tls) as (_reader, writer):
+            writer.write(post("/mutate", b"{", Content_Length="9"))
+            await asyncio.sleep(0.05)
+        await until(lambda: bool(served.counted))
+
+        assert served.counted == ["incomplete"]
+
+
+async def test_a_client_that_never_shakes_hands_is_cut() -> None:
+    async with serving() as served, connected(served.port) as (reader, _writer):
+        assert await ended(reader, 10 * QUICK.handshake_seconds)
+
+
+async def test_whoever_waits_longest_makes_room_when_too_many_wait() -> None:
+    async with (
+        serving(limits=replace(QUICK, reviews=1, body_seconds=5.0)) as served,
+        connected(served.port, served.tls) as (reader, writer),
+    ):
+        writer.write(post("/mutate", b"{", Content_Length="9"))
+        await until(lambda: bool(served.door.waiting))
+        newer = asyncio.create_task(half_then_whole(served))
+
+        reply = await read(reader)
+
+        assert (reply.status, reply.headers["retry-after"], (await newer).status) == (429, "1", 200)
+
+
+async def test_a_crowd_of_slow_bodies_does_not_stop_a_review() -> None:
+    async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
+        crowd = [
+            asyncio.create_task(served.send(post("/mutate", b"{", Content_Length="9"))) for _ in range(9)
+        ]
+        await until(lambda: len(served.door.waiting) == QUICK.reviews)
+
+        reply = await served.post()
+
+        await cancelled(crowd)
+        assert reply.status == 200
+
+
+async def test_no_more_bodies_wait_than_may() -> None:
+    async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
+        crowd = [
+            asyncio.create_task(served.send(post("/mutate", b"{", Content_Length="9"))) for _ in range(9)
+        ]
+        await until(lambda: len(served.counted) == 9 - QUICK.reviews)
+
+        assert (served.counted, len(served.door.waiting)) == (["overloaded"] * 7, 2)
+        await cancelled(crowd)
+
+
+async def test_a_review_that_comes_after_its_deadline_is_not_made() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate?timeout=0s", b"{", Content_Length="2"))
+        await asyncio.sleep(0.05)
+        writer.write(b"}")
+
+        reply = await read(reader)
+
+        assert (reply.status, served.counted) == (504, ["late"])
+
+
+# How it ends
+
+
+async def test_while_draining_every_answer_asks_to_close() -> None:
+    async with draining() as served:
+        reply = await served.post()
+
+        assert (reply.status, reply.headers["connection"]) == (200, "close")
+
+
+async def test_while_draining_a_refusal_asks_to_close_too() -> None:
+    async with draining() as served:
+        reply = await served.post(path="/nowhere")
+
+        assert (reply.status, reply.headers["connection"]) == (404, "close")
+
+
+async def test_after_draining_nothing_is_accepted() -> None:
+    async with serving() as served:
+        served.stop.set()
+        await asyncio.sleep(0.3)
+
+        with pytest.raises(ConnectionRefusedError):
+            await served.post()
+
+
+async def test_a_body_on_its_way_is_awaited_at_the_end() -> None:
+    limits = replace(QUICK, body_seconds=5.0)
+    async with serving(limits=limits) as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", b"{", Content_Length="2"))
+        await until(lambda: bool(served.door.waiting))
+        served.stop.set()
+        await asyncio.sleep(0.2)
+        writer.write(b"}")
+
+        reply = await read(reader)
+
+        assert (reply.status, reply.headers["connection"]) == (200, "close")
+
+
+async def test_idle_connections_do_not_hold_up_the_end() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate"))
+        await read(reader)
+        begun = time.monotonic()
+        served.stop.set()
+
+        await ended(reader)
+
+        assert time.monotonic() - begun < QUICK.finish_seconds
+
+
+# The plain port
+
+
+async def test_a_page_is_shown() -> None:
+    async with serving() as served:
+        reply = await get(served.plain_port, "/healthz")
+
+        assert (reply.status, reply.body, reply.headers["server"]) == (200, b"ok", "fusioninfer")
+
+
+async def test_no_review_is_taken_on_the_plain_port() -> None:
+    async with serving() as served:
+        reply = await exchange(served.plain_port, post("/mutate"))
+
+        assert reply.status == 404
+
+
+async def test_a_page_is_only_read() -> None:
+    async with serving() as served:
+        reply = await exchange(served.plain_port, post("/healthz"))
+
+        assert reply.status == 405
+
+
+async def test_a_page_that_fails_is_an_error_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving() as served:
+        reply = await get(served.plain_port, "/broken")
+
+        assert (reply.status, reply.headers["server"], len(caplog.records)) == (500, "fusioninfer", 1)
+
+
+def broken(body: bytes) -> Answer:
+    raise KeyError(body.decode())
+
+
+async def dripping(writer: asyncio.StreamWriter) -> None:
+    for byte in b"POST /mutate HTTP/1.1\r\nHost: " + b"x" * 1000:
+        writer.write(bytes([byte]))
+        await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def draining() -> AsyncIterator[Served]:
+    async with serving(limits=replace(QUICK, drain_seconds=0.5)) as served:
+        served.stop.set()
+        await until(lambda: served.door.draining)
+        yield served

@@ -1,0 +1,549 @@
+"""What is found about a launch: the code, and the field it points at."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from catalog.engines import ENGINES, Model
+from intent import Object
+from intent.lws import Accelerators, Intent, Probe
+from intent.settings import Settings
+from tests.lws import changed, container, lws, put, template
+from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
+from webhook.check import check
+from webhook.validate.launch import launch
+
+OLD = "vllm/vllm-openai:v0.11.0"
+MODULE = "python3 -m vllm.entrypoints.openai.api_server"
+FINE = "--model M -tp 8 -pp 2"
+
+
+@pytest.mark.parametrize("args", [FINE, "M -tp 8 -dp 2 -dpb ray", "M -tp 4 -pp 2 -pcp 2", "M -pp $(PP)"])
+def test_a_launch_that_fits_is_accepted_without_a_word(args: str) -> None:
+    assert codes(group(engine(args, variables=(("PP", "16"),)))) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "args", "path"),
+    [
+        ("FI304", "M -tp zero", "args[2]"),
+        ("FI304", "M -tp=0", "args[1]"),
+        ("FI304", "M -pp -2", "args[2]"),
+        ("FI304", "M -tp 9999999999", "args[2]"),
+        ("FI304", "M -dp $(N)", "args[2]"),
+        ("FI305", "--model M --tensor-parallel-size", "args[2]"),
+        ("FI305", "--model --port 80", "args[0]"),
+        ("FI305", "--model M --port=", "args[2]"),
+        ("FI306", "-tp 16", "args"),
+        ("FI306", "--max-model-len 8192 --enforce-eager", "args"),
+        ("FI307", "M -tp 8 -pp 3", "args[2]"),
+        ("FI307", "M -pp 17", "args[2]"),
+        ("FI316", "M -dp 17", "args[2]"),
+        ("FI310", "M -tp8", "args[1]"),
+        ("FI311", "M --port 6379", "args[2]"),
+        ("FI501", "M -tp 8", "args[2]"),
+        ("FI502", "M -tp 16", "args[2]"),
+        ("FI511", "--config c.yaml", "args[0]"),
+        ("FI511", "M -dp 2 --data-parallel-size-local 1", "args[3]"),
+        ("FI511", "M -tp $(MAP)", "args[2]"),
+        ("FI511", "M --async-scheduling", "args[1]"),
+        ("FI515", "--model A --model=B", "args[2]"),
+        ("FI515", "A --model B", "args[2]"),
+        ("FI516", "vllm serve M", "args[0]"),
+        ("FI516", "serve M", "args[0]"),
+    ],
+)
+def test_a_finding_points_at_the_item(code: str, args: str, path: str) -> None:
+    intent = group(engine(args, variables=(("MAP", None), ("N", "two"), ("UNI", "uni"))))
+
+    assert path_of(code, intent) == path
+
+
+@pytest.mark.parametrize("args", ["-tp 16 --new M", "--config c.yaml", "M", "-tp 8 M"])
+def test_a_model_that_may_be_there_is_not_missed(args: str) -> None:
+    assert "FI306" not in codes(group(engine(args)))
+
+
+def test_a_finding_in_a_script_points_at_the_script() -> None:
+    assert path_of("FI307", group(engine(["vllm serve $M -tp 32"], "sh -c"))) == "args[0]"
+
+
+def test_a_finding_behind_a_script_points_at_the_item() -> None:
+    command = ["sh", "-c", 'vllm serve M "$@"', "--"]
+
+    assert path_of("FI307", group(engine("--seed 1 -tp 32", command))) == "args[3]"
+
+
+def test_a_finding_in_the_command_points_there() -> None:
+    assert path_of("FI307", group(engine(command="vllm serve M -tp 32"))) == "command[4]"
+
+
+@pytest.mark.parametrize("item", ["--kv-transfer-config '{\"a\": 1}'", "-tp 16", "--model\tM", "--x y=z"])
+def test_a_flag_and_its_value_in_one_item_are_denied(item: str) -> None:
+    assert path_of("FI309", group(engine(["M", item]))) == "args[1]"
+
+
+@pytest.mark.parametrize("item", ["--x=a b", "--x={'a': 1}", "a -b c"])
+def test_a_blank_in_a_value_is_no_fused_argument(item: str) -> None:
+    assert "FI309" not in codes(group(engine(["M", "--y", "1", item])))
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "found"),
+    [
+        (Accelerators(), ["FI303"]),
+        (Accelerators(claimed=True), []),
+        (Accelerators("nvidia.com/mig-1g.5gb", 1), ["FI511"]),
+        (Accelerators("nvidia.com/gpu.shared", 1), ["FI511"]),
+        (Accelerators("google.com/tpu", 8), ["FI307"]),
+    ],
+)
+def test_sizes_are_checked_against_what_can_be_counted(accelerators: Accelerators, found: list[str]) -> None:
+    assert codes(group(engine("M -tp 8 -pp 4", accelerators=accelerators))) == found
+
+
+@pytest.mark.parametrize(("size", "found"), [(2, ["FI307"]), (3, [])])
+def test_a_group_has_the_leaders_accelerators_and_those_of_the_workers(size: int, found: list[str]) -> None:
+    leader = engine("M -tp 4 -pp 5", accelerators=Accelerators("nvidia.com/gpu", 4))
+
+    assert codes(group(engine("M -tp 4 -pp 5"), leader, size)) == found
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [
+        (OLD, ["FI504"]),
+        ("vllm/vllm-openai:v0.17.1", []),
+        ("vllm/vllm-openai:v0.18.0", ["FI504"]),
+        ("vllm/vllm-openai:latest", ["FI504"]),
+        ("vllm/vllm-openai@sha256:ab", ["FI504"]),
+        ("corp/llm:1", []),
+    ],
+)
+def test_an_image_that_is_known_not_to_run_it_is_a_warning(image: str, found: list[str]) -> None:
+    intent = group(engine("-tp 8 -pp 2", "vllm serve M", image), launcher="ray-symmetric")
+
+    assert codes(intent) == found
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "found"),
+    [
+        ("deepseek-ai/DeepSeek-R1", "-tp 32", ["FI503", "FI502"]),
+        ("/models/DeepSeek-V3", "-tp 24", ["FI503", "FI501", "FI502"]),
+        ("deepseek-ai/DeepSeek-R1", "-tp 8 -pp 4", []),
+        ("deepseek-ai/DeepSeek-R1", "-tp 16 -pp 2", ["FI502"]),
+        ("corp/DeepSeek-R1-AWQ", "-tp 32", ["FI502"]),
+        ("Qwen/Qwen2.5-32B-Instruct", "-tp 16 -pp 2", ["FI503", "FI502"]),
+        ("Qwen/Qwen3-32B", "-tp 16 -pp 2", ["FI502"]),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-14B", "-tp 32", ["FI503", "FI502"]),
+        ("Qwen/Qwen2.5-VL-32B", "-tp 7 -pp 4", ["FI501"]),
+    ],
+)
+def test_a_model_that_does_not_split_is_a_warning(model: str, sizes: str, found: list[str]) -> None:
+    assert codes(group(engine(f"--model {model} {sizes}"), size=4)) == found
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B --tp 16", ["FI503"]),
+        ("lmdeploy serve api_server Qwen/Qwen2.5-7B --tp 8", ["FI503"]),
+        ("trtllm-serve Qwen/Qwen2.5-7B --tp_size 8", ["FI503"]),
+        ("vllm serve Qwen/Qwen2.5-7B -tp 8", ["FI503"]),
+        ("vllm serve Qwen/Qwen2.5-7B -tp 4", []),
+    ],
+)
+def test_every_engine_shares_attention_heads_evenly(command: str, found: list[str]) -> None:
+    intent = group(engine("", command, accelerators=Accelerators("nvidia.com/gpu", 16)), size=1)
+
+    assert codes(intent) == found
+
+
+@pytest.mark.parametrize(("data", "found"), [(1, ["FI503"]), (4, [])])
+def test_attention_that_is_data_parallel_has_fewer_parts(data: int, found: list[str]) -> None:
+    flags = f"--tp 16 --dp {data} --enable-dp-attention"
+    command = f"python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B {flags}"
+
+    assert codes(group(engine("", command, "lmsysorg/sglang:v0.5.9"))) == found
+
+
+def test_a_model_that_an_operator_describes_is_known() -> None:
+    mine = Model("corp-llm-*", 48, source="its config.json")
+    settings = Settings(engines=replace(ENGINES, models=(mine, *ENGINES.models)))
+    intent = group(engine("corp/corp-llm-7b -tp 32", "vllm serve", "corp/llm:1"), size=4)
+
+    found = [one.message for one in launch(intent, settings) if one.code == "FI503"]
+
+    assert found == ["the model has 48 attention heads, which 32 parts do not share evenly: use 16"]
+
+
+def test_the_documents_second_example_is_accepted_with_its_warnings() -> None:
+    args = "--model deepseek-ai/DeepSeek-R1 --tensor-parallel-size 32"
+
+    by_name = group(engine(args, image=OLD), size=4, launcher="ray-symmetric")
+    by_choice = group(engine(args, image=OLD), size=4)
+
+    assert codes(by_name) == ["FI504", "FI503", "FI502"]
+    assert codes(by_choice) == ["FI531", "FI503", "FI502"]
+
+
+@pytest.mark.parametrize(("image", "found"), [(OLD, ["FI525", "FI531"]), ("vllm/vllm-openai:v0.17.0", [])])
+def test_a_positional_model_that_was_ignored_is_a_warning(image: str, found: list[str]) -> None:
+    assert codes(group(engine("M -tp 8 -pp 2", image=image))) == found
+
+
+@pytest.mark.parametrize(("command", "size"), [("", 1), (MODULE, 1), (f"/bin/{MODULE}", 2)])
+def test_a_positional_model_that_stays_ignored_is_denied(command: str, size: int) -> None:
+    assert "FI306" in codes(group(engine("M", command, OLD), size=size))
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "image", "code", "path"),
+    [
+        ("", "--model M", "corp/llm:1", "FI517", "args"),
+        ("", "", "corp/llm:1", "FI517", "image"),
+        ("/start.sh", "", OLD, "FI517", "command"),
+        ("trtllm-serve M", "", "corp/llm:1", "FI519", "command"),
+        ("ray start --head", "", OLD, "FI518", "command"),
+        ("bash -c", "eval", OLD, "FI514", "args[0]"),
+    ],
+)
+def test_what_is_left_alone_is_said(command: str, args: str, image: str, code: str, path: str) -> None:
+    intent = group(engine(args, command, image))
+
+    assert (codes(intent), path_of(code, intent)) == ([code], path)
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("ray symmetric-run --min-nodes 3 -- vllm serve M", "command[2]"),
+        ("ray symmetric-run --min-nodes=3 -- vllm serve M", "command[2]"),
+        ("vllm serve M --nnodes 3", "command[3]"),
+        ("vllm serve M -n 3", "command[3]"),
+        ("vllm serve M -n3", "command[3]"),
+        ("vllm serve M -n 3 -r $(LWS_WORKER_INDEX)", "command[3]"),
+    ],
+)
+def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: str, path: str) -> None:
+    intent = group(engine(command=command))
+
+    assert (codes(intent), path_of("FI512", intent)) == (["FI518", "FI512"], path)
+
+
+def test_a_number_of_nodes_in_a_script_is_compared_too() -> None:
+    script = "bash /x/multi-node-serving.sh leader --ray_cluster_size=3; vllm serve M"
+
+    assert codes(group(engine([script], "sh -c"))) == ["FI518", "FI512"]
+
+
+@pytest.mark.parametrize("count", ["2", "$(LWS_GROUP_SIZE)"])
+def test_a_number_of_nodes_that_is_the_size_or_unknown_is_fine(count: str) -> None:
+    assert codes(group(engine(command=f"vllm serve M --nnodes {count}"))) == ["FI518"]
+
+
+def test_a_plain_template_beside_one_that_launches_itself_is_a_warning() -> None:
+    intent = group(engine(command="ray start --block"), leader=engine(FINE))
+
+    assert codes(intent) == ["FI518", "FI524"]
+
+
+@pytest.mark.parametrize(
+    ("args", "image", "found"),
+    [
+        ("--model M -tp 8", OLD, []),
+        ("--model M -tp 16", OLD, ["FI308"]),
+        ("vllm serve Qwen/Qwen3-8B", OLD, ["FI516"]),
+        ("", OLD, []),
+        ("-tp 8", OLD, ["FI306"]),
+        ("M -tp8", "vllm/vllm-openai:v0.17.1", ["FI310"]),
+        ("--model M --port 6379 --dist mp", OLD, []),
+        ("--model M", "corp/llm:1", []),
+        ("--model M -dp 16 -dpl 8", OLD, []),
+    ],
+)
+def test_a_group_of_one_is_checked_by_itself(args: str, image: str, found: list[str]) -> None:
+    assert codes(group(engine(args, image=image), size=1)) == found
+
+
+def test_a_launcher_for_a_group_of_one_is_denied() -> None:
+    (found,) = launch(group(engine("--model M"), size=1, launcher="ray-symmetric"), SETTINGS)
+
+    assert (found.code, found.path) == ("FI312", "metadata.annotations[fusioninfer.io/launcher]")
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_no_launcher_means_no_checks(size: int) -> None:
+    assert codes(group(engine("-tp8 --port"), size=size, launcher="none")) == []
+
+
+def test_a_positional_model_of_a_script_that_stays_is_denied() -> None:
+    assert "FI306" in codes(group(engine([f"cd /x; {MODULE} M"], "sh -c", OLD)))
+
+
+@pytest.mark.parametrize(
+    ("script", "found"), [("vllm serve M '--x y'", True), ("vllm serve M --x$(echo a b)", False)]
+)
+def test_a_fused_argument_is_seen_in_a_script_that_means_itself(script: str, *, found: bool) -> None:
+    assert ("FI309" in codes(group(engine([script], "sh -c")))) is found
+
+
+def test_a_model_fused_with_its_flag_is_not_missed_as_well() -> None:
+    assert codes(group(engine(["--model M", *FINE.split()[2:]]))) == ["FI309"]
+
+
+def test_what_cannot_run_has_no_advice_beside_the_error() -> None:
+    assert codes(group(engine("M -tp 32"))) == ["FI307"]
+
+
+def test_a_number_of_processes_is_no_number_of_nodes() -> None:
+    assert codes(group(engine(command="mpirun -n 16 trtllm-serve M"))) == ["FI518"]
+
+
+def test_args_may_be_a_program_where_the_image_has_no_entrypoint() -> None:
+    assert codes(group(engine(f"vllm serve {FINE}", image="rocm/vllm:latest"))) == ["FI527"]
+
+
+LOUD = (
+    group(engine("--model deepseek-ai/DeepSeek-R1 -tp 32 --async-scheduling", image=OLD), size=4),
+    group(
+        engine("A --model B --config c -dpl 1 --data-parallel-hybrid-lb -tp $(X)", variables=(("X", None),))
+    ),
+    group(engine("M -tp 999", accelerators=Accelerators("nvidia.com/gpu", 998)), size=2147483647),
+    group(engine("M -tp 99", accelerators=Accelerators("nvidia.com/gpu", 10**18)), size=2147483647),
+    group(engine("vllm serve M -tp 1", image="vllm/vllm-openai:v9999.9999.9999.9999"), size=2147483647),
+    group(engine("vllm serve M --nnodes 999999999"), leader=engine("M"), size=2147483647),
+    group(
+        engine(
+            "M",
+            image=OLD,
+            probes=(Probe("readinessProbe", "httpGet", 8000), Probe("startupProbe", "tcpSocket", 6379)),
+        )
+    ),
+    group(engine("M"), leader=engine("M", probes=(Probe("livenessProbe", "httpGet", 8000),))),
+    group(engine("M", accelerators=Accelerators("nvidia.com/gpu.shared", 1))),
+    group(engine(["eval"], "sh -c"), leader=engine(command="trtllm-serve M")),
+    group(engine(command="/start.sh"), leader=engine("M", image="corp/llm:1")),
+)
+
+
+@pytest.mark.parametrize("intent", LOUD)
+def test_a_warning_is_short_and_plain(intent: Intent) -> None:
+    warnings = [found.message for found in launch(intent, SETTINGS) if found.severity == "warning"]
+
+    assert warnings
+    assert [message for message in warnings if len(message) > 120 or not message.isascii()] == []
+
+
+CPU = "public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.17.1"
+
+
+@pytest.mark.parametrize(
+    ("resource", "code"),
+    [
+        ("volcano.sh/vgpu-number", "FI537"),
+        ("aws.amazon.com/neuron", "FI537"),
+        ("huawei.com/Ascend310P", "FI537"),
+        ("cpu", "FI303"),
+        ("hugepages-2Mi", "FI303"),
+        ("requests.kubernetes.io/x", "FI303"),
+    ],
+)
+def test_a_resource_that_may_be_an_accelerator_warns(resource: str, code: str) -> None:
+    resources = {"limits": {resource: "8"}, "requests": {"cpu": "8", "memory": "1Gi"}}
+    found = check(put(lws(worker=template(container(resources=resources)))))
+
+    assert [one.code for one in found] == [code]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({}, "FI303"),
+        ({"image": CPU}, "FI538"),
+        ({"image": "vllm/vllm-openai:v0.17.1-cpu"}, "FI538"),
+        ({"image": "corp/llm:1"}, "FI538"),
+        ({"image": "corp/cpuset:1"}, "FI538"),
+        ({"env": [{"name": "VLLM_TARGET_DEVICE", "value": "cpu"}]}, "FI538"),
+        ({"args": ["org/M", "--device", "cpu"]}, "FI538"),
+        ({"args": ["org/M", "--device", "cuda"]}, "FI303"),
+    ],
+)
+def test_an_engine_on_cpu_is_told_so(fields: dict[str, Any], code: str) -> None:
+    resources = {"requests": {"cpu": "8", "memory": "1Gi"}}
+    asked = lws(worker=template(container(resources=resources, **fields)), launcher="ray-symmetric")
+
+    assert code in {one.code for one in check(put(asked))} <= {code, "FI504"}
+
+
+def test_accelerators_of_another_container_are_not_the_engine_s() -> None:
+    engine_alone = container(image="corp/llm:1", resources={"requests": {"cpu": "8", "memory": "1Gi"}})
+    other = container("other", image="corp/other:1", command=["run"], args=None)
+
+    named: dict[str, Any] = {"engine_container": "vllm", "launcher": "ray-symmetric"}
+    found = check(put(lws(worker=template(engine_alone, other), **named)))
+
+    assert [one.code for one in found] == ["FI303"]
+
+
+def claiming(name: str, **fields: Any) -> Object:
+    return container(name, resources={"claims": [{"name": "nic"}]}, **fields)
+
+
+SIDECAR = {"image": "corp/nic:1", "command": ["run"], "args": None}
+
+
+@pytest.mark.parametrize(
+    "engine_container", [container(), claiming("vllm")], ids=["in numbers", "by a claim too"]
+)
+def test_a_claim_of_a_sidecar_does_not_make_the_engine_ambiguous(engine_container: Object) -> None:
+    pods = template(claiming("nic", **SIDECAR), engine_container)
+
+    once = put(lws(worker=pods))
+
+    commands = {
+        one["name"]: one["command"]
+        for one in once["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    }
+    assert commands == {"nic": ["run"], "vllm": ["ray"]}
+    assert "FI301" not in {one.code for one in check(once)}
+
+
+def test_two_claims_of_containers_that_nobody_knows_are_ambiguous() -> None:
+    pods = template(claiming("nic", **SIDECAR), claiming("other", **SIDECAR))
+
+    assert "FI301" in {one.code for one in check(put(lws(worker=pods)))}
+
+
+SGLANG = ["python3", "-m", "sglang.launch_server"]
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize(
+    ("component_type", "mode", "wrong"),
+    [
+        ("prefiller", "decode", True),
+        ("decoder", "prefill", True),
+        ("prefiller", "prefill", False),
+        ("decoder", "decode", False),
+        ("worker", "decode", False),
+        ("prefiller", "null", False),
+    ],
+)
+def test_sglang_s_mode_must_be_that_of_the_component_type(
+    component_type: str, mode: str, size: int, *, wrong: bool
+) -> None:
+    args = ["--model-path", "M", "--host", "0.0.0.0", f"--disaggregation-mode={mode}"]  # noqa: S104 - its flag
+    pods = template(container(image="lmsysorg/sglang:v0.5.5", command=SGLANG, args=args))
+
+    found = check(put(lws(size=size, worker=pods, component_type=component_type)))
+
+    assert ("FI318" in {one.code for one in found}) is wrong
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize(
+    ("component_type", "more", "told"),
+    [
+        ("prefiller", [], True),
+        ("decoder", ["-tp", "8"], True),
+        ("worker", [], False),
+        ("prefiller", ["--config", "c.yaml"], False),
+        ("prefiller", ["--kv-transfer-config.kv_role=kv_both"], False),
+        ("prefiller", ["--kv-transfer-config", "$(CONFIG)"], False),
+    ],
+)
+def test_one_side_of_a_hand_over_without_a_connector_is_told(
+    component_type: str, more: list[str], size: int, *, told: bool
+) -> None:
+    pods = template(container(args=["org/M", *more]))
+
+    found = check(put(lws(size=size, worker=pods, component_type=component_type)))
+
+    assert ("FI539" in {one.code for one in found}) is told
+
+
+def test_flags_that_a_shell_expands_may_hold_the_connector() -> None:
+    def found(script: str) -> set[str]:
+        pods = template(container(command=["sh", "-c", script], args=None))
+        return {one.code for one in check(put(lws(worker=pods, component_type="prefiller")))}
+
+    assert "FI539" in found("cd /; vllm serve $MODEL -tp 16")
+    assert "FI539" not in found("cd /; vllm serve $MODEL $FLAGS")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "told"),
+    [
+        ({"component_type": "prefiller", "roles": "prefill"}, True),
+        ({"component_type": "decoder", "roles": "a", "role_name": "a"}, True),
+        ({"component_type": "prefiller", "roles": "prefill,decode"}, False),
+        ({"component_type": "prefiller"}, False),
+        ({"roles": "worker"}, False),
+    ],
+)
+def test_roles_that_name_one_side_alone_are_told(annotations: dict[str, Any], *, told: bool) -> None:
+    assert ("FI540" in {one.code for one in check(put(lws(**annotations)))}) is told
+
+
+def test_a_template_without_containers_is_refused() -> None:
+    empty = lws(worker={"spec": {"containers": []}})
+
+    found = [(one.path.rpartition(".")[2], one.code) for one in check(put(empty)) if one.severity == "error"]
+
+    assert found == [("containers", "FI319")]
+
+
+@pytest.mark.parametrize(("skip", "found"), [("", ["FI320"]), ("dns", [])])
+def test_a_container_with_the_name_of_one_that_is_put_on_is_refused(skip: str, found: list[str]) -> None:
+    other = container("wait-for-leader", image="corp/x:1", command=["run"], args=None, resources=None)
+    annotations: dict[str, Any] = {"skip": skip} if skip else {}
+
+    said = check(put(lws(worker=template(container(), other), **annotations)))
+
+    assert [one.code for one in said] == found
+
+
+def test_what_is_put_on_is_no_name_of_its_author_s() -> None:
+    once = put(lws())
+
+    assert check(changed(once, "spec.replicas", 2), once) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "example"),
+    [
+        ("lmsysorg/sglang:v0.5.5", "[python3, -m, sglang.launch_server]"),
+        ("openmmlab/lmdeploy:v0.9", "[lmdeploy, serve, api_server]"),
+        ("corp/llm:1", "[vllm, serve]"),
+    ],
+)
+def test_an_image_without_a_command_is_told_an_example_of_its_own(image: str, example: str) -> None:
+    (found,) = [one for one in launch(group(engine("--tp 16", image=image)), SETTINGS) if one.code == "FI517"]
+
+    assert found.message.endswith(example)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("M -tp 8 -dp 2", "add --data-parallel-backend ray --data-parallel-size-local 1"),
+        ("M -tp 2 -dp 8", "add --data-parallel-backend ray --data-parallel-size-local 4"),
+        ("M -tp 8 -pp 2 -dp 2", "and one spans pods: use -pp instead"),
+        ("M -tp 8 -dp 2 --data-parallel-backend ray", ""),
+        ("M -tp 4 -dp 2", ""),
+        ("M -tp 8 -dp 2 -dpl 1", ""),
+        ("M -tp 8 -pp 2", ""),
+    ],
+)
+def test_data_parallel_ranks_that_all_start_on_the_leader_are_told(args: str, message: str) -> None:
+    asked = group(engine(args), launcher="ray-symmetric")
+    found = [one.message for one in launch(asked, SETTINGS) if one.code == "FI541"]
+
+    assert [text.partition(": ")[2] for text in found] == ([message] if message else [])
+
+
+def test_data_parallel_ranks_without_ray_are_spread() -> None:
+    assert "FI541" not in codes(group(engine("M -tp 8 -dp 2"), launcher="vllm-native"))

@@ -1,0 +1,1 @@
+"""Overlays: merge them, apply and revert them, record what was applied."""

@@ -1,0 +1,170 @@
+"""Partial objects: what they say, and how several become one.
+
+Putting one on an object is `webhook.overlay.put`'s.
+
+An overlay is data, in the shape of the object it is for:
+
+- maps merge, key by key; scalars and plain lists are set; `None` removes a field;
+- the lists of `LIST_KEYS` merge item by item, as Kubernetes' list-map keys say; an item that is new goes
+  last, or first in `env`, where a later variable may name it;
+- `{"$patch": "delete"}` in a map or an item removes it whole; an item `{"$patch": "prune"}` removes its list
+  if nothing is left in it; `{"$patch": "replace", "$digest": D}` puts a map in place of what is there,
+  unless that has digest D already;
+- `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the field beside it.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from intent import Object
+from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, identity, index, is_keyed, same
+
+Overlay = dict[str, Any]
+
+PATCH: Final = "$patch"
+COPY: Final = "$copy"
+DIGEST: Final = "$digest"
+DIRECTIVES: Final = frozenset({PATCH, COPY, DIGEST})
+NOTHING: Final[Object] = {}
+
+
+# --- combine: overlays of several mutators become one ------------------------------------------------
+
+
+class Contradiction(Exception):  # noqa: N818 - it is a bug of ours, not an error of the author's
+    """Two mutators set one leaf to two values."""
+
+
+def combine(overlays: Iterable[Overlay]) -> Overlay:
+    """Make one overlay of several that do not contradict each other. What only one of them says is shared."""
+    said: dict[str, list[Any]] = {}
+    for overlay in overlays:
+        for key, value in overlay.items():
+            if key in said:
+                said[key].append(value)
+            else:
+                said[key] = [value]
+    return {key: values[0] if len(values) == 1 else _joined(key, values) for key, values in said.items()}
+
+
+def _joined(key: str, values: list[Any]) -> Any:
+    kinds = set(map(type, values))
+    if kinds == {dict}:
+        return combine(values)
+    if kinds == {list} and key in LIST_KEYS:
+        return _joined_items(key, values)
+    for value in values:
+        if not same(values[0], value):
+            raise Contradiction(f"{key}: {values[0]!r} and {value!r}")
+    return values[0]
+
+
+def _joined_items(field: str, lists: list[list[Overlay]]) -> list[Overlay]:
+    said: dict[Identity, list[Overlay]] = {}
+    for items in lists:
+        for item in items:
+            said.setdefault(identity(field, item), []).append(item)
+    return [items[0] if len(items) == 1 else combine(items) for items in said.values()]
+
+
+# --- compose: one overlay after another --------------------------------------------------------------
+
+
+def compose(first: Overlay, then: Overlay) -> Overlay:
+    """Make one overlay that does `first`, and `then` after it, which wins."""
+    if not first:
+        return then
+    composed = {**first, **then}
+    if PATCH in composed and PATCH not in then:
+        del composed[PATCH]
+    for key in first.keys() & then.keys():
+        composed[key] = _composed(key, first[key], then[key])
+    return composed
+
+
+def _composed(key: str, have: Any, value: Any) -> Any:
+    if isinstance(have, dict) and isinstance(value, dict):
+        return compose(have, value)
+    if is_keyed(key, have) and is_keyed(key, value):
+        return _composed_items(key, have, value)
+    return value
+
+
+def _composed_items(field: str, have: list[Any], more: list[Any]) -> list[Any]:
+    items = list(have)
+    places = index(field, items)
+    for item in more:
+        at = places.get(identity(field, item))
+        if at is None:
+            items.append(item)
+        else:
+            items[at] = compose(items[at], item)
+    return items
+
+
+# --- merge: the object with an overlay on it ---------------------------------------------------------
+
+
+def merge(live: Object, overlay: Overlay) -> Object:
+    """Put an overlay on an object. The object is not changed; what is untouched is shared."""
+    merged = dict(live)
+    merge_into(merged, overlay)
+    return merged
+
+
+def merge_into(merged: Object, overlay: Overlay) -> None:
+    """Put an overlay on an object that is ours to change; what lies within it is not changed."""
+    for key, value in overlay.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, dict):
+            _merge_map(merged, key, value)
+        elif key in LIST_KEYS and isinstance(value, list):
+            _merge_list(merged, key, value)
+        elif key not in DIRECTIVES:
+            merged[key] = value
+
+
+def _merge_map(merged: Object, key: str, value: Overlay) -> None:
+    have, directive = merged.get(key), value.get(PATCH)
+    if directive == "delete":
+        merged.pop(key, None)
+    elif directive == "replace":
+        merged[key] = bare(value)
+    else:
+        merged[key] = merge(have if isinstance(have, dict) else {}, value)
+
+
+def _merge_list(merged: Object, field: str, overlay: list[Any]) -> None:
+    merged[field] = merged_items(field, merged.get(field), overlay)
+    if not merged[field] and prunes(overlay):
+        del merged[field]
+
+
+def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
+    """Put the items of an overlay on those of a list; a value that is no list counts as an empty one."""
+    items: list[Any] = list(live) if isinstance(live, list) else []
+    places = index(field, items)
+    new: list[Any] = []
+    gone: set[int] = set()
+    for item in overlay:
+        directive = item.get(PATCH)
+        at = None if directive == "prune" else places.get(identity(field, item))
+        if directive is not None:
+            gone.add(-1 if at is None else at)
+        elif at is None:
+            new.append(merge(NOTHING, item))
+        else:
+            items[at] = merge(items[at], item)
+    kept = [item for at, item in enumerate(items) if at not in gone] if gone else items
+    return new + kept if field in FIRST else kept + new
+
+
+def prunes(overlay: list[Any]) -> bool:
+    """Whether a list is to go if nothing is left in it."""
+    return any(item.get(PATCH) == "prune" for item in overlay)
+
+
+def bare(value: Overlay) -> Object:
+    """Give a map of an overlay without its directives."""
+    return {key: item for key, item in value.items() if key not in DIRECTIVES}

@@ -1,0 +1,1 @@
+"""The webhook's HTTP server: connections, limits, TLS, metrics."""

@@ -1,0 +1,296 @@
+"""The webhook's door: aiohttp, and nothing else. What it serves comes in as plain callables.
+
+Rules of this file:
+- A review is microseconds of synchronous work, so nothing is ever half done: a request waits only for
+  its own body. To refuse a whole one costs as much as to answer it; what is bounded is the waiting.
+  One that is dear is answered by another process (`webhook.server.aside`), so that the others do not wait
+  for it.
+- An answer is one write. No middleware, no access log, no line for a request that was allowed.
+- What a caller sent never gets into a log, nor a traceback into an answer. Only 429 carries Retry-After:
+  client-go then asks again, perhaps another replica, and must not do so after a bug of ours.
+"""
+
+import asyncio
+import logging
+import re
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import monotonic, thread_time
+from typing import Any, Final, cast
+
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from webhook.request import Malformed
+from webhook.review import Answer, Outcome
+from webhook.server.aside import Aside, FullError, LostError
+from webhook.server.connection import SERVER, begin
+from webhook.server.listen import Crowd, Cut, Limits, listening
+from webhook.server.places import origin
+
+LOG: Final = logging.getLogger("fusioninfer.webhook")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One path: what answers a body, and what counts an outcome with its seconds."""
+
+    review: Callable[[bytes], Answer]
+    count: Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the second port shows on one path."""
+
+    status: int
+    body: bytes
+    content_type: str = "text/plain; charset=utf-8"
+
+
+@dataclass(slots=True)
+class Door:
+    """What is served, within which limits, and what changes while it is."""
+
+    hooks: Mapping[str, Hook]
+    limits: Limits
+    may_call: Callable[[Mapping[str, Any] | None], bool] = lambda _certificate: True
+    """Whether the caller with this certificate, as `getpeercert()` gives it, is one to answer."""
+    cut: Callable[[Cut], None] = lambda _why: None
+    """Counts the connections that were cut."""
+    waiting: dict[asyncio.Timeout, None] = field(default_factory=dict)
+    """The bodies on their way, oldest first."""
+    draining: bool = False
+    aside: Aside | None = None
+    """Answers what is dear; None: it is answered like the rest."""
+    crowd: Crowd | None = None
+    """Who is connected, while it is served."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """An answer that is no review."""
+
+    status: int
+    body: bytes
+    outcome: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+_TIMEOUT: Final = re.compile(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)")
+_NOT_FOUND: Final = _Refusal(404, b"no such path", "")
+_NOT_POST: Final = _Refusal(405, b"reviews are sent with POST", "", {"Allow": "POST"})
+_NOT_GET: Final = _Refusal(405, b"this is read with GET", "", {"Allow": "GET, HEAD"})
+_UNKNOWN: Final = _Refusal(403, b"the client certificate is not of an API server", "forbidden")
+_NOT_JSON: Final = _Refusal(415, b"Content-Type must be application/json", "malformed")
+_ENCODED: Final = _Refusal(415, b"Content-Encoding is not accepted", "malformed")
+_TOO_LARGE: Final = _Refusal(413, b"the body is larger than any review", "malformed")
+_BAD_REVIEW: Final = _Refusal(400, b"", "malformed")
+_TOO_SLOW: Final = _Refusal(408, b"the body did not come in time", "incomplete")
+_GONE: Final = _Refusal(400, b"the body broke off, or is not framed as HTTP asks", "incomplete")
+_LATE: Final = _Refusal(504, b"the caller's deadline is past", "late")
+_OVERLOADED: Final = _Refusal(429, b"too many reviews at once", "overloaded", {"Retry-After": "1"})
+_BUG: Final = _Refusal(500, b"a bug in the webhook; its log says more", "error")
+
+_SERVER: Final = {"Server": SERVER}
+_REVIEW_HEADERS: Final = CIMultiDict({"Content-Type": "application/json", **_SERVER})
+_TEXT_HEADERS: Final = CIMultiDict({"Content-Type": "text/plain; charset=utf-8", **_SERVER})
+
+
+async def serve(
+    door: Door,
+    tls: ssl.SSLContext,
+    sockets: tuple[socket.socket, socket.socket],
+    pages: Mapping[str, Callable[[], Page]],
+    stop: asyncio.Event,
+) -> None:
+    """Answer reviews on the first socket, over TLS, and show `pages` on the second until `stop` is set.
+
+    Then drain: go on for a while and ask every caller to close, stop accepting, finish what has begun.
+    """
+    reviews, plain = sockets
+    async with (
+        listening(partial(_show, pages), plain, door.limits),
+        listening(partial(_answer, door), reviews, door.limits, tls, door.cut) as door.crowd,
+    ):
+        await stop.wait()
+        door.draining = True
+        await asyncio.sleep(door.limits.drain_seconds)
+
+
+async def _show(pages: Mapping[str, Callable[[], Page]], request: web.BaseRequest) -> web.Response:
+    """Answer a GET on the second port."""
+    begin(request)
+    show = pages.get(request.path)
+    if show is None:
+        return _refused(_NOT_FOUND, request)
+    if request.method not in {"GET", "HEAD"}:
+        return _refused(_NOT_GET, request)
+    page = show()
+    headers = {"Content-Type": page.content_type, **_SERVER}
+    return web.Response(status=page.status, body=page.body, headers=headers)
+
+
+async def _answer(door: Door, request: web.BaseRequest) -> web.Response:
+    """Answer one request on the first port, and count it once if it is a review."""
+    since, on_old = begin(request)
+    hook = door.hooks.get(request.path)
+    if hook is None:
+        return _refused(_NOT_FOUND, request, close=on_old or door.draining)
+    if request.method != "POST":
+        return _refused(_NOT_POST, request, close=on_old or door.draining)
+    answer = await _reviewed(door, hook, request, since)
+    hook.count(answer.outcome, monotonic() - since)
+    if isinstance(answer, _Refusal):
+        return _refused(answer, request, close=on_old or door.draining)
+    response = web.Response(body=answer.body, headers=_REVIEW_HEADERS)
+    if on_old or door.draining:
+        response.force_close()
+    return response
+
+
+def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False) -> web.Response:
+    """Say no; a connection whose body is still on its way, or broke, cannot be used again."""
+    response = web.Response(status=refusal.status, body=refusal.body, headers=_TEXT_HEADERS)
+    response.headers.update(refusal.headers)
+    if close or not request.content.is_eof() or request.content.exception():
+        response.force_close()
+    return response
+
+
+async def _reviewed(door: Door, hook: Hook, request: web.BaseRequest, since: float) -> Answer | _Refusal:
+    """Take the body if it may be taken, and have it reviewed if there is still somebody to answer."""
+    body = _unacceptable(request, door) or await _body(door, request)
+    if isinstance(body, _Refusal):
+        return body
+    until = since + _deadline(request.query_string)
+    if monotonic() > until:
+        return _LATE
+    if door.aside is None:
+        return _review(hook, request.path, body)
+    if door.aside.takes(body):
+        return await _aside(door.aside, request.path, body, until)
+    begun = thread_time()
+    answer = _review(hook, request.path, body)
+    door.aside.note(body, thread_time() - begun)
+    return answer
+
+
+def _unacceptable(request: web.BaseRequest, door: Door) -> _Refusal | None:
+    """Judge a request by its sender and its headers, before a byte of its body is taken."""
+    if not door.may_call(request.get_extra_info("peercert")):
+        return _UNKNOWN
+    headers = request.headers
+    if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
+        return _NOT_JSON
+    if "Content-Encoding" in headers:
+        return _ENCODED
+    if (request.content_length or 0) > door.limits.body_bytes:
+        return _TOO_LARGE
+    return None
+
+
+def _deadline(query: str) -> float:
+    """Read the seconds the caller waits; the API server appends `?timeout=5s` (at most 30)."""
+    found = _TIMEOUT.search(query)
+    return float(found[1]) if found else 30.0
+
+
+async def _body(door: Door, request: web.BaseRequest) -> bytes | _Refusal:
+    """Take the body: mostly it came with the headers, and there is nothing to wait for."""
+    if request.content.is_eof():
+        body = request.content.read_nowait()
+        return body if len(body) <= door.limits.body_bytes else _TOO_LARGE
+    if "Expect" in request.headers:
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    return await _rest(door, request)
+
+
+async def _rest(door: Door, request: web.BaseRequest) -> bytes | _Refusal:
+    """Wait for a body, for a while, as one of so many; who has waited longest makes room for the next.
+
+    So a crowd of slow senders crowds out itself, and never an API server.
+    """
+    _make_room(door)
+    timer = asyncio.timeout(door.limits.body_seconds)
+    door.waiting[timer] = None
+    try:
+        async with timer:
+            return await _read(request, door.limits.body_bytes)
+    except TimeoutError:
+        return _TOO_SLOW if timer in door.waiting else _OVERLOADED
+    except ConnectionError:
+        return _GONE
+    except web.RequestPayloadError:
+        request.content.feed_eof()  # there is no rest to wait for
+        return _GONE
+    finally:
+        door.waiting.pop(timer, None)
+
+
+def _make_room(door: Door) -> None:
+    """Send away the body that has been on its way for longest, if there are as many as may be."""
+    if len(door.waiting) < door.limits.reviews:
+        return
+    oldest = next(iter(door.waiting))
+    del door.waiting[oldest]
+    if not oldest.expired():
+        oldest.reschedule(0.0)
+
+
+async def _read(request: web.BaseRequest, limit: int) -> bytes | _Refusal:
+    body = bytearray()
+    while not request.content.at_eof():
+        body += await request.content.readany()
+        if len(body) > limit:
+            return _TOO_LARGE
+    return bytes(body)
+
+
+def _review(hook: Hook, path: str, body: bytes) -> Answer | _Refusal:
+    """Have a body reviewed; a bug is an HTTP error, so that `failurePolicy` decides and not we."""
+    try:
+        answer = hook.review(body)
+    except Malformed as error:
+        return replace(_BAD_REVIEW, body=str(error)[:1024].encode(errors="replace"))
+    except Exception as error:  # noqa: BLE001 - the process's door
+        _log(logging.ERROR, "review failed", path=path, uid=_uid(body), **origin(error))
+        return _BUG
+    if answer.outcome == "denied":
+        _log(logging.INFO, "denied", path=path, uid=_uid(body))
+    return answer
+
+
+async def _aside(aside: Aside, path: str, body: bytes, until: float) -> Answer | _Refusal:
+    """Have a dear body reviewed in the process for those."""
+    try:
+        said = await aside.review(path, body, until)
+    except FullError:
+        return _OVERLOADED
+    except LostError:
+        _log(logging.ERROR, "the process for dear reviews ended", path=path, uid=_uid(body))
+        return _BUG
+    if said.word == "late":
+        return _LATE
+    if said.word == "malformed":
+        return replace(_BAD_REVIEW, body=said.content[:1024])
+    if said.word == "bug":
+        _log(logging.ERROR, "review failed", path=path, uid=_uid(body), **orjson.loads(said.content))
+        return _BUG
+    if said.word == "denied":
+        _log(logging.INFO, "denied", path=path, uid=_uid(body))
+    return Answer(said.content, cast("Outcome", said.word))
+
+
+def _uid(body: bytes) -> str:
+    """Find the review's uid; Go writes it first. A UUID or nothing, so it cannot break a log."""
+    found = re.search(rb'"uid"\s*:\s*"([0-9A-Fa-f-]{36})"', body[:1024])
+    return found[1].decode() if found else ""
+
+
+def _log(level: int, event: str, **fields: Any) -> None:
+    LOG.log(level, event, extra={"fields": fields})

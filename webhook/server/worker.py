@@ -1,0 +1,56 @@
+"""A process beside the webhook's own that reviews what is dear: `python -m webhook.server.worker`.
+
+It reads frames from standard input and writes one to standard output for each. A frame is its length (4
+bytes, big endian) and its content. The first one read is a pickled map from path to callable; each other
+one is a path, a zero byte and a body. An answer is a word (an outcome, `malformed` or `bug`), a zero byte,
+and the body of the answer, the words for a refusal, or JSON for the log.
+"""
+
+import gc
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from typing import BinaryIO, Final
+
+import orjson
+
+from webhook.request import Malformed
+from webhook.review import Answer
+from webhook.server.places import origin
+
+LENGTH: Final = struct.Struct(">I")
+NICE: Final = 15
+"""How much it gives way to the webhook's own process, which answers everybody else."""
+
+
+def main() -> None:
+    """Answer until standard input ends."""
+    os.nice(NICE)
+    answers: Mapping[str, Callable[[bytes], Answer]] = pickle.loads(_read(sys.stdin.buffer) or b"")  # noqa: S301 - our parent wrote it
+    gc.freeze()
+    while (frame := _read(sys.stdin.buffer)) is not None:
+        path, _, body = frame.partition(b"\0")
+        answer = _answered(answers[path.decode()], body)
+        sys.stdout.buffer.write(LENGTH.pack(len(answer)) + answer)
+        sys.stdout.buffer.flush()
+
+
+def _answered(review: Callable[[bytes], Answer], body: bytes) -> bytes:
+    try:
+        answer = review(body)
+    except Malformed as error:
+        return b"malformed\0" + str(error).encode(errors="replace")
+    except Exception as error:  # noqa: BLE001 - the process's door
+        return b"bug\0" + orjson.dumps(origin(error))
+    return answer.outcome.encode() + b"\0" + answer.body
+
+
+def _read(stream: BinaryIO) -> bytes | None:
+    head = stream.read(LENGTH.size)
+    return stream.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else None
+
+
+if __name__ == "__main__":
+    main()
