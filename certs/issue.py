@@ -26,7 +26,7 @@ class Pair:
     key: bytes
 
 
-def authority(name: str, not_before: datetime, not_after: datetime) -> Pair:
+def issue_ca(name: str, not_before: datetime, not_after: datetime) -> Pair:
     """Make a self-signed authority that may sign leaves and nothing below them."""
     key = ec.generate_private_key(ec.SECP256R1())
     builder = (
@@ -37,7 +37,7 @@ def authority(name: str, not_before: datetime, not_after: datetime) -> Pair:
     return _pair(builder.sign(key, hashes.SHA256()), key)
 
 
-def leaf(ca: Pair, hosts: Sequence[str], not_before: datetime, not_after: datetime) -> Pair:
+def issue_serving(ca: Pair, hosts: Sequence[str], not_before: datetime, not_after: datetime) -> Pair:
     """Make a serving certificate for `hosts`: DNS names and IP addresses, at least one."""
     signer, signer_key = _read(ca)
     key = ec.generate_private_key(ec.SECP256R1())
@@ -68,8 +68,8 @@ def development(directory: Path, hosts: Sequence[str]) -> bytes:
     """
     now = datetime.now(UTC)
     not_before, not_after = now - timedelta(minutes=5), now + timedelta(days=30)
-    ca = authority("fusioninfer development", not_before, not_after)
-    write(leaf(ca, hosts, not_before, not_after), directory)
+    ca = issue_ca("fusioninfer development", not_before, not_after)
+    write(issue_serving(ca, hosts, not_before, not_after), directory)
     return ca.certificate
 
 

@@ -41,37 +41,37 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Reconciled:
     """What there is after a look, and what was done to get there, in words."""
 
     kept: Kept
     done: tuple[str, ...]
 
 
-async def look(cluster: Cluster, place: Place, terms: Terms, now: datetime) -> Looked:
+async def reconcile(cluster: Cluster, place: Place, terms: Terms, now: datetime) -> Reconciled:
     """Take the next step, if one is due. Raises `ForeignError`, and what the cluster's callables raise."""
     stored = await cluster.get(place.path)
     found = {path: each for path in place.configurations if (each := await cluster.get(path))}
     before = objects.read(stored)
-    if not before.authorities:
+    if not before.ca_certificates:
         before = rotation.found(objects.trusted(found.values()), now, terms)
-    kept = rotation.with_authority(before, now, terms)
+    kept = rotation.with_ca(before, now, terms)
     if kept != before:
         stored = await _store(cluster, place, kept, stored)
     trusting = await _trust(cluster, kept, found)
     done = ("authority", *trusting) if kept.key != before.key else trusting
     if not found or (trusting and _is_believed(kept, before, now)):
-        return Looked(kept, done)
-    serving = rotation.with_leaf(kept, objects.hosts(found.values()), now, terms)
+        return Reconciled(kept, done)
+    serving = rotation.with_serving(kept, objects.hosts(found.values()), now, terms)
     if serving == kept:
-        return Looked(kept, done)
+        return Reconciled(kept, done)
     await _store(cluster, place, serving, stored)
-    return Looked(serving, (*done, "leaf"))
+    return Reconciled(serving, (*done, "leaf"))
 
 
 def _is_believed(kept: Kept, before: Kept, now: datetime) -> bool:
     """Whether what is served now may be believed; of a leaf that is not kept nobody knows."""
-    return rotation.is_served(kept, now) if kept.leaf else bool(before.authorities)
+    return rotation.is_served(kept, now) if kept.serving else bool(before.ca_certificates)
 
 
 async def _store(cluster: Cluster, place: Place, kept: Kept, before: Object | None) -> Object:

@@ -33,7 +33,7 @@ def read(secret: Object | None) -> Kept:
 
 def secret(kept: Kept, namespace: str, name: str, before: Object | None) -> Object:
     """Render the Secret. The webhook mounts `tls.crt` and `tls.key` of it, and never `ca.key`."""
-    leaf = {"tls.crt": kept.leaf.certificate, "tls.key": kept.leaf.key} if kept.leaf else {}
+    leaf = {"tls.crt": kept.serving.certificate, "tls.key": kept.serving.key} if kept.serving else {}
     data = {"ca.crt": kept.bundle, "ca.key": kept.key, **leaf}
     version = {"resourceVersion": before["metadata"]["resourceVersion"]} if before else {}
     return {

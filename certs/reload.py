@@ -29,7 +29,7 @@ _CIPHERS: Final = ":".join(
 """TLS 1.2 with forward secrecy and authenticated encryption only; TLS 1.3 has nothing else."""
 
 
-class Change(NamedTuple):
+class Reload(NamedTuple):
     """What a look at the directory found: how it went, and why (of a loaded pair: until when it is valid)."""
 
     result: Result
@@ -55,7 +55,7 @@ class Source:
     client_ca: Path | None = None
     """Whom callers must be certified by (PEM); None: nobody is asked for a certificate."""
     served: Served | None = None
-    said: Change | None = None
+    said: Reload | None = None
 
 
 class _RefusedError(Exception):
@@ -83,14 +83,14 @@ def listener(source: Source) -> ssl.SSLContext:
     return context
 
 
-def poll(source: Source, now: datetime) -> Change | None:
+def poll(source: Source, now: datetime) -> Reload | None:
     """Look at the directory; serve a new, sound pair; return what is worth saying, if it was not said."""
     try:
         change = _follow(source, now)
     except FileNotFoundError as error:
-        change = Change("missing", f"{Path(error.filename or 'a file').name} is not there")
+        change = Reload("missing", f"{Path(error.filename or 'a file').name} is not there")
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a pair, the one before it goes on
-        change = Change("refused", _words(error))
+        change = Reload("refused", _words(error))
     if change is None or change == source.said:
         return None
     source.said = change
@@ -102,7 +102,7 @@ def valid(source: Source, now: datetime) -> bool:
     return source.served is not None and now < source.served.not_after
 
 
-async def watch(source: Source, report: Callable[[Change], None], every: float = 10.0) -> None:
+async def watch(source: Source, report: Callable[[Reload], None], every: float = 10.0) -> None:
     """Look at the directory every so many seconds, for ever, and report what changed."""
     while True:
         change = poll(source, datetime.now(UTC))
@@ -111,15 +111,15 @@ async def watch(source: Source, report: Callable[[Change], None], every: float =
         await asyncio.sleep(every)
 
 
-def _follow(source: Source, now: datetime) -> Change | None:
+def _follow(source: Source, now: datetime) -> Reload | None:
     """Serve what lies there if it is new; None while it is what is already served."""
     where = _resolved(source.directory)
     content = _read(where, source.client_ca)
     if source.served is None or source.served.content != content:
         source.served = _checked(where, content, source.names, now)
-        return Change("loaded", f"valid until {source.served.not_after.isoformat()}")
+        return Reload("loaded", f"valid until {source.served.not_after.isoformat()}")
     if source.said is not None and source.said.result != "loaded":
-        return Change("loaded", "the pair that is served is back")
+        return Reload("loaded", "the pair that is served is back")
     return None
 
 

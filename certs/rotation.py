@@ -18,15 +18,15 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtensionOID
 
-from certs.issue import Pair, authority, leaf
+from certs.issue import Pair, issue_ca, issue_serving
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How long things last. Each is replaced when a third of its time is left."""
 
-    authority: timedelta = timedelta(days=365)
-    leaf: timedelta = timedelta(days=30)
+    ca: timedelta = timedelta(days=365)
+    serving: timedelta = timedelta(days=30)
     backdate: timedelta = timedelta(hours=1)
     """How long before now a certificate begins: not every clock is right."""
 
@@ -35,23 +35,23 @@ class Terms:
 class Kept:
     """What is kept: the trusted authorities (PEM, newest first), the key of the newest, and the leaf."""
 
-    authorities: tuple[bytes, ...] = ()
+    ca_certificates: tuple[bytes, ...] = ()
     key: bytes = b""
-    leaf: Pair | None = None
+    serving: Pair | None = None
 
     @property
     def bundle(self) -> bytes:
         """Every authority that is trusted, as one PEM text."""
-        return b"".join(self.authorities)
+        return b"".join(self.ca_certificates)
 
 
-def with_authority(kept: Kept, now: datetime, terms: Terms) -> Kept:
+def with_ca(kept: Kept, now: datetime, terms: Terms) -> Kept:
     """Keep what is still valid, with an authority that may sign now: a new one if the newest may not."""
-    valid = tuple(one for one in kept.authorities if _is_valid(one, now))
-    if valid and kept.authorities[0] == valid[0] and _may_sign(kept, now, terms):
-        return replace(kept, authorities=valid)
-    new = authority("fusioninfer", now - terms.backdate, now + terms.authority)
-    return replace(kept, authorities=(new.certificate, *valid), key=new.key)
+    valid = tuple(one for one in kept.ca_certificates if _is_valid(one, now))
+    if valid and kept.ca_certificates[0] == valid[0] and _may_sign(kept, now, terms):
+        return replace(kept, ca_certificates=valid)
+    new = issue_ca("fusioninfer", now - terms.backdate, now + terms.ca)
+    return replace(kept, ca_certificates=(new.certificate, *valid), key=new.key)
 
 
 def found(trusted: Iterable[bytes], now: datetime, terms: Terms) -> Kept:
@@ -59,23 +59,27 @@ def found(trusted: Iterable[bytes], now: datetime, terms: Terms) -> Kept:
 
     What lasts longer than an authority of ours was put there by somebody else, and goes.
     """
-    ours = [one for one in trusted if _is_valid(one, now) and ends(one) <= now + terms.authority]
+    ours = [one for one in trusted if _is_valid(one, now) and ends(one) <= now + terms.ca]
     return Kept(tuple(sorted(ours, key=ends, reverse=True)))
 
 
-def with_leaf(kept: Kept, hosts: Collection[str], now: datetime, terms: Terms) -> Kept:
+def with_serving(kept: Kept, hosts: Collection[str], now: datetime, terms: Terms) -> Kept:
     """Keep the leaf if it is the newest authority's, names `hosts` and lasts; else issue one."""
-    if kept.leaf and _is_fresh(kept.leaf, kept.authorities[0], hosts, now + terms.leaf / 3):
+    if kept.serving and _is_fresh(kept.serving, kept.ca_certificates[0], hosts, now + terms.serving / 3):
         return kept
-    signer = Pair(kept.authorities[0], kept.key)
-    return replace(kept, leaf=leaf(signer, sorted(hosts), now - terms.backdate, now + terms.leaf))
+    signer = Pair(kept.ca_certificates[0], kept.key)
+    return replace(
+        kept, serving=issue_serving(signer, sorted(hosts), now - terms.backdate, now + terms.serving)
+    )
 
 
 def is_served(kept: Kept, now: datetime) -> bool:
     """Whether there is a leaf that those who trust the authorities believe."""
-    if kept.leaf is None or not _is_valid(kept.leaf.certificate, now):
+    if kept.serving is None or not _is_valid(kept.serving.certificate, now):
         return False
-    return any(_is_signed(kept.leaf.certificate, one) for one in kept.authorities if _is_valid(one, now))
+    return any(
+        _is_signed(kept.serving.certificate, one) for one in kept.ca_certificates if _is_valid(one, now)
+    )
 
 
 def ends(certificate: bytes) -> datetime:
@@ -84,8 +88,8 @@ def ends(certificate: bytes) -> datetime:
 
 
 def _may_sign(kept: Kept, now: datetime, terms: Terms) -> bool:
-    newest = x509.load_pem_x509_certificate(kept.authorities[0])
-    lasts = now + terms.authority / 3 < newest.not_valid_after_utc
+    newest = x509.load_pem_x509_certificate(kept.ca_certificates[0])
+    lasts = now + terms.ca / 3 < newest.not_valid_after_utc
     return lasts and _is_key_of(kept.key, newest)
 
 

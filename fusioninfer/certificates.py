@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from typing import Final
 
 from certs import rotation
-from certs.keep import Cluster, Looked, Place, look
+from certs.keep import Cluster, Place, Reconciled, reconcile
 from certs.objects import ForeignError
 from certs.rotation import Terms
 from intent import Object
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import amend, apply, get
 from sync.runtime.lease import LeadershipLostError
-from sync.runtime.metrics import Metrics
+from sync.runtime.metrics import ControllerMetrics
 
 log: Final = logging.getLogger(__name__)
 API: Final = "/apis/admissionregistration.k8s.io/v1"
@@ -41,14 +41,18 @@ class Certificates:
 
 
 async def keep(
-    client: Client, namespace: str, certificates: Certificates, permit: Callable[[], float], measured: Metrics
+    client: Client,
+    namespace: str,
+    certificates: Certificates,
+    permit: Callable[[], float],
+    measured: ControllerMetrics,
 ) -> None:
     """Look again and again, for ever. `permit` gives the seconds for a write; raises if there are none."""
     cluster, place = _cluster(client, permit), Place(namespace, certificates.secret, CONFIGURATIONS)
     said = ""
     while True:
         try:
-            said = _tell(measured, await look(cluster, place, certificates.terms, datetime.now(UTC)))
+            said = _tell(measured, await reconcile(cluster, place, certificates.terms, datetime.now(UTC)))
         except LeadershipLostError:
             raise
         except FAILED as error:
@@ -59,20 +63,20 @@ async def keep(
         await asyncio.sleep(certificates.look_seconds)
 
 
-def _tell(measured: Metrics, looked: Looked) -> str:
+def _tell(measured: ControllerMetrics, looked: Reconciled) -> str:
     """Say and count what was done, and show when what is kept ends; nothing is left to complain of."""
     measured.certificate_looks.labels("changed" if looked.done else "unchanged").inc()
     if looked.done:
         log.info("certificates", extra={"done": looked.done})
-    ends = {"authority": looked.kept.authorities[0]}
-    if looked.kept.leaf:
-        ends["leaf"] = looked.kept.leaf.certificate
+    ends = {"authority": looked.kept.ca_certificates[0]}
+    if looked.kept.serving:
+        ends["leaf"] = looked.kept.serving.certificate
     for name, certificate in ends.items():
         measured.certificate_not_after.labels(name).set(rotation.ends(certificate).timestamp())
     return ""
 
 
-def _complain(measured: Metrics, error: Exception, said: str) -> str:
+def _complain(measured: ControllerMetrics, error: Exception, said: str) -> str:
     """Count what went wrong, and say it once."""
     measured.certificate_looks.labels("failed").inc()
     words = f"{type(error).__name__}: {error}"

@@ -7,7 +7,7 @@ from fusioninfer.documents import Document
 from intent import Object
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.members import leader_worker_sets
-from intent.inferenceservice.read import KIND, InferenceService, read
+from intent.inferenceservice.read import KIND, InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.service.member import Member, member
 from intent.settings import Settings
@@ -70,7 +70,7 @@ def rendered(documents: Iterable[Document]) -> Iterator[Document]:
                 yield replace(document, object=lws, part=f"LeaderWorkerSet {lws['metadata']['name']}")
 
 
-def _requested(document: Document) -> InferenceService | None:
+def _requested(document: Document) -> InferenceServiceIntent | None:
     """Read an InferenceService; None if it is something else, or is not good."""
     if not is_inferenceservice(document.object):
         return None

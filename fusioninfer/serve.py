@@ -24,7 +24,7 @@ from webhook.server.listen import CUTS, Limits
 
 LOG: Final = logging.getLogger("fusioninfer.serve")
 
-Reviews = Mapping[str, Callable[[bytes], review.Answer]]
+Reviews = Mapping[str, Callable[[bytes], review.AdmissionAnswer]]
 """What answers a body, by path."""
 
 _WARM_UP: Final = orjson.dumps(
@@ -80,13 +80,13 @@ async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tes
     shown = metrics.build(answers, reload.RESULTS, CUTS, __version__)
     hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
     dear = Aside(answers)
-    door = app.Door(hooks, limits, partial(callers.is_one_of, client_names), shown.cut, aside=dear)
-    _bind(shown, door, source)
+    state = app.ServerState(hooks, limits, partial(callers.is_one_of, client_names), shown.cut, aside=dear)
+    _bind(shown, state, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
     _warm_up(answers)
     _say("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     with _until_signal() as stop:
-        await app.serve(door, reload.listener(source), sockets, _pages(shown, door, source), stop)
+        await app.serve(state, reload.listener(source), sockets, _pages(shown, state, source), stop)
     watching.cancel()
     await dear.close()
     _say("stopped")
@@ -100,33 +100,33 @@ def reviews(settings: Settings) -> Reviews:
     }
 
 
-def _bind(shown: metrics.Metrics, door: app.Door, source: reload.Source) -> None:
+def _bind(shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.Source) -> None:
     """Let the gauges be read when they are asked for: no request pays for them."""
-    shown.inflight.set_function(lambda: len(door.waiting))
-    shown.connections.set_function(lambda: len(door.crowd.connections) if door.crowd else 0)
+    shown.inflight.set_function(lambda: len(state.waiting))
+    shown.connections.set_function(lambda: len(state.tracker.connections) if state.tracker else 0)
     shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
 
 
 def _pages(
-    shown: metrics.Metrics, door: app.Door, source: reload.Source
+    shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.Source
 ) -> Mapping[str, Callable[[], app.Page]]:
     """Show liveness (that it answers at all), readiness (that reviews would be answered) and metrics."""
     return {
         "/healthz": lambda: app.Page(200, b"ok"),
-        "/readyz": lambda: _readiness(door, source),
+        "/readyz": lambda: _readiness(state, source),
         "/metrics": lambda: app.Page(200, metrics.expose(shown), metrics.CONTENT_TYPE),
     }
 
 
-def _readiness(door: app.Door, source: reload.Source) -> app.Page:
-    if door.draining:
+def _readiness(state: app.ServerState, source: reload.Source) -> app.Page:
+    if state.draining:
         return app.Page(503, b"draining")
     if not reload.valid(source, datetime.now(UTC)):
         return app.Page(503, b"no certificate that is valid now")
     return app.Page(200, b"ok")
 
 
-def _report(shown: metrics.Metrics, change: reload.Change) -> None:
+def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
     """Count and log what became of the certificate."""
     shown.reloads[change.result]()
     level = logging.INFO if change.result == "loaded" else logging.WARNING

@@ -12,12 +12,12 @@ from typing import Any, Final
 from fusioninfer.certificates import Certificates, keep
 from intent.settings import Settings
 from kube.client import Client, connect
-from sync.controller import Loop
+from sync.controller import Controller
 from sync.kinds import WATCHED
 from sync.runtime.cache import Cache
-from sync.runtime.events import Voice
+from sync.runtime.events import EventRecorder
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
-from sync.runtime.metrics import Metrics, metrics
+from sync.runtime.metrics import ControllerMetrics, metrics
 from sync.runtime.reflector import reflect
 from sync.runtime.server import serving
 from sync.writer import Writer
@@ -69,7 +69,7 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
     caches = {kind.kind: Cache(kind) for kind in WATCHED}
     _measure(measured, caches)
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
-    loop = Loop(settings, measured, caches, writer, Voice(measured.findings))
+    loop = Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
     elector = Elector(client, namespace, LEASE, _identity(), leadership)
 
     async def work() -> None:
@@ -104,7 +104,7 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
     return int(lost)
 
 
-def _measure(measured: Metrics, caches: dict[str, Cache]) -> None:
+def _measure(measured: ControllerMetrics, caches: dict[str, Cache]) -> None:
     for cache in caches.values():
         kind = cache.kind.kind
         measured.objects.labels(kind).set_function(cache.rows.__len__)

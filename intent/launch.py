@@ -52,7 +52,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LaunchPlan:
     """What is to be done about the launch of one LeaderWorkerSet."""
 
     choice: Choice
@@ -158,7 +158,7 @@ def model_of(launch: Launch) -> str | None:
     """Give the model as it is written: the positional one, else the last `--model`."""
     command = launch.command
     if command.flags.bare and not ignores_positional(launch):
-        return command.words[command.flags.bare[0]]
+        return command.argv[command.flags.bare[0]]
     flag = command.flags.last(MODEL)
     return flag.value if flag else None
 
@@ -187,11 +187,11 @@ def serve_words(launch: Launch) -> tuple[str, ...]:
     """Give the words that start one node of vLLM through `vllm serve`; the author's own where those can."""
     command = launch.command
     if command.kind == "subcommand":
-        return ("vllm", *command.words)
+        return ("vllm", *command.argv)
     if not is_converted(launch):
-        return command.words
-    prefix, (model, dropped) = command.words[: command.program], _moved_model(launch)
-    kept = (word for at, word in enumerate(command.words) if at >= command.arguments and at not in dropped)
+        return command.argv
+    prefix, (model, dropped) = command.argv[: command.program], _moved_model(launch)
+    kept = (word for at, word in enumerate(command.argv) if at >= command.arguments and at not in dropped)
     return (*prefix, "vllm", "serve", *model, *kept)
 
 
@@ -245,7 +245,7 @@ def countable(engine: Engine) -> int | None:
     return None if asked.claimed or is_part or not asked.count else asked.count
 
 
-def in_group(plan: Plan, size: int) -> int | None:
+def in_group(plan: LaunchPlan, size: int) -> int | None:
     """How many accelerators a group has: the leader's, and those of `size - 1` workers."""
     leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
     return None if leader is None or worker is None else leader + worker * (size - 1)
@@ -262,7 +262,7 @@ def _item(launch: Launch, index: int) -> int:
     shell = launch.command.shell
     if shell is None or shell.script is None:
         return index
-    behind = index - len(shell.script.words)
+    behind = index - len(shell.script.argv)
     return shell.index + 2 + behind if shell.kept and behind >= 0 else shell.index
 
 

@@ -59,7 +59,7 @@ def _value(launch: Launch, flag: Flag) -> Any:
     """Read the value of a dotted flag: JSON if it is that, else text, as vLLM does."""
     text = flag.value
     if text is None:
-        text = launch.command.words[flag.at + 1] if flag.width > 1 else ""
+        text = launch.command.argv[flag.at + 1] if flag.width > 1 else ""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -42,7 +42,7 @@ SILENCE: Final = 150.0
 out: 120 s between two were seen. A dead connection is noticed earlier, by `KEEPALIVE`."""
 KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6))
 """When a connection on which nothing arrives is probed, in seconds, and how often (tcp(7), Linux)."""
-UNHEARD: Final = 5.0
+ACK_TIMEOUT: Final = 5.0
 """Seconds after which the kernel gives up what it sent and nobody acknowledged."""
 BUFFER: Final = 2**21
 """Bytes of one line of a watch that may be read at once; an object has at most 1.5 MiB."""
@@ -148,20 +148,20 @@ class Client:
 
 
 async def connect(
-    kubeconfig: str | None = None, context: str | None = None, unheard: float = UNHEARD
+    kubeconfig: str | None = None, context: str | None = None, ack_timeout: float = ACK_TIMEOUT
 ) -> Client:
     """Make a client from a kubeconfig file; without one for the cluster of the pod that this runs in.
 
     Outside of a pod: $KUBECONFIG, or the file in the home directory. Raises `ConfigError` if all fail.
-    What was sent and not acknowledged for `unheard` seconds never arrives.
+    What was sent and not acknowledged for `ack_timeout` seconds never arrives.
     """
     configuration, in_pod = Configuration(), SERVICE_HOST in os.environ
     if in_pod and not (kubeconfig or context):
         config.load_incluster_config(client_configuration=configuration)
-        return Client(_session(configuration, unheard), configuration)
+        return Client(_session(configuration, ack_timeout), configuration)
     loader = await _load(configuration, kubeconfig, context)
     refreshing = asyncio.create_task(_keep_fresh(loader, configuration))
-    return Client(_session(configuration, unheard), configuration, refreshing)
+    return Client(_session(configuration, ack_timeout), configuration, refreshing)
 
 
 async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> Any:
@@ -184,15 +184,15 @@ async def _keep_fresh(loader: Any, configuration: Any) -> None:
             return
 
 
-def _session(configuration: Any, unheard: float) -> aiohttp.ClientSession:
+def _session(configuration: Any, ack_timeout: float) -> aiohttp.ClientSession:
     connector = aiohttp.TCPConnector(
-        ssl=RESTClientObject(configuration).ssl_context, socket_factory=sockets(unheard)
+        ssl=RESTClientObject(configuration).ssl_context, socket_factory=sockets(ack_timeout)
     )
     headers = {"User-Agent": "fusioninfer-sync", "Accept": "application/json"}
     return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True, read_bufsize=BUFFER)
 
 
-def sockets(unheard: float) -> Callable[[Any], socket.socket]:
+def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
     """Make sockets whose data is dropped if nobody acknowledges it: the kernel would try on for minutes.
 
     It does so also for a process that has ended (tcp(7) TCP_USER_TIMEOUT, RFC 5482; Linux only). A connection
@@ -202,7 +202,7 @@ def sockets(unheard: float) -> Callable[[Any], socket.socket]:
     def make(address: Any) -> socket.socket:
         made = socket.socket(*address[:3])
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(unheard * 1000))
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(ack_timeout * 1000))
         made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in KEEPALIVE:
             if hasattr(socket, option):

@@ -18,19 +18,19 @@ from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError
 from kube.request import get
 from sync.desired.plan import Refusal, refusal_said
-from sync.desired.service import ALL, UNAVAILABLE, Wanted, unavailable, wanted
+from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind
 from sync.observed import volcano
 from sync.observed.index_keys import service_keys
-from sync.observed.inferenceservice import Requested
-from sync.observed.snapshot import Look
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.snapshot import Snapshot
 from sync.owners import Proof
 from sync.runtime.cache import Cache
 from sync.runtime.clock import now
-from sync.runtime.events import Voice
+from sync.runtime.events import EventRecorder
 from sync.runtime.lease import LeadershipLostError
-from sync.runtime.metrics import Metrics
-from sync.runtime.observe import Memory, observe
+from sync.runtime.metrics import ControllerMetrics
+from sync.runtime.observe import ServiceMemory, observe
 from sync.runtime.queue import Queue
 from sync.status.report import report
 from sync.writer import Writer, passing
@@ -50,11 +50,11 @@ VERSION_AGAIN: Final = 300.0
 
 
 @dataclass(slots=True)
-class Undone:
+class Unapplied:
     """What of one service could not be done."""
 
     refusals: tuple[Refusal, ...] = ()
-    troubles: tuple[ApiError, ...] = ()
+    errors: tuple[ApiError, ...] = ()
     """What may work when it is tried again."""
     kinds: frozenset[str] = frozenset()
     """Kinds of which an object is missing now."""
@@ -65,23 +65,23 @@ class Undone:
         return any(refusal.code != UNAVAILABLE for refusal in self.refusals)
 
     def without(
-        self, kind: Kind, refusals: tuple[Refusal, ...] = (), troubles: tuple[ApiError, ...] = ()
-    ) -> "Undone":
+        self, kind: Kind, refusals: tuple[Refusal, ...] = (), errors: tuple[ApiError, ...] = ()
+    ) -> "Unapplied":
         """Add a kind, and why."""
-        return Undone(self.refusals + refusals, self.troubles + troubles, self.kinds | {kind.kind})
+        return Unapplied(self.refusals + refusals, self.errors + errors, self.kinds | {kind.kind})
 
 
 @dataclass(slots=True)
-class Loop:
+class Controller:
     """One cluster, looked at service by service."""
 
     settings: Settings
-    metrics: Metrics
+    metrics: ControllerMetrics
     caches: dict[str, Cache]
     writer: Writer
-    voice: Voice
+    recorder: EventRecorder
     queue: Queue = field(default_factory=Queue)
-    memories: dict[ServiceKey, Memory] = field(default_factory=dict)
+    memories: dict[ServiceKey, ServiceMemory] = field(default_factory=dict)
     too_old: str = ""
     """Why the Volcano that runs schedules no gang."""
 
@@ -93,59 +93,63 @@ class Loop:
         Gives what went wrong and may work when it is tried again.
         """
         self.writer.pause.begin(key)
-        look = self.observe(key)
-        wants = wanted(look, self.settings)
-        undone = await self.bring_about(key, look, wants)
-        if undone.refusals:
-            wants = wanted(look, self.settings, undone.refusals)
-        troubles: list[Trouble] = [*undone.troubles, *await self.prune(key, look, wants, undone)]
+        snapshot = self.observe(key)
+        desired = desired_state(snapshot, self.settings)
+        unapplied = await self.apply_all(key, snapshot, desired)
+        if unapplied.refusals:
+            desired = desired_state(snapshot, self.settings, unapplied.refusals)
+        errors: list[Trouble] = [*unapplied.errors, *await self.prune(key, snapshot, desired, unapplied)]
         reported = None
         try:
-            reported = await self.report(key, look, wants, undone.kinds | self.writer.fights(key) & ALL)
+            reported = await self.report(
+                key, snapshot, desired, unapplied.kinds | self.writer.fights(key) & ALL
+            )
         except ApiError as error:
-            troubles.append(error)
+            errors.append(error)
         waits = (
-            wants.requeue_after,
+            desired.requeue_after,
             reported,
-            await self.voice.say(self.writer.event, key, (*wants.said, *self._of_status(key, look))),
-            ASK_AGAIN if undone.is_refused or self.writer.fights(key) else None,
+            await self.recorder.say(self.writer.event, key, (*desired.said, *self._of_status(key, snapshot))),
+            ASK_AGAIN if unapplied.is_refused or self.writer.fights(key) else None,
         )
-        self.queue.look_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
+        self.queue.add_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
         self.forget_if_gone(key)
-        return tuple(troubles)
+        return tuple(errors)
 
-    def observe(self, key: ServiceKey) -> Look:
+    def observe(self, key: ServiceKey) -> Snapshot:
         """Look at one service."""
-        return observe(key, self.caches, self.memories.setdefault(key, Memory()), self.too_old)
+        return observe(key, self.caches, self.memories.setdefault(key, ServiceMemory()), self.too_old)
 
-    async def bring_about(self, key: ServiceKey, look: Look, wants: Wanted) -> Undone:
+    async def apply_all(self, key: ServiceKey, snapshot: Snapshot, desired: Desired) -> Unapplied:
         """Apply everything that is wanted, but what is of no use without something that is not there."""
-        undone, proof = Undone(), Proof(self.writer.client, self.caches, look)
-        for obj in wants.objects:
+        unapplied, proof = Unapplied(), Proof(self.writer.client, self.caches, snapshot)
+        for obj in desired.objects:
             kind = OUTPUTS[obj["kind"]]
-            if why := look.unknown.get(kind.kind):
-                undone = undone.without(kind, (unavailable(kind.kind, why),))
+            if why := snapshot.unknown.get(kind.kind):
+                unapplied = unapplied.without(kind, (unavailable(kind.kind, why),))
                 continue
-            if kind.needs & undone.kinds:
-                undone = undone.without(kind)
+            if kind.needs & unapplied.kinds:
+                unapplied = unapplied.without(kind)
                 continue
             try:
                 if refusal := await self.writer.apply(key, kind, obj, proof):
-                    undone = undone.without(kind, (refusal,))
+                    unapplied = unapplied.without(kind, (refusal,))
             except ApiError as error:
-                undone = undone.without(kind, (passing(kind, obj, error),), (error,))
-        return undone
+                unapplied = unapplied.without(kind, (passing(kind, obj, error),), (error,))
+        return unapplied
 
-    async def prune(self, key: ServiceKey, look: Look, wants: Wanted, undone: Undone) -> tuple[ApiError, ...]:
+    async def prune(
+        self, key: ServiceKey, snapshot: Snapshot, desired: Desired, unapplied: Unapplied
+    ) -> tuple[ApiError, ...]:
         """Delete what was made for a service and is not wanted any more, last made first; give what fails.
 
         Where an object is missing, others of its kind stay: a role that is renamed keeps its pods until
         the new ones can be made. Nothing is deleted before its owners were read (`owners.Proof`).
         """
-        troubles = []
-        proof = Proof(self.writer.client, self.caches, look)
-        names = {(obj["kind"], obj["metadata"]["name"]) for obj in wants.objects}
-        kept = wants.held | undone.kinds & {kind for kind, _ in names}
+        errors = []
+        proof = Proof(self.writer.client, self.caches, snapshot)
+        names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects}
+        kept = desired.held | unapplied.kinds & {kind for kind, _ in names}
         for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in kept]):
             for row in self.caches[kind.kind].of(key):
                 if (kind.kind, row.name) in names or row.deleting:
@@ -154,34 +158,38 @@ class Loop:
                     if await proof.allows(row):
                         await self.writer.delete(kind, row)
                 except ApiError as error:
-                    troubles.append(error)
-        return tuple(troubles)
+                    errors.append(error)
+        return tuple(errors)
 
     async def report(
-        self, key: ServiceKey, before: Look, wants: Wanted, undone: frozenset[str]
+        self, key: ServiceKey, before: Snapshot, desired: Desired, unapplied: frozenset[str]
     ) -> float | None:
         """Write the status of the InferenceService, from how things are now.
 
         Of one that was changed since it was looked at nothing is known yet; the next look is due.
         Gives the seconds after which to write it, if that must wait.
         """
-        look = replace(self.observe(key), undone=undone)
-        if look.service is None or look.service.deleting or not _is_same(look.service, before.service):
+        snapshot = replace(self.observe(key), unapplied=unapplied)
+        if (
+            snapshot.service is None
+            or snapshot.service.deleting
+            or not _is_same(snapshot.service, before.service)
+        ):
             return None
-        if status := report(look, wants, now()):
-            return await self.writer.report(key, INFERENCE_SERVICE, look.service, status)
+        if status := report(snapshot, desired, now()):
+            return await self.writer.report(key, INFERENCE_SERVICE, snapshot.service, status)
         return None
 
-    def _of_status(self, key: ServiceKey, look: Look) -> Iterator[Finding]:
+    def _of_status(self, key: ServiceKey, snapshot: Snapshot) -> Iterator[Finding]:
         """Say that something else keeps writing the status: in Events alone, as the status cannot say it."""
         for refusal in self.writer.status_fought(key, INFERENCE_SERVICE):
-            yield from (refusal_said(subject, "status", refusal) for subject in look.subjects)
+            yield from (refusal_said(subject, "status", refusal) for subject in snapshot.subjects)
 
     def forget_if_gone(self, key: ServiceKey) -> None:
         """Remember nothing of a service that has no members and no InferenceService any more."""
         caches = [self.caches[kind.kind] for kind in (LWS, INFERENCE_SERVICE)]
         if not any(cache.of(key) or cache.unreadable_of(key) for cache in caches):
-            self.voice.forget(key)
+            self.recorder.forget(key)
             self.writer.forget(key)
             self.memories.pop(key, None)
 
@@ -243,17 +251,17 @@ class Loop:
         while True:
             key = await self.queue.get()
             try:
-                await self._look(key)
+                await self._reconcile_safely(key)
             finally:
                 self.queue.done(key)
             # A look that writes nothing waits for nothing; thousands of them must not keep the Lease waiting.
             await asyncio.sleep(0)
 
-    async def _look(self, key: ServiceKey) -> None:
+    async def _reconcile_safely(self, key: ServiceKey) -> None:
         """Reconcile one service; whatever goes wrong with it stops no other one."""
         try:
             with self.metrics.seconds.time():
-                troubles = await self.reconcile(key)
+                errors = await self.reconcile(key)
         except LeadershipLostError:
             raise
         except (ApiError, *NO_ANSWER) as error:
@@ -263,18 +271,18 @@ class Loop:
             log.exception("bug", extra={"service": key})
             self.queue.retry(key, ASK_AGAIN)
         else:
-            if troubles:
-                self._retry(key, troubles)
+            if errors:
+                self._retry(key, errors)
                 return
             self.metrics.reconciles.labels("done").inc()
             self.queue.failures.pop(key, None)
 
-    def _retry(self, key: ServiceKey, troubles: tuple[Trouble, ...]) -> None:
+    def _retry(self, key: ServiceKey, errors: tuple[Trouble, ...]) -> None:
         """Log each trouble of a reconcile, and want another one: later each time, whatever they say."""
         self.metrics.reconciles.labels("retry").inc()
-        for error in troubles:
+        for error in errors:
             log.warning("not done", extra={"service": key, "error": f"{type(error).__name__}: {error}"})
-        self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in troubles))
+        self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in errors))
 
     # --- Volcano ------------------------------------------------------------------------------------
 
@@ -300,6 +308,6 @@ class Loop:
         return await self.writer.client.call(get(path))
 
 
-def _is_same(one: Requested, other: Requested | None) -> bool:
+def _is_same(one: CachedInferenceService, other: CachedInferenceService | None) -> bool:
     """Whether two are one InferenceService in one generation."""
     return other is not None and (one.uid, one.generation) == (other.uid, other.generation)

@@ -12,9 +12,9 @@ from intent.service.member import Member, ServiceKey, member
 from intent.shapes import mapping
 from sync.observed import deployment, gateway, http_route, inference_pool, pod, volcano
 from sync.observed import lws as leader_worker_set
-from sync.observed.cached import Stored, TooLargeError, stored, watched
-from sync.observed.index_keys import GATEWAY, of_parents, of_set, own, place
-from sync.observed.inferenceservice import requested
+from sync.observed.cached import CachedObject, TooLargeError, cached_object, watched
+from sync.observed.index_keys import GATEWAY, index_key, of_parents, of_set, own
+from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
 from sync.observed.pod_group import PodGroup, pod_group, surplus
@@ -61,7 +61,7 @@ class Kind:
     selector: str = ""
     barred: Callable[[Any, Any], str] = lambda _stored, _asked: ""
     """Why an object is not written at all, by what is stored (None: nothing) and asked; empty if it is."""
-    sealed: Callable[[Object], Object] = lambda wanted: wanted
+    sealed: Callable[[Object], Object] = lambda desired: desired
     """What is sent to be stored: what is wanted, so that the API server refuses it without our admission."""
     kept: tuple[str, ...] = ()
     """Fields of the spec that keep their live value when they are not wanted any more."""
@@ -98,12 +98,12 @@ def _root(api_version: str) -> str:
 
 def _of_service(row: Any) -> tuple[ServiceKey, ...]:
     label = ((row.namespace, row.service),) if row.service else ()
-    return (*label, *row.places)
+    return (*label, *row.index_keys)
 
 
 def _of_pod_group(row: PodGroup) -> tuple[ServiceKey, ...]:
     own = (row.namespace, row.name)
-    return (own, place(lws.KIND, row.namespace, row.made_for)) if row.made_for else (own,)
+    return (own, index_key(lws.KIND, row.namespace, row.made_for)) if row.made_for else (own,)
 
 
 # --- what goes before an apply ----------------------------------------------------------------------
@@ -112,14 +112,14 @@ NAMING: Final = ("apiVersion", "kind", "metadata")
 """What says which object it is; the rest is what it should be."""
 
 
-def _whole(_stored: Stored, wanted: Object, invalid: bool) -> Object:  # noqa: FBT001 - a cell of the table
+def _whole(_stored: CachedObject, desired: Object, invalid: bool) -> Object:  # noqa: FBT001 - a cell of the table
     """Set whole lists where an item of somebody else makes ours invalid: nobody else has a say in them."""
-    return {field: value for field, value in wanted.items() if field not in NAMING} if invalid else {}
+    return {field: value for field, value in desired.items() if field not in NAMING} if invalid else {}
 
 
-def _without_surplus(stored: PodGroup, wanted: Object, _invalid: bool) -> Object:  # noqa: FBT001 - the same
+def _without_surplus(cached_object: PodGroup, desired: Object, _invalid: bool) -> Object:  # noqa: FBT001 - the same
     """Take out the fields that are nobody's but ours, and not wanted."""
-    fields = surplus(stored, pod_group(wanted))
+    fields = surplus(cached_object, pod_group(desired))
     return {"spec": dict.fromkeys(fields)} if fields else {}
 
 
@@ -130,7 +130,7 @@ RBAC: Final = "rbac.authorization.k8s.io/v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class LeaderWorkerSetProjection:
     """What is kept of a LeaderWorkerSet beside: the member that it is, and how it does."""
 
     member: Member | None
@@ -141,26 +141,29 @@ class Set:
     """Whether admission is told to leave it alone."""
 
 
-def _leader_worker_set(obj: Object) -> Stored | None:
+def _leader_worker_set(obj: Object) -> CachedObject | None:
     """Keep a member, and whatever an InferenceService controls or did; drop what only has the label.
 
     Raises TooLargeError for an expanded one that is over the budget of admission: to read it takes seconds.
     """
-    row, annotations = stored(obj, places=of_set), mapping(mapping(obj.get("metadata")).get("annotations"))
+    row, annotations = (
+        cached_object(obj, index_keys=of_set),
+        mapping(mapping(obj.get("metadata")).get("annotations")),
+    )
     if EXPANSION in annotations and (over := budget.of_leaderworkerset(obj)):
         raise TooLargeError(over.message)
     controlled = row.controller.kind == v1alpha1.KIND
-    report = leader_worker_set.facts(obj) if controlled else None
+    report = leader_worker_set.project(obj) if controlled else None
     disabled = annotations.get(INJECT) == "disabled"
-    known = Set(member(obj), report, disabled)
-    return replace(row, facts=known) if known.member or controlled or row.applied else None
+    known = LeaderWorkerSetProjection(member(obj), report, disabled)
+    return replace(row, projection=known) if known.member or controlled or row.applied else None
 
 
-def _left_alone(stored: Stored | None, asked: Stored) -> str:
+def _left_alone(cached_object: CachedObject | None, asked: CachedObject) -> str:
     """Say that admission is told not to answer for a LeaderWorkerSet: then nobody would expand it."""
-    if asked.facts.disabled:
+    if asked.projection.disabled:
         return f"{INJECT} is disabled; LeaderWorkerSet {asked.name} is neither made nor changed"
-    if stored and stored.facts.disabled:
+    if cached_object and cached_object.projection.disabled:
         return f"LeaderWorkerSet {asked.name} has {INJECT}: disabled; it is left as it is"
     return ""
 
@@ -172,7 +175,7 @@ def _part(  # noqa: PLR0913 - a row of the table below
     *needs: str,
     source: str = "",
     selector: str = SERVICE,
-    project: Callable[[Object], Any] = stored,
+    project: Callable[[Object], Any] = cached_object,
 ) -> Kind:
     """Write the row of a part of the routes."""
     return Kind(
@@ -184,7 +187,7 @@ def _part(  # noqa: PLR0913 - a row of the table below
 
 
 INFERENCE_SERVICE: Final = Kind(
-    *(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices", requested, _of_service)
+    *(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices", cached_inferenceservice, _of_service)
 )
 LWS: Final = Kind(
     *(lws.API_VERSION, lws.KIND, "leaderworkersets", _leader_worker_set, _of_service, SERVICE),
@@ -205,21 +208,21 @@ GATEWAYS: Final = _part(
     *(GATEWAY_API, GATEWAY, "gateways"),
     source="the Gateway API",
     selector="",
-    project=partial(stored, facts=gateway.facts, places=partial(own, GATEWAY)),
+    project=partial(cached_object, projection=gateway.project, index_keys=partial(own, GATEWAY)),
 )
 HTTP_ROUTE: Final = _part(
     *(GATEWAY_API, "HTTPRoute", "httproutes", "InferencePool", GATEWAY),
     source="the Gateway API",
-    project=partial(stored, facts=http_route.facts, places=of_parents),
+    project=partial(cached_object, projection=http_route.project, index_keys=of_parents),
 )
 POOL: Final = _part(
     *("inference.networking.k8s.io/v1", "InferencePool", "inferencepools"),
     source="the Gateway API Inference Extension",
-    project=partial(stored, facts=inference_pool.facts),
+    project=partial(cached_object, projection=inference_pool.project),
 )
 DEPLOYMENT: Final = _part(
     *("apps/v1", "Deployment", "deployments", "RoleBinding", "ConfigMap", "InferencePool"),
-    project=partial(stored, facts=deployment.facts),
+    project=partial(cached_object, projection=deployment.project),
 )
 PARTS: Final = (
     _part("v1", "ServiceAccount", "serviceaccounts"),
@@ -237,5 +240,5 @@ PARTS: Final = (
 ROUTES: Final = frozenset(kind.kind for kind in PARTS)
 OUTPUTS: Final[Mapping[str, Kind]] = {kind.kind: kind for kind in (LWS, POD_GROUP, *PARTS)}
 """What the loop applies and prunes, in that order."""
-POD: Final = Kind("v1", "Pod", "pods", partial(watched, facts=pod.facts), _of_service, SERVICE)
+POD: Final = Kind("v1", "Pod", "pods", partial(watched, projection=pod.project), _of_service, SERVICE)
 WATCHED: Final = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)

@@ -14,7 +14,7 @@ from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import get
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 from sync.observed.cached import Owner, owners
-from sync.observed.snapshot import Look
+from sync.observed.snapshot import Snapshot
 from sync.runtime.cache import Cache, Name
 
 OWNERS: Final[Mapping[str, Kind]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
@@ -22,14 +22,14 @@ OWNERS: Final[Mapping[str, Kind]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND:
 CONFLICT: Final = 409
 
 
-async def owner_stays(client: Client, wanted: Object) -> bool:
+async def owner_stays(client: Client, desired: Object) -> bool:
     """Ask whether the InferenceService that is to control an object is there, and is to stay.
 
     What is known of it may be old: while it is deleted the garbage collector takes its owner references off,
     and what had one again would go with it. Kubernetes' own controllers ask before they adopt too
     (`pkg/controller/controller_ref_manager.go`, `RecheckDeletionTimestamp`).
     """
-    metadata = wanted["metadata"]
+    metadata = desired["metadata"]
     owner = next((one for one in owners(metadata) if one.controller), None)
     if owner is None:
         return True
@@ -43,18 +43,18 @@ class Proof:
 
     client: Client
     caches: Mapping[str, Cache]
-    look: Look
+    snapshot: Snapshot
     """What was seen of the service when it was decided what is wanted; the caches may know more by now."""
     lives: dict[str, bool] = field(default_factory=dict)
     """By uid, whether an owner is there as it was seen."""
 
-    async def confirm(self, stored: Any, wanted: Object) -> None:
+    async def confirm(self, stored: Any, desired: Object) -> None:
         """Read the owners of an object before it is changed: what is wanted was decided by what they say.
 
         Each that it should have must be alive, and each, also those it has now, be what the cache holds: one
         that a cache lacks is no owner that left. Raises `ApiError` (409) where the cache is behind.
         """
-        asked = owners(wanted["metadata"])
+        asked = owners(desired["metadata"])
         for owner in dict.fromkeys((*asked, *stored.owners)):
             if owner.kind not in OWNERS or self._is_of_another(owner):
                 continue
@@ -74,7 +74,7 @@ class Proof:
         return any([await self._lives(row.namespace, owner) for owner in known])
 
     def _is_of_another(self, owner: Owner) -> bool:
-        uid = self.look.service.uid if self.look.service else ""
+        uid = self.snapshot.service.uid if self.snapshot.service else ""
         return owner.kind == v1alpha1.KIND and owner.uid != uid
 
     async def _lives(self, namespace: str, owner: Owner) -> bool:
@@ -99,12 +99,12 @@ class Proof:
 
     def _of_service(self, row: Any) -> Any:
         """Give an owner as far as it concerns the service; None if it does not."""
-        return row if row and row.service == self.look.situation.key[1] else None
+        return row if row and row.service == self.snapshot.situation.key[1] else None
 
     def _seen(self, kind: Kind, owner: Owner) -> Any:
         if kind is INFERENCE_SERVICE:
-            return self.look.service
-        return next((row for row in self.look.rows.get(kind.kind, ()) if row.name == owner.name), None)
+            return self.snapshot.service
+        return next((row for row in self.snapshot.rows.get(kind.kind, ()) if row.name == owner.name), None)
 
     def _learn(self, kind: Kind, row: Any, name: Name) -> None:
         cache = self.caches[kind.kind]

@@ -28,7 +28,7 @@ ANNOTATIONS_LIMIT: Final = 256 * 1024
 DEFAULTS: Final = Settings()
 
 
-class Change(NamedTuple):
+class Expansion(NamedTuple):
     """What comes off and what goes on, as one overlay."""
 
     overlay: Overlay
@@ -36,9 +36,9 @@ class Change(NamedTuple):
     """The patch, where it is known already."""
 
 
-UNCHANGED: Final = Change({})
+UNCHANGED: Final = Expansion({})
 """The object is not for us, or cannot be read: nothing is answered for it."""
-STANDS: Final = Change({})
+STANDS: Final = Expansion({})
 """All that should be on the object is there, or is left as it is since nothing changes now."""
 
 
@@ -62,19 +62,19 @@ def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
     return merge(live, change(study(live), settings).overlay)
 
 
-def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Change:
+def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Expansion:
     """Decide what comes off and what goes on; the label of the service only with the rest of it."""
     made = _change(found, settings, mutators)
     if made is UNCHANGED or not found.stamp:
         return made
-    return Change(compose(found.stamp, made.overlay))
+    return Expansion(compose(found.stamp, made.overlay))
 
 
-def _change(found: Study, settings: Settings, mutators: tuple[Mutator, ...]) -> Change:
+def _change(found: Study, settings: Settings, mutators: tuple[Mutator, ...]) -> Expansion:
     if found.unreadable or (found.reading.errors and not found.pinned):
         return UNCHANGED
     if found.reading.intent is None and not found.pinned:
-        return Change(compose(found.off, _annotation(None))) if found.has_record else UNCHANGED
+        return Expansion(compose(found.off, _annotation(None))) if found.has_record else UNCHANGED
     if not found.pinned and left_alone(found):
         return STANDS
     if found.pinned and _stands(found):
@@ -82,7 +82,7 @@ def _change(found: Study, settings: Settings, mutators: tuple[Mutator, ...]) -> 
     return _put_on(found, wish(found, settings, mutators))
 
 
-def _put_on(found: Study, wished: Overlay) -> Change:
+def _put_on(found: Study, wished: Overlay) -> Expansion:
     operations: list[Operation] = []
     put_on, was = put(found.original, wished, operations)
     text = written(found, put_on, was)
@@ -93,7 +93,7 @@ def _put_on(found: Study, wished: Overlay) -> Change:
         put_on = filled(found.original, put_on)
     overlay = compose(found.off, compose(put_on, _annotation(text)))
     is_new = found.record is NO_RECORD and not has_copies
-    return Change(overlay, _recorded(found.live, operations, text) if is_new else None)
+    return Expansion(overlay, _recorded(found.live, operations, text) if is_new else None)
 
 
 def _recorded(live: Object, operations: list[Operation], text: str) -> list[Operation]:

@@ -12,7 +12,7 @@ from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice import routes
 from intent.inferenceservice.members import authored, leader_worker_sets
-from intent.inferenceservice.read import InferenceService, read
+from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
 from intent.routing import NO_ROUTING, Routing
 from intent.service.routes import picker_of
@@ -71,7 +71,7 @@ def _ratcheted(found: Iterable[FieldError], before: Iterable[FieldError]) -> Ite
     return (replace(one, softened=str(one) in known) for one in found)
 
 
-def _of_picker(service: InferenceService, settings: Settings) -> Iterator[FieldError]:
+def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:
     """Hold a configuration of the author's own against the picker that would get it."""
     asked, split = _configuration(service)
     if service.router and asked.config:
@@ -79,18 +79,18 @@ def _of_picker(service: InferenceService, settings: Settings) -> Iterator[FieldE
         yield from check_config(asked.config, picker_of(asked, split=split, settings=settings), where)
 
 
-def _configuration(service: InferenceService) -> tuple[Routing, bool]:
+def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
     """Give the configuration and its picker, and whether it is for prefillers and decoders."""
     split, router = any(role.component_type in DISAGGREGATED for role in service.roles), service.router
     return (Routing(config=router.config, picker=router.picker) if router else NO_ROUTING), split
 
 
-def _of_routes(service: InferenceService) -> list[FieldError]:
+def _of_routes(service: InferenceServiceIntent) -> list[FieldError]:
     """Hold what is asked of the Gateway API against it."""
     return list(routes.findings(service.router)) if service.router else []
 
 
-def _members(service: InferenceService | None) -> dict[str, Object]:
+def _members(service: InferenceServiceIntent | None) -> dict[str, Object]:
     """Render what the InferenceService was, by name."""
     return {} if service is None else {lws["metadata"]["name"]: lws for lws in leader_worker_sets(service)}
 

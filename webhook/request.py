@@ -20,7 +20,7 @@ class Malformed(ValueError):  # noqa: N818 - what it says is the adjective
     """The body is not an AdmissionReview that the API server would send."""
 
 
-class Request(NamedTuple):
+class AdmissionRequest(NamedTuple):
     """What we need of a review. The fields of both specs are unread: they can be compared, and `opened`."""
 
     uid: str
@@ -70,21 +70,21 @@ _value: Final = msgspec.json.Decoder().decode
 _METADATA: Final = tuple(zip(_Metadata.__struct_fields__, _Metadata.__struct_encode_fields__, strict=True))
 
 
-def read(body: bytes) -> Request:
+def read(body: bytes) -> AdmissionRequest:
     """Read a review; objects are None where there is nothing to look at, as on DELETE or a subresource."""
     review = _read(_review, body)
     request = review.request
     if review.api_version != VERSION or request is None or not request.uid:
         raise Malformed(f"not an AdmissionReview of {VERSION} with a request and its uid")
     if request.operation not in REVIEWED or request.sub_resource:
-        return Request(request.uid, None, None)
+        return AdmissionRequest(request.uid, None, None)
     if request.object is None:
         raise Malformed(f"request.object must be an object on {request.operation}")
     old = request.old_object
-    return Request(request.uid, _plain(request.object), None if old is None else _plain(old))
+    return AdmissionRequest(request.uid, _plain(request.object), None if old is None else _plain(old))
 
 
-def opened(request: Request) -> tuple[Object, Object | None]:
+def opened(request: AdmissionRequest) -> tuple[Object, Object | None]:
     """Read the specs of both objects; what has the same bytes in both is read once, and shared."""
     live, old = request.live or {}, request.old
     spec = live.get("spec")

@@ -21,7 +21,7 @@ from webhook.check import check
 from webhook.expand import DEFAULTS, expand
 from webhook.overlay import record as records
 from webhook.overlay.patch import Operation
-from webhook.request import VERSION, Malformed, Request, opened, read
+from webhook.request import VERSION, AdmissionRequest, Malformed, opened, read
 from webhook.study import nothing_to_do
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
@@ -38,24 +38,28 @@ AUDIT_LENGTH: Final = 256
 RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
 
 
-class Answer(NamedTuple):
+class AdmissionAnswer(NamedTuple):
     """The body of the answer, and what it says, for the metrics."""
 
     body: bytes
     outcome: Outcome
 
 
-def mutate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
+def mutate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
     """Answer /mutate: a patch, or nothing."""
     return _held(_mutated, read(body), settings)
 
 
-def validate(body: bytes, settings: Settings = DEFAULTS) -> Answer:
+def validate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
     """Answer /validate: every error, or none, and the warnings."""
     return _held(_validated, read(body), settings)
 
 
-def _held(door: Callable[[Request, Settings], Answer], request: Request, settings: Settings) -> Answer:
+def _held(
+    door: Callable[[AdmissionRequest, Settings], AdmissionAnswer],
+    request: AdmissionRequest,
+    settings: Settings,
+) -> AdmissionAnswer:
     """Answer; what is nested too deep for that is no object of Kubernetes, and no bug of ours.
 
     orjson writes 254 levels, and Python calls a thousand functions within each other.
@@ -70,22 +74,24 @@ def _held(door: Callable[[Request, Settings], Answer], request: Request, setting
         raise
 
 
-def _mutated(request: Request, settings: Settings) -> Answer:
+def _mutated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
     operations = _operations(request, settings)
     if not operations:
-        return Answer(_answer(request.uid, {"allowed": True}), "unchanged")
+        return AdmissionAnswer(_answer(request.uid, {"allowed": True}), "unchanged")
     patch = b2a_base64(orjson.dumps(operations), newline=False).decode()
     response = {"allowed": True, "patchType": "JSONPatch", "patch": patch}
-    return Answer(_answer(request.uid, response | {"auditAnnotations": _audit(operations)}), "patched")
+    return AdmissionAnswer(
+        _answer(request.uid, response | {"auditAnnotations": _audit(operations)}), "patched"
+    )
 
 
-def _operations(request: Request, settings: Settings) -> list[Operation]:
+def _operations(request: AdmissionRequest, settings: Settings) -> list[Operation]:
     if request.live is None or nothing_to_do(request.live, request.old):
         return []
     return expand(*opened(request), settings)
 
 
-def _validated(request: Request, settings: Settings) -> Answer:
+def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
     findings = [] if request.live is None else _check(*opened(request), settings)
     errors = [one for one in findings if one.severity == "error"]
     response: Object = {"allowed": not errors}
@@ -95,7 +101,7 @@ def _validated(request: Request, settings: Settings) -> Answer:
         response["warnings"] = list(warnings(findings))
     if findings:
         response["auditAnnotations"] = {"findings": _codes(findings)}
-    return Answer(_answer(request.uid, response), "denied" if errors else "allowed")
+    return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
 
 
 def _check(live: Object, old: Object | None, settings: Settings) -> list[FieldError]:

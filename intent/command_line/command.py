@@ -80,7 +80,7 @@ class Command:
     """One command line."""
 
     kind: Kind
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     """With what prepares the process; of a script, those of the engine's simple command."""
     program: int = 0
     """The word where the engine's program stands."""
@@ -106,7 +106,7 @@ def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -
     """Whether a container is recognised as an inference engine by what it runs."""
     read = read_command(tuple(command), tuple(args), read_image(image))
     if read.kind == "complex" and read.shell is not None:
-        return _SCRIPT_ENGINES.search(read.words[read.shell.index]) is not None
+        return _SCRIPT_ENGINES.search(read.argv[read.shell.index]) is not None
     return read.kind not in {"unknown", "complex"}
 
 
@@ -144,7 +144,7 @@ def _launched(words: tuple[str, ...]) -> Command:
     found = None if script is None else read_script(words[script], _anywhere)
     if script is None or found is None:
         return Command("distributed", words, shell=None if script is None else Shell(script))
-    inside = _launched(found.words + (words[script + 2 :] if found.rest else ()))
+    inside = _launched(found.argv + (words[script + 2 :] if found.rest else ()))
     return replace(inside, shell=Shell(script, found))
 
 
@@ -207,13 +207,13 @@ def _in_shell(words: tuple[str, ...], head: int, at: int) -> Command:
     is_login = any(map(_LOGIN.fullmatch, words[head + 1 : at]))
     if found.simple and not is_login and not words[at + 1 :]:
         return _unwrapped(words[:head], found, at)
-    read = _direct(found.words + behind, found.program)
+    read = _direct(found.argv + behind, found.program)
     return replace(read, shell=Shell(at, found))
 
 
 def _unwrapped(prefix: tuple[str, ...], script: Script, at: int) -> Command:
     """Read a script that is one plain command: its words, without the shell and the shell's `exec`."""
-    own = script.words[1:] if script.words[0] == "exec" else script.words
+    own = script.argv[1:] if script.argv[0] == "exec" else script.argv
     words = prefix + own
     return replace(_direct(words, behind_prefixes(words)), shell=Shell(at, script, kept=False))
 

@@ -45,7 +45,7 @@ class _Prefix(NamedTuple):
 
     valued: frozenset[str] = frozenset()
     """Flags that take the next word as their value; any other flag is one word."""
-    words: int = 0
+    argv: int = 0
     """How many words stand between its flags and the command: the duration of `timeout`."""
     follows: str = ""
     """The subcommand without which it is none: `run` of `uv run`."""
@@ -75,7 +75,7 @@ _PREFIXES: Final[dict[str, _Prefix]] = {
             *("-P", "--preferred-many"),
         })
     ),
-    "timeout": _Prefix(frozenset({"-k", "--kill-after", "-s", "--signal"}), words=1),
+    "timeout": _Prefix(frozenset({"-k", "--kill-after", "-s", "--signal"}), argv=1),
     "nvidia_entrypoint.sh": _Prefix(),
     "uv": _Prefix(
         frozenset({
@@ -145,7 +145,7 @@ def _behind_prefix(words: tuple[str, ...], at: int, row: _Prefix) -> int | None:
     end = _behind_options(words, start, row.valued)
     if not row.refused.isdisjoint(words[at + 1 : end]):
         return None
-    end += row.words
+    end += row.argv
     while row.assigns and end < len(words) and ASSIGNMENT.match(words[end]):
         end += 1
     return end

@@ -60,7 +60,7 @@ class _Token(NamedTuple):
 
 
 class _Simple(NamedTuple):
-    words: tuple[_Token, ...]
+    argv: tuple[_Token, ...]
     depth: int
     redirected: bool
     ends: str
@@ -71,7 +71,7 @@ class Script:
     """The engine's simple command in a script."""
 
     text: str
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     """Its words without quotes; what the shell would expand stands there as it is written."""
     program: int
     """Which of the words is the engine."""
@@ -101,7 +101,7 @@ def read_script(text: str, find: Find) -> Script | None:
     at, index = found[0]
     if commands[index].depth or _in_background(commands, index):
         return None
-    if _handed_on(tokens) != (commands[index].words[-1].text in _REST):
+    if _handed_on(tokens) != (commands[index].argv[-1].text in _REST):
         return None
     return _script(text, commands[index], at, alone=_is_alone(commands, index))
 
@@ -113,14 +113,14 @@ def insert(script: Script, before: str, behind: str) -> str:
 
 
 def _engine(command: _Simple, find: Find) -> int | None:
-    return find(tuple(unquoted(word.text) for word in command.words)) if command.words else None
+    return find(tuple(unquoted(word.text) for word in command.argv)) if command.argv else None
 
 
 def _is_alone(commands: list[_Simple], index: int) -> bool:
     """Whether nothing but blank lines and comments stands around a command."""
     others = (command for at, command in enumerate(commands) if at != index)
     return all(command.ends in {"", "\n"} for command in commands) and not any(
-        command.words or command.redirected for command in others
+        command.argv or command.redirected for command in others
     )
 
 
@@ -129,7 +129,7 @@ def _in_background(commands: list[_Simple], index: int) -> bool:
 
 
 def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script:
-    words, last = command.words, command.words[-1]
+    words, last = command.argv, command.argv[-1]
     rest = last.text in _REST
     simple = alone and not command.redirected and all(map(_is_plain, words))
     values = tuple(unquoted(word.text) for word in (words[:-1] if rest else words))
@@ -217,7 +217,7 @@ def _simple(group: list[_Token], ends: str, depth: int) -> _Simple:
 
 
 def _is_refused(command: _Simple, group: list[_Token]) -> bool:
-    texts = [word.text for word in command.words]
+    texts = [word.text for word in command.argv]
     return (
         command.depth < 0
         or (command.ends == "(" and bool(texts))

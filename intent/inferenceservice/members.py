@@ -19,18 +19,18 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
-from intent.inferenceservice.read import CARRIED, InferenceService, Role
+from intent.inferenceservice.read import CARRIED, InferenceServiceIntent, RoleIntent
 from intent.inferenceservice.topology import ELSEWHERE, ROUTERS
 from intent.lws import LWT
 from intent.shapes import mapping
 
 
-def leader_worker_sets(service: InferenceService) -> tuple[Object, ...]:
+def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
     """Render every role that runs an engine, in the order of `spec.roles`."""
     return tuple(leader_worker_set(service, role) for role in service.roles)
 
 
-def leader_worker_set(service: InferenceService, role: Role) -> Object:
+def leader_worker_set(service: InferenceServiceIntent, role: RoleIntent) -> Object:
     """Render one role."""
     replicas = {} if role.replicas is None else {"replicas": role.replicas}
     group = {"size": role.nodes, "workerTemplate": _copy(role.template)}
@@ -46,12 +46,12 @@ def leader_worker_set(service: InferenceService, role: Role) -> Object:
     }
 
 
-def member_name(service: InferenceService, role: Role) -> str:
+def member_name(service: InferenceServiceIntent, role: RoleIntent) -> str:
     """Name the LeaderWorkerSet of a role."""
     return f"{service.name}-{role.name}"
 
 
-def _annotations(service: InferenceService, role: Role) -> Iterator[tuple[str, str]]:
+def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[tuple[str, str]]:
     """Write what opts in, then what the author carried over, which is nearest on the role itself."""
     yield SERVICE, service.name
     yield COMPONENT_TYPE, role.component_type
@@ -68,7 +68,7 @@ def _annotations(service: InferenceService, role: Role) -> Iterator[tuple[str, s
     yield from ((key, carried[key]) for key in CARRIED if isinstance(carried.get(key), str))
 
 
-def _of_template(role: Role) -> Object:
+def _of_template(role: RoleIntent) -> Object:
     return mapping(mapping(role.template.get("metadata")).get("annotations"))
 
 
@@ -105,7 +105,7 @@ ROUTING: Final = (STRATEGY, GATEWAY, HOSTNAMES, ENDPOINT_PICKER_CONFIG)
 """What a router says for all members."""
 
 
-def authored(error: FieldError, service: InferenceService, role: Role) -> FieldError:
+def authored(error: FieldError, service: InferenceServiceIntent, role: RoleIntent) -> FieldError:
     """Say of a finding about a rendered LeaderWorkerSet where its author wrote that."""
     for rendered, field in _FIELDS:
         if error.path.startswith(rendered):
@@ -117,7 +117,7 @@ def authored(error: FieldError, service: InferenceService, role: Role) -> FieldE
     )
 
 
-def authored_routing(error: FieldError, service: InferenceService) -> FieldError | None:
+def authored_routing(error: FieldError, service: InferenceServiceIntent) -> FieldError | None:
     """Say of a finding about the routing of members where the router says that; None if it does not."""
     if service.router is None:
         return None

@@ -26,7 +26,7 @@ CARRIED: Final = (*PASSED, QUEUE_NAME)
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class RoleIntent:
     """A role whose pods run an engine."""
 
     name: str
@@ -58,12 +58,12 @@ class Router:
 
 
 @dataclass(frozen=True, slots=True)
-class InferenceService:
+class InferenceServiceIntent:
     """One InferenceService, read."""
 
     namespace: str
     name: str
-    roles: tuple[Role, ...] = ()
+    roles: tuple[RoleIntent, ...] = ()
     router: Router | None = None
     scheduler: str = ""
     annotations: tuple[tuple[str, str], ...] = ()
@@ -79,7 +79,7 @@ class InferenceService:
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
 
 
-Reading = tuple[InferenceService | None, tuple[FieldError, ...]]
+Reading = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
 
 
 def read(obj: Any) -> Reading:
@@ -105,10 +105,10 @@ def _validated(obj: Object) -> tuple[v1alpha1.InferenceService | None, tuple[Fie
         return None, errors
 
 
-def _service(found: v1alpha1.InferenceService) -> InferenceService:
+def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
     metadata = found.metadata
     written = mapping(metadata.get("annotations"))
-    return InferenceService(
+    return InferenceServiceIntent(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         roles=tuple(_roles(found.spec)),
@@ -122,10 +122,10 @@ def _service(found: v1alpha1.InferenceService) -> InferenceService:
     )
 
 
-def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[Role]:
+def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
     for at, role in enumerate(spec.roles):
         if role.component_type != "router":
-            yield Role(role.name, role.component_type, role.template, role.asked, role.nodes, at)
+            yield RoleIntent(role.name, role.component_type, role.template, role.asked, role.nodes, at)
 
 
 def _wishes(written: Object) -> Wishes:

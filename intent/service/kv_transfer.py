@@ -18,7 +18,7 @@ from intent.transfer import read_transfer
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class KVTransfer:
     """What the other side must fit."""
 
     connectors: tuple[str, ...]
@@ -27,7 +27,7 @@ class Handover:
     image: str = ""
 
 
-def read_handover(lws: Object) -> Handover | None:
+def read_kv_transfer(lws: Object) -> KVTransfer | None:
     """Read the side of vLLM; None if there is none, or if its size is only known in the cluster."""
     intent = read(lws).intent
     templates = intent.templates if intent else ()
@@ -35,16 +35,16 @@ def read_handover(lws: Object) -> Handover | None:
     return next((side for launch in launches if (side := _side(launch))), None)
 
 
-def _side(launch: Launch) -> Handover | None:
+def _side(launch: Launch) -> KVTransfer | None:
     command = launch.command
     transfer = read_transfer(launch) if "vllm" in (command.engine, command.within) else None
     tensor = read_size(launch, TENSOR)
     if transfer is None or not transfer.connectors or tensor is None:
         return None
-    return Handover(transfer.connectors, tensor, launch.engine.image)
+    return KVTransfer(transfer.connectors, tensor, launch.engine.image)
 
 
-def mismatch(sides: Mapping[ComponentType, Handover], engines: Engines) -> str:
+def mismatch(sides: Mapping[ComponentType, KVTransfer], engines: Engines) -> str:
     """Say which sizes the connector of prefiller and decoder needs; empty if it can hand over."""
     if sides.keys() != set(DISAGGREGATED):
         return ""

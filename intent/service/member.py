@@ -22,7 +22,7 @@ from intent.errors import Subject
 from intent.gang import DISAGGREGATED, NO_GANG
 from intent.lws import API_VERSION, KIND, ComponentType
 from intent.routing import NO_ROUTING, Routing
-from intent.service.kv_transfer import Handover, read_handover
+from intent.service.kv_transfer import KVTransfer, read_kv_transfer
 from intent.service.serving import DEFAULT, serving_port
 from intent.shapes import EMPTY, mapping, text
 
@@ -52,7 +52,7 @@ class Member:
     created: str = ""
     """`creationTimestamp`, RFC 3339; empty offline."""
     deleting: bool = False
-    handover: Handover | None = None
+    kv_transfer: KVTransfer | None = None
     """How a prefiller or a decoder hands over its KV cache, as far as its command tells."""
     routing: Routing = NO_ROUTING
     port: int = DEFAULT
@@ -103,7 +103,7 @@ def member(lws: Object) -> Member | None:
         uid=text(metadata.get("uid")),
         created=text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
-        handover=read_handover(lws) if component_type in DISAGGREGATED else None,
+        kv_transfer=read_kv_transfer(lws) if component_type in DISAGGREGATED else None,
         routing=wishes.routing,
         port=serving_port(templates[0] if templates else EMPTY, annotations, wishes.engine_container),
     )

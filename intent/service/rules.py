@@ -40,7 +40,7 @@ def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Fin
         *_worker_in_company(members),
         *disagreements(members, settings),
         *_priorities(members),
-        *_handovers(members, settings),
+        *_kv_transfers(members, settings),
         *_halves(members),
     )
 
@@ -66,7 +66,7 @@ def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Find
     )
 
 
-def odd_ones(members: tuple[Member, ...]) -> frozenset[str]:
+def conflicting_members(members: tuple[Member, ...]) -> frozenset[str]:
     """Name the members that break a rule about roles; `members` are the present ones, eldest first.
 
     The eldest member decides whether the service is a worker or prefillers and decoders.
@@ -87,8 +87,8 @@ def declared_roles(members: tuple[Member, ...]) -> frozenset[str]:
 
 def missing(members: tuple[Member, ...]) -> tuple[str, ...]:
     """Name what a gang of these members still lacks, in words; nothing if all may start."""
-    odd = odd_ones(members)
-    fitting = tuple(one for one in members if one.name not in odd)
+    conflicting = conflicting_members(members)
+    fitting = tuple(one for one in members if one.name not in conflicting)
     if declared := declared_roles(members):
         return tuple(f"role {role}" for role in sorted(declared - {one.role_name for one in fitting}))
     types = {one.component_type for one in fitting}
@@ -140,20 +140,20 @@ def _priorities(members: tuple[Member, ...]) -> Iterator[Finding]:
         yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI415"))
 
 
-def _handovers(members: tuple[Member, ...], settings: Settings) -> Iterator[Finding]:
+def _kv_transfers(members: tuple[Member, ...], settings: Settings) -> Iterator[Finding]:
     """FI420: a prefiller and a decoder between which the connector cannot hand over."""
     for one, other in product(members, members):
-        sides = {side.component_type: side.handover for side in (one, other) if side.handover}
+        sides = {side.component_type: side.kv_transfer for side in (one, other) if side.kv_transfer}
         if message := mismatch(sides, settings.engines):
             yield Finding(one.subject, FieldError("spec", None, f"{message} ({other.name})", "FI420"))
 
 
 def _halves(members: tuple[Member, ...]) -> Iterator[Finding]:
     """FI540: `roles` that are all there, and only prefillers or only decoders. One role alone: admission."""
-    declared, odd = declared_roles(members), odd_ones(members)
+    declared, conflicting = declared_roles(members), conflicting_members(members)
     if len(declared) < 2 or missing(members):
         return
-    types = {one.component_type for one in members if one.name not in odd}
+    types = {one.component_type for one in members if one.name not in conflicting}
     lacks = [one for one in DISAGGREGATED if one not in types]
     if len(lacks) == 1 and len(types) == 1:
         message = f"name no {lacks[0]}: service {members[0].service} starts without one; name all, or none"

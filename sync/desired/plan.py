@@ -14,11 +14,11 @@ from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
 from intent.errors import FieldError, Finding, Subject
 from intent.service.member import Member, agreed
 from intent.service.rules import (
+    conflicting_members,
     contradictions,
     declared_roles,
     disagreements,
     missing,
-    odd_ones,
     present,
     waiting,
 )
@@ -83,7 +83,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GangPlan:
     """What to do about one service, and what to say to its authors."""
 
     gang: Gang | None = None
@@ -95,23 +95,23 @@ class Plan:
     """Seconds until time alone may change the plan."""
 
 
-def plan(situation: Situation, settings: Settings) -> Plan:
+def plan(situation: Situation, settings: Settings) -> GangPlan:
     """Decide what one service should have."""
     members = present(situation.members)
     said = contradictions(members, settings)
     if not any(one.scheduler for one in members):
-        return Plan(findings=said)
+        return GangPlan(findings=said)
     said = (*said, *_surroundings(situation, members))
     if situation.volcano:
-        return Plan(findings=said)
+        return GangPlan(findings=said)
     if _foreign(situation.stored) or _going(situation.stored) or disagreements(members, settings):
-        return Plan(hold=True, findings=said)
+        return GangPlan(hold=True, findings=said)
     if situation.stored and not _belongs(situation.stored, members):
-        return Plan(findings=said)
+        return GangPlan(findings=said)
     return _through_the_gate(situation, members, said, settings)
 
 
-def refused(decided: Plan, refusal: Refusal, situation: Situation, settings: Settings) -> Plan:
+def refused(decided: GangPlan, refusal: Refusal, situation: Situation, settings: Settings) -> GangPlan:
     """Decide again after a refusal. Where a gang means nothing, there is no PodGroup at any moment."""
     if refusal.code == "FI408":
         return plan(replace(situation, volcano=refusal.message), settings)
@@ -122,14 +122,14 @@ def refused(decided: Plan, refusal: Refusal, situation: Situation, settings: Set
 
 def _through_the_gate(
     situation: Situation, members: tuple[Member, ...], said: tuple[Finding, ...], settings: Settings
-) -> Plan:
+) -> GangPlan:
     """Give the gang if its gate is open or opens now; else say what it waits for."""
     opened = _opened(situation, members)
     if opened is None and missing(members):
-        return Plan(findings=(*said, *waiting(members)))
+        return GangPlan(findings=(*said, *waiting(members)))
     required = opened or declared_roles(members) or _roles_of_fitting(members)
     gang = _gang(situation, members, required, settings)
-    return Plan(gang=gang, findings=said, requeue_after=_next_rest(situation, members))
+    return GangPlan(gang=gang, findings=said, requeue_after=_next_rest(situation, members))
 
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -163,8 +163,8 @@ def _going(pod_group: PodGroup | None) -> bool:
 
 
 def _roles_of_fitting(members: tuple[Member, ...]) -> frozenset[str]:
-    odd = odd_ones(members)
-    return frozenset(one.role_name for one in members if one.name not in odd)
+    conflicting = conflicting_members(members)
+    return frozenset(one.role_name for one in members if one.name not in conflicting)
 
 
 # --- the gang ---------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _gang(
 ) -> Gang:
     namespace, name = situation.key
     ordered = sorted(members, key=lambda one: (ORDER[one.component_type], one.name))
-    needed = {one.name for one in ordered if one.role_name in required} - odd_ones(members)
+    needed = {one.name for one in ordered if one.role_name in required} - conflicting_members(members)
     policies = [_policy(one, required=one.name in needed and not _rests(situation, one)) for one in ordered]
     return Gang(
         namespace=namespace,

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from intent import Object
 from intent.errors import Finding
-from intent.inferenceservice.read import InferenceService
+from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.names import picker_name
 from intent.service.member import Member, ServiceKey, services
 from intent.settings import Settings
-from sync.desired.service import together, wanted
-from sync.observed.inferenceservice import Requested
-from sync.observed.snapshot import Look, Situation
+from sync.desired.service import desired_state, together
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.snapshot import Situation, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Preview:
 def preview(
     members: Iterable[Member],
     settings: Settings,
-    asked: Iterable[InferenceService] = (),
+    asked: Iterable[InferenceServiceIntent] = (),
 ) -> Preview:
     """Plan and render every service of the given members and InferenceServices, in the order of the loop."""
     members = tuple(members)
@@ -37,17 +37,17 @@ def preview(
     requests = {(one.namespace, one.name): _requested(one) for one in asked}
     keys: tuple[ServiceKey, ...] = tuple({**found, **requests})
     named = {(one.namespace, one.name): one.subject for one in members}
-    looks = [
-        Look(
+    snapshots = [
+        Snapshot(
             Situation(key, found.get(key, ())),
             requests.get(key),
             namesake=named.get((key[0], picker_name(key[1]))),
         )
         for key in keys
     ]
-    wants = together(wanted(look, settings) for look in looks)
-    return Preview(tuple(obj for obj in wants.objects if obj["kind"] != LWS), wants.said)
+    desired = together(desired_state(snapshot, settings) for snapshot in snapshots)
+    return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS), desired.said)
 
 
-def _requested(service: InferenceService) -> Requested:
-    return Requested(service.namespace, service.name, service.uid, service.generation, service)
+def _requested(service: InferenceServiceIntent) -> CachedInferenceService:
+    return CachedInferenceService(service.namespace, service.name, service.uid, service.generation, service)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from catalog.pickers.generations import Picker
 from intent import Object, yaml
 from intent.errors import Finding, Subject
-from intent.inferenceservice.read import InferenceService
+from intent.inferenceservice.read import InferenceServiceIntent
 from intent.routing import NO_ROUTING, Routing
 from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
@@ -23,7 +23,7 @@ from intent.service.routes import (
     unreachable,
     waiting,
 )
-from intent.service.rules import odd_ones, present
+from intent.service.rules import conflicting_members, present
 from intent.settings import Settings
 from sync.desired.names import gateway_name
 from sync.desired.strategies import preset
@@ -68,17 +68,17 @@ class RoutePlan:
     findings: tuple[Finding, ...] = ()
 
 
-def wanted_routes(
+def desired_routes(
     key: ServiceKey,
     members: tuple[Member, ...],
-    service: InferenceService | None,
+    service: InferenceServiceIntent | None,
     settings: Settings,
     namesake: Subject | None = None,
 ) -> RoutePlan:
     """Decide which routes one service should have; `namesake` is the LeaderWorkerSet of the picker's name."""
     live = present(members)
-    odd = odd_ones(live)
-    fitting = tuple(one for one in live if one.name not in odd)
+    conflicting = conflicting_members(live)
+    fitting = tuple(one for one in live if one.name not in conflicting)
     asked = _of_router(service) if service else said(live)
     hints = tuple(unreachable(live, asked))
     if not asked.wanted:
@@ -102,7 +102,7 @@ def _taken_name(namesake: Subject | None, service: str) -> Iterator[Finding]:
         yield Finding(namesake, error)
 
 
-def _of_router(service: InferenceService) -> Routing:
+def _of_router(service: InferenceServiceIntent) -> Routing:
     """Take what the router role asks for, in the words of the annotations; without one, nothing.
 
     Its members do not count: they may still say what an earlier router asked for.
@@ -123,7 +123,7 @@ def _of_router(service: InferenceService) -> Routing:
 def _routes(
     key: ServiceKey,
     members: tuple[Member, ...],
-    service: InferenceService | None,
+    service: InferenceServiceIntent | None,
     asked: Routing,
     settings: Settings,
 ) -> Routes:

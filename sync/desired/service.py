@@ -16,21 +16,21 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing, member_name
-from intent.inferenceservice.read import KIND, InferenceService
+from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.settings import Settings
 from sync.desired.plan import Refusal, plan, refusal_said, refused
 from sync.desired.render import objects
 from sync.desired.render.lws import leader_worker_sets
 from sync.desired.render.routes import route_objects
-from sync.desired.routes import wanted_routes
+from sync.desired.routes import desired_routes
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observed.pod_group import KIND as POD_GROUP
-from sync.observed.snapshot import Look
+from sync.observed.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Desired:
     """What a service should have, in the order in which it is applied, and what to say to its authors."""
 
     objects: tuple[Object, ...] = ()
@@ -48,11 +48,11 @@ class Wanted:
         return self.findings + self.of_routes
 
 
-def together(parts: Iterable[Wanted]) -> Wanted:
+def together(parts: Iterable[Desired]) -> Desired:
     """Want all of several parts."""
     parts = tuple(parts)
     seconds = [part.requeue_after for part in parts if part.requeue_after is not None]
-    return Wanted(
+    return Desired(
         objects=tuple(obj for part in parts for obj in part.objects),
         held=frozenset[str]().union(*(part.held for part in parts)),
         findings=tuple(finding for part in parts for finding in part.findings),
@@ -66,30 +66,30 @@ UNAVAILABLE: Final = "FI880"
 UNREADABLE: Final = "FI881"
 
 
-def wanted(look: Look, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Wanted:
+def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Desired:
     """Decide what one service should have, after what was refused so far."""
-    if look.going:
-        return together((Wanted(held=ALL), _unknown(look)))
-    parts = [_sets(look), _gang(look, settings, refusals), _routes(look, settings)]
-    if LWS in look.unknown:
-        parts = [_unknown_sets(look)]
-    return together((*parts, _unknown(look), *(_said(look, refusal) for refusal in refusals)))
+    if snapshot.going:
+        return together((Desired(held=ALL), _unknown(snapshot)))
+    parts = [_sets(snapshot), _gang(snapshot, settings, refusals), _routes(snapshot, settings)]
+    if LWS in snapshot.unknown:
+        parts = [_unknown_sets(snapshot)]
+    return together((*parts, _unknown(snapshot), *(_said(snapshot, refusal) for refusal in refusals)))
 
 
-def _unknown(look: Look) -> Wanted:
+def _unknown(snapshot: Snapshot) -> Desired:
     """Delete nothing of a kind that is not known in full; without the InferenceService, nothing at all."""
-    held = ALL if look.unknown.keys() & {LWS, KIND} else ALL & look.unknown.keys()
+    held = ALL if snapshot.unknown.keys() & {LWS, KIND} else ALL & snapshot.unknown.keys()
     said = (
         Finding(subject, FieldError("metadata", None, f"cannot be read: {why}; it is left alone", UNREADABLE))
-        for subject, why in look.unreadable
+        for subject, why in snapshot.unreadable
     )
-    return Wanted(held=held, findings=tuple(said))
+    return Desired(held=held, findings=tuple(said))
 
 
-def _unknown_sets(look: Look) -> Wanted:
+def _unknown_sets(snapshot: Snapshot) -> Desired:
     """Change nothing where not all members are known: a gang of some of them would strand the others."""
-    refusal = unavailable(LWS, look.unknown[LWS])
-    return Wanted(findings=tuple(refusal_said(subject, "spec", refusal) for subject in look.subjects))
+    refusal = unavailable(LWS, snapshot.unknown[LWS])
+    return Desired(findings=tuple(refusal_said(subject, "spec", refusal) for subject in snapshot.subjects))
 
 
 def unavailable(kind: str, why: str) -> Refusal:
@@ -97,32 +97,34 @@ def unavailable(kind: str, why: str) -> Refusal:
     return Refusal(UNAVAILABLE, f"{kind} is left as it is for now: {why}", kind, passing=True)
 
 
-def _sets(look: Look) -> Wanted:
+def _sets(snapshot: Snapshot) -> Desired:
     """Want a LeaderWorkerSet for each role; those of people without an InferenceService are their own."""
-    if look.service is None:
-        return Wanted(held=frozenset({LWS}))
-    findings = tuple(Finding(look.service.subject, error) for error in look.service.errors)
+    if snapshot.service is None:
+        return Desired(held=frozenset({LWS}))
+    findings = tuple(Finding(snapshot.service.subject, error) for error in snapshot.service.errors)
     held = frozenset({LWS} if findings else ())
-    if look.value is None:
-        return Wanted((), held, findings)
-    scaled = dict(_scaled_by_others(look, look.value))
+    if snapshot.value is None:
+        return Desired((), held, findings)
+    scaled = dict(_scaled_by_others(snapshot, snapshot.value))
     sets = (
         _without_replicas(obj) if obj["metadata"]["name"] in scaled else obj
-        for obj in leader_worker_sets(look.value)
+        for obj in leader_worker_sets(snapshot.value)
     )
-    said = (Finding(look.service.subject, error) for error in scaled.values())
-    return Wanted(tuple(sets), held, (*findings, *said))
+    said = (Finding(snapshot.service.subject, error) for error in scaled.values())
+    return Desired(tuple(sets), held, (*findings, *said))
 
 
-def _scaled_by_others(look: Look, service: InferenceService) -> Iterator[tuple[str, FieldError]]:
+def _scaled_by_others(
+    snapshot: Snapshot, service: InferenceServiceIntent
+) -> Iterator[tuple[str, FieldError]]:
     """Name the LeaderWorkerSets that an autoscaler scales though their role has replicas (FI875).
 
     It would scale each repair back, and groups of GPUs would start and end for ever.
     """
-    rows = {row.name: row.facts.report for row in look.rows.get(LWS, ()) if row.facts.report}
+    rows = {row.name: row.projection.report for row in snapshot.rows.get(LWS, ()) if row.projection.report}
     for role in service.roles:
         row = rows.get(member_name(service, role))
-        left = row and row.scaler and role.name not in look.claimed
+        left = row and row.scaler and role.name not in snapshot.claimed
         if row and left and role.replicas not in (None, row.replicas):
             message = f"{row.scaler} scaled LeaderWorkerSet {row.name} to {row.replicas}, and is left to it"
             yield row.name, FieldError(f"spec.roles[{role.index}].replicas", role.replicas, message, "FI875")
@@ -133,26 +135,30 @@ def _without_replicas(lws: Object) -> Object:
     return lws | {"spec": spec}
 
 
-def _gang(look: Look, settings: Settings, refusals: tuple[Refusal, ...]) -> Wanted:
+def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...]) -> Desired:
     """Want the PodGroup of the members that there are, whoever made them."""
-    decided = plan(look.situation, settings)
+    decided = plan(snapshot.situation, settings)
     for refusal in refusals:
         if refusal.kind == POD_GROUP:
-            decided = refused(decided, refusal, look.situation, settings)
+            decided = refused(decided, refusal, snapshot.situation, settings)
     held = frozenset({POD_GROUP} if decided.hold else ())
-    return Wanted(objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
+    return Desired(objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
 
 
-def _routes(look: Look, settings: Settings) -> Wanted:
+def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     """Want what the router asks for; while nobody can read what it asks, nothing changes."""
-    if look.service and look.value is None:
-        return Wanted(held=ROUTES)
-    decided = wanted_routes(look.situation.key, look.situation.members, look.value, settings, look.namesake)
-    held = ROUTES if decided.hold or (look.service and look.service.errors) else frozenset()
-    return Wanted(route_objects(decided), held, of_routes=tuple(_in_its_words(decided.findings, look.value)))
+    if snapshot.service and snapshot.value is None:
+        return Desired(held=ROUTES)
+    decided = desired_routes(
+        snapshot.situation.key, snapshot.situation.members, snapshot.value, settings, snapshot.namesake
+    )
+    held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
+    return Desired(
+        route_objects(decided), held, of_routes=tuple(_in_its_words(decided.findings, snapshot.value))
+    )
 
 
-def _in_its_words(findings: tuple[Finding, ...], service: InferenceService | None) -> Iterator[Finding]:
+def _in_its_words(findings: tuple[Finding, ...], service: InferenceServiceIntent | None) -> Iterator[Finding]:
     """Say once, to the author of a router, what is found about the routing of all members."""
     told = []
     for finding in findings:
@@ -164,10 +170,10 @@ def _in_its_words(findings: tuple[Finding, ...], service: InferenceService | Non
             yield Finding(service.subject, error)
 
 
-def _said(look: Look, refusal: Refusal) -> Wanted:
+def _said(snapshot: Snapshot, refusal: Refusal) -> Desired:
     """Tell the authors what the API server refused; of a PodGroup its plan does."""
     if refusal.kind == POD_GROUP:
-        return Wanted()
-    path = "spec" if look.service else f"metadata.annotations[{SERVICE}]"
-    said = tuple(refusal_said(subject, path, refusal) for subject in look.subjects)
-    return Wanted(of_routes=said) if refusal.kind in ROUTES else Wanted(findings=said)
+        return Desired()
+    path = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]"
+    said = tuple(refusal_said(subject, path, refusal) for subject in snapshot.subjects)
+    return Desired(of_routes=said) if refusal.kind in ROUTES else Desired(findings=said)

@@ -40,11 +40,11 @@ class Owner:
     controller: bool = False
 
 
-NOBODY: Final = Owner()
+NO_CONTROLLER: Final = Owner()
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class CachedObject:
     """One object."""
 
     namespace: str
@@ -62,9 +62,9 @@ class Stored:
     """Whether an annotation says that nothing is to be written for its service."""
     fingerprint: bytes = b""
     """Equal for two objects that are equal in all but status; empty for what we do not write."""
-    places: tuple[ServiceKey, ...] = ()
-    """Where it meets objects that its label does not tell of: `index_keys.place`."""
-    facts: Any = None
+    index_keys: tuple[ServiceKey, ...] = ()
+    """Where it meets objects that its label does not tell of: `index_keys.index_key`."""
+    projection: Any = None
     """What its kind keeps beside."""
     version: int = field(default=0, compare=False)
     """Which version of the object it is; a later one is higher."""
@@ -72,7 +72,7 @@ class Stored:
     @property
     def controller(self) -> Owner:
         """The one owner whose `controller` is true."""
-        return next((owner for owner in self.owners if owner.controller), NOBODY)
+        return next((owner for owner in self.owners if owner.controller), NO_CONTROLLER)
 
 
 class TooDeepError(Exception):
@@ -121,12 +121,12 @@ def nowhere(_obj: Object) -> tuple[ServiceKey, ...]:
 
 def watched(
     obj: Object,
-    facts: Callable[[Object], Any] = nothing,
-    places: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
-) -> Stored:
+    projection: Callable[[Object], Any] = nothing,
+    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
+) -> CachedObject:
     """Project an object that others write."""
     metadata = mapping(obj.get("metadata"))
-    return Stored(
+    return CachedObject(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         uid=text(metadata.get("uid")),
@@ -136,21 +136,21 @@ def watched(
         replaced=is_replaced(obj),
         deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
-        places=places(obj),
-        facts=facts(obj),
+        index_keys=index_keys(obj),
+        projection=projection(obj),
         version=version(metadata),
     )
 
 
-def stored(
+def cached_object(
     obj: Object,
-    facts: Callable[[Object], Any] = nothing,
-    places: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
-) -> Stored:
+    projection: Callable[[Object], Any] = nothing,
+    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
+) -> CachedObject:
     """Project an object that we write, stored or wanted."""
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in VOLATILE}
     rest = {key: value for key, value in obj.items() if key not in UNTOLD}
-    return replace(watched(obj, facts, places), fingerprint=digest(rest | {"metadata": metadata}))
+    return replace(watched(obj, projection, index_keys), fingerprint=digest(rest | {"metadata": metadata}))
 
 
 def digest(value: Any) -> bytes:

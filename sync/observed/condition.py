@@ -12,7 +12,7 @@ LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ObservedCondition:
     """One condition."""
 
     type: str
@@ -24,12 +24,12 @@ class Condition:
     """The generation that it was computed for; 0 if it does not say."""
 
 
-def conditions(value: Any) -> tuple[Condition, ...]:
+def conditions(value: Any) -> tuple[ObservedCondition, ...]:
     """Read a list of conditions."""
     return tuple(_condition(one) for one in listed(value) if isinstance(one, dict))
 
 
-def current(found: Iterable[Condition], generation: int) -> dict[str, Condition]:
+def current(found: Iterable[ObservedCondition], generation: int) -> dict[str, ObservedCondition]:
     """Give the conditions that speak of this generation or a later one, by type."""
     return {one.type: one for one in found if one.observed >= generation}
 
@@ -45,8 +45,8 @@ def generation(obj: Object) -> int:
     return number(mapping(obj.get("metadata")).get("generation"))
 
 
-def _condition(one: Object) -> Condition:
-    return Condition(
+def _condition(one: Object) -> ObservedCondition:
+    return ObservedCondition(
         type=text(one.get("type")),
         status=text(one.get("status")),
         reason=text(one.get("reason")),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from intent import Object
 from intent.annotations import PICKER
 from intent.shapes import mapping, number, text
-from sync.observed.condition import Condition, conditions, generation
+from sync.observed.condition import ObservedCondition, conditions, generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Deployment:
     """The generation of the endpoint picker that it runs."""
 
 
-def facts(obj: Object) -> Deployment:
+def project(obj: Object) -> Deployment:
     """Project a Deployment."""
     status = mapping(obj.get("status"))
     said = {one.type: one for one in conditions(status.get("conditions"))}
@@ -37,7 +37,7 @@ def facts(obj: Object) -> Deployment:
     )
 
 
-def _message(said: dict[str, Condition]) -> str:
+def _message(said: dict[str, ObservedCondition]) -> str:
     """Give the most telling of the conditions that are not well: a refused pod comes first."""
     failed, slow, available = (said.get(key) for key in ("ReplicaFailure", "Progressing", "Available"))
     bad = (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from intent import Object
 from intent.shapes import listed, mapping, number, text
-from sync.observed.condition import Condition, conditions, current, generation
+from sync.observed.condition import ObservedCondition, conditions, current, generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Gateway:
     name: str
     listeners: tuple[Listener, ...] = ()
     addresses: tuple[str, ...] = ()
-    accepted: Condition | None = None
-    programmed: Condition | None = None
+    accepted: ObservedCondition | None = None
+    programmed: ObservedCondition | None = None
     """Whether what it is now was handed to the data plane; always there, by the Gateway API."""
 
     @property
@@ -39,7 +39,7 @@ class Gateway:
         return f"Gateway {self.namespace}/{self.name}"
 
 
-def facts(obj: Object) -> Gateway:
+def project(obj: Object) -> Gateway:
     """Project a Gateway."""
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     addresses = (text(mapping(one).get("value")) for one in listed(status.get("addresses")))

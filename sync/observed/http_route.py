@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from intent import Object
 from intent.shapes import listed, mapping, strings, text
 from sync.observed.condition import generation
-from sync.observed.parents import Answer, Parent, answers, references
+from sync.observed.parents import Parent, ParentStatus, answers, references
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +14,13 @@ class HTTPRoute:
 
     name: str
     parents: tuple[Parent, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ParentStatus, ...] = ()
     hostnames: tuple[str, ...] = ()
     prefix: str = ""
     """The path of its first match, without a slash at the end."""
 
 
-def facts(obj: Object) -> HTTPRoute:
+def project(obj: Object) -> HTTPRoute:
     """Project an HTTPRoute."""
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     namespace = text(metadata.get("namespace"))

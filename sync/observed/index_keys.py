@@ -12,7 +12,7 @@ from intent.shapes import listed, mapping, text
 GATEWAY: Final = "Gateway"
 
 
-def place(kind: str, namespace: str, name: str) -> ServiceKey:
+def index_key(kind: str, namespace: str, name: str) -> ServiceKey:
     """Give the key of an object's name; no service has a slash in its name."""
     return namespace, f"{kind}/{name}"
 
@@ -27,19 +27,19 @@ def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Any]]) -
 def own(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
     """Meet those who look for an object of its name."""
     metadata = mapping(obj.get("metadata"))
-    return (place(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
+    return (index_key(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
 
 
 def of_parents(route: Object) -> tuple[ServiceKey, ...]:
     """Meet the Gateways on which an HTTPRoute hangs, each once; those without a namespace are in its own."""
     home = text(mapping(route.get("metadata")).get("namespace"))
     references = map(mapping, listed(mapping(route.get("spec")).get("parentRefs")))
-    places = (
-        place(GATEWAY, text(reference.get("namespace")) or home, text(reference.get("name")))
+    index_keys = (
+        index_key(GATEWAY, text(reference.get("namespace")) or home, text(reference.get("name")))
         for reference in references
         if reference.get("kind", GATEWAY) == GATEWAY
     )
-    return tuple(dict.fromkeys(places))
+    return tuple(dict.fromkeys(index_keys))
 
 
 def of_set(obj: Object) -> tuple[ServiceKey, ...]:
@@ -52,4 +52,4 @@ def of_set(obj: Object) -> tuple[ServiceKey, ...]:
 
 def of_picker(namespace: str, service: str) -> ServiceKey:
     """Meet the LeaderWorkerSet that has the name of a service's endpoint picker, and so makes its Service."""
-    return place(lws.KIND, namespace, picker_name(service))
+    return index_key(lws.KIND, namespace, picker_name(service))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from intent import Object
 from intent.shapes import mapping, text
 from sync.observed.condition import generation
-from sync.observed.parents import Answer, answers
+from sync.observed.parents import ParentStatus, answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +13,10 @@ class InferencePool:
     """What one InferencePool is answered; nothing until a route refers to it."""
 
     name: str
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ParentStatus, ...] = ()
 
 
-def facts(obj: Object) -> InferencePool:
+def project(obj: Object) -> InferencePool:
     """Project an InferencePool."""
     metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
     found = answers(status.get("parents"), text(metadata.get("namespace")), generation(obj))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from intent import Object
 from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
-from intent.inferenceservice.read import API_VERSION, KIND, InferenceService, Reading, read
+from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, Reading, read
 from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
 from sync.observed.cached import TooDeepError, digest, version
@@ -19,14 +19,14 @@ UNTOLD = frozenset({"resourceVersion", "managedFields"})
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class CachedInferenceService:
     """One InferenceService."""
 
     namespace: str
     name: str
     uid: str = ""
     generation: int = 0
-    value: InferenceService | None = field(default=None, compare=False)
+    value: InferenceServiceIntent | None = field(default=None, compare=False)
     """None if it cannot be read in full: to leave out what only another release knows may restart pods."""
     errors: tuple[FieldError, ...] = field(default=(), compare=False)
     """Why not, or the rules that it breaks.
@@ -42,7 +42,7 @@ class Requested:
     deleting: bool = False
     paused: bool = False
     """Whether nothing is to be written for it: its annotation says so."""
-    places: tuple[ServiceKey, ...] = ()
+    index_keys: tuple[ServiceKey, ...] = ()
     version: int = field(default=0, compare=False)
     """Which version of the object it is; a later one is higher."""
 
@@ -57,13 +57,13 @@ class Requested:
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
 
 
-def requested(obj: Object) -> Requested:
+def cached_inferenceservice(obj: Object) -> CachedInferenceService:
     """Project an InferenceService; what nobody can digest is known by name, and as nothing but wrong."""
     metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
     namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
     digests, (value, said) = _read(obj, metadata, status)
     errors = tuple(error for error in said if error.severity == "error")
-    return Requested(
+    return CachedInferenceService(
         namespace=namespace,
         name=name,
         uid=text(metadata.get("uid")),
@@ -75,7 +75,7 @@ def requested(obj: Object) -> Requested:
         reported=digests[1],
         deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
-        places=(of_picker(namespace, name),),
+        index_keys=(of_picker(namespace, name),),
         version=version(metadata),
     )
 

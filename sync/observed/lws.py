@@ -6,7 +6,7 @@ from typing import Final
 from intent import Object
 from intent.shapes import listed, mapping, number, text
 from kube.request import FIELD_MANAGER
-from sync.observed.condition import Condition, conditions, generation
+from sync.observed.condition import ObservedCondition, conditions, generation
 
 PERSON: Final = "kubectl"
 """How the field manager of a person begins."""
@@ -36,7 +36,7 @@ class LeaderWorkerSet:
         return self.observed >= self.generation
 
 
-def facts(obj: Object) -> LeaderWorkerSet:
+def project(obj: Object) -> LeaderWorkerSet:
     """Project a LeaderWorkerSet."""
     spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
     said = conditions(status.get("conditions"))
@@ -64,7 +64,7 @@ def _has_replicas(entry: Object) -> bool:
     return "f:replicas" in mapping(mapping(entry.get("fieldsV1")).get("f:spec"))
 
 
-def _observed(status: Object, said: tuple[Condition, ...], of_object: int) -> int:
+def _observed(status: Object, said: tuple[ObservedCondition, ...], of_object: int) -> int:
     """Read which generation the status speaks of.
 
     Older LeaderWorkerSets have no `status.observedGeneration`: their conditions may say it, and if those

@@ -9,7 +9,7 @@ from typing import Any
 
 from intent import Object
 from intent.shapes import listed, mapping, number, text
-from sync.observed.condition import Condition, conditions, current
+from sync.observed.condition import ObservedCondition, conditions, current
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Parent:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ParentStatus:
     """What one controller says to one parent."""
 
     parent: Parent
-    accepted: Condition | None = None
-    resolved: Condition | None = None
+    accepted: ObservedCondition | None = None
+    resolved: ObservedCondition | None = None
     """`ResolvedRefs`."""
 
 
@@ -48,7 +48,7 @@ def references(value: Any, namespace: str) -> tuple[Parent, ...]:
     return tuple(_parent(one, namespace) for one in listed(value) if isinstance(one, dict))
 
 
-def answers(value: Any, namespace: str, generation: int) -> tuple[Answer, ...]:
+def answers(value: Any, namespace: str, generation: int) -> tuple[ParentStatus, ...]:
     """Read `status.parents` of an object of this generation."""
     return tuple(_answer(one, namespace, generation) for one in listed(value) if isinstance(one, dict))
 
@@ -63,7 +63,7 @@ def _parent(ref: Object, namespace: str) -> Parent:
     )
 
 
-def _answer(one: Object, namespace: str, generation: int) -> Answer:
+def _answer(one: Object, namespace: str, generation: int) -> ParentStatus:
     said = current(conditions(one.get("conditions")), generation)
     parent = _parent(mapping(one.get("parentRef")), namespace)
-    return Answer(parent, said.get("Accepted"), said.get("ResolvedRefs"))
+    return ParentStatus(parent, said.get("Accepted"), said.get("ResolvedRefs"))

@@ -42,7 +42,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class ObservedPod:
     """One pod."""
 
     namespace: str
@@ -61,13 +61,13 @@ class Pod:
     deleting: bool = False
 
 
-def facts(obj: Object) -> Pod:
+def project(obj: Object) -> ObservedPod:
     """Project a pod."""
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     labels = mapping(metadata.get("labels"))
     said = {one.type: one for one in conditions(status.get("conditions"))}
     ready, placed = said.get("Ready"), said.get("PodScheduled")
-    return Pod(
+    return ObservedPod(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         service=text(labels.get(SERVICE)),

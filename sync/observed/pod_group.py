@@ -22,7 +22,7 @@ OWNED: Final = (
 `queue` is not among them: where nobody names one, Volcano's webhook sets that of the namespace. The last two
 are never wanted: they strand half replicas, or keep a gang from coming back.
 """
-SILENT: Final = rows.PodGroup()
+SILENT: Final = rows.PodGroupStatus()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PodGroup:
     made_for: str = ""
     """The LeaderWorkerSet for which LWS's own Volcano provider made it (KEP-407)."""
     deleting: bool = False
-    report: rows.PodGroup = SILENT
+    report: rows.PodGroupStatus = SILENT
     """What a status needs of it."""
     version: int = field(default=0, compare=False)
     """Which version of the object it is; a later one is higher."""
@@ -76,7 +76,7 @@ def pod_group(obj: Object) -> PodGroup:
         fingerprint=_fingerprint(metadata, spec),
         made_for=_made_for(metadata),
         deleting=bool(metadata.get("deletionTimestamp")),
-        report=rows.facts(obj),
+        report=rows.project(obj),
         version=version(metadata),
     )
 

@@ -12,15 +12,15 @@ from sync.observed.condition import conditions
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroup:
+class PodGroupStatus:
     """What one PodGroup reports."""
 
     message: str = ""
     """Why the gang does not fit, in Volcano's words."""
 
 
-def facts(obj: Object) -> PodGroup:
+def project(obj: Object) -> PodGroupStatus:
     """Project the status of a PodGroup."""
     said = conditions(mapping(obj.get("status")).get("conditions"))
     held = (one.message for one in said if one.type == "Unschedulable" and one.status == "True")
-    return PodGroup(next(held, ""))
+    return PodGroupStatus(next(held, ""))

@@ -6,10 +6,10 @@ from typing import Any
 
 from intent import lws
 from intent.errors import Subject
-from intent.inferenceservice.read import KIND, InferenceService
+from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.service.member import Member, ServiceKey
 from intent.service.rules import present
-from sync.observed.inferenceservice import Requested
+from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod_group import PodGroup
 
 
@@ -32,11 +32,11 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Snapshot:
     """All that is seen of one service. Offline: its members and its InferenceService."""
 
     situation: Situation
-    service: Requested | None = None
+    service: CachedInferenceService | None = None
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """What the caches hold of it, by kind."""
     namesake: Subject | None = None
@@ -47,11 +47,11 @@ class Look:
     """Kinds of which not every object of the service is known, and why. None is written or deleted."""
     unreadable: tuple[tuple[Subject, str], ...] = ()
     """Objects that may be the service's and cannot be read, and why."""
-    undone: frozenset[str] = frozenset()
+    unapplied: frozenset[str] = frozenset()
     """Kinds of which something that is wanted is not stored as it was asked for."""
 
     @property
-    def value(self) -> InferenceService | None:
+    def value(self) -> InferenceServiceIntent | None:
         """What the InferenceService asks for; None if there is none that can be read."""
         return self.service.value if self.service else None
 

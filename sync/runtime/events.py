@@ -92,7 +92,7 @@ log: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Said:
+class EventState:
     """What is remembered of one Event. Times are monotonic."""
 
     times: int = 0
@@ -108,7 +108,7 @@ class Said:
     at: float = 0.0
     """When it was said last, or when the finding ceased to hold."""
 
-    def wants(self, words: int, moment: float) -> bool:
+    def desired(self, words: int, moment: float) -> bool:
         """Whether to say it now; sets when it is due."""
         if self.due is None:
             self.due = moment + PATIENCE
@@ -138,12 +138,12 @@ def _doubled(seconds: float, times: int) -> float:
 
 
 @dataclass(slots=True)
-class Voice:
+class EventRecorder:
     """What this process has said about every service."""
 
     holding: Gauge
     """How many findings hold, by code."""
-    said: dict[ServiceKey, dict[str, Said]] = field(default_factory=dict)
+    said: dict[ServiceKey, dict[str, EventState]] = field(default_factory=dict)
     findings: dict[ServiceKey, tuple[Finding, ...]] = field(default_factory=dict)
 
     async def say(self, send: Send, key: ServiceKey, findings: tuple[Finding, ...]) -> float | None:
@@ -151,8 +151,8 @@ class Voice:
         self._count(key, findings)
         memory, current, moment = self.said.setdefault(key, {}), by_name(findings), time.monotonic()
         for name, finding in current.items():
-            said = memory.setdefault(name, Said())
-            if said.wants(hash(finding.error.message), moment):
+            said = memory.setdefault(name, EventState())
+            if said.desired(hash(finding.error.message), moment):
                 await _speak(send, said, name, finding)
         for name in memory.keys() - current.keys():
             memory[name].ceased(moment)
@@ -174,7 +174,7 @@ class Voice:
         self.findings[key] = findings
 
 
-def _forget(memory: dict[str, Said], moment: float) -> None:
+def _forget(memory: dict[str, EventState], moment: float) -> None:
     """Forget what ceased to hold long ago, and the oldest of it where that is much."""
     ended = sorted((said.at, name) for name, said in memory.items() if said.due is None)
     old = [one for one in ended[-MOST:] if one[0] + REPEAT < moment]
@@ -182,7 +182,7 @@ def _forget(memory: dict[str, Said], moment: float) -> None:
         del memory[name]
 
 
-async def _speak(send: Send, said: Said, name: str, finding: Finding) -> None:
+async def _speak(send: Send, said: EventState, name: str, finding: Finding) -> None:
     """Create the Event, or count it up; if neither is possible, log it and try again later."""
     words = hash(finding.error.message)
     try:
@@ -197,7 +197,7 @@ async def _speak(send: Send, said: Said, name: str, finding: Finding) -> None:
         said.spoken(words, time.monotonic())
 
 
-async def _create_or_count(send: Send, said: Said, name: str, finding: Finding) -> None:
+async def _create_or_count(send: Send, said: EventState, name: str, finding: Finding) -> None:
     """Create the Event; if it is there and this process made it, count it up."""
     events, told = f"/api/v1/namespaces/{finding.subject.namespace}/events", event(finding, name)
     try:

@@ -12,7 +12,7 @@ OPERATORS: Final = ("FI408", "FI409", "FI870", "FI873")
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class ControllerMetrics:
     """The loop's metrics, in a registry of their own."""
 
     registry: CollectorRegistry
@@ -32,10 +32,10 @@ class Metrics:
     certificate_looks: Counter
 
 
-def metrics() -> Metrics:
+def metrics() -> ControllerMetrics:
     """Make them, all at zero."""
     to = CollectorRegistry()
-    made = Metrics(
+    made = ControllerMetrics(
         registry=to,
         is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process works", registry=to),
         objects=Gauge("fusioninfer_sync_objects", "Objects known", ["kind"], registry=to),

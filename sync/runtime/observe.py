@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 from intent.errors import Subject
 from intent.inferenceservice.members import member_name
-from intent.inferenceservice.read import InferenceService
+from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
 from intent.service.member import Member, ServiceKey
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP
-from sync.observed.index_keys import place
+from sync.observed.index_keys import index_key
 from sync.observed.pod_group import PodGroup
-from sync.observed.snapshot import Look, Situation
+from sync.observed.snapshot import Situation, Snapshot
 from sync.runtime.cache import Cache
 
 
 @dataclass(slots=True)
-class Memory:
+class ServiceMemory:
     """What must outlast one look at a service."""
 
     ours: PodGroup | None = None
@@ -29,7 +29,7 @@ class Memory:
     claimed: set[str] = field(default_factory=set)
     """Roles of which these were changed since, and are not stored yet."""
 
-    def claims(self, service: InferenceService | None, stored: Mapping[str, int]) -> frozenset[str]:
+    def claims(self, service: InferenceServiceIntent | None, stored: Mapping[str, int]) -> frozenset[str]:
         """Name the roles whose author wins over an autoscaler: they changed `replicas` last.
 
         `stored` has the replicas that there are, by the name of the LeaderWorkerSet.
@@ -49,15 +49,15 @@ class Memory:
         return {one.name: now - self.empty_since[one.uid] for one in empty}
 
 
-def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_old: str) -> Look:
+def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: ServiceMemory, too_old: str) -> Snapshot:
     """Look at one service; `too_old` says why the Volcano that runs schedules no gang."""
     rows = {kind: cache.of(key) for kind, cache in caches.items()}
     gateways = caches[GATEWAYS.kind]
-    places = {at for route in rows[HTTP_ROUTE.kind] for at in route.places}
-    rows[GATEWAYS.kind] = tuple(row for at in sorted(places) for row in gateways.of(at))
+    index_keys = {at for route in rows[HTTP_ROUTE.kind] for at in route.index_keys}
+    rows[GATEWAYS.kind] = tuple(row for at in sorted(index_keys) for row in gateways.of(at))
     service = caches[INFERENCE_SERVICE.kind].rows.get(key)
-    stored = {row.name: row.facts.report.replicas for row in rows[LWS.kind] if row.facts.report}
-    return Look(
+    stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
+    return Snapshot(
         _situation(key, caches, memory, too_old),
         service,
         rows,
@@ -97,12 +97,14 @@ def _namesake(key: ServiceKey, caches: Mapping[str, Cache]) -> Subject | None:
     return Subject(LWS.api_version, LWS.kind, row.namespace, row.name, row.uid)
 
 
-def _situation(key: ServiceKey, caches: Mapping[str, Cache], memory: Memory, too_old: str) -> Situation:
+def _situation(
+    key: ServiceKey, caches: Mapping[str, Cache], memory: ServiceMemory, too_old: str
+) -> Situation:
     """Put together what the plan of a gang is made from."""
-    members = tuple(row.facts.member for row in caches[LWS.kind].of(key) if row.facts.member)
+    members = tuple(row.projection.member for row in caches[LWS.kind].of(key) if row.projection.member)
     pod_groups = caches[POD_GROUP.kind]
     stored = pod_groups.rows.get(key)
     if stored and stored.service and (stored.roles or not (memory.ours and memory.ours.roles)):
         memory.ours = stored
-    rivals = (one.name for one in members if pod_groups.of(place(LWS.kind, one.namespace, one.name)))
+    rivals = (one.name for one in members if pod_groups.of(index_key(LWS.kind, one.namespace, one.name)))
     return Situation(key, members, stored, memory.ours, frozenset(rivals), memory.empty_for(members), too_old)

@@ -57,11 +57,11 @@ class Queue:
         self.filled.set()
 
     def look_within(self, key: ServiceKey, seconds: float, still: Callable[[], bool]) -> None:
-        """Want a look in so many seconds, whatever `look_later` says meanwhile, if it `still` wants one."""
+        """Want a look in so many seconds, whatever `add_later` says meanwhile, if it `still` wants one."""
         if key not in self.soon:
             self.soon[key] = asyncio.get_running_loop().call_later(seconds, self._overdue, key, still)
 
-    def look_later(self, key: ServiceKey, seconds: float | None) -> None:
+    def add_later(self, key: ServiceKey, seconds: float | None) -> None:
         """Want a look in so many seconds, or, with None, only if something changes."""
         if earlier := self.later.pop(key, None):
             earlier.cancel()
@@ -70,7 +70,7 @@ class Queue:
 
     def retry(self, key: ServiceKey, at_least: float) -> None:
         """Want another look after a failure, later each time."""
-        self.look_later(key, self.failures.setdefault(key, Backoff()).next(at_least))
+        self.add_later(key, self.failures.setdefault(key, Backoff()).next(at_least))
 
     async def get(self) -> ServiceKey:
         """Wait for the next key; `done` must follow."""

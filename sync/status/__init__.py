@@ -14,12 +14,12 @@ from intent import Object
 from intent.shapes import listed, mapping, text
 from sync.status.components import components
 from sync.status.conditions import JUDGES, state
-from sync.status.observed import Memory, Observed, Routes
+from sync.status.observed import FailureMemory, Observed, ObservedRoutes
 from sync.status.times import dated, undated, unworded
 from sync.status.url import url
 from sync.status.verdict import Verdict
 
-__all__ = ["Observed", "Routes", "differs", "status", "undated", "unworded"]
+__all__ = ["Observed", "ObservedRoutes", "differs", "status", "undated", "unworded"]
 
 LONGEST: Final = 1024
 """Characters of a message. `metav1.Condition` takes 32 Ki; people read less."""
@@ -37,21 +37,21 @@ def status(seen: Observed, before: Object, now: str) -> Object:
     }
 
 
-def differs(wanted: Object, before: Object) -> bool:
+def differs(desired: Object, before: Object) -> bool:
     """Whether a status would change what is stored. Conditions of other types are somebody else's."""
-    stored = {key: before.get(key) for key in (*wanted, "url") if key in before}
+    stored = {key: before.get(key) for key in (*desired, "url") if key in before}
     conditions = {kind: one for kind, one in _by_type(before).items() if kind in JUDGES}
-    return wanted | {"conditions": _by_type(wanted)} != stored | {"conditions": conditions}
+    return desired | {"conditions": _by_type(desired)} != stored | {"conditions": conditions}
 
 
-def _memory(before: Object, generation: int) -> Memory:
+def _memory(before: Object, generation: int) -> FailureMemory:
     """Read what failed before; what failed in an earlier generation may be repaired in this one."""
     if before.get("observedGeneration") != generation:
-        return Memory()
+        return FailureMemory()
     roles = mapping(before.get("components")).items()
     failed = _by_type(before).get("Failed", {})
     crashed = failed.get("reason") == "PodsFailing"
-    return Memory(
+    return FailureMemory(
         frozenset(name for name, role in roles if mapping(role).get("phase") == "Failed"),
         text(failed.get("message")) if crashed else "",
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from intent import Object
-from intent.inferenceservice.read import Role
+from intent.inferenceservice.read import RoleIntent
 from intent.shapes import mapping
 from sync.status.failures import failing
 from sync.status.groups import ready, updating
@@ -12,7 +12,7 @@ from sync.status.observed import Observed, behind, desired
 from sync.status.times import dated
 
 Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
-PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, Role], bool]], ...]] = (
+PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], ...]] = (
     (
         "Failed",
         "a container of it keeps failing, or did in this generation and not all replicas are ready since",
@@ -45,12 +45,12 @@ def components(seen: Observed, before: Object, now: str) -> Object:
     }
 
 
-def phase(seen: Observed, role: Role) -> Phase:
+def phase(seen: Observed, role: RoleIntent) -> Phase:
     """Say in one word how far a role is."""
     return next(word for word, _, holds in PHASES if holds(seen, role))
 
 
-def _component(seen: Observed, role: Role) -> Object:
+def _component(seen: Observed, role: RoleIntent) -> Object:
     wanted = desired(seen, role)
     return {
         "desiredReplicas": wanted,

@@ -7,7 +7,7 @@ present generation says `NotObserved` instead; `Initialized` looks only at what 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from intent.inferenceservice.read import Role
+from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import counted, ready, updating
@@ -145,7 +145,7 @@ def state(condition: str, verdict: Verdict) -> State:
     return STATES[condition, verdict.reason]
 
 
-def _replicas(seen: Observed, roles: Iterable[Role]) -> str:
+def _replicas(seen: Observed, roles: Iterable[RoleIntent]) -> str:
     """Count what is ready: `role decode has 1 of 2 replicas ready`."""
     counts = (
         f"role {role.name} has {ready(seen, role)} of {counted(desired(seen, role), 'replica')} ready"

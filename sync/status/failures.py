@@ -6,10 +6,10 @@ from typing import Final
 
 from catalog.codes import CODES
 from intent.errors import FieldError
-from intent.inferenceservice.read import Role
-from sync.observed.pod import Failure, Pod
+from intent.inferenceservice.read import RoleIntent
+from sync.observed.pod import Failure, ObservedPod
 from sync.status.groups import ready
-from sync.status.observed import Observed, Routes, desired
+from sync.status.observed import Observed, ObservedRoutes, desired
 
 CRASHED: Final = "FI412"
 NO_IMAGE: Final = "FI413"
@@ -38,7 +38,7 @@ def cause(seen: Observed) -> str:
     return _first((*seen.errors, *(seen.routes.errors if seen.routes else ())))
 
 
-def route_cause(routes: Routes) -> str:
+def route_cause(routes: ObservedRoutes) -> str:
     """Give the first error about routes; empty if there is none."""
     return _first(routes.errors)
 
@@ -48,7 +48,7 @@ def waiting_for_role(seen: Observed) -> str:
     return next((error.message for error in seen.errors if error.code == WAITING), "")
 
 
-def failing(seen: Observed, role: Role) -> bool:
+def failing(seen: Observed, role: RoleIntent) -> bool:
     """Whether a pod of a role keeps failing, or did before and the role is not complete since."""
     if any(pod.failure for pod in seen.all_pods_of(role)):
         return True
@@ -67,7 +67,7 @@ def crash(seen: Observed) -> str:
     )
 
 
-def _first_crash(pods: Iterable[Pod]) -> str:
+def _first_crash(pods: Iterable[ObservedPod]) -> str:
     """Describe the first of these pods that keeps failing; empty if there is none."""
     found = [(pod.name, pod.failure) for pod in pods if pod.failure]
     return _described(*min(found, key=itemgetter(0))) if found else ""

@@ -6,11 +6,11 @@ A group counts as a whole or not at all, as the gang is scheduled and as LeaderW
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from intent.inferenceservice.read import Role
-from sync.observed.pod import Amounts, Pod
+from intent.inferenceservice.read import RoleIntent
+from sync.observed.pod import Amounts, ObservedPod
 from sync.status.observed import Observed
 
-Group = tuple[Pod, ...]
+Group = tuple[ObservedPod, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +36,31 @@ class Wait:
         return f"waits for {asked} ({counted(self.pods, 'pod')})"
 
 
-def groups(seen: Observed, role: Role) -> tuple[Group, ...]:
+def groups(seen: Observed, role: RoleIntent) -> tuple[Group, ...]:
     """Bring the pods of a role together by group."""
-    found: dict[str, list[Pod]] = defaultdict(list)
+    found: dict[str, list[ObservedPod]] = defaultdict(list)
     for pod in sorted(seen.pods_of(role), key=lambda pod: pod.name):
         found[pod.group].append(pod)
     return tuple(tuple(found[index]) for index in sorted(found))
 
 
-def placed(seen: Observed, role: Role) -> int:
+def placed(seen: Observed, role: RoleIntent) -> int:
     """Count the groups whose pods are all on nodes."""
     return sum(_placed(group, role) for group in groups(seen, role))
 
 
-def ready(seen: Observed, role: Role) -> int:
+def ready(seen: Observed, role: RoleIntent) -> int:
     """Count the groups whose pods are all ready."""
     return sum(_whole(group, role) and all(pod.ready for pod in group) for group in groups(seen, role))
 
 
-def updating(seen: Observed, role: Role) -> bool:
+def updating(seen: Observed, role: RoleIntent) -> bool:
     """Whether a rolling update of a role is under way."""
     lws = seen.sets.get(role.name)
     return lws is not None and lws.updating
 
 
-def wait(seen: Observed, role: Role) -> Wait | None:
+def wait(seen: Observed, role: RoleIntent) -> Wait | None:
     """Say what a role waits for: its cheapest group if none is placed yet, else all that are not.
 
     None if no pod of them waits for a node.
@@ -83,15 +83,15 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _whole(group: Group, role: Role) -> bool:
+def _whole(group: Group, role: RoleIntent) -> bool:
     return len(group) >= role.nodes
 
 
-def _placed(group: Group, role: Role) -> bool:
+def _placed(group: Group, role: RoleIntent) -> bool:
     return _whole(group, role) and all(pod.scheduled for pod in group)
 
 
-def _wait(group: Group, role: Role) -> Wait:
+def _wait(group: Group, role: RoleIntent) -> Wait:
     """Sum up what a group lacks; pods that are not there yet will ask for what the others ask."""
     held = [pod for pod in group if not pod.scheduled]
     absent = max(0, role.nodes - len(group))

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from intent.errors import FieldError
-from intent.inferenceservice.read import InferenceService, Role
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed.deployment import Deployment
 from sync.observed.gateway import Gateway
 from sync.observed.http_route import HTTPRoute
 from sync.observed.inference_pool import InferencePool
 from sync.observed.lws import LeaderWorkerSet
-from sync.observed.pod import Pod
-from sync.observed.pod_group_status import PodGroup
+from sync.observed.pod import ObservedPod
+from sync.observed.pod_group_status import PodGroupStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Routes:
+class ObservedRoutes:
     """What there is of the routes that a service asks for."""
 
     picker: Deployment | None = None
@@ -31,7 +31,7 @@ class Routes:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class FailureMemory:
     """What failed before, in this generation.
 
     LeaderWorkerSet replaces the group of a pod that crashed, and the new pods look well until they crash
@@ -46,33 +46,33 @@ class Memory:
 class Observed:
     """One InferenceService and what there is of it."""
 
-    service: InferenceService
+    service: InferenceServiceIntent
     """Without roles if it cannot be read."""
     sets: Mapping[str, LeaderWorkerSet] = field(default_factory=dict)
     """Its LeaderWorkerSets, by the name of their role."""
-    pods: tuple[Pod, ...] = ()
-    pod_group: PodGroup | None = None
-    routes: Routes | None = None
+    pods: tuple[ObservedPod, ...] = ()
+    pod_group: PodGroupStatus | None = None
+    routes: ObservedRoutes | None = None
     """None: no routes are asked for."""
     errors: tuple[FieldError, ...] = ()
     """Findings about it, warnings too; those about its routes stand there."""
     settled: bool = True
     """Whether all that this generation asks for, but its routes, is stored as asked, and has been seen."""
 
-    memory: Memory = Memory()
+    memory: FailureMemory = FailureMemory()
     """What the stored status says; `status` reads it."""
 
-    def pods_of(self, role: Role) -> tuple[Pod, ...]:
+    def pods_of(self, role: RoleIntent) -> tuple[ObservedPod, ...]:
         """Give the pods of a role that are there to stay."""
         return tuple(one for one in self.all_pods_of(role) if not one.deleting)
 
-    def all_pods_of(self, role: Role) -> tuple[Pod, ...]:
+    def all_pods_of(self, role: RoleIntent) -> tuple[ObservedPod, ...]:
         """Give the pods of a role, also those on their way out."""
         lws = self.sets.get(role.name)
         return tuple(one for one in self.pods if lws and one.lws == lws.name)
 
 
-def desired(seen: Observed, role: Role) -> int:
+def desired(seen: Observed, role: RoleIntent) -> int:
     """Say how many replicas a role should have: what an autoscaler set, else what its author wrote."""
     lws = seen.sets.get(role.name)
     if role.replicas is not None and not (lws and lws.scaler):

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from sync.observed.condition import Condition
+from sync.observed.condition import ObservedCondition
 from sync.observed.gateway import Gateway
 from sync.observed.http_route import HTTPRoute
 from sync.observed.inference_pool import InferencePool
-from sync.observed.parents import Answer, Parent
+from sync.observed.parents import Parent, ParentStatus
 from sync.status import failures
-from sync.status.observed import Observed, Routes, unstored
+from sync.status.observed import Observed, ObservedRoutes, unstored
 from sync.status.verdict import Verdict
 
 UNKNOWN_KIND: Final = "InvalidKind"
@@ -27,7 +27,7 @@ def routes_ready(seen: Observed) -> Verdict:
     return next((verdict for verdict in asked if verdict), _accepted(seen, seen.routes))
 
 
-def _accepted(seen: Observed, routes: Routes) -> Verdict:
+def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
     if late := unstored(seen):
         return Verdict("NotObserved", late)
     if not routes.attached:
@@ -40,14 +40,14 @@ def _accepted(seen: Observed, routes: Routes) -> Verdict:
     return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}{_picked_by(routes)}")
 
 
-def _picked_by(routes: Routes) -> str:
+def _picked_by(routes: ObservedRoutes) -> str:
     return f", picked by {routes.picker.picker}" if routes.picker and routes.picker.picker else ""
 
 
 # --- what may be wrong, the most telling first ------------------------------------------------------
 
 
-def _missing(routes: Routes) -> Verdict | None:
+def _missing(routes: ObservedRoutes) -> Verdict | None:
     parts = {
         "InferencePool": routes.pool is None,
         "Deployment of the endpoint picker": routes.picker is None,
@@ -57,7 +57,7 @@ def _missing(routes: Routes) -> Verdict | None:
     return Verdict("RouteMissing", f"not there yet: {', '.join(lacking)}") if lacking else None
 
 
-def _route_refused(routes: Routes) -> Verdict | None:
+def _route_refused(routes: ObservedRoutes) -> Verdict | None:
     """Give the first parent that takes the route from nobody, and what it was told."""
     route = routes.http_route
     if route is None or not routes.attached:
@@ -67,7 +67,7 @@ def _route_refused(routes: Routes) -> Verdict | None:
     return next((verdict for parent in route.parents if (verdict := _of_parent(parent, route))), None)
 
 
-def _pool_refused(routes: Routes) -> Verdict | None:
+def _pool_refused(routes: ObservedRoutes) -> Verdict | None:
     """Give what a gateway of the route says against the pool."""
     if routes.pool is None:
         return None
@@ -75,13 +75,13 @@ def _pool_refused(routes: Routes) -> Verdict | None:
     return next((verdict for one in answers if (verdict := _pool_verdict(one))), None)
 
 
-def _gateway_refused(routes: Routes) -> Verdict | None:
+def _gateway_refused(routes: ObservedRoutes) -> Verdict | None:
     """Give the first Gateway of the route that its controller does not take, or has not set up."""
     verdicts = (_gateway_verdict(gateway) for gateway in _gateways(routes))
     return next((verdict for verdict in verdicts if verdict), None)
 
 
-def _picker_down(routes: Routes) -> Verdict | None:
+def _picker_down(routes: ObservedRoutes) -> Verdict | None:
     picker = routes.picker
     if picker is None or (picker.available and picker.current and not picker.replacing):
         return None
@@ -96,7 +96,7 @@ def _picker_down(routes: Routes) -> Verdict | None:
     return Verdict("PickerNotAvailable" if picker.message else "NotObserved", said.removesuffix(": "))
 
 
-def _unanswered(routes: Routes) -> Verdict | None:
+def _unanswered(routes: ObservedRoutes) -> Verdict | None:
     """Name the gateways that have not spoken of the route, or of the pool, as they are now."""
     route, pool = routes.http_route, routes.pool
     if route is None or pool is None or not routes.attached:
@@ -114,7 +114,7 @@ def _unanswered(routes: Routes) -> Verdict | None:
     return None
 
 
-def _unprogrammed(routes: Routes) -> Verdict | None:
+def _unprogrammed(routes: ObservedRoutes) -> Verdict | None:
     """Name the Gateways of the route that have not said that they are set up as they are now."""
     unsaid = [str(gateway) for gateway in _gateways(routes) if not _says(gateway.programmed, "True")]
     if not unsaid:
@@ -122,20 +122,20 @@ def _unprogrammed(routes: Routes) -> Verdict | None:
     return Verdict("WaitingForGateway", f"not known to be programmed: {', '.join(unsaid)}")
 
 
-def _gateways(routes: Routes) -> Iterator[Gateway]:
+def _gateways(routes: ObservedRoutes) -> Iterator[Gateway]:
     """Give the Gateways that the route names, those that are there."""
     route = routes.http_route if routes.attached else None
     named = {parent.gateway for parent in route.parents if parent.kind == "Gateway"} if route else set()
     return (gateway for gateway in routes.gateways if gateway.key in named)
 
 
-def _gone(route: HTTPRoute, routes: Routes) -> Iterator[Parent]:
+def _gone(route: HTTPRoute, routes: ObservedRoutes) -> Iterator[Parent]:
     """Give the Gateways that are not there: what they answered once may stand there still."""
     there = {gateway.key for gateway in routes.gateways}
     return (parent for parent in route.parents if parent.kind == "Gateway" and parent.gateway not in there)
 
 
-CHECKS: Final[tuple[Callable[[Routes], Verdict | None], ...]] = (
+CHECKS: Final[tuple[Callable[[ObservedRoutes], Verdict | None], ...]] = (
     _missing,
     _route_refused,
     _pool_refused,
@@ -154,16 +154,16 @@ def accepted_by(route: HTTPRoute) -> tuple[Parent, ...]:
     return tuple(parent for parent in route.parents if any(map(_takes, _to(parent, route.answers))))
 
 
-def _to(parent: Parent, answers: Iterable[Answer]) -> list[Answer]:
+def _to(parent: Parent, answers: Iterable[ParentStatus]) -> list[ParentStatus]:
     """Give the answers to one reference; several controllers may answer it."""
     return [one for one in answers if one.parent == parent]
 
 
-def _takes(answer: Answer) -> bool:
+def _takes(answer: ParentStatus) -> bool:
     return _says(answer.accepted, "True") and _says(answer.resolved, "True")
 
 
-def _says(condition: Condition | None, status: str) -> bool:
+def _says(condition: ObservedCondition | None, status: str) -> bool:
     return condition is not None and condition.status == status
 
 
@@ -175,7 +175,7 @@ def _of_parent(parent: Parent, route: HTTPRoute) -> Verdict | None:
     return next((verdict for one in answers if (verdict := _route_verdict(one))), None)
 
 
-def _route_verdict(answer: Answer) -> Verdict | None:
+def _route_verdict(answer: ParentStatus) -> Verdict | None:
     accepted, resolved = answer.accepted, answer.resolved
     if accepted and accepted.status == "False":
         return Verdict("RouteNotAccepted", _words(answer.parent, "refuses the HTTPRoute", accepted))
@@ -188,7 +188,7 @@ def _route_verdict(answer: Answer) -> Verdict | None:
     return None
 
 
-def _pool_verdict(answer: Answer) -> Verdict | None:
+def _pool_verdict(answer: ParentStatus) -> Verdict | None:
     accepted, resolved = answer.accepted, answer.resolved
     if accepted and accepted.status == "False":
         return Verdict("PoolNotAccepted", _words(answer.parent, "refuses the InferencePool", accepted))
@@ -205,12 +205,12 @@ def _gateway_verdict(gateway: Gateway) -> Verdict | None:
     return None
 
 
-def _of_gateways(pool: InferencePool, route: HTTPRoute | None) -> Iterator[Answer]:
+def _of_gateways(pool: InferencePool, route: HTTPRoute | None) -> Iterator[ParentStatus]:
     """Give what the gateways of the route say of the pool; without a route of ours, what any says."""
     gateways = {parent.gateway for parent in route.parents} if route else None
     return (one for one in pool.answers if gateways is None or one.parent.gateway in gateways)
 
 
-def _words(who: Parent | Gateway, said: str, condition: Condition) -> str:
+def _words(who: Parent | Gateway, said: str, condition: ObservedCondition) -> str:
     message = f": {condition.message}" if condition.message else ""
     return f"{who} {said} ({condition.reason}{message})"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from intent.gang import needs_gang
-from intent.inferenceservice.read import Role
+from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.groups import Wait, counted, groups, placed, wait
 from sync.status.observed import Observed, behind, desired
@@ -24,7 +24,7 @@ def scheduled(seen: Observed) -> Verdict:
     return Verdict("AllScheduled", "every replica is on nodes")
 
 
-def _blocked(seen: Observed, roles: list[Role]) -> Verdict:
+def _blocked(seen: Observed, roles: list[RoleIntent]) -> Verdict:
     """Say why no replica of these roles is on nodes."""
     if waits_for := failures.waiting_for_role(seen):
         return Verdict("WaitingForRole", waits_for)
@@ -38,7 +38,7 @@ def _blocked(seen: Observed, roles: list[Role]) -> Verdict:
     return Verdict("WaitingForResources", _with_words(lacking, seen))
 
 
-def waits(seen: Observed, roles: Iterable[Role]) -> list[Wait]:
+def waits(seen: Observed, roles: Iterable[RoleIntent]) -> list[Wait]:
     """Say what each of these roles waits for, if it waits."""
     return [found for role in roles if (found := wait(seen, role))]
 
@@ -51,16 +51,16 @@ def _with_words(lacking: list[Wait], seen: Observed) -> str:
     return f"{said}. The scheduler says: {words}" if words else said
 
 
-def _short_of_pods(seen: Observed, role: Role) -> str:
+def _short_of_pods(seen: Observed, role: RoleIntent) -> str:
     most = max((len(group) for group in groups(seen, role)), default=0)
     return f"role {role.name} has {most} of {counted(role.nodes, 'pod')} of a replica"
 
 
-def _partly(seen: Observed, role: Role) -> str:
+def _partly(seen: Observed, role: RoleIntent) -> str:
     has = f"role {role.name} has {placed(seen, role)} of {counted(desired(seen, role), 'replica')} on nodes"
     found = wait(seen, role)
     return f"{has}, {found.lacks}" if found else has
 
 
-def _in_gang(seen: Observed, role: Role) -> bool:
+def _in_gang(seen: Observed, role: RoleIntent) -> bool:
     return needs_gang(role.nodes, role.component_type, seen.service.scheduler)

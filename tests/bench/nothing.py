@@ -12,16 +12,16 @@ from typing import Final
 
 from certs.reload import Source
 from fusioninfer import run, serve
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 from webhook.server.listen import Limits
 
-ALLOWED: Final = Answer(
+ALLOWED: Final = AdmissionAnswer(
     b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"1","allowed":true}}',
     "unchanged",
 )
 
 
-def allow(_body: bytes) -> Answer:
+def allow(_body: bytes) -> AdmissionAnswer:
     """Answer without reading."""
     return ALLOWED
 

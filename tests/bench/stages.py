@@ -96,7 +96,7 @@ def body(live: Object, old: Object | None = None) -> bytes:
     return orjson.dumps({"apiVersion": VERSION, "kind": "AdmissionReview", "request": request})
 
 
-def cases() -> dict[str, tuple[Callable[[bytes], review.Answer], bytes]]:
+def cases() -> dict[str, tuple[Callable[[bytes], review.AdmissionAnswer], bytes]]:
     """Name the calls of one write's life; raise if an answer is wrong."""
     live = leaderworkerset()
     plain = live | {"metadata": live["metadata"] | {"annotations": {}}}
@@ -115,7 +115,7 @@ def cases() -> dict[str, tuple[Callable[[bytes], review.Answer], bytes]]:
     }
 
 
-def check(calls: Mapping[str, tuple[Callable[[bytes], review.Answer], bytes]]) -> None:
+def check(calls: Mapping[str, tuple[Callable[[bytes], review.AdmissionAnswer], bytes]]) -> None:
     """Hold every answer against what it must be; a patch is applied, and held against the naive merge."""
     for name, (door, sent) in calls.items():
         answer = door(sent)
@@ -125,13 +125,13 @@ def check(calls: Mapping[str, tuple[Callable[[bytes], review.Answer], bytes]]) -
             expect(patched(live, answer), naive(live, change(study(live), DEFAULTS).overlay), name)
 
 
-def operations(answer: review.Answer) -> list[Object]:
+def operations(answer: review.AdmissionAnswer) -> list[Object]:
     """Read the patch of an answer."""
     read: list[Object] = orjson.loads(b64decode(orjson.loads(answer.body)["response"]["patch"]))
     return read
 
 
-def patched(live: Object, answer: review.Answer) -> Object:
+def patched(live: Object, answer: review.AdmissionAnswer) -> Object:
     """Apply the patch of an answer."""
     applied: Object = jsonpatch.apply_patch(live, operations(answer))
     return applied

@@ -17,7 +17,7 @@ from tests.bench.run import QUICK, Run
 from tests.bench.servers import NOTHING
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from webhook import review
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 
 
 @pytest.mark.parametrize("name", ["stages", "server"])
@@ -74,12 +74,12 @@ def test_a_patch_that_leads_elsewhere_is_found_out() -> None:
         stages.check({"CREATE, mutate: expanded": (lost_operation, sent)})
 
 
-def lost_operation(body: bytes) -> Answer:
+def lost_operation(body: bytes) -> AdmissionAnswer:
     """Answer as /mutate does, without the last operation of the patch."""
     right = orjson.loads(review.mutate(body).body)
     operations = stages.operations(review.mutate(body))[:-1]
     right["response"]["patch"] = b64encode(orjson.dumps(operations)).decode()
-    return Answer(orjson.dumps(right), "patched")
+    return AdmissionAnswer(orjson.dumps(right), "patched")
 
 
 def wrong(_run: Run) -> Iterator[Row]:

@@ -33,7 +33,7 @@ def _with(text: bytes, at: int) -> bytes:
     return text
 
 
-def in_turn(bodies: Sequence[bytes]) -> Callable[[bytes], review.Answer]:
+def in_turn(bodies: Sequence[bytes]) -> Callable[[bytes], review.AdmissionAnswer]:
     """Send another body with each call; the one that is asked for tells only how long they are."""
     rotation = cycle(bodies)
     return lambda _sent: review.mutate(next(rotation))

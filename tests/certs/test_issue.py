@@ -14,11 +14,11 @@ from certs import issue
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(days=30)
-CA = issue.authority("test", NOW, LATER)
+CA = issue.issue_ca("test", NOW, LATER)
 
 
 def leaf(*hosts: str) -> x509.Certificate:
-    return x509.load_pem_x509_certificate(issue.leaf(CA, hosts, NOW, LATER).certificate)
+    return x509.load_pem_x509_certificate(issue.issue_serving(CA, hosts, NOW, LATER).certificate)
 
 
 def verify(certificate: x509.Certificate, host: str, when: datetime = NOW) -> None:
@@ -55,7 +55,7 @@ def test_addresses_and_names_are_told_apart() -> None:
     assert names.value.get_values_for_type(x509.DNSName) == ["localhost"]
 
 
-@pytest.mark.parametrize("pair", [CA, issue.leaf(CA, ["a"], NOW, LATER)], ids=["authority", "leaf"])
+@pytest.mark.parametrize("pair", [CA, issue.issue_serving(CA, ["a"], NOW, LATER)], ids=["authority", "leaf"])
 def test_keys_are_p256(pair: issue.Pair) -> None:
     key = load_pem_private_key(pair.key, None)
 

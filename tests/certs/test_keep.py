@@ -8,7 +8,7 @@ import jsonpatch
 import pytest
 
 from certs import issue, objects, rotation
-from certs.keep import Cluster, Looked, Place, look
+from certs.keep import Cluster, Place, Reconciled, reconcile
 from certs.rotation import Terms
 from intent import Object
 
@@ -44,9 +44,9 @@ class Api:
             raise OSError(path)
         self.writes.append(path)
 
-    async def look(self, now: datetime = NOW) -> Looked:
+    async def look(self, now: datetime = NOW) -> Reconciled:
         self.writes.clear()
-        return await look(Cluster(self.get, self.apply, self.patch), PLACE, Terms(), now)
+        return await reconcile(Cluster(self.get, self.apply, self.patch), PLACE, Terms(), now)
 
 
 def configuration() -> Object:
@@ -135,7 +135,7 @@ async def test_a_bundle_that_somebody_took_away_is_put_back(api: Api) -> None:
 async def test_the_leaf_names_whom_the_configurations_call(api: Api) -> None:
     kept = (await api.look()).kept
 
-    assert kept == rotation.with_leaf(kept, {"webhook.system.svc"}, NOW, Terms())
+    assert kept == rotation.with_serving(kept, {"webhook.system.svc"}, NOW, Terms())
 
 
 async def test_without_configurations_the_authority_waits(api: Api) -> None:
@@ -144,7 +144,7 @@ async def test_without_configurations_the_authority_waits(api: Api) -> None:
     looked = await api.look()
 
     assert looked.done == ("authority",)
-    assert looked.kept.leaf is None
+    assert looked.kept.serving is None
 
 
 async def test_a_configuration_that_comes_later_trusts_first_and_is_served_then(api: Api) -> None:
@@ -164,7 +164,7 @@ async def test_if_the_secret_is_lost_what_was_trusted_stays_trusted(api: Api) ->
     looked = await api.look()
 
     assert looked.done == ("authority", "trust by m", "trust by v")
-    assert looked.kept.authorities[1:] == before.authorities
+    assert looked.kept.ca_certificates[1:] == before.ca_certificates
 
 
 async def test_a_look_after_it_was_lost_there_is_a_leaf_again(api: Api) -> None:
@@ -179,7 +179,7 @@ async def test_a_look_after_it_was_lost_there_is_a_leaf_again(api: Api) -> None:
 
 async def test_an_authority_taken_out_of_the_secret_is_trusted_no_more(due: Api) -> None:
     for _ in range(2):
-        newest = (await due.look(LATER)).kept.authorities[0]
+        newest = (await due.look(LATER)).kept.ca_certificates[0]
     due.stored[PLACE.path]["data"]["ca.crt"] = b64encode(newest).decode()
 
     looked = await due.look(LATER)
@@ -189,12 +189,12 @@ async def test_an_authority_taken_out_of_the_secret_is_trusted_no_more(due: Api)
 
 
 async def test_an_authority_that_somebody_else_had_trusted_goes(api: Api) -> None:
-    other = issue.authority("other", NOW, NOW + 3650 * DAY).certificate
+    other = issue.issue_ca("other", NOW, NOW + 3650 * DAY).certificate
     api.stored["/m"]["webhooks"][0]["clientConfig"]["caBundle"] = b64encode(other).decode()
 
     looked = await api.look()
 
-    assert len(looked.kept.authorities) == 1
+    assert len(looked.kept.ca_certificates) == 1
 
 
 async def test_a_secret_of_somebody_else_is_not_touched(api: Api) -> None:

@@ -8,11 +8,11 @@ import jsonpatch
 import pytest
 
 from certs.objects import ForeignError, hosts, injection, read, secret
-from certs.rotation import Kept, Terms, with_authority, with_leaf
+from certs.rotation import Kept, Terms, with_ca, with_serving
 from intent import Object
 
 NOW = datetime.now(UTC)
-KEPT = with_leaf(with_authority(Kept(), NOW, Terms()), ["localhost"], NOW, Terms())
+KEPT = with_serving(with_ca(Kept(), NOW, Terms()), ["localhost"], NOW, Terms())
 BUNDLE = b64encode(KEPT.bundle).decode()
 
 
@@ -57,7 +57,7 @@ def test_what_is_no_certificate_is_not_kept(value: str) -> None:
     stored = secret(KEPT, "system", "tls", None)
     stored["data"]["tls.crt"] = value
 
-    assert read(stored) == replace(KEPT, leaf=None)
+    assert read(stored) == replace(KEPT, serving=None)
 
 
 # The webhook configurations

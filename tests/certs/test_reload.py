@@ -29,11 +29,11 @@ NOW = datetime.now(UTC)
 DAY = timedelta(days=1)
 REFUSED = (ssl.SSLError, ConnectionResetError)
 """How a failed handshake looks to a client: asyncio does not always send the alert."""
-CA = issue.authority("test", NOW - DAY, NOW + 9 * DAY)
+CA = issue.issue_ca("test", NOW - DAY, NOW + 9 * DAY)
 
 
 def pair(not_before: datetime = NOW - DAY, not_after: datetime = NOW + 2 * DAY) -> issue.Pair:
-    return issue.leaf(CA, ["localhost"], not_before, not_after)
+    return issue.issue_serving(CA, ["localhost"], not_before, not_after)
 
 
 def serial(certificate: bytes) -> int:
@@ -232,7 +232,7 @@ def replaced_by_a_directory(directory: Path) -> None:
 
 
 def misnamed(directory: Path) -> None:
-    issue.write(issue.leaf(CA, ["elsewhere"], NOW - DAY, NOW + DAY), directory)
+    issue.write(issue.issue_serving(CA, ["elsewhere"], NOW - DAY, NOW + DAY), directory)
 
 
 def unnamed(directory: Path) -> None:
@@ -298,13 +298,13 @@ def test_the_return_of_the_sound_pair_is_said(source: reload.Source) -> None:
     reload.poll(source, NOW)
     issue.write(sound, source.directory)
 
-    assert reload.Change("loaded", "the pair that is served is back") == reload.poll(source, NOW)
+    assert reload.Reload("loaded", "the pair that is served is back") == reload.poll(source, NOW)
 
 
 def test_a_missing_directory_is_missing(tmp_path: Path) -> None:
     change = reload.poll(reload.Source(tmp_path / "none"), NOW)
 
-    assert reload.Change("missing", "tls.crt is not there") == change
+    assert reload.Reload("missing", "tls.crt is not there") == change
 
 
 def test_an_rsa_pair_is_served(source: reload.Source) -> None:
@@ -318,7 +318,7 @@ def test_an_rsa_pair_is_served(source: reload.Source) -> None:
 
 @pytest.mark.parametrize("host", ["webhook.system.svc", "*.system.svc", "WEBHOOK.system.svc"])
 def test_a_pair_that_names_the_service_is_served(source: reload.Source, host: str) -> None:
-    issue.write(issue.leaf(CA, [host], NOW - DAY, NOW + DAY), source.directory)
+    issue.write(issue.issue_serving(CA, [host], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
 
@@ -328,15 +328,15 @@ def test_a_pair_that_names_the_service_is_served(source: reload.Source, host: st
 
 @pytest.mark.parametrize("host", ["*.svc", "system.svc", "xwebhook.system.svc", "10.0.0.1"])
 def test_a_pair_that_names_something_else_is_not_served(source: reload.Source, host: str) -> None:
-    issue.write(issue.leaf(CA, [host], NOW - DAY, NOW + DAY), source.directory)
+    issue.write(issue.issue_serving(CA, [host], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
 
-    assert reload.Change("refused", "does not name webhook.system.svc") == change
+    assert reload.Reload("refused", "does not name webhook.system.svc") == change
 
 
 def test_a_pair_must_name_addresses_too(source: reload.Source) -> None:
-    issue.write(issue.leaf(CA, ["localhost", "127.0.0.1"], NOW - DAY, NOW + DAY), source.directory)
+    issue.write(issue.issue_serving(CA, ["localhost", "127.0.0.1"], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("localhost", "127.0.0.1")), NOW)
 
@@ -420,7 +420,7 @@ def test_without_the_authoritys_file_there_is_nothing_to_serve(source: reload.So
 
     change = reload.poll(asking, NOW)
 
-    assert reload.Change("missing", "callers.pem is not there") == change
+    assert reload.Reload("missing", "callers.pem is not there") == change
     assert not reload.valid(asking, NOW)
 
 
@@ -439,7 +439,7 @@ def test_a_pair_is_valid_until_its_end_and_no_longer(source: reload.Source) -> N
 
 
 async def test_a_watcher_finds_a_pair_that_comes_later(source: reload.Source) -> None:
-    changes: asyncio.Queue[reload.Change] = asyncio.Queue()
+    changes: asyncio.Queue[reload.Reload] = asyncio.Queue()
     watching = asyncio.create_task(reload.watch(source, changes.put_nowait, every=0.01))
     await changes.get()
     issue.write(pair(), source.directory)

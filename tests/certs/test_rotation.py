@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from certs import issue
-from certs.rotation import Kept, Terms, ends, is_served, with_authority, with_leaf
+from certs.rotation import Kept, Terms, ends, is_served, with_ca, with_serving
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -27,7 +27,7 @@ HOSTS = {"webhook.system.svc", "127.0.0.1"}
 
 def kept_at(now: datetime, before: Kept | None = None) -> Kept:
     """Return what is kept after a look whose authority was trusted at once."""
-    return with_leaf(with_authority(before or Kept(), now, TERMS), HOSTS, now, TERMS)
+    return with_serving(with_ca(before or Kept(), now, TERMS), HOSTS, now, TERMS)
 
 
 def is_believed(leaf: issue.Pair, bundle: bytes, now: datetime) -> bool:
@@ -44,8 +44,8 @@ def is_believed(leaf: issue.Pair, bundle: bytes, now: datetime) -> bool:
 
 
 def leaf_of(kept: Kept) -> issue.Pair:
-    assert kept.leaf is not None
-    return kept.leaf
+    assert kept.serving is not None
+    return kept.serving
 
 
 # The authority
@@ -58,7 +58,7 @@ def test_the_first_look_makes_an_authority_and_a_leaf_that_it_vouches_for() -> N
 
 
 def test_a_year_is_what_an_authority_lasts() -> None:
-    assert ends(kept_at(NOW).authorities[0]) == NOW + 365 * DAY
+    assert ends(kept_at(NOW).ca_certificates[0]) == NOW + 365 * DAY
 
 
 def test_a_clock_that_is_an_hour_late_believes_the_leaf() -> None:
@@ -73,9 +73,9 @@ def test_authorities_overlap_from_the_last_third_to_the_end(days: int, count: in
     if days >= 244:
         kept = kept_at(NOW + 244 * DAY, kept)
 
-    kept = with_authority(kept, NOW + days * DAY, TERMS)
+    kept = with_ca(kept, NOW + days * DAY, TERMS)
 
-    assert len(kept.authorities) == count
+    assert len(kept.ca_certificates) == count
 
 
 def test_a_leaf_of_the_older_authority_is_believed_while_it_lasts() -> None:
@@ -83,7 +83,7 @@ def test_a_leaf_of_the_older_authority_is_believed_while_it_lasts() -> None:
 
     after = kept_at(NOW + 244 * DAY, before)
 
-    assert before.authorities[0] != after.authorities[0]
+    assert before.ca_certificates[0] != after.ca_certificates[0]
     assert is_believed(leaf_of(before), after.bundle, NOW + 269 * DAY)
 
 
@@ -98,23 +98,23 @@ def test_whoever_trusts_only_the_older_authority_believes_no_new_leaf() -> None:
 def test_without_its_key_an_authority_gets_a_successor_and_stays_trusted() -> None:
     kept = kept_at(NOW)
 
-    after = with_authority(replace(kept, key=b""), NOW + DAY, TERMS)
+    after = with_ca(replace(kept, key=b""), NOW + DAY, TERMS)
 
-    assert after.authorities[1:] == kept.authorities
+    assert after.ca_certificates[1:] == kept.ca_certificates
 
 
 def test_the_key_of_another_is_no_key() -> None:
     kept, other = kept_at(NOW), kept_at(NOW)
 
-    after = with_authority(replace(kept, key=other.key), NOW, TERMS)
+    after = with_ca(replace(kept, key=other.key), NOW, TERMS)
 
     assert after.key not in {kept.key, other.key}
 
 
 def test_an_authority_of_the_future_is_replaced() -> None:
-    kept = with_authority(kept_at(NOW + DAY), NOW, TERMS)
+    kept = with_ca(kept_at(NOW + DAY), NOW, TERMS)
 
-    assert NOW + TERMS.authority == ends(kept.authorities[0])
+    assert NOW + TERMS.ca == ends(kept.ca_certificates[0])
 
 
 # The leaf
@@ -126,7 +126,7 @@ def test_a_leaf_is_replaced_when_a_third_of_its_month_is_left(*, days: int, stay
 
     after = kept_at(NOW + days * DAY, kept)
 
-    assert (after.leaf == kept.leaf) == stays
+    assert (after.serving == kept.serving) == stays
 
 
 def test_a_leaf_never_outlives_its_authority() -> None:
@@ -134,22 +134,22 @@ def test_a_leaf_never_outlives_its_authority() -> None:
     for day in range(0, 800, 5):
         kept = kept_at(NOW + day * DAY, kept)
 
-        assert ends(leaf_of(kept).certificate) <= ends(kept.authorities[0])
+        assert ends(leaf_of(kept).certificate) <= ends(kept.ca_certificates[0])
 
 
 @pytest.mark.parametrize("hosts", [{"webhook.system.svc"}, {*HOSTS, "another.system.svc"}])
 def test_a_leaf_with_other_names_is_replaced(hosts: set[str]) -> None:
     kept = kept_at(NOW)
 
-    after = with_leaf(kept, hosts, NOW, TERMS)
+    after = with_serving(kept, hosts, NOW, TERMS)
 
-    assert kept.leaf != after.leaf
+    assert kept.serving != after.serving
 
 
 def test_a_leaf_without_its_key_is_replaced() -> None:
     kept = kept_at(NOW)
 
-    after = kept_at(NOW, replace(kept, leaf=issue.Pair(leaf_of(kept).certificate, b"")))
+    after = kept_at(NOW, replace(kept, serving=issue.Pair(leaf_of(kept).certificate, b"")))
 
     assert is_served(after, NOW)
     assert leaf_of(after).key
@@ -160,7 +160,7 @@ def test_a_leaf_of_the_older_authority_is_replaced() -> None:
 
     after = kept_at(NOW + 244 * DAY, kept)
 
-    assert is_believed(leaf_of(after), after.authorities[0], NOW + 244 * DAY)
+    assert is_believed(leaf_of(after), after.ca_certificates[0], NOW + 244 * DAY)
 
 
 def test_nothing_changes_while_nothing_is_due() -> None:
@@ -190,13 +190,13 @@ def pem(key: rsa.RSAPrivateKey, lock: KeySerializationEncryption | None = None) 
 def test_an_authority_of_another_kind_signs_nothing() -> None:
     other = rsa_pair()
 
-    kept = with_authority(Kept((other.certificate,), other.key), NOW, TERMS)
+    kept = with_ca(Kept((other.certificate,), other.key), NOW, TERMS)
 
-    assert kept.authorities[1:] == (other.certificate,)
+    assert kept.ca_certificates[1:] == (other.certificate,)
 
 
 def test_a_leaf_without_names_is_replaced() -> None:
-    kept = kept_at(NOW, replace(kept_at(NOW), leaf=rsa_pair()))
+    kept = kept_at(NOW, replace(kept_at(NOW), serving=rsa_pair()))
 
     assert is_believed(leaf_of(kept), kept.bundle, NOW)
 
@@ -205,14 +205,14 @@ def test_a_locked_key_signs_nothing() -> None:
     locked = pem(rsa.generate_private_key(65537, 2048), BestAvailableEncryption(b"secret"))
     kept = replace(kept_at(NOW), key=locked)
 
-    assert with_authority(kept, NOW, TERMS).authorities[1:] == kept.authorities
+    assert with_ca(kept, NOW, TERMS).ca_certificates[1:] == kept.ca_certificates
 
 
 # What is believed
 
 
 def test_without_a_leaf_nothing_is_served() -> None:
-    assert not is_served(with_authority(Kept(), NOW, TERMS), NOW)
+    assert not is_served(with_ca(Kept(), NOW, TERMS), NOW)
 
 
 @pytest.mark.parametrize(("days", "served"), [(29, True), (30, False)])
@@ -221,6 +221,6 @@ def test_a_leaf_is_served_until_its_end(*, days: int, served: bool) -> None:
 
 
 def test_a_leaf_of_an_authority_that_nobody_trusts_is_not_served() -> None:
-    kept = replace(kept_at(NOW), leaf=kept_at(NOW).leaf)
+    kept = replace(kept_at(NOW), serving=kept_at(NOW).serving)
 
     assert not is_served(kept, NOW)

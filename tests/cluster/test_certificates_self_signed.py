@@ -41,7 +41,7 @@ LAGS: Final = {"prompt": 0.0, "late": 2.0}
 def keeping(certified: Cluster) -> Iterator[Cluster]:
     """The cluster with the loop, which keeps the certificates."""
     start_sync(certified, flags=FLAGS, module=HURRIED)
-    until(lambda: kept(certified).leaf, "there is a leaf")
+    until(lambda: kept(certified).serving, "there is a leaf")
     yield certified
     kill_process(certified, "sync")
     delete(certified.api, LEASE)
@@ -78,7 +78,7 @@ def test_the_secret_is_made_by_its_name_and_every_webhook_trusts_it(keeping: Clu
 
 
 def test_no_call_fails_while_the_authority_is_replaced_again_and_again(keeping: Cluster, line: Relay) -> None:
-    before, count = line.accepted, len(kept(keeping).authorities)
+    before, count = line.accepted, len(kept(keeping).ca_certificates)
 
     with bursts(keeping, line) as sent:
         for _ in range(4):
@@ -86,7 +86,7 @@ def test_no_call_fails_while_the_authority_is_replaced_again_and_again(keeping: 
             time.sleep(LAGS["late"] + 1.0)
 
     assert sent.failures == []
-    assert len(kept(keeping).authorities) - count == 4
+    assert len(kept(keeping).ca_certificates) - count == 4
     assert line.accepted - before > sent.count / TOGETHER, "each burst began on new connections"
 
 
@@ -95,7 +95,7 @@ def test_no_call_fails_when_the_secret_is_lost(keeping: Cluster, line: Relay) ->
 
     with bursts(keeping, line) as sent:
         delete(keeping.api, WHERE)
-        until(lambda: kept(keeping).leaf not in {None, before.leaf}, "there is a leaf again")
+        until(lambda: kept(keeping).serving not in {None, before.serving}, "there is a leaf again")
         time.sleep(LAGS["late"] + 1.0)
 
     assert sent.failures == []
@@ -165,8 +165,8 @@ def test_no_call_fails_while_leaves_and_authorities_end(
             time.sleep(1.0)
 
     assert sent.failures == []
-    assert len({each.leaf for each in seen}) >= 3
-    assert len({each.authorities[0] for each in seen}) >= 2
+    assert len({each.serving for each in seen}) >= 3
+    assert len({each.ca_certificates[0] for each in seen}) >= 2
 
 
 def kept(cluster: Cluster) -> Kept:
@@ -179,7 +179,7 @@ def replace_authority(cluster: Cluster) -> None:
     """Take the authority's key away, and wait until a new one has signed the leaf."""
     before = kept(cluster)
     amend(cluster.api, WHERE, [{"op": "remove", "path": "/data/ca.key"}])
-    until(lambda: kept(cluster).leaf != before.leaf, "a new authority has signed a leaf")
+    until(lambda: kept(cluster).serving != before.serving, "a new authority has signed a leaf")
 
 
 def restart_with(cluster: Cluster, module: str) -> None:
@@ -188,13 +188,13 @@ def restart_with(cluster: Cluster, module: str) -> None:
     delete(cluster.api, LEASE)
     delete(cluster.api, WHERE)
     start_sync(cluster, flags=FLAGS, module=module)
-    until(lambda: kept(cluster).leaf, "there is a leaf")
+    until(lambda: kept(cluster).serving, "there is a leaf")
 
 
 def are_believed(cluster: Cluster, replicas: Replicas) -> bool:
     """Whether every replica serves what those who trust the Secret believe."""
     now, there = datetime.now(UTC), kept(cluster)
-    shown = [replace(there, leaf=Pair(served(each), b"")) for each in replicas.running]
+    shown = [replace(there, serving=Pair(served(each), b"")) for each in replicas.running]
     return all(rotation.is_served(each, now) for each in shown)
 
 

@@ -23,7 +23,7 @@ from tests.reviews import review
 from webhook import review as reviews
 from webhook.launchers import plan
 from webhook.request import Malformed
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 
 BOUND: Final = 3
 """A review may cost so many times what is aimed at (`tests.hostile.worst`): machines are busy."""
@@ -31,7 +31,7 @@ LITTLE: Final = 0.02
 """Seconds of CPU that are not worth a second look: less than any bound."""
 MEASURED: Final = 5
 """So often it is measured again before it counts as slow."""
-DOORS: Final[dict[str, Callable[[bytes], Answer]]] = {
+DOORS: Final[dict[str, Callable[[bytes], AdmissionAnswer]]] = {
     "/mutate": reviews.mutate,
     "/validate": reviews.validate,
 }

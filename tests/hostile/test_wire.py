@@ -264,10 +264,10 @@ async def test_59_half_a_connection_is_answered_or_ends(server: Server) -> None:
 async def test_60_certificates_that_change_under_load_fail_no_call(tmp_path: Path) -> None:
     with started(tmp_path) as server:
         serials = set()
-        authority = issue.authority("rotation", *span())
+        authority = issue.issue_ca("rotation", *span())
         server.tls.load_verify_locations(cadata=authority.certificate.decode())
         for _ in range(10):
-            issue.write(issue.leaf(authority, ["localhost"], *span()), tmp_path)
+            issue.write(issue.issue_serving(authority, ["localhost"], *span()), tmp_path)
             end = time.monotonic() + 0.3
             while time.monotonic() < end:
                 assert await asked(server) == 200
@@ -278,9 +278,9 @@ async def test_60_certificates_that_change_under_load_fail_no_call(tmp_path: Pat
 
 async def test_61_a_key_that_comes_later_fails_no_handshake(tmp_path: Path) -> None:
     with started(tmp_path) as server:
-        authority = issue.authority("rotation", *span())
+        authority = issue.issue_ca("rotation", *span())
         server.tls.load_verify_locations(cadata=authority.certificate.decode())
-        newer, before = issue.leaf(authority, ["localhost"], *span()), await serial(server)
+        newer, before = issue.issue_serving(authority, ["localhost"], *span()), await serial(server)
         (tmp_path / "tls.crt").write_bytes(newer.certificate)
         for _ in range(10):
             assert (await asked(server), await serial(server)) == (200, before)
@@ -295,14 +295,14 @@ async def test_61_a_key_that_comes_later_fails_no_handshake(tmp_path: Path) -> N
 
 async def test_62_readiness_follows_the_certificate_that_is_served(tmp_path: Path) -> None:
     with started(tmp_path) as server:
-        authority = issue.authority("short", *span())
+        authority = issue.issue_ca("short", *span())
         end = datetime.now(UTC) + timedelta(seconds=8)
-        issue.write(issue.leaf(authority, ["localhost"], span()[0], end), tmp_path)
+        issue.write(issue.issue_serving(authority, ["localhost"], span()[0], end), tmp_path)
         async with asyncio.timeout(6):
             while abs(server.samples()["fusioninfer_tls_not_after_seconds"] - end.timestamp()) > 1:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
-        issue.write(issue.leaf(authority, ["elsewhere"], *span()), tmp_path)
+        issue.write(issue.issue_serving(authority, ["elsewhere"], *span()), tmp_path)
         await asyncio.sleep(0.5)
         ready = (await get(server.metrics_port, "/readyz")).status
         refused = server.samples()['fusioninfer_tls_reloads_total{result="refused"}']

@@ -16,7 +16,7 @@ from tests.reviews import review
 from webhook import review as reviews
 from webhook.launchers import plan, sidecar
 from webhook.request import Malformed
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 
 DOORS: Final = {"/mutate": reviews.mutate, "/validate": reviews.validate}
 GENEROUS: Final = 2
@@ -26,7 +26,7 @@ GROWS: Final = 3.2
 """Twice as much may cost so many times as much: in proportion, with room for noise. In square it is 4."""
 
 
-def answered(path: str, body: bytes) -> Answer | None:
+def answered(path: str, body: bytes) -> AdmissionAnswer | None:
     """Answer a body as the first one of its kind: nothing of it is remembered."""
     plan.read_plan.cache_clear()
     sidecar._room.cache_clear()  # noqa: SLF001 - a test may forget what it remembers

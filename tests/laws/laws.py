@@ -68,8 +68,8 @@ class Engine:
     expand: Callable[..., list[Operation]] = expand
     patch: Callable[[Object, Overlay], list[Operation]] = patch
     study: Callable[[Object], Study] = study
-    mutate: Callable[[bytes], review.Answer] = review.mutate
-    validate: Callable[[bytes], review.Answer] = review.validate
+    mutate: Callable[[bytes], review.AdmissionAnswer] = review.mutate
+    validate: Callable[[bytes], review.AdmissionAnswer] = review.validate
     mutators: tuple[Mutator, ...] = TEST_MUTATORS
 
     def put(self, live: Object, old: Object | None = None) -> Object:

@@ -121,7 +121,7 @@ def adds_in_front(live: Object, overlay: Overlay) -> list[Operation]:
     return [operation | {"path": operation["path"].replace("/-", "/0")} for operation in patch(live, overlay)]
 
 
-def takes_for_granted(body: bytes) -> review.Answer:
+def takes_for_granted(body: bytes) -> review.AdmissionAnswer:
     """Believe that every object has a spec."""
     request = read_review(body)
     assert request.live is not None

@@ -14,11 +14,11 @@ from aiohttp import web
 from intent.settings import Settings
 from kube.client import Client, connect
 from sync import controller as loop
-from sync.controller import Loop
+from sync.controller import Controller
 from sync.kinds import WATCHED
 from sync.runtime import backoff, events
 from sync.runtime.cache import Cache
-from sync.runtime.events import Voice
+from sync.runtime.events import EventRecorder
 from sync.runtime.metrics import metrics
 from sync.runtime.reflector import reflect
 from sync.writer import Writer
@@ -28,7 +28,7 @@ from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, admit, repor
 
 Background = Callable[[Any], asyncio.Task[Any]]
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
-Start = Callable[..., Loop]
+Start = Callable[..., Controller]
 FOR_EVER = 3600.0
 
 
@@ -136,13 +136,13 @@ async def make(client: Client, background: Background) -> Start:
         permit: Callable[[], float] = lambda: FOR_EVER,
         *,
         observe_only: bool = False,
-    ) -> Loop:
+    ) -> Controller:
         caches = {kind.kind: Cache(kind) for kind in WATCHED}
         measured = metrics()
         for cache in caches.values():
             background(reflect(client, cache))
         writer = Writer(client, measured, permit, caches, observe_only=observe_only)
-        return Loop(settings or Settings(), measured, caches, writer, Voice(measured.findings))
+        return Controller(settings or Settings(), measured, caches, writer, EventRecorder(measured.findings))
 
     return begin
 
@@ -151,7 +151,7 @@ async def make(client: Client, background: Background) -> Start:
 async def start(make: Start, background: Background) -> Start:
     """Make a loop and start it."""
 
-    def begin(**known: Any) -> Loop:
+    def begin(**known: Any) -> Controller:
         loop = make(**known)
         background(loop.run())
         return loop
@@ -166,7 +166,7 @@ def admission(api: Api) -> None:
 
 
 @pytest.fixture
-async def served(api: Api, admission: None, start: Start, eventually: Eventually) -> Loop:  # noqa: ARG001 - first
+async def served(api: Api, admission: None, start: Start, eventually: Eventually) -> Controller:  # noqa: ARG001 - first
     """Run a loop until an InferenceService with routes has all that it should have."""
     api.put(SERVICE, routed())
     loop = start()

@@ -7,7 +7,7 @@ from intent.lws import KIND as LWS
 from intent.lws import ComponentType
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.desired.plan import Plan, plan
+from sync.desired.plan import GangPlan, plan
 from sync.observed.cached import Owner
 from sync.observed.pod_group import PodGroup
 from sync.observed.snapshot import Situation
@@ -43,7 +43,7 @@ def decode(name: str = "d", **fields: Any) -> Member:
     return member(name, "decoder", **({"size": 4} | fields))
 
 
-def planned(*members: Member, **known: Any) -> Plan:
+def planned(*members: Member, **known: Any) -> GangPlan:
     """Plan for these members."""
     return plan(Situation(KEY, members, **known), SETTINGS)
 
@@ -55,12 +55,12 @@ def ours(*members: Member, roles: tuple[str, ...] = (), **fields: Any) -> PodGro
     return PodGroup(*KEY, uid="pg", service=KEY[1], applied=True, owners=owners, roles=named, **fields)
 
 
-def codes(decided: Plan) -> set[tuple[str, str]]:
+def codes(decided: GangPlan) -> set[tuple[str, str]]:
     """Say who is told what."""
     return {(finding.subject.name, finding.error.code) for finding in decided.findings}
 
 
-def required(decided: Plan) -> dict[str, int]:
+def required(decided: GangPlan) -> dict[str, int]:
     """Say how many groups each policy requires, without the last policy."""
     assert decided.gang is not None
     return {policy.name: policy.required for policy in decided.gang.policies[:-1]}

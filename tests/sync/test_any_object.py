@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.settings import Settings
-from sync.desired.service import wanted
+from sync.desired.service import desired_state
 from sync.kinds import (
     DEPLOYMENT,
     GATEWAYS,
@@ -30,7 +30,7 @@ from sync.kinds import (
 )
 from sync.observed.cached import Unreadable
 from sync.runtime.cache import Cache
-from sync.runtime.observe import Memory, observe
+from sync.runtime.observe import ServiceMemory, observe
 from sync.status.report import report
 from tests.sync.samples import KEY, inference_service, lws, role, router
 from tests.sync.served import accepted, ready_pod
@@ -203,16 +203,16 @@ PROMISED: Final = {("metadata",), ("metadata", "name"), ("metadata", "namespace"
 LIMITS: Final = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def index_keys(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Give the path of every field and item."""
     if path and path not in PROMISED:
         yield path
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in pairs:
-        yield from places(item, (*path, key))
+        yield from index_keys(item, (*path, key))
 
 
-PLACES: Final = {kind: list(places(sample)) for kind, sample in SAMPLES.items()}
+PLACES: Final = {kind: list(index_keys(sample)) for kind, sample in SAMPLES.items()}
 
 
 @st.composite
@@ -252,12 +252,12 @@ def test_a_service_with_any_object_is_decided_and_reported(data: st.DataObject) 
                 data.draw(spoiled(kind)) | {"metadata": SAMPLES[kind]["metadata"] | {"resourceVersion": "9"}}
             )
 
-    look = observe(KEY, caches, Memory(), "")
-    wants = wanted(look, Settings())
+    snapshot = observe(KEY, caches, ServiceMemory(), "")
+    desired = desired_state(snapshot, Settings())
 
-    for obj in wants.objects:
+    for obj in desired.objects:
         OUTPUTS[obj["kind"]].project(obj)
-    report(look, wants, NOW)
+    report(snapshot, desired, NOW)
 
 
 @pytest.mark.parametrize("levels", [250, 300, 900])

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from intent import Object
 from kube.client import ApiError
-from sync.controller import Loop
+from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
@@ -20,14 +20,14 @@ from tests.sync.test_controller import PREFILL as P
 PAUSED = "fusioninfer.io/paused"
 
 
-async def successor(make: Start, eventually: Eventually) -> Loop:
+async def successor(make: Start, eventually: Eventually) -> Controller:
     """Make a loop that knows everything, and does not work yet."""
     loop = make()
     await eventually(lambda: all(cache.synced.is_set() for cache in loop.caches.values()))
     return loop
 
 
-async def look(loop: Loop) -> None:
+async def snapshot(loop: Controller) -> None:
     """Look at the service once."""
     await loop.reconcile(KEY)
 
@@ -50,8 +50,8 @@ async def test_an_older_inference_service_starts_no_pods_anew(
     behind.caches["InferenceService"].replace([INFERENCE_SERVICE.project(before)])
     api.writes.clear()
 
-    await look(behind)
-    await look(behind)
+    await snapshot(behind)
+    await snapshot(behind)
 
     assert (PREFILL in paths(api), api.objects[PREFILL]["spec"]["replicas"]) == (False, 2)
 
@@ -75,8 +75,8 @@ async def test_a_member_that_a_cache_lacks_keeps_its_place_in_the_gang(
     behind.caches["LeaderWorkerSet"].replace([LWS.project(api.objects[left])])
     versions = len(api.history)
 
-    await look(behind)
-    await look(behind)
+    await snapshot(behind)
+    await snapshot(behind)
 
     stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
     assert (stored, api.objects[PG]["spec"]) == ([], gang["spec"])
@@ -94,7 +94,7 @@ async def test_an_older_size_of_a_member_splits_no_group(
     behind.caches["LeaderWorkerSet"].replace([before, LWS.project(api.objects[D])])
     versions = len(api.history)
 
-    await look(behind)
+    await snapshot(behind)
 
     stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
     assert stored == []
@@ -127,7 +127,7 @@ async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(
     await eventually(lambda: behind.caches["LeaderWorkerSet"].rows[KEY[0], "r1-decode"] != before)
     behind.caches["LeaderWorkerSet"].known.put(before)
 
-    await look(behind)
+    await snapshot(behind)
 
     assert DECODE in api.objects
 
@@ -157,7 +157,7 @@ async def test_a_look_that_put_off_a_write_deletes_nothing(
             tried.append(request.path)
 
     api.fault = resume
-    await look(behind)
+    await snapshot(behind)
 
     assert (bool(tried), DECODE in api.objects) == (True, True)
 
@@ -187,8 +187,8 @@ async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_that_opened_its_ga
     versions = len(api.history)
 
     with contextlib.suppress(ApiError):
-        await look(behind)
-    await look(behind)
+        await snapshot(behind)
+    await snapshot(behind)
 
     stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
     assert (stored, api.objects[PG]["spec"]) == ([], joined["spec"])

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from sync.kinds import POD_GROUP
 from sync.runtime import backoff
-from sync.writer import REWORDING, REWORDINGS, Trail
+from sync.writer import REWORDING, REWORDINGS, ApplyHistory
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws
@@ -81,17 +81,17 @@ async def test_a_refusal_in_ever_other_words_is_said_once(
 
     said = [event for event in api.kept("events") if event["reason"] == "PodGroupRefused"]
     assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
-    assert all(len(memory) <= 4 for memory in loop.voice.said.values())
+    assert all(len(memory) <= 4 for memory in loop.recorder.said.values())
 
 
 def test_the_first_other_words_are_written_at_once_and_a_flood_of_them_waits() -> None:
-    trail = Trail(asked=b"said 0", shape=b"NotScheduled")
+    history = ApplyHistory(asked=b"said 0", shape=b"NotScheduled")
 
-    waits = [trail.reword_in(f"said {number}".encode(), b"NotScheduled") for number in range(1, 50)]
+    waits = [history.reword_in(f"said {number}".encode(), b"NotScheduled") for number in range(1, 50)]
 
     assert waits[:REWORDINGS] == [0.0] * REWORDINGS
     assert all(0 < wait <= REWORDING for wait in waits[REWORDINGS:])
-    assert trail.reword_in(b"said 50", b"AllScheduled") == 0.0
+    assert history.reword_in(b"said 50", b"AllScheduled") == 0.0
 
 
 async def test_what_no_longer_holds_is_forgotten_in_time(
@@ -108,16 +108,16 @@ async def test_what_no_longer_holds_is_forgotten_in_time(
     api.edit(POD_GROUP.path(HOME, "r1"), minMember=1)
     await eventually(lambda: api.objects[POD_GROUP.path(HOME, "r1")]["spec"]["minMember"] == 4)
 
-    await eventually(lambda: not any(loop.voice.said.values()))
+    await eventually(lambda: not any(loop.recorder.said.values()))
 
 
 @pytest.mark.usefixtures("served")
 async def test_our_own_status_wakes_nobody(api: Api, served: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[object] = []
+    snapshots: list[object] = []
     reconcile = type(served).reconcile  # type: ignore[attr-defined]
 
     async def counted(loop: object, key: object) -> object:
-        looks.append(key)
+        snapshots.append(key)
         return await reconcile(loop, key)
 
     monkeypatch.setattr(type(served), "reconcile", counted)
@@ -128,4 +128,4 @@ async def test_our_own_status_wakes_nobody(api: Api, served: object, monkeypatch
     await quiet(2)
 
     assert condition(api, "Initialized")["observedGeneration"] == 2
-    assert len(looks) == 1
+    assert len(snapshots) == 1

@@ -12,7 +12,7 @@ from certs import objects
 from fusioninfer.certificates import Certificates, keep
 from kube.client import Client
 from sync.runtime.lease import LeadershipLostError
-from sync.runtime.metrics import Metrics, metrics
+from sync.runtime.metrics import ControllerMetrics, metrics
 from tests.sync.conftest import FOR_EVER, Eventually
 from tests.sync.fake_api import Api, status
 
@@ -22,11 +22,11 @@ KEPT = Certificates("tls", look_seconds=0.01)
 
 
 @pytest.fixture
-def measured() -> Metrics:
+def measured() -> ControllerMetrics:
     return metrics()
 
 
-def looks(measured: Metrics, outcome: str) -> float:
+def snapshots(measured: ControllerMetrics, outcome: str) -> float:
     return (
         measured.registry.get_sample_value("fusioninfer_sync_certificate_looks_total", {"outcome": outcome})
         or 0.0
@@ -52,7 +52,7 @@ def strange(api: Api) -> None:
 
 
 @pytest.fixture
-async def keeping(client: Client, measured: Metrics, background: Background) -> asyncio.Task[None]:
+async def keeping(client: Client, measured: ControllerMetrics, background: Background) -> asyncio.Task[None]:
     """Keep certificates, from the next step of the test on."""
     return background(keep(client, "system", KEPT, lambda: FOR_EVER, measured))
 
@@ -61,19 +61,21 @@ async def keeping(client: Client, measured: Metrics, background: Background) -> 
 async def test_the_secret_is_made(api: Api, eventually: Eventually) -> None:
     await eventually(lambda: SECRET in api.objects)
 
-    assert objects.read(api.objects[SECRET]).authorities
+    assert objects.read(api.objects[SECRET]).ca_certificates
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_then_nothing_is_written(api: Api, measured: Metrics, eventually: Eventually) -> None:
-    await eventually(lambda: looks(measured, "unchanged") > 3)
+async def test_then_nothing_is_written(api: Api, measured: ControllerMetrics, eventually: Eventually) -> None:
+    await eventually(lambda: snapshots(measured, "unchanged") > 3)
 
     assert [write for write in api.writes if write[1] == SECRET] == [("PATCH", SECRET)]
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_it_is_shown_when_what_is_kept_ends(measured: Metrics, eventually: Eventually) -> None:
-    await eventually(lambda: looks(measured, "changed") > 0)
+async def test_it_is_shown_when_what_is_kept_ends(
+    measured: ControllerMetrics, eventually: Eventually
+) -> None:
+    await eventually(lambda: snapshots(measured, "changed") > 0)
 
     (kept,) = measured.certificate_not_after.collect()
 
@@ -82,28 +84,30 @@ async def test_it_is_shown_when_what_is_kept_ends(measured: Metrics, eventually:
 
 @pytest.mark.usefixtures("broken", "keeping")
 async def test_what_goes_wrong_is_said_once_and_tried_again(
-    measured: Metrics, eventually: Eventually, caplog: pytest.LogCaptureFixture
+    measured: ControllerMetrics, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await eventually(lambda: looks(measured, "failed") > 3)
+    await eventually(lambda: snapshots(measured, "failed") > 3)
 
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
 @pytest.mark.usefixtures("foreign", "keeping")
 async def test_a_secret_of_somebody_else_is_left_alone(
-    api: Api, measured: Metrics, eventually: Eventually
+    api: Api, measured: ControllerMetrics, eventually: Eventually
 ) -> None:
-    await eventually(lambda: looks(measured, "failed") > 0)
+    await eventually(lambda: snapshots(measured, "failed") > 0)
 
     assert api.objects[SECRET]["data"] == {"password": "eA=="}
 
 
 @pytest.mark.usefixtures("strange", "keeping")
-async def test_a_bug_ends_nothing(measured: Metrics, eventually: Eventually) -> None:
-    await eventually(lambda: looks(measured, "bug") > 3)
+async def test_a_bug_ends_nothing(measured: ControllerMetrics, eventually: Eventually) -> None:
+    await eventually(lambda: snapshots(measured, "bug") > 3)
 
 
-async def test_who_does_not_lead_any_more_writes_nothing(api: Api, client: Client, measured: Metrics) -> None:
+async def test_who_does_not_lead_any_more_writes_nothing(
+    api: Api, client: Client, measured: ControllerMetrics
+) -> None:
     def refuse() -> float:
         raise LeadershipLostError("over")
 

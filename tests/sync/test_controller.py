@@ -9,7 +9,7 @@ from aiohttp import web
 
 from catalog.codes import CODES
 from intent.settings import Settings
-from sync.controller import WORKERS, Loop
+from sync.controller import WORKERS, Controller
 from sync.kinds import LWS, POD_GROUP
 from sync.observed.volcano import SCHEDULER
 from sync.runtime.lease import LeadershipLostError
@@ -31,7 +31,7 @@ def service(api: Api) -> None:
 
 
 @pytest.fixture
-async def running(api: Api, service: None, start: Start, eventually: Eventually) -> Loop:  # noqa: ARG001 - stored first
+async def running(api: Api, service: None, start: Start, eventually: Eventually) -> Controller:  # noqa: ARG001 - stored first
     """Run a loop until a complete service has its PodGroup."""
     loop = start()
     await eventually(lambda: PG in api.objects)
@@ -128,13 +128,15 @@ async def test_the_last_member_takes_the_pod_group_along(api: Api, eventually: E
     await eventually(lambda: PG not in api.objects)
 
 
-async def test_a_service_that_is_gone_is_forgotten(api: Api, running: Loop, eventually: Eventually) -> None:
+async def test_a_service_that_is_gone_is_forgotten(
+    api: Api, running: Controller, eventually: Eventually
+) -> None:
     api.remove(DECODE)
     api.remove(PREFILL)
 
     await eventually(lambda: PG not in api.objects)
 
-    await eventually(lambda: not (running.memories or running.voice.said or running.writer.trails))
+    await eventually(lambda: not (running.memories or running.recorder.said or running.writer.histories))
 
 
 # --- what it leaves alone ---------------------------------------------------------------------------
@@ -290,7 +292,7 @@ async def test_what_passes_at_once_is_not_said(
     monkeypatch.setattr("sync.runtime.events.PATIENCE", 0.2)
     api.put(PREFILL, lws("p"))
     loop = start()
-    await eventually(lambda: bool(loop.voice.findings.get(KEY)))
+    await eventually(lambda: bool(loop.recorder.findings.get(KEY)))
 
     api.put(DECODE, lws("d", "decoder"))
     await quiet()
@@ -323,14 +325,14 @@ async def test_an_event_carries_its_code_the_remedy_and_the_cause(
 
 
 async def test_it_says_a_thing_again_if_it_comes_back(
-    api: Api, running: Loop, eventually: Eventually
+    api: Api, running: Controller, eventually: Eventually
 ) -> None:
     other = lws("d", "decoder")
     other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
     api.put(DECODE, other)
     await eventually(lambda: len(api.kept("events")) == 2)
     api.put(DECODE, lws("d", "decoder"))
-    await eventually(lambda: not running.voice.findings[KEY])
+    await eventually(lambda: not running.recorder.findings[KEY])
 
     api.put(DECODE, other)
 
@@ -478,12 +480,12 @@ async def test_a_write_that_fails_is_tried_again(
 async def test_a_bug_in_one_service_does_not_stop_the_others(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right, situations = Loop.observe, dict[str, Any]()
+    right, situations = Controller.observe, dict[str, Any]()
 
-    def wrong(self: Loop, key: tuple[str, str]) -> Any:
+    def wrong(self: Controller, key: tuple[str, str]) -> Any:
         return right(self, key) if key == KEY else situations["bug"]
 
-    monkeypatch.setattr(Loop, "observe", wrong)
+    monkeypatch.setattr(Controller, "observe", wrong)
     other = lws("other", "worker")
     for part in ("labels", "annotations"):
         other["metadata"][part]["fusioninfer.io/service"] = "a"
@@ -519,7 +521,7 @@ async def test_after_the_deadline_the_loop_ends(make: Start) -> None:
 # --- many of them -----------------------------------------------------------------------------------
 
 
-async def test_looks_that_write_nothing_leave_room_for_the_lease(running: Loop) -> None:
+async def test_looks_that_write_nothing_leave_room_for_the_lease(running: Controller) -> None:
     for at in range(400):
         running.queue.add(("team-a", f"gone-{at}"))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from sync.controller import Loop
+from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS
 from sync.writer import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
@@ -467,7 +467,9 @@ async def test_a_gateway_of_somebody_else_is_not_touched_and_nothing_hangs_on_it
     assert ROUTES["HTTPRoute"] not in api.objects
 
 
-async def test_a_service_that_is_gone_is_forgotten(api: Api, served: Loop, eventually: Eventually) -> None:
+async def test_a_service_that_is_gone_is_forgotten(
+    api: Api, served: Controller, eventually: Eventually
+) -> None:
     api.remove(SERVICE)
 
-    await eventually(lambda: not (served.memories or served.voice.said or served.writer.trails))
+    await eventually(lambda: not (served.memories or served.recorder.said or served.writer.histories))

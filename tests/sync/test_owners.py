@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from sync.controller import Loop
+from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS, POD_GROUP
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
@@ -20,7 +20,7 @@ EPP = OUTPUTS["Deployment"].path(HOME, "r1-epp")
 
 
 @pytest.fixture
-async def annotated(api: Api, start: Start, eventually: Eventually) -> Loop:
+async def annotated(api: Api, start: Start, eventually: Eventually) -> Controller:
     """Run a loop until an annotated worker of two pods has its PodGroup and its routes."""
     worker = lws("w", "worker")
     worker["metadata"]["annotations"] |= ROUTED

@@ -36,11 +36,11 @@ async def test_admission_that_goes_between_the_dry_run_and_the_write_stores_noth
 ) -> None:
     before = spec(api)
 
-    def goes(request: web.Request) -> None:
+    def prunable(request: web.Request) -> None:
         if request.path == DECODE and request.method == "PATCH":
             api.prune = admit if "dryRun" in request.query else lambda _obj: None
 
-    api.fault = goes
+    api.fault = prunable
     api.put(SERVICE, CHANGED)
     await eventually(lambda: ("InferenceService", "r1", "NotExpanded") in reasons(api))
 

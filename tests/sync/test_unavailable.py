@@ -11,7 +11,7 @@ from aiohttp import web
 from intent import Object
 from kube import client as client_module
 from kube.client import Client
-from sync.controller import Loop
+from sync.controller import Controller
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, WATCHED
 from sync.runtime.cache import ENOUGH, Cache
 from sync.runtime.reflector import reflect
@@ -48,7 +48,7 @@ async def listed_again(api: Api, eventually: Eventually, kind: Any, times: int) 
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("kind", [LWS, INFERENCE_SERVICE, POD_GROUP], ids=lambda kind: kind.kind)
 async def test_a_list_that_fails_deletes_nothing_of_a_live_service(
-    api: Api, served: Loop, eventually: Eventually, kind: Any, answer: str
+    api: Api, served: Controller, eventually: Eventually, kind: Any, answer: str
 ) -> None:
     before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
 
@@ -64,7 +64,7 @@ async def test_a_list_that_fails_deletes_nothing_of_a_live_service(
 
 @pytest.mark.usefixtures("served")
 async def test_a_kind_whose_definition_is_gone_is_absent(
-    api: Api, eventually: Eventually, served: Loop
+    api: Api, eventually: Eventually, served: Controller
 ) -> None:
     api.absent = {HTTP_ROUTE.plural}
     api.forget()
@@ -128,11 +128,11 @@ async def test_a_kind_that_stays_unavailable_makes_no_looks(
     loop = start()
     await eventually(lambda: ("InferenceService", "r1", "KindUnavailable") in reasons(api))
     await quiet(2)
-    looks = loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"})
+    snapshots = loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"})
 
     await quiet(2)
 
-    assert loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"}) == looks
+    assert loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"}) == snapshots
 
 
 # --- what cannot be read ----------------------------------------------------------------------------
@@ -168,7 +168,7 @@ async def test_a_deep_object_keeps_nobody_from_being_followed(
 
 @pytest.mark.usefixtures("served")
 async def test_a_service_that_gets_too_deep_keeps_all_that_it_has(
-    api: Api, served: Loop, eventually: Eventually
+    api: Api, served: Controller, eventually: Eventually
 ) -> None:
     before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
     api.spelled = {'"@1005@"': "[" * 1005 + "]" * 1005}

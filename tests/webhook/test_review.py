@@ -19,7 +19,7 @@ def body(live: Any, old: Any = None, **more: Any) -> bytes:
     return orjson.dumps(sent(live, old, **{"uid": "u-1"} | more))
 
 
-def response(answer: review.Answer) -> dict[str, Any]:
+def response(answer: review.AdmissionAnswer) -> dict[str, Any]:
     whole = orjson.loads(answer.body)
     assert (whole["apiVersion"], whole["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     found: dict[str, Any] = whole["response"]
@@ -132,7 +132,7 @@ def test_a_path_that_does_not_fit_behind_a_warning_is_left_out() -> None:
 # What the API server's audit log is told
 
 
-def audit(answer: review.Answer) -> Any:
+def audit(answer: review.AdmissionAnswer) -> Any:
     return response(answer).get("auditAnnotations")
 
 

@@ -23,7 +23,7 @@ def behind_prefix(launch: Launch, launcher: Container) -> Container:
 
     So `tini` stays process 1, and the variable reaches the launcher too.
     """
-    prefix = launch.command.words[: launch.command.program]
+    prefix = launch.command.argv[: launch.command.program]
     return replace(launcher, command=(*prefix, *(launcher.command or ())))
 
 
@@ -77,7 +77,7 @@ def in_script(
     if shell is None or shell.script is None:
         return Container()
     engine, script = launch.engine, shell.script
-    gone = {shell.index + 2 + at - len(script.words) for at in without if at >= len(script.words)}
+    gone = {shell.index + 2 + at - len(script.argv) for at in without if at >= len(script.argv)}
     items = [word for at, word in enumerate((*engine.command, *engine.args)) if at not in gone]
     is_item = script.rest and not script.ended and shell.index + 1 < len(items) and not text_only
     text = "".join(f" {word}" for word in behind)
@@ -93,9 +93,7 @@ def in_script(
 def scripted(launch: Launch, at: int) -> bool:
     """Whether a word of the engine stands in the text of a script."""
     shell = launch.command.shell
-    return (
-        in_shell(launch) and shell is not None and shell.script is not None and at < len(shell.script.words)
-    )
+    return in_shell(launch) and shell is not None and shell.script is not None and at < len(shell.script.argv)
 
 
 def _changed(new: Words, old: Words) -> Words | None:

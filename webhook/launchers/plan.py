@@ -22,7 +22,7 @@ from intent.launch import (
     RAY_SYMMETRIC,
     Choice,
     Launch,
-    Plan,
+    LaunchPlan,
     read_launches,
     text_of,
     value_of,
@@ -36,10 +36,10 @@ _NAMED: Final = f"{LAUNCHER} names it"
 
 
 @lru_cache(maxsize=2)
-def read_plan(intent: Intent, settings: Settings) -> Plan:
+def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
     """Read every template, choose the launcher, and decide whether the launch is written for them."""
     if NONE in (intent.launcher, "" if intent.launcher else settings.launcher):
-        return Plan(Choice(NONE))
+        return LaunchPlan(Choice(NONE))
     launches = tuple(read_launches(intent, settings))
     choice = choose(launches, intent.launcher, settings.launcher)
     launcher = LAUNCHERS.get(choice.launcher)
@@ -51,7 +51,7 @@ def read_plan(intent: Intent, settings: Settings) -> Plan:
         and launcher is not None
         and all(may_be_launched(one, launcher, asked=intent.launcher == choice.launcher) for one in launches)
     )
-    return Plan(choice, launches, rewritten)
+    return LaunchPlan(choice, launches, rewritten)
 
 
 def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:

@@ -134,7 +134,7 @@ def _on_port(launch: Launch, port: int) -> Engine:
 
 
 def _with_port(launch: Launch, port: int) -> tuple[str, ...]:
-    words, flag = launch.command.words, launch.command.flags.last(PORT)
+    words, flag = launch.command.argv, launch.command.flags.last(PORT)
     if flag is None:
         return (*words, f"--{PORT}", str(port))
     spelled, equals, _ = words[flag.value_at].partition("=") if flag.width == 1 else ("", "", "")

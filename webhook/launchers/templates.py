@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from intent.container import CALLS
-from intent.launch import Launch, Plan, api_port
+from intent.launch import Launch, LaunchPlan, api_port
 from intent.lws import Intent, Moved, Probe
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
@@ -34,12 +34,12 @@ def splits(intent: Intent, settings: Settings) -> bool:
     return LAUNCHERS[plan.launcher].splits or is_probed
 
 
-def serve_all(plan: Plan) -> bool:
+def serve_all(plan: LaunchPlan) -> bool:
     """Whether workers serve the API as the leader does."""
     return LAUNCHERS[plan.launcher].workers_serve(plan.leader)
 
 
-def misplaced(launch: Launch, plan: Plan, intent: Intent) -> tuple[Probe, ...]:
+def misplaced(launch: Launch, plan: LaunchPlan, intent: Intent) -> tuple[Probe, ...]:
     """Give the probes and hooks that are the leader's and stand on workers, which serve nothing."""
     if launch.leads or serve_all(plan) or "probes" in intent.skip or len(plan.launches) == 1:
         return ()
@@ -49,7 +49,7 @@ def misplaced(launch: Launch, plan: Plan, intent: Intent) -> tuple[Probe, ...]:
     return tuple(one for one in found if one.handler in CALLS and one in (*leader.probes, *leader.hooks))
 
 
-def startup_port(launch: Launch, plan: Plan, intent: Intent) -> int | str | None:
+def startup_port(launch: Launch, plan: LaunchPlan, intent: Intent) -> int | str | None:
     """Give the port of the start-up probe that is missing; None if none is, or nobody knows the port.
 
     It is missing where other probes would run while the leader loads the model.

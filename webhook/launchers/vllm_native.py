@@ -67,7 +67,7 @@ def _of_servers(launch: Launch) -> frozenset[int]:
     found = (flag for flag in launch.command.flags.given if flag.name == SERVERS)
     dropped: set[int] = set()
     for flag in found:
-        at = words.index(launch.command.words[flag.at])
+        at = words.index(launch.command.argv[flag.at])
         dropped.update(range(at, at + flag.width))
     return frozenset(dropped)
 
@@ -109,7 +109,7 @@ def takes(launch: Launch) -> bool:
     servers = launch.command.flags.last(SERVERS)
     if servers and scripted(launch, servers.at) and not serves_everywhere(launch):
         return False
-    if is_data_only(launch) and END in launch.command.words[launch.command.arguments :]:
+    if is_data_only(launch) and END in launch.command.argv[launch.command.arguments :]:
         return False
     if kind == "interpreter" or (kind in {"module", "flags"} and in_shell(launch)):
         return False

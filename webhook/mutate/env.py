@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent import Object
-from intent.launch import Launch, Plan
+from intent.launch import Launch, LaunchPlan
 from intent.lws import Intent
 from intent.settings import Settings
 from intent.transfer import read_transfer
@@ -31,7 +31,7 @@ def env(intent: Intent, settings: Settings) -> Overlay:
     return for_launches(plan.launches, container)
 
 
-def _needed(launch: Launch, plan: Plan) -> Iterator[Object]:
+def _needed(launch: Launch, plan: LaunchPlan) -> Iterator[Object]:
     if plan.rewritten:
         yield from LAUNCHERS[plan.launcher].env(launch)
     transfer = read_transfer(launch) if launch.command.is_vllm else None

@@ -4,7 +4,7 @@ from typing import Final
 
 from intent import Object
 from intent.container import HOOKS
-from intent.launch import Launch, Plan, has_tls
+from intent.launch import Launch, LaunchPlan, has_tls
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.launchers.plan import read_plan
@@ -26,7 +26,7 @@ def probes(intent: Intent, settings: Settings) -> Overlay:
     return for_launches(plan.launches, container) if plan.rewritten else {}
 
 
-def _startup(launch: Launch, plan: Plan, intent: Intent) -> Overlay:
+def _startup(launch: Launch, plan: LaunchPlan, intent: Intent) -> Overlay:
     port = startup_port(launch, plan, intent)
     if port is None:
         return {}
@@ -34,7 +34,7 @@ def _startup(launch: Launch, plan: Plan, intent: Intent) -> Overlay:
     return {"startupProbe": {"httpGet": ask | ({"scheme": "HTTPS"} if has_tls(launch) else {}), **LOADING}}
 
 
-def _removed(launch: Launch, plan: Plan, intent: Intent) -> Overlay:
+def _removed(launch: Launch, plan: LaunchPlan, intent: Intent) -> Overlay:
     """Name what goes, since nothing listens there: probes, and hooks that call a port."""
     gone: Overlay = {one.field: None for one in misplaced(launch, plan, intent)}
     hooks = {field: gone.pop(field) for field in HOOKS if field in gone}

@@ -26,10 +26,10 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from webhook.request import Malformed
-from webhook.review import Answer, Outcome
+from webhook.review import AdmissionAnswer, Outcome
 from webhook.server.aside import Aside, FullError, LostError
 from webhook.server.connection import SERVER, begin
-from webhook.server.listen import Crowd, Cut, Limits, listening
+from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
 from webhook.server.places import origin
 
 LOG: Final = logging.getLogger("fusioninfer.webhook")
@@ -39,7 +39,7 @@ LOG: Final = logging.getLogger("fusioninfer.webhook")
 class Hook:
     """One path: what answers a body, and what counts an outcome with its seconds."""
 
-    review: Callable[[bytes], Answer]
+    review: Callable[[bytes], AdmissionAnswer]
     count: Callable[[str, float], None]
 
 
@@ -53,7 +53,7 @@ class Page:
 
 
 @dataclass(slots=True)
-class Door:
+class ServerState:
     """What is served, within which limits, and what changes while it is."""
 
     hooks: Mapping[str, Hook]
@@ -67,7 +67,7 @@ class Door:
     draining: bool = False
     aside: Aside | None = None
     """Answers what is dear; None: it is answered like the rest."""
-    crowd: Crowd | None = None
+    tracker: ConnectionTracker | None = None
     """Who is connected, while it is served."""
 
 
@@ -102,7 +102,7 @@ _TEXT_HEADERS: Final = CIMultiDict({"Content-Type": "text/plain; charset=utf-8",
 
 
 async def serve(
-    door: Door,
+    state: ServerState,
     tls: ssl.SSLContext,
     sockets: tuple[socket.socket, socket.socket],
     pages: Mapping[str, Callable[[], Page]],
@@ -114,12 +114,12 @@ async def serve(
     """
     reviews, plain = sockets
     async with (
-        listening(partial(_show, pages), plain, door.limits),
-        listening(partial(_answer, door), reviews, door.limits, tls, door.cut) as door.crowd,
+        listening(partial(_show, pages), plain, state.limits),
+        listening(partial(_answer, state), reviews, state.limits, tls, state.cut) as state.tracker,
     ):
         await stop.wait()
-        door.draining = True
-        await asyncio.sleep(door.limits.drain_seconds)
+        state.draining = True
+        await asyncio.sleep(state.limits.drain_seconds)
 
 
 async def _show(pages: Mapping[str, Callable[[], Page]], request: web.BaseRequest) -> web.Response:
@@ -135,20 +135,20 @@ async def _show(pages: Mapping[str, Callable[[], Page]], request: web.BaseReques
     return web.Response(status=page.status, body=page.body, headers=headers)
 
 
-async def _answer(door: Door, request: web.BaseRequest) -> web.Response:
+async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
     """Answer one request on the first port, and count it once if it is a review."""
     since, on_old = begin(request)
-    hook = door.hooks.get(request.path)
+    hook = state.hooks.get(request.path)
     if hook is None:
-        return _refused(_NOT_FOUND, request, close=on_old or door.draining)
+        return _refused(_NOT_FOUND, request, close=on_old or state.draining)
     if request.method != "POST":
-        return _refused(_NOT_POST, request, close=on_old or door.draining)
-    answer = await _reviewed(door, hook, request, since)
+        return _refused(_NOT_POST, request, close=on_old or state.draining)
+    answer = await _reviewed(state, hook, request, since)
     hook.count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
-        return _refused(answer, request, close=on_old or door.draining)
+        return _refused(answer, request, close=on_old or state.draining)
     response = web.Response(body=answer.body, headers=_REVIEW_HEADERS)
-    if on_old or door.draining:
+    if on_old or state.draining:
         response.force_close()
     return response
 
@@ -162,34 +162,36 @@ def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False
     return response
 
 
-async def _reviewed(door: Door, hook: Hook, request: web.BaseRequest, since: float) -> Answer | _Refusal:
+async def _reviewed(
+    state: ServerState, hook: Hook, request: web.BaseRequest, since: float
+) -> AdmissionAnswer | _Refusal:
     """Take the body if it may be taken, and have it reviewed if there is still somebody to answer."""
-    body = _unacceptable(request, door) or await _body(door, request)
+    body = _unacceptable(request, state) or await _body(state, request)
     if isinstance(body, _Refusal):
         return body
     until = since + _deadline(request.query_string)
     if monotonic() > until:
         return _LATE
-    if door.aside is None:
+    if state.aside is None:
         return _review(hook, request.path, body)
-    if door.aside.takes(body):
-        return await _aside(door.aside, request.path, body, until)
+    if state.aside.takes(body):
+        return await _aside(state.aside, request.path, body, until)
     begun = thread_time()
     answer = _review(hook, request.path, body)
-    door.aside.note(body, thread_time() - begun)
+    state.aside.note(body, thread_time() - begun)
     return answer
 
 
-def _unacceptable(request: web.BaseRequest, door: Door) -> _Refusal | None:
+def _unacceptable(request: web.BaseRequest, state: ServerState) -> _Refusal | None:
     """Judge a request by its sender and its headers, before a byte of its body is taken."""
-    if not door.may_call(request.get_extra_info("peercert")):
+    if not state.may_call(request.get_extra_info("peercert")):
         return _UNKNOWN
     headers = request.headers
     if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
         return _NOT_JSON
     if "Content-Encoding" in headers:
         return _ENCODED
-    if (request.content_length or 0) > door.limits.body_bytes:
+    if (request.content_length or 0) > state.limits.body_bytes:
         return _TOO_LARGE
     return None
 
@@ -200,44 +202,44 @@ def _deadline(query: str) -> float:
     return float(found[1]) if found else 30.0
 
 
-async def _body(door: Door, request: web.BaseRequest) -> bytes | _Refusal:
+async def _body(state: ServerState, request: web.BaseRequest) -> bytes | _Refusal:
     """Take the body: mostly it came with the headers, and there is nothing to wait for."""
     if request.content.is_eof():
         body = request.content.read_nowait()
-        return body if len(body) <= door.limits.body_bytes else _TOO_LARGE
+        return body if len(body) <= state.limits.body_bytes else _TOO_LARGE
     if "Expect" in request.headers:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    return await _rest(door, request)
+    return await _rest(state, request)
 
 
-async def _rest(door: Door, request: web.BaseRequest) -> bytes | _Refusal:
+async def _rest(state: ServerState, request: web.BaseRequest) -> bytes | _Refusal:
     """Wait for a body, for a while, as one of so many; who has waited longest makes room for the next.
 
     So a crowd of slow senders crowds out itself, and never an API server.
     """
-    _make_room(door)
-    timer = asyncio.timeout(door.limits.body_seconds)
-    door.waiting[timer] = None
+    _make_room(state)
+    timer = asyncio.timeout(state.limits.body_seconds)
+    state.waiting[timer] = None
     try:
         async with timer:
-            return await _read(request, door.limits.body_bytes)
+            return await _read(request, state.limits.body_bytes)
     except TimeoutError:
-        return _TOO_SLOW if timer in door.waiting else _OVERLOADED
+        return _TOO_SLOW if timer in state.waiting else _OVERLOADED
     except ConnectionError:
         return _GONE
     except web.RequestPayloadError:
         request.content.feed_eof()  # there is no rest to wait for
         return _GONE
     finally:
-        door.waiting.pop(timer, None)
+        state.waiting.pop(timer, None)
 
 
-def _make_room(door: Door) -> None:
+def _make_room(state: ServerState) -> None:
     """Send away the body that has been on its way for longest, if there are as many as may be."""
-    if len(door.waiting) < door.limits.reviews:
+    if len(state.waiting) < state.limits.reviews:
         return
-    oldest = next(iter(door.waiting))
-    del door.waiting[oldest]
+    oldest = next(iter(state.waiting))
+    del state.waiting[oldest]
     if not oldest.expired():
         oldest.reschedule(0.0)
 
@@ -251,7 +253,7 @@ async def _read(request: web.BaseRequest, limit: int) -> bytes | _Refusal:
     return bytes(body)
 
 
-def _review(hook: Hook, path: str, body: bytes) -> Answer | _Refusal:
+def _review(hook: Hook, path: str, body: bytes) -> AdmissionAnswer | _Refusal:
     """Have a body reviewed; a bug is an HTTP error, so that `failurePolicy` decides and not we."""
     try:
         answer = hook.review(body)
@@ -265,7 +267,7 @@ def _review(hook: Hook, path: str, body: bytes) -> Answer | _Refusal:
     return answer
 
 
-async def _aside(aside: Aside, path: str, body: bytes, until: float) -> Answer | _Refusal:
+async def _aside(aside: Aside, path: str, body: bytes, until: float) -> AdmissionAnswer | _Refusal:
     """Have a dear body reviewed in the process for those."""
     try:
         said = await aside.review(path, body, until)
@@ -283,7 +285,7 @@ async def _aside(aside: Aside, path: str, body: bytes, until: float) -> Answer |
         return _BUG
     if said.word == "denied":
         _log(logging.INFO, "denied", path=path, uid=_uid(body))
-    return Answer(said.content, cast("Outcome", said.word))
+    return AdmissionAnswer(said.content, cast("Outcome", said.word))
 
 
 def _uid(body: bytes) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Final
 
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 
 LARGE: Final = 256 * 1024
 """Bytes of a body: to read a larger one takes milliseconds already."""
@@ -71,7 +71,7 @@ class _Waiting:
 class Aside:
     """The queue, and the process behind it. It starts when the first review comes."""
 
-    answers: Mapping[str, Callable[[bytes], Answer]]
+    answers: Mapping[str, Callable[[bytes], AdmissionAnswer]]
     dear: dict[bytes, float] = field(default_factory=dict)
     """Until when the reviews of a namespace are dear, the one marked first at the front."""
     queues: dict[bytes, deque[_Waiting]] = field(default_factory=dict)

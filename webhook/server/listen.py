@@ -63,7 +63,7 @@ def _tell_nobody(_why: Cut) -> None:
 
 
 @dataclass(slots=True)
-class Crowd:
+class ConnectionTracker:
     """Who is connected to one socket, and who is told why a connection was cut."""
 
     server: web.Server
@@ -81,58 +81,58 @@ async def listening(
     limits: Limits,
     tls: ssl.SSLContext | None = None,
     tell: Callable[[Cut], None] = _tell_nobody,
-) -> AsyncIterator[Crowd]:
+) -> AsyncIterator[ConnectionTracker]:
     """Accept connections; at the end accept no more, and let those in the midst of a request finish it."""
     loop = asyncio.get_running_loop()
-    crowd = Crowd(web.Server(handler), limits, tls, tell)
+    tracker = ConnectionTracker(web.Server(handler), limits, tls, tell)
     sock.setblocking(False)
     sock.listen(1024)
-    loop.add_reader(sock, _accept, crowd, sock)
-    sweeper = loop.create_task(_sweep(crowd))
+    loop.add_reader(sock, _accept, tracker, sock)
+    sweeper = loop.create_task(_sweep(tracker))
     try:
-        yield crowd
+        yield tracker
     finally:
         loop.remove_reader(sock)
         sock.close()
-        await _finish(crowd)
+        await _finish(tracker)
         sweeper.cancel()
 
 
-def _accept(crowd: Crowd, sock: socket.socket) -> None:
+def _accept(tracker: ConnectionTracker, sock: socket.socket) -> None:
     """Take one who knocks, and see that there is room; the one before has begun to shake hands."""
-    if len(crowd.connections) >= crowd.limits.connections:
-        _make_room(crowd)
+    if len(tracker.connections) >= tracker.limits.connections:
+        _make_room(tracker)
     try:
         accepted, _address = sock.accept()
     except OSError as error:  # or who knocked has left
         if error.errno in _TOO_MANY_FILES:
-            _make_room(crowd)
+            _make_room(tracker)
         return
     accepted.setblocking(False)
-    connection = _connection(crowd)
-    crowd.connections[connection] = asyncio.create_task(_greet(crowd, connection, accepted))
+    connection = _connection(tracker)
+    tracker.connections[connection] = asyncio.create_task(_greet(tracker, connection, accepted))
 
 
-def _make_room(crowd: Crowd) -> None:
+def _make_room(tracker: ConnectionTracker) -> None:
     """Cut one; half of the room is for those who have asked something.
 
     So neither does a flood of strangers drive out the API servers, nor does a crowd of idle callers keep a
     newcomer out: of the half that is too many, who came first goes, or who asked longest ago.
     """
-    known = [one for one in crowd.connections if one.has_asked]
-    strangers = [one for one in crowd.connections if not one.has_asked]
+    known = [one for one in tracker.connections if one.has_asked]
+    strangers = [one for one in tracker.connections if not one.has_asked]
     longest = min(known if len(known) > len(strangers) else strangers, key=_last, default=None)
     if longest:
-        _cut(crowd, longest, "crowded")
+        _cut(tracker, longest, "crowded")
 
 
 def _last(connection: Connection) -> float:
     return connection.last
 
 
-def _cut(crowd: Crowd, connection: Connection, why: Cut) -> None:
-    crowd.tell(why)
-    _end(connection, crowd.connections.pop(connection))
+def _cut(tracker: ConnectionTracker, connection: Connection, why: Cut) -> None:
+    tracker.tell(why)
+    _end(connection, tracker.connections.pop(connection))
 
 
 def _end(connection: Connection, shaking: asyncio.Task[None]) -> None:
@@ -142,55 +142,55 @@ def _end(connection: Connection, shaking: asyncio.Task[None]) -> None:
         shaking.cancel()
 
 
-async def _greet(crowd: Crowd, connection: Connection, sock: socket.socket) -> None:
+async def _greet(tracker: ConnectionTracker, connection: Connection, sock: socket.socket) -> None:
     """Shake hands in time; then the connection goes by itself."""
     try:
         await asyncio.get_running_loop().connect_accepted_socket(
             lambda: connection,
             sock,
-            ssl=crowd.tls,
-            ssl_handshake_timeout=crowd.limits.handshake_seconds if crowd.tls else None,
+            ssl=tracker.tls,
+            ssl_handshake_timeout=tracker.limits.handshake_seconds if tracker.tls else None,
         )
     except OSError:  # also `ssl.SSLError`: scanners speak whatever they like
-        if connection in crowd.connections:
-            del crowd.connections[connection]
-            crowd.tell("handshake")
+        if connection in tracker.connections:
+            del tracker.connections[connection]
+            tracker.tell("handshake")
 
 
-def _connection(crowd: Crowd) -> Connection:
-    age = crowd.limits.connection_seconds * random.uniform(1, 2)  # noqa: S311 - to spread, not to hide
+def _connection(tracker: ConnectionTracker) -> Connection:
+    age = tracker.limits.connection_seconds * random.uniform(1, 2)  # noqa: S311 - to spread, not to hide
     return Connection(
-        crowd.server,
-        crowd.connections,
+        tracker.server,
+        tracker.connections,
         old_at=monotonic() + age,
         loop=asyncio.get_running_loop(),
-        keepalive_timeout=crowd.limits.keepalive_seconds,
-        lingering_time=crowd.limits.linger_seconds,
+        keepalive_timeout=tracker.limits.keepalive_seconds,
+        lingering_time=tracker.limits.linger_seconds,
         auto_decompress=False,
         access_log=None,
     )
 
 
-async def _sweep(crowd: Crowd) -> None:
+async def _sweep(tracker: ConnectionTracker) -> None:
     """Cut, for ever, the connections whose headers have been on their way for too long."""
-    seconds = crowd.limits.header_seconds
+    seconds = tracker.limits.header_seconds
     while True:
         await asyncio.sleep(seconds / 5)
         begun = monotonic() - seconds
-        for connection in tuple(crowd.connections):
+        for connection in tuple(tracker.connections):
             if connection.is_slower_than(begun):
-                _cut(crowd, connection, "headers")
+                _cut(tracker, connection, "headers")
 
 
-async def _finish(crowd: Crowd) -> None:
+async def _finish(tracker: ConnectionTracker) -> None:
     """Wait for the requests that have begun: once told to shut down, aiohttp takes no more of a body."""
-    seconds = crowd.limits.finish_seconds
+    seconds = tracker.limits.finish_seconds
     end = monotonic() + seconds
     for _ in range(int(seconds / 0.02)):
         await asyncio.sleep(0.02)
-        if not any(one.is_busy for one in crowd.connections):
+        if not any(one.is_busy for one in tracker.connections):
             break
-    crowd.server.pre_shutdown()
-    await crowd.server.shutdown(max(1.0, end - monotonic()))
-    for connection, shaking in tuple(crowd.connections.items()):  # who still shakes hands
+    tracker.server.pre_shutdown()
+    await tracker.server.shutdown(max(1.0, end - monotonic()))
+    for connection, shaking in tuple(tracker.connections.items()):  # who still shakes hands
         _end(connection, shaking)

@@ -34,7 +34,7 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class WebhookMetrics:
     """What the rooms may say about themselves, as plain callables and gauges to be bound."""
 
     registry: CollectorRegistry
@@ -49,11 +49,13 @@ class Metrics:
     not_after: Gauge
 
 
-def build(paths: Iterable[str], reload_results: Iterable[str], cuts: Iterable[str], version: str) -> Metrics:
+def build(
+    paths: Iterable[str], reload_results: Iterable[str], cuts: Iterable[str], version: str
+) -> WebhookMetrics:
     """Make a registry of its own with every series this process will ever show."""
     registry = CollectorRegistry()
     _build_info(registry, version)
-    return Metrics(
+    return WebhookMetrics(
         registry=registry,
         counts=_counts(registry, paths),
         reloads=_reloads(registry, reload_results),
@@ -76,7 +78,7 @@ def build(paths: Iterable[str], reload_results: Iterable[str], cuts: Iterable[st
     )
 
 
-def expose(metrics: Metrics) -> bytes:
+def expose(metrics: WebhookMetrics) -> bytes:
     """Render every series in Prometheus' text format."""
     return generate_latest(metrics.registry)
 

@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 import orjson
 
 from webhook.request import Malformed
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 from webhook.server.places import origin
 
 LENGTH: Final = struct.Struct(">I")
@@ -28,7 +28,7 @@ NICE: Final = 15
 def main() -> None:
     """Answer until standard input ends."""
     os.nice(NICE)
-    answers: Mapping[str, Callable[[bytes], Answer]] = pickle.loads(_read(sys.stdin.buffer) or b"")  # noqa: S301 - our parent wrote it
+    answers: Mapping[str, Callable[[bytes], AdmissionAnswer]] = pickle.loads(_read(sys.stdin.buffer) or b"")  # noqa: S301 - our parent wrote it
     gc.freeze()
     while (frame := _read(sys.stdin.buffer)) is not None:
         path, _, body = frame.partition(b"\0")
@@ -37,7 +37,7 @@ def main() -> None:
         sys.stdout.buffer.flush()
 
 
-def _answered(review: Callable[[bytes], Answer], body: bytes) -> bytes:
+def _answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> bytes:
     try:
         answer = review(body)
     except Malformed as error:

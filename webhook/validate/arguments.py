@@ -38,7 +38,7 @@ def _fused(launch: Launch) -> Iterator[FieldError]:
     if launch.command.shell and launch.command.shell.kept:
         return
     for flag in launch.command.flags.given:
-        word = launch.command.words[flag.at]
+        word = launch.command.argv[flag.at]
         name, *behind = word.split(None, 1)
         if behind and "=" not in name:
             message = f"must be two list items, {name} and its value: no shell splits this one"
@@ -49,7 +49,7 @@ def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
     where = word_path(launch, flag.at)
     if lacks_value(launch.command.flags, flag):
         message = f"must have a value: --{flag.name} takes the next list item, or what stands after '='"
-        yield FieldError(where, launch.command.words[flag.at], message, "FI305")
+        yield FieldError(where, launch.command.argv[flag.at], message, "FI305")
     elif short := fused_short(flag):
         message = f"must be two list items, {short} and the number: vLLM does not read them together"
         yield FieldError(where, flag.name, message, "FI310")
@@ -80,7 +80,7 @@ def _has_file(launch: Launch) -> bool:
 
 
 def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
-    flags, words = launch.command.flags, launch.command.words
+    flags, words = launch.command.flags, launch.command.argv
     if flags.stray:
         message = "empty, or behind a --: kept, and not taken for the model; write --model NAME before any --"
         yield FieldError(word_path(launch, flags.stray[0]), None, message, "FI536")
@@ -100,7 +100,7 @@ def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
 
 def _is_behind(launch: Launch) -> bool:
     """Whether the model may stand behind a `--`, where a parser takes every word as it comes."""
-    return any(launch.command.words[at] for at in launch.command.flags.stray)
+    return any(launch.command.argv[at] for at in launch.command.flags.stray)
 
 
 def _twice(launch: Launch) -> str:
@@ -112,7 +112,7 @@ def _twice(launch: Launch) -> str:
 
 def _ignored(launch: Launch, index: int, *, converted: bool) -> FieldError:
     """Say that a positional model is not served: `api_server` up to vLLM 0.11.0, vllm-project/vllm#32292."""
-    where, model = word_path(launch, index), launch.command.words[index]
+    where, model = word_path(launch, index), launch.command.argv[index]
     if converted:
         message = (
             "served from now on; as written, this image ignores it and serves its default: write --model"

@@ -6,7 +6,17 @@ from typing import Final
 
 from intent.command_line.flags import ASYNC_SCHEDULING, DATA, DATA_BACKEND, DEVICE, LOCAL_DATA, PORT
 from intent.errors import FieldError
-from intent.launch import AUTO, Launch, Plan, countable, is_size, read_sizes, text_of, value_of, word_path
+from intent.launch import (
+    AUTO,
+    Launch,
+    LaunchPlan,
+    countable,
+    is_size,
+    read_sizes,
+    text_of,
+    value_of,
+    word_path,
+)
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.launchers.launcher import Launcher
@@ -14,7 +24,7 @@ from webhook.launchers.plan import choose, lacks, runs
 from webhook.validate.sizes import sizes
 
 
-def group(plan: Plan, launcher: Launcher, intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def group(plan: LaunchPlan, launcher: Launcher, intent: Intent, settings: Settings) -> Iterator[FieldError]:
     """Check what a launch needs of every pod, and of all together."""
     for one in plan.launches:
         yield from _image(one, plan, launcher)
@@ -26,7 +36,7 @@ def group(plan: Plan, launcher: Launcher, intent: Intent, settings: Settings) ->
     yield from sizes(plan, launcher, intent.size, settings.engines)
 
 
-def _image(launch: Launch, plan: Plan, launcher: Launcher) -> Iterator[FieldError]:
+def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
     """Look the image up: whether it is known to have what the launcher needs, and what else would work."""
     if not launch.image.engine or plan.choice.code == "FI527" or runs(launch, launcher):
         return

@@ -8,7 +8,7 @@ from intent.annotations import LAUNCHER, path
 from intent.command_line.flags import DISTRIBUTED
 from intent.command_line.programs import Kind
 from intent.errors import FieldError
-from intent.launch import AUTO, NONE, Launch, Plan, item_path, word_path
+from intent.launch import AUTO, NONE, Launch, LaunchPlan, item_path, word_path
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
@@ -82,18 +82,18 @@ def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
         yield from fits_group(plan, intent.size)
 
 
-def _alone(intent: Intent, plan: Plan, launcher: Launcher, settings: Settings) -> Iterator[FieldError]:
+def _alone(intent: Intent, plan: LaunchPlan, launcher: Launcher, settings: Settings) -> Iterator[FieldError]:
     """Check a group of one: its command runs as it is."""
     if intent.launcher == plan.launcher and launcher.uses_ray:
         message = "must be absent: a group of one needs no launcher; or raise spec.leaderWorkerTemplate.size"
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
-    if plan.launches and plan.leader.command.words:
+    if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
         yield from fits_pod(plan.leader, settings.engines)
 
 
-def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
+def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check one template of several pods."""
     if launch.command.engine in SIZED and launch.command.engine not in CHECKED:
         yield from parallel_sizes(launch)
@@ -111,13 +111,13 @@ def _one(launch: Launch, plan: Plan, launcher: Launcher, intent: Intent) -> Iter
         yield FieldError(_where(launch), None, message, "FI526")
 
 
-def _executor(plan: Plan, launcher: Launcher, size: int) -> str:
+def _executor(plan: LaunchPlan, launcher: Launcher, size: int) -> str:
     wanted = " or ".join(launcher.executors)
     how = f"starts one Ray over the {size} pods" if launcher.uses_ray else "starts vLLM without Ray"
     return f"must be {wanted}, or absent: {plan.launcher} {how}"
 
 
-def _left_alone(launch: Launch, plan: Plan, size: int) -> Iterator[FieldError]:
+def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     command = launch.command
     code, message = _LEFT_ALONE.get(command.kind) or _unknown(launch, plan)
     where = item_path(launch, command.shell.index) if command.shell else _where(launch)
@@ -126,7 +126,7 @@ def _left_alone(launch: Launch, plan: Plan, size: int) -> Iterator[FieldError]:
         yield from _counts(launch, size)
 
 
-def _unknown(launch: Launch, plan: Plan) -> tuple[str, str]:
+def _unknown(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
     """Say what is not started: another engine, with the launcher that starts it, or nothing that is known."""
     engine = launch.command.engine
     if not engine:
@@ -159,14 +159,14 @@ def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
                 yield FieldError(item_path(launch, at), None, message, "FI512")
 
 
-def _chosen(plan: Plan) -> Iterator[FieldError]:
+def _chosen(plan: LaunchPlan) -> Iterator[FieldError]:
     """Say why this launcher, where the author named none; or why none."""
     if plan.choice.code and (plan.rewritten or not plan.choice.starts):
         where = f"{plan.launches[plan.choice.at].template.engine_path}.image"
         yield FieldError(where, None, plan.choice.why, plan.choice.code)
 
 
-def _mixed(plan: Plan) -> Iterator[FieldError]:
+def _mixed(plan: LaunchPlan) -> Iterator[FieldError]:
     plain = [one for one in plan.launches if one.command.engine]
     if len(plain) < len(plan.launches):
         for one in plain:

@@ -6,7 +6,7 @@ from typing import Final
 from intent.annotations import SKIP
 from intent.command_line.flags import PIPELINE
 from intent.errors import FieldError
-from intent.launch import Launch, Plan, countable, read_size
+from intent.launch import Launch, LaunchPlan, countable, read_size
 from intent.lws import LWT, Intent
 from intent.names import WAIT_FOR_LEADER
 from intent.transfer import read_transfer
@@ -20,7 +20,7 @@ _UNREACHABLE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::", "::1
 _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
 
-def pods(plan: Plan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
+def pods(plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check the group, then every pod template."""
     yield from _restart(intent)
     yield from _subgroups(plan, intent)
@@ -42,7 +42,7 @@ def _restart(intent: Intent) -> Iterator[FieldError]:
         yield FieldError(f"{LWT}.restartPolicy", None, message, "FI510")
 
 
-def _subgroups(plan: Plan, intent: Intent) -> Iterator[FieldError]:
+def _subgroups(plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:
     """Compare subgroups, which are placed together, with the pods of a pipeline stage."""
     stages = read_size(plan.leader, PIPELINE) or 1
     pods, rest = divmod(intent.size, stages)
@@ -51,7 +51,7 @@ def _subgroups(plan: Plan, intent: Intent) -> Iterator[FieldError]:
         yield FieldError(f"{LWT}.subGroupPolicy.subGroupSize", None, message, "FI510")
 
 
-def _difference(plan: Plan) -> Iterator[FieldError]:
+def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
     leader, worker = plan.leader.engine, plan.worker.engine
     if leader.image != worker.image:
         message = "the leader's image is another one: the engine is one, over all pods"

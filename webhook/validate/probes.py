@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent.errors import FieldError
-from intent.launch import Launch, Plan
+from intent.launch import Launch, LaunchPlan
 from intent.lws import Intent, Probe
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
@@ -32,7 +32,7 @@ def probes(intent: Intent, settings: Settings) -> Iterator[FieldError]:
                 yield FieldError(f"{launch.template.engine_path}.{probe.field}", None, message, "FI505")
 
 
-def _message(launch: Launch, plan: Plan, probe: Probe, intent: Intent) -> str:
+def _message(launch: Launch, plan: LaunchPlan, probe: Probe, intent: Intent) -> str:
     launcher = LAUNCHERS[plan.launcher]
     if launcher.uses_ray and str(probe.port) == str(launcher.port):
         return _ON_RAY
@@ -41,6 +41,6 @@ def _message(launch: Launch, plan: Plan, probe: Probe, intent: Intent) -> str:
     return _UNGUARDED if probe.field == "livenessProbe" and _is_early(launch, plan, intent) else ""
 
 
-def _is_early(launch: Launch, plan: Plan, intent: Intent) -> bool:
+def _is_early(launch: Launch, plan: LaunchPlan, intent: Intent) -> bool:
     has_startup = any(probe.field == "startupProbe" for probe in launch.engine.probes)
     return not has_startup and startup_port(launch, plan, intent) is None

@@ -8,7 +8,7 @@ from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, T
 from intent.errors import FieldError
 from intent.launch import (
     Launch,
-    Plan,
+    LaunchPlan,
     Sizes,
     countable,
     in_group,
@@ -42,7 +42,7 @@ def fits_pod(launch: Launch, engines: Engines) -> Iterator[FieldError]:
         yield FieldError(_where(launch), needed.accelerators, message, "FI308")
 
 
-def sizes(plan: Plan, launcher: Launcher, size: int, engines: Engines) -> Iterator[FieldError]:
+def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> Iterator[FieldError]:
     """Check that a group that is launched has what its engine needs, and uses what it has."""
     leader = plan.leader
     yield from model(leader, engines)
@@ -55,7 +55,7 @@ def sizes(plan: Plan, launcher: Launcher, size: int, engines: Engines) -> Iterat
         yield from _in_all(plan, needed, size)
 
 
-def fits_group(plan: Plan, size: int) -> Iterator[FieldError]:
+def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     """Check a group that is left alone, where only its sizes are known."""
     command = plan.leader.command
     if (command.within or command.engine) not in SIZED[len(CHECKED) :]:
@@ -66,7 +66,7 @@ def fits_group(plan: Plan, size: int) -> Iterator[FieldError]:
         yield from _in_all(plan, needed, size)
 
 
-def _in_all(plan: Plan, needed: Sizes, size: int) -> Iterator[FieldError]:
+def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
     """Compare with the accelerators of all pods."""
     there = in_group(plan, size)
     if there is not None and needed.accelerators > there:
@@ -77,7 +77,7 @@ def _in_all(plan: Plan, needed: Sizes, size: int) -> Iterator[FieldError]:
         yield from _crossing(plan, needed, size)
 
 
-def _uneven(plan: Plan, needed: Sizes, size: int) -> str:
+def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     """Say why ranks do not spread: every pod runs as many, each on an accelerator of its own."""
     ranks, rest = divmod(needed.accelerators, size)
     if rest:
@@ -123,13 +123,13 @@ def _where(launch: Launch) -> str:
     return launch.template.engine_path
 
 
-def _idle(plan: Plan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
+def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
     if needed.accelerators < there:
         message = f"only {needed.accelerators} of {there} accelerators are used{_better(plan, needed, size)}"
         yield FieldError(_where(plan.leader), None, message, "FI501")
 
 
-def _crossing(plan: Plan, needed: Sizes, size: int) -> Iterator[FieldError]:
+def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
     """Say that tensor parallelism crosses pods: vLLM warns of it, others are meant to be used so."""
     pod = countable(plan.leader.engine)
     if pod and needed.tensor > pod and plan.leader.command.is_vllm:
@@ -137,7 +137,7 @@ def _crossing(plan: Plan, needed: Sizes, size: int) -> Iterator[FieldError]:
         yield FieldError(_where(plan.leader), None, message, "FI502")
 
 
-def _better(plan: Plan, needed: Sizes, size: int) -> str:
+def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     """Say the sizes that use all accelerators, tensor inside a pod and pipeline between them."""
     leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
     if leader is None or leader != worker or leader > 999 or needed.data > 1 or needed.context > 1:

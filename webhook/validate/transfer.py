@@ -43,7 +43,7 @@ def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[Fie
     where = word_path(launch, found.at)
     if found.config is None:
         message = 'must be a JSON object, for example {"kv_connector": "NixlConnector", ...}'
-        yield FieldError(where, launch.command.words[found.at], message, "FI314")
+        yield FieldError(where, launch.command.argv[found.at], message, "FI314")
         return
     for code, value, message in (
         *_role(found, intent),
@@ -73,7 +73,7 @@ def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Find a vLLM on one side of a hand-over that hands nothing over, as far as its words tell."""
     command, flags = launch.command, launch.command.flags
     is_given = any(flag.name in {TRANSFER, CONFIG} or flag.name.startswith(DOTTED) for flag in flags.given)
-    is_hidden = any("$" in command.words[at] for at in flags.bare[1:])
+    is_hidden = any("$" in command.argv[at] for at in flags.bare[1:])
     if command.is_vllm and intent.component_type in DISAGGREGATED and not (is_given or is_hidden):
         message = f"a {intent.component_type} without --kv-transfer-config hands no KV cache over: add it"
         yield FieldError(launch.template.engine_path, None, message, "FI539")

@@ -138,7 +138,7 @@ def test_a_plain_script_is_unwrapped(shell: str) -> None:
 
     assert read.shell is not None
     assert (read.kind, read.shell.kept) == ("serve", False)
-    assert read.words[-3:] == ("vllm", "serve", "M")
+    assert read.argv[-3:] == ("vllm", "serve", "M")
 
 
 @pytest.mark.parametrize("words", [("bash", "-lc"), ("bash", "--login", "-c")])
@@ -152,14 +152,14 @@ def test_a_login_shell_stays_because_its_profile_may_find_the_engine(words: tupl
 def test_items_behind_a_script_are_the_engines_arguments_where_it_takes_them() -> None:
     read = read_command(("sh", "-c", 'vllm serve "$@"', "--"), ("M", "-tp", "16"), read_image(STOCK))
 
-    assert read.words == ("vllm", "serve", "M", "-tp", "16")
+    assert read.argv == ("vllm", "serve", "M", "-tp", "16")
 
 
 @pytest.mark.parametrize("script", ['exec "$@"', 'cd /x && "${@}" > log', 'A=1 nice "$@"'])
 def test_the_engine_may_be_the_items_behind_a_script(script: str) -> None:
     read = read_command(("sh", "-c", script, "sh"), ("vllm", "serve", "M", "-tp", "16"), read_image(STOCK))
 
-    assert (read.kind, read.words[read.program :]) == ("serve", ("vllm", "serve", "M", "-tp", "16"))
+    assert (read.kind, read.argv[read.program :]) == ("serve", ("vllm", "serve", "M", "-tp", "16"))
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_a_plain_command_has_the_words_that_a_shell_reads(words: list[str]) -> N
     script = read_script(text, engine)
 
     assert script is not None
-    assert (script.words, script.simple) == (("engine", *words), True)
+    assert (script.argv, script.simple) == (("engine", *words), True)
 
 
 @given(st.text("en gi\\\"'$`(){};&|<>#\n=*@1", max_size=24))

@@ -7,14 +7,14 @@ import pytest
 from intent import Object
 from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
-from intent.inferenceservice.read import InferenceService, read
+from intent.inferenceservice.read import InferenceServiceIntent, read
 from tests.isvc import decoder, isvc, prefiller, router, worker
 from tests.lws import changed, template
 
 PREFIX = "fusioninfer.io/"
 
 
-def service(obj: Object) -> InferenceService:
+def service(obj: Object) -> InferenceServiceIntent:
     """Read an InferenceService that is good."""
     made, errors = read(obj)
     assert made is not None

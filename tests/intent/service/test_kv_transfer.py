@@ -3,7 +3,7 @@
 import pytest
 
 from catalog.engines import ENGINES
-from intent.service.kv_transfer import Handover, mismatch, read_handover
+from intent.service.kv_transfer import KVTransfer, mismatch, read_kv_transfer
 from intent.service.member import member
 from intent.service.rules import findings
 from tests.lws import container, lws, put, template
@@ -16,9 +16,9 @@ WORDS = ["vllm", "serve", "org/M", "-tp", "8", *CONFIG]
 SCRIPT = "vllm serve $MODEL -tp 8 --kv-transfer-config.kv_connector NixlConnector > log"
 
 
-def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> Handover:
+def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> KVTransfer:
     """Write one side."""
-    return Handover((connector,), tensor, image)
+    return KVTransfer((connector,), tensor, image)
 
 
 @pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "vllm-native", "none"])
@@ -34,7 +34,7 @@ def test_a_side_is_found_behind_every_launcher(
 
     expanded = put(lws(worker=template(engine), launcher=launcher, component_type="prefiller"))
 
-    assert read_handover(expanded) == Handover(("NixlConnector",), 8, NEW)
+    assert read_kv_transfer(expanded) == KVTransfer(("NixlConnector",), 8, NEW)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_a_side_is_found_behind_every_launcher(
     ],
 )
 def test_what_is_not_known_makes_no_side(args: list[str]) -> None:
-    assert read_handover(lws(worker=template(container(args=args)))) is None
+    assert read_kv_transfer(lws(worker=template(container(args=args)))) is None
 
 
 def test_a_worker_hands_nothing_over() -> None:
     read = member(put(lws(worker=template(container(args=WORDS[2:])))))
 
     assert read is not None
-    assert read.handover is None
+    assert read.kv_transfer is None
 
 
 @pytest.mark.parametrize(
@@ -72,16 +72,16 @@ def test_a_worker_hands_nothing_over() -> None:
     ],
 )
 def test_a_connector_hands_over_between_sizes_that_it_can_bridge(
-    prefiller: Handover, decoder: Handover, *, fits: bool
+    prefiller: KVTransfer, decoder: KVTransfer, *, fits: bool
 ) -> None:
     assert (mismatch({"prefiller": prefiller, "decoder": decoder}, ENGINES) == "") is fits
 
 
 def test_both_members_are_told_and_no_other() -> None:
     members = (
-        prefill(handover=side(8)),
-        decode(handover=side(4)),
-        decode("more", role_name="more", handover=side(16)),
+        prefill(kv_transfer=side(8)),
+        decode(kv_transfer=side(4)),
+        decode("more", role_name="more", kv_transfer=side(16)),
     )
 
     told = {

@@ -8,7 +8,7 @@ import yaml
 from intent.routing import Routing
 from sync.desired.preview import preview
 from sync.desired.render import objects
-from sync.observed.inferenceservice import requested
+from sync.observed.inferenceservice import cached_inferenceservice
 from tests.sync.samples import SETTINGS, decode, inference_service, planned, prefill
 
 GOLDEN = Path(__file__).parent / "golden" / "podgroup.yaml"
@@ -43,7 +43,7 @@ def test_a_shared_priority_is_rendered() -> None:
 
 
 def test_offline_the_lws_of_an_inference_service_come_in_as_members() -> None:
-    value = requested(inference_service()).value
+    value = cached_inferenceservice(inference_service()).value
     assert value is not None
 
     found = preview([prefill(uid=""), decode(uid="")], SETTINGS, [value])

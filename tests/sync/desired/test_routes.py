@@ -7,14 +7,14 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
-from intent.inferenceservice.read import InferenceService, Role, Router
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
 from intent.inferenceservice.routes import is_attached
 from intent.lws import ComponentType
 from intent.routing import Routing
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.preview import preview
-from sync.desired.routes import RoutePlan, Routes, wanted_routes
+from sync.desired.routes import RoutePlan, Routes, desired_routes
 from sync.desired.strategies import presets
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
 
@@ -28,10 +28,10 @@ def worker(name: str = "w", component_type: ComponentType = "worker", **fields: 
 
 
 def plan(
-    *members: Member, service: InferenceService | None = None, settings: Settings = SETTINGS
+    *members: Member, service: InferenceServiceIntent | None = None, settings: Settings = SETTINGS
 ) -> RoutePlan:
     """Plan the routes of these members."""
-    return wanted_routes(KEY, members, service, settings)
+    return desired_routes(KEY, members, service, settings)
 
 
 def routes(*members: Member, **known: Any) -> Routes:
@@ -46,9 +46,9 @@ def codes(found: RoutePlan) -> set[tuple[str, str]]:
     return {(finding.subject.name, finding.error.code) for finding in found.findings}
 
 
-def isvc(**router: Any) -> InferenceService:
+def isvc(**router: Any) -> InferenceServiceIntent:
     """Make an InferenceService with a router."""
-    return InferenceService(*KEY, router=Router("router", **router), uid="uid-isvc")
+    return InferenceServiceIntent(*KEY, router=Router("router", **router), uid="uid-isvc")
 
 
 def test_nobody_asks_and_there_are_none() -> None:
@@ -285,11 +285,11 @@ def test_the_routers_gateway_is_the_parent_where_the_route_names_none() -> None:
 
 
 def test_a_service_without_a_router_has_no_routes() -> None:
-    assert plan(worker(routing=Routing()), service=InferenceService(*KEY)) == RoutePlan()
+    assert plan(worker(routing=Routing()), service=InferenceServiceIntent(*KEY)) == RoutePlan()
 
 
 def test_a_router_that_is_gone_does_not_speak_through_its_members() -> None:
-    assert plan(worker(), service=InferenceService(*KEY)) == RoutePlan()
+    assert plan(worker(), service=InferenceServiceIntent(*KEY)) == RoutePlan()
 
 
 def test_the_routes_of_an_inference_service_wait_for_its_lws() -> None:
@@ -340,7 +340,7 @@ def test_the_configuration_is_yaml_that_reads_back() -> None:
 
 
 def test_what_is_wrong_with_a_router_is_said_once_and_to_its_author() -> None:
-    service = replace(isvc(config="kind: Other"), roles=(Role("w", "worker", {}),))
+    service = replace(isvc(config="kind: Other"), roles=(RoleIntent("w", "worker", {}),))
     members = [worker(name, role_name=name, routing=Routing()) for name in ("w", "x")]
 
     found = preview(members, SETTINGS, [service]).findings

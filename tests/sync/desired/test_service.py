@@ -9,10 +9,10 @@ from intent import Object
 from intent.errors import Subject
 from intent.routing import Routing
 from sync.desired.plan import Refusal
-from sync.desired.service import ALL, Wanted, wanted
+from sync.desired.service import ALL, Desired, desired_state
 from sync.kinds import LWS, ROUTES
-from sync.observed.inferenceservice import requested
-from sync.observed.snapshot import Look, Situation
+from sync.observed.inferenceservice import cached_inferenceservice
+from sync.observed.snapshot import Situation, Snapshot
 from tests.sync.samples import KEY, SETTINGS, decode, inference_service, prefill, role, routed
 
 MEMBERS = (prefill(), decode())
@@ -24,28 +24,30 @@ PARTS = [
 ]
 
 
-def look(service: Object | None = None, members: tuple[Any, ...] = (), **rows: tuple[Any, ...]) -> Look:
-    return Look(Situation(KEY, members), requested(service) if service else None, rows)
+def snapshot(
+    service: Object | None = None, members: tuple[Any, ...] = (), **rows: tuple[Any, ...]
+) -> Snapshot:
+    return Snapshot(Situation(KEY, members), cached_inferenceservice(service) if service else None, rows)
 
 
-def said(wants: Wanted) -> list[tuple[str, str, str]]:
-    return [(one.subject.kind, one.subject.name, one.error.code) for one in wants.said]
+def said(desired: Desired) -> list[tuple[str, str, str]]:
+    return [(one.subject.kind, one.subject.name, one.error.code) for one in desired.said]
 
 
-def kinds(wants: Wanted) -> list[str]:
-    return [obj["kind"] for obj in wants.objects]
+def kinds(desired: Desired) -> list[str]:
+    return [obj["kind"] for obj in desired.objects]
 
 
 def test_an_inference_service_has_an_lws_for_each_role() -> None:
-    wants = wanted(look(inference_service()), SETTINGS)
+    desired = desired_state(snapshot(inference_service()), SETTINGS)
 
-    assert [obj["metadata"]["name"] for obj in wants.objects] == ["r1-prefill", "r1-decode"]
+    assert [obj["metadata"]["name"] for obj in desired.objects] == ["r1-prefill", "r1-decode"]
 
 
 def test_it_controls_them_and_no_deletion_waits_for_them() -> None:
-    wants = wanted(look(inference_service()), SETTINGS)
+    desired = desired_state(snapshot(inference_service()), SETTINGS)
 
-    assert wants.objects[0]["metadata"]["ownerReferences"] == [
+    assert desired.objects[0]["metadata"]["ownerReferences"] == [
         {
             "apiVersion": "fusioninfer.io/v1alpha1",
             "kind": "InferenceService",
@@ -57,70 +59,70 @@ def test_it_controls_them_and_no_deletion_waits_for_them() -> None:
 
 
 def test_they_have_the_label_by_which_the_loop_finds_them() -> None:
-    wants = wanted(look(inference_service()), SETTINGS)
+    desired = desired_state(snapshot(inference_service()), SETTINGS)
 
-    assert wants.objects[0]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"}
+    assert desired.objects[0]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"}
 
 
 def test_the_order_is_that_of_need() -> None:
-    wants = wanted(look(routed(), ROUTED), SETTINGS)
+    desired = desired_state(snapshot(routed(), ROUTED), SETTINGS)
 
-    assert kinds(wants) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", *PARTS]
+    assert kinds(desired) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", *PARTS]
 
 
 def test_people_keep_the_lws_that_they_wrote() -> None:
-    wants = wanted(look(members=MEMBERS), SETTINGS)
+    desired = desired_state(snapshot(members=MEMBERS), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == (["PodGroup"], {LWS.kind})
+    assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind})
 
 
 def test_an_unreadable_one_changes_no_lws_and_no_route() -> None:
     broken = routed(role("a", replicas="many"))
 
-    wants = wanted(look(broken, ROUTED), SETTINGS)
+    desired = desired_state(snapshot(broken, ROUTED), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
 
 
 def test_one_with_a_field_of_a_later_release_changes_nothing() -> None:
     newer = inference_service(role("a", sharding="by expert"))
 
-    wants = wanted(look(newer), SETTINGS)
+    desired = desired_state(snapshot(newer), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == ([], {LWS.kind} | ROUTES)
-    assert said(wants) == [("InferenceService", "r1", "FI702")]
+    assert (kinds(desired), set(desired.held)) == ([], {LWS.kind} | ROUTES)
+    assert said(desired) == [("InferenceService", "r1", "FI702")]
 
 
 def test_one_that_breaks_a_rule_has_what_it_asks_for_and_loses_nothing() -> None:
     broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
 
-    wants = wanted(look(broken), SETTINGS)
+    desired = desired_state(snapshot(broken), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == (["LeaderWorkerSet"] * 2, {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet"] * 2, {LWS.kind} | ROUTES)
 
 
 def test_it_is_told_so() -> None:
     broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
 
-    wants = wanted(look(broken), SETTINGS)
+    desired = desired_state(snapshot(broken), SETTINGS)
 
-    assert said(wants) == [("InferenceService", "r1", "FI709")]
+    assert said(desired) == [("InferenceService", "r1", "FI709")]
 
 
 def test_an_unreadable_one_is_told_why() -> None:
     broken = inference_service(role("a", replicas="many"))
 
-    wants = wanted(look(broken), SETTINGS)
+    desired = desired_state(snapshot(broken), SETTINGS)
 
-    assert [finding.subject.kind for finding in wants.findings] == ["InferenceService"]
+    assert [finding.subject.kind for finding in desired.findings] == ["InferenceService"]
 
 
 def test_one_that_goes_changes_nothing() -> None:
     going = inference_service(deletionTimestamp="2026-01-01T00:00:00Z")
 
-    wants = wanted(look(going, MEMBERS), SETTINGS)
+    desired = desired_state(snapshot(going, MEMBERS), SETTINGS)
 
-    assert (wants.objects, set(wants.held)) == ((), set(ALL))
+    assert (desired.objects, set(desired.held)) == ((), set(ALL))
 
 
 def test_one_of_which_nothing_can_be_read_is_told_so_and_changes_nothing() -> None:
@@ -131,13 +133,13 @@ def test_one_of_which_nothing_can_be_read_is_told_so_and_changes_nothing() -> No
     )
     controller = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
     metadata = {"namespace": "team-a", "name": "r1-prefill", "ownerReferences": [controller]}
-    left = look(None, (), LeaderWorkerSet=(LWS.project({"metadata": metadata}),))
+    left = snapshot(None, (), LeaderWorkerSet=(LWS.project({"metadata": metadata}),))
     seen = replace(left, unknown={"InferenceService": why}, unreadable=((subject, why),))
 
-    wants = wanted(seen, SETTINGS)
+    desired = desired_state(seen, SETTINGS)
 
-    assert (wants.objects, set(wants.held)) == ((), set(ALL))
-    assert said(wants) == [("InferenceService", "r1", "FI881")]
+    assert (desired.objects, set(desired.held)) == ((), set(ALL))
+    assert said(desired) == [("InferenceService", "r1", "FI881")]
 
 
 @pytest.mark.parametrize("service", [None, inference_service(uid="uid-new")], ids=["gone", "replaced"])
@@ -145,64 +147,69 @@ def test_what_is_left_of_one_that_is_gone_is_left_to_the_garbage_collector(servi
     controller = {"kind": "InferenceService", "name": "r1", "uid": "uid-old", "controller": True}
     metadata = {"namespace": "team-a", "name": "r1-prefill", "ownerReferences": [controller]}
 
-    wants = wanted(look(service, MEMBERS, LeaderWorkerSet=(LWS.project({"metadata": metadata}),)), SETTINGS)
+    desired = desired_state(
+        snapshot(service, MEMBERS, LeaderWorkerSet=(LWS.project({"metadata": metadata}),)), SETTINGS
+    )
 
-    assert (wants.objects, set(wants.held)) == ((), set(ALL))
+    assert (desired.objects, set(desired.held)) == ((), set(ALL))
 
 
 def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
     members = (prefill(queue="gpu"), decode(routing=SPLIT))
 
-    wants = wanted(look(routed(), members), SETTINGS)
+    desired = desired_state(snapshot(routed(), members), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == (["LeaderWorkerSet", "LeaderWorkerSet", *PARTS], {"PodGroup"})
+    assert (kinds(desired), set(desired.held)) == (
+        ["LeaderWorkerSet", "LeaderWorkerSet", *PARTS],
+        {"PodGroup"},
+    )
 
 
 def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> None:
     members = (prefill(routing=Routing("queue-size")), decode(routing=SPLIT))
 
-    wants = wanted(look(members=members), SETTINGS)
+    desired = desired_state(snapshot(members=members), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
 
 
 def test_before_its_lws_are_there_no_route_is_made_or_deleted() -> None:
-    wants = wanted(look(routed()), SETTINGS)
+    desired = desired_state(snapshot(routed()), SETTINGS)
 
-    assert (kinds(wants), set(wants.held)) == (["LeaderWorkerSet", "LeaderWorkerSet"], set(ROUTES))
+    assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet", "LeaderWorkerSet"], set(ROUTES))
 
 
 def test_without_a_router_no_route_is_held() -> None:
-    wants = wanted(look(inference_service()), SETTINGS)
+    desired = desired_state(snapshot(inference_service()), SETTINGS)
 
-    assert wants.held == frozenset()
+    assert desired.held == frozenset()
 
 
 def test_a_refused_route_is_said_of_the_inference_service() -> None:
     refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
 
-    wants = wanted(look(inference_service(), MEMBERS), SETTINGS, (refusal,))
+    desired = desired_state(snapshot(inference_service(), MEMBERS), SETTINGS, (refusal,))
 
-    assert said(wants) == [("InferenceService", "r1", "FI870")]
+    assert said(desired) == [("InferenceService", "r1", "FI870")]
 
 
 def test_without_an_inference_service_it_is_said_of_every_member() -> None:
     refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
 
-    wants = wanted(look(members=MEMBERS), SETTINGS, (refusal,))
+    desired = desired_state(snapshot(members=MEMBERS), SETTINGS, (refusal,))
 
-    assert said(wants) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
+    assert said(desired) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
 
 
 def test_an_old_volcano_takes_the_pod_group_and_leaves_the_rest() -> None:
     refusal = Refusal("FI408", "too old", "PodGroup")
 
-    wants = wanted(look(members=ROUTED), SETTINGS, (refusal,))
+    desired = desired_state(snapshot(members=ROUTED), SETTINGS, (refusal,))
 
-    assert (kinds(wants), {code for _, _, code in said(wants)}) == (PARTS, {"FI408"})
+    assert (kinds(desired), {code for _, _, code in said(desired)}) == (PARTS, {"FI408"})
 
 
 def test_what_routes_find_is_said_of_the_routes_alone() -> None:
-    wants = wanted(look(routed(), MEMBERS), SETTINGS)
+    desired = desired_state(snapshot(routed(), MEMBERS), SETTINGS)
 
-    assert ([one.error.code for one in wants.of_routes], wants.findings) == (["FI807"], ())
+    assert ([one.error.code for one in desired.of_routes], desired.findings) == (["FI807"], ())

@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from sync.kinds import GATEWAYS, HTTP_ROUTE, LWS
-from sync.observed.cached import Stored, is_orphaned, is_ours, stored
+from sync.observed.cached import CachedObject, cached_object, is_orphaned, is_ours
 from tests.sync.samples import lws
 
 OURS = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:metadata": {}, "f:spec": {}}}]
@@ -37,17 +37,20 @@ def owned(kind: str = "InferenceService", *, controller: bool = True) -> Object:
     [{"uid": "u"}, {"resourceVersion": "7"}, {"generation": 3}, {"managedFields": OURS}],
 )
 def test_what_the_api_server_counts_makes_no_difference(metadata: Object) -> None:
-    assert stored(deployment(**metadata)).fingerprint == stored(deployment()).fingerprint
+    assert cached_object(deployment(**metadata)).fingerprint == cached_object(deployment()).fingerprint
 
 
 def test_a_status_makes_no_difference() -> None:
-    assert stored(deployment() | {"status": {"replicas": 1}}).fingerprint == stored(deployment()).fingerprint
+    assert (
+        cached_object(deployment() | {"status": {"replicas": 1}}).fingerprint
+        == cached_object(deployment()).fingerprint
+    )
 
 
 def test_whether_a_list_names_the_kind_makes_no_difference() -> None:
     listed = {key: value for key, value in deployment().items() if key not in {"apiVersion", "kind"}}
 
-    assert stored(listed).fingerprint == stored(deployment()).fingerprint
+    assert cached_object(listed).fingerprint == cached_object(deployment()).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -59,14 +62,14 @@ def test_whether_a_list_names_the_kind_makes_no_difference() -> None:
     ],
 )
 def test_everything_else_makes_a_difference(change: Object) -> None:
-    assert stored(deployment() | change).fingerprint != stored(deployment()).fingerprint
+    assert cached_object(deployment() | change).fingerprint != cached_object(deployment()).fingerprint
 
 
 def test_what_is_projected_is_not_changed() -> None:
     obj = deployment(managedFields=OURS)
     before = copy.deepcopy(obj)
 
-    stored(obj)
+    cached_object(obj)
 
     assert obj == before
 
@@ -78,7 +81,7 @@ BY_MEMBER = {"kind": "LeaderWorkerSet", "name": "r1-decode", "uid": "uid-decode"
 @pytest.mark.parametrize("owner", [BY_SERVICE, BY_MEMBER], ids=["service", "member"])
 @pytest.mark.parametrize("labels", [{"fusioninfer.io/service": "x"}, {}], ids=["another", "no label"])
 def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, labels: Object) -> None:
-    row = stored(deployment(managedFields=OURS, ownerReferences=[owner], labels=labels))
+    row = cached_object(deployment(managedFields=OURS, ownerReferences=[owner], labels=labels))
 
     assert is_ours(row, frozenset({owner["uid"], "uid-more"}))
 
@@ -95,17 +98,17 @@ def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, 
     ids=["not applied", "by another", "updated", "another owner", "no owner"],
 )
 def test_nothing_else_is_ours(metadata: Object) -> None:
-    assert not is_ours(stored(deployment(**metadata)), frozenset({"uid-r1"}))
+    assert not is_ours(cached_object(deployment(**metadata)), frozenset({"uid-r1"}))
 
 
 def test_what_we_applied_stays_ours_where_others_wrote_all_of_its_spec() -> None:
-    row = stored(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
+    row = cached_object(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
 
     assert is_ours(row, frozenset({"uid-r1"}))
 
 
 def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_label() -> None:
-    row = stored(deployment(managedFields=OURS))
+    row = cached_object(deployment(managedFields=OURS))
 
     assert (is_orphaned(row, "r1"), is_orphaned(row, "r2")) == (True, False)
 
@@ -116,14 +119,14 @@ def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_labe
     ids=["not applied", "owned", "another spec"],
 )
 def test_nothing_else_is_an_orphan(metadata: Object) -> None:
-    assert not is_orphaned(stored(deployment(**metadata)), "r1")
+    assert not is_orphaned(cached_object(deployment(**metadata)), "r1")
 
 
 def test_an_lws_without_a_record_is_kept_if_an_inference_service_has_it() -> None:
     obj = owned()
     obj["metadata"]["annotations"] = {}
 
-    assert isinstance(LWS.project(obj), Stored)
+    assert isinstance(LWS.project(obj), CachedObject)
 
 
 def test_a_route_meets_the_gateways_that_it_hangs_on() -> None:
@@ -136,7 +139,7 @@ def test_a_route_meets_the_gateways_that_it_hangs_on() -> None:
 
     row = HTTP_ROUTE.project(obj)
 
-    assert row.places == (("team-a", "Gateway/mine"), ("infra", "Gateway/shared"))
+    assert row.index_keys == (("team-a", "Gateway/mine"), ("infra", "Gateway/shared"))
 
 
 def test_a_gateway_is_where_routes_meet_it() -> None:

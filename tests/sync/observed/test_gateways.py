@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from sync.observed import gateway, http_route, inference_pool
-from sync.observed.condition import Condition
+from sync.observed.condition import ObservedCondition
 from sync.observed.gateway import Listener
 from sync.observed.parents import Parent
 
@@ -29,17 +29,17 @@ def matching(path: Object) -> Object:
 
 
 def test_a_parent_is_in_the_namespace_of_its_route() -> None:
-    assert http_route.facts(route({"parentRefs": [{"name": "gw"}]})).parents == (Parent("team-a", "gw"),)
+    assert http_route.project(route({"parentRefs": [{"name": "gw"}]})).parents == (Parent("team-a", "gw"),)
 
 
 def test_a_parent_may_be_a_listener_elsewhere() -> None:
     ref = {"name": "gw", "namespace": "infra", "sectionName": "https", "port": 443}
 
-    assert http_route.facts(route({"parentRefs": [ref]})).parents == (Parent("infra", "gw", "https", 443),)
+    assert http_route.project(route({"parentRefs": [ref]})).parents == (Parent("infra", "gw", "https", 443),)
 
 
 def test_an_answer_to_this_generation_counts() -> None:
-    accepted = http_route.facts(route({}, answer())).answers[0].accepted
+    accepted = http_route.project(route({}, answer())).answers[0].accepted
 
     assert accepted is not None
     assert accepted.status == "True"
@@ -47,11 +47,13 @@ def test_an_answer_to_this_generation_counts() -> None:
 
 @pytest.mark.parametrize("generation", [0, 1])
 def test_an_answer_to_an_earlier_generation_does_not(generation: int) -> None:
-    assert http_route.facts(route({}, answer(generation))).answers[0].accepted is None
+    assert http_route.project(route({}, answer(generation))).answers[0].accepted is None
 
 
 def test_a_pool_has_answers_as_a_route_has() -> None:
-    assert inference_pool.facts(route({}, answer())).answers == http_route.facts(route({}, answer())).answers
+    assert (
+        inference_pool.project(route({}, answer())).answers == http_route.project(route({}, answer())).answers
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,11 +67,11 @@ def test_a_pool_has_answers_as_a_route_has() -> None:
     ],
 )
 def test_the_prefix_is_that_of_the_first_match(path: Object, prefix: str) -> None:
-    assert http_route.facts(route(matching(path))).prefix == prefix
+    assert http_route.project(route(matching(path))).prefix == prefix
 
 
 def test_a_gateway_gives_its_listeners_and_addresses() -> None:
-    row = gateway.facts(
+    row = gateway.project(
         {
             "metadata": {"namespace": "team-a", "name": "gw"},
             "spec": {"listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]},
@@ -87,9 +89,11 @@ def programmed(observed: int) -> Object:
 
 
 def test_a_gateway_says_whether_it_is_programmed() -> None:
-    assert gateway.facts(programmed(2)).programmed == Condition("Programmed", "False", "Invalid", observed=2)
+    assert gateway.project(programmed(2)).programmed == ObservedCondition(
+        "Programmed", "False", "Invalid", observed=2
+    )
 
 
 @pytest.mark.parametrize("observed", [0, 1])
 def test_what_a_gateway_says_of_an_earlier_generation_does_not_count(observed: int) -> None:
-    assert gateway.facts(programmed(observed)).programmed is None
+    assert gateway.project(programmed(observed)).programmed is None

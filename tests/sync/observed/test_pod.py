@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.observed.pod import Failure, facts
+from sync.observed.pod import Failure, project
 
 GPU = {"resources": {"limits": {"nvidia.com/gpu": "8"}}}
 
@@ -30,19 +30,19 @@ def container(state: Object, **fields: Any) -> Object:
 
 
 def test_a_pod_names_where_it_belongs() -> None:
-    row = facts(pod())
+    row = project(pod())
 
     assert (row.namespace, row.service, row.lws, row.group) == ("team-a", "r1", "r1-decode", "1")
 
 
 def test_a_pod_with_a_node_is_scheduled() -> None:
-    assert facts(pod({"nodeName": "n1"})).scheduled
+    assert project(pod({"nodeName": "n1"})).scheduled
 
 
 def test_a_pod_without_a_node_says_why() -> None:
     said = {"type": "PodScheduled", "status": "False", "message": "0/4 nodes are available"}
 
-    row = facts(pod(conditions=[said]))
+    row = project(pod(conditions=[said]))
 
     assert (row.scheduled, row.held) == (False, "0/4 nodes are available")
 
@@ -50,22 +50,22 @@ def test_a_pod_without_a_node_says_why() -> None:
 def test_a_long_message_is_cut() -> None:
     said = {"type": "PodScheduled", "status": "False", "message": "no " * 1000}
 
-    assert len(facts(pod(conditions=[said])).held) == 200
+    assert len(project(pod(conditions=[said])).held) == 200
 
 
 def test_a_pod_is_ready_by_its_condition() -> None:
-    assert facts(pod(conditions=[{"type": "Ready", "status": "True"}])).ready
+    assert project(pod(conditions=[{"type": "Ready", "status": "True"}])).ready
 
 
 def test_accelerators_of_all_containers_are_summed_up() -> None:
-    row = facts(pod({"containers": [GPU, GPU, {"resources": {"limits": {"cpu": "4"}}}]}))
+    row = project(pod({"containers": [GPU, GPU, {"resources": {"limits": {"cpu": "4"}}}]}))
 
     assert row.accelerators == (("nvidia.com/gpu", 16),)
 
 
 @pytest.mark.parametrize("reason", ["CrashLoopBackOff", "ImagePullBackOff", "CreateContainerConfigError"])
 def test_a_container_that_waits_in_vain_is_a_failure(reason: str) -> None:
-    row = facts(container({"waiting": {"reason": reason, "message": "back-off"}}))
+    row = project(container({"waiting": {"reason": reason, "message": "back-off"}}))
 
     assert row.failure == Failure("vllm", reason, "back-off")
 
@@ -73,19 +73,19 @@ def test_a_container_that_waits_in_vain_is_a_failure(reason: str) -> None:
 def test_an_init_container_that_waits_in_vain_is_a_failure() -> None:
     waiting = {"waiting": {"reason": "ErrImagePull"}}
 
-    row = facts(pod(initContainerStatuses=[{"name": "routing-proxy", "state": waiting}]))
+    row = project(pod(initContainerStatuses=[{"name": "routing-proxy", "state": waiting}]))
 
     assert row.failure == Failure("routing-proxy", "ErrImagePull")
 
 
 def test_a_container_that_is_being_created_is_none() -> None:
-    assert facts(container({"waiting": {"reason": "ContainerCreating"}})).failure is None
+    assert project(container({"waiting": {"reason": "ContainerCreating"}})).failure is None
 
 
 def test_a_container_between_two_crashes_is_a_failure() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
 
-    row = facts(container({"running": {}}, lastState=ended, restartCount=3, ready=False))
+    row = project(container({"running": {}}, lastState=ended, restartCount=3, ready=False))
 
     assert row.failure == Failure("vllm", "CrashLoopBackOff", "ended with code 137 (OOMKilled)")
 
@@ -96,7 +96,7 @@ def test_a_container_between_two_crashes_is_a_failure() -> None:
 def test_a_container_that_came_back_is_none(fields: Object) -> None:
     crashed = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 3, "ready": False}
 
-    assert facts(container({"running": {}}, **(crashed | fields))).failure is None
+    assert project(container({"running": {}}, **(crashed | fields))).failure is None
 
 
 def test_a_pod_that_goes_after_its_first_restart_says_how_it_ended() -> None:
@@ -104,18 +104,18 @@ def test_a_pod_that_goes_after_its_first_restart_says_how_it_ended() -> None:
     obj = container({"terminated": {}}, **crashed)
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
-    assert facts(obj).failure == Failure("vllm", "CrashLoopBackOff", "ended with code 1 (Error)")
+    assert project(obj).failure == Failure("vllm", "CrashLoopBackOff", "ended with code 1 (Error)")
 
 
 def test_a_pod_that_goes_waits_for_nothing() -> None:
     obj = container({"waiting": {"reason": "ImagePullBackOff"}})
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
-    assert facts(obj).failure is None
+    assert project(obj).failure is None
 
 
 def test_a_pod_that_failed_as_a_whole_says_why() -> None:
-    row = facts(pod(phase="Failed", reason="Evicted", message="the node was low on memory"))
+    row = project(pod(phase="Failed", reason="Evicted", message="the node was low on memory"))
 
     assert row.failure == Failure("", "Evicted", "the node was low on memory")
 
@@ -124,4 +124,4 @@ def test_a_pod_on_its_way_out_says_so() -> None:
     obj = pod()
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
-    assert facts(obj).deleting
+    assert project(obj).deleting

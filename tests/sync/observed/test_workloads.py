@@ -26,68 +26,68 @@ def condition(kind: str, status: str, message: str = "", **fields: Any) -> Objec
 
 
 def test_replicas_are_those_of_the_spec() -> None:
-    assert lws.facts(leader_worker_set({"replicas": 4})).replicas == 4
+    assert lws.project(leader_worker_set({"replicas": 4})).replicas == 4
 
 
 def test_replicas_that_nobody_wrote_are_one() -> None:
-    assert lws.facts(leader_worker_set({})).replicas == 1
+    assert lws.project(leader_worker_set({})).replicas == 1
 
 
 def test_a_status_of_this_generation_is_current() -> None:
-    assert lws.facts(leader_worker_set({}, observedGeneration=3)).current
+    assert lws.project(leader_worker_set({}, observedGeneration=3)).current
 
 
 def test_a_status_of_an_earlier_generation_is_not() -> None:
-    assert not lws.facts(leader_worker_set({}, observedGeneration=2)).current
+    assert not lws.project(leader_worker_set({}, observedGeneration=2)).current
 
 
 def test_no_status_is_not_current() -> None:
-    assert not lws.facts(leader_worker_set({})).current
+    assert not lws.project(leader_worker_set({})).current
 
 
 def test_conditions_tell_the_generation_where_the_status_does_not() -> None:
     said = condition("Available", "True", observedGeneration=2)
 
-    assert lws.facts(leader_worker_set({}, conditions=[said])).observed == 2
+    assert lws.project(leader_worker_set({}, conditions=[said])).observed == 2
 
 
 def test_a_status_that_names_no_generation_is_believed() -> None:
-    assert lws.facts(leader_worker_set({}, replicas=1)).current
+    assert lws.project(leader_worker_set({}, replicas=1)).current
 
 
 @pytest.mark.parametrize(("status", "updating"), [("True", True), ("False", False)])
 def test_a_rolling_update_is_seen(status: str, updating: bool) -> None:  # noqa: FBT001 - a table
     said = condition("UpdateInProgress", status)
 
-    assert lws.facts(leader_worker_set({}, conditions=[said])).updating == updating
+    assert lws.project(leader_worker_set({}, conditions=[said])).updating == updating
 
 
 def test_a_deployment_is_available_by_one_pod_of_several() -> None:
     said = condition("Progressing", "False", "has timed out progressing")
 
-    row = deployment.facts(picker(said, replicas=2, updatedReplicas=2, availableReplicas=1))
+    row = deployment.project(picker(said, replicas=2, updatedReplicas=2, availableReplicas=1))
 
     assert (row.available, row.replacing) == (True, False)
 
 
 def test_a_deployment_whose_pods_may_all_be_away_is_not_available_by_its_condition() -> None:
-    assert not deployment.facts(picker(condition("Available", "True"), replicas=2)).available
+    assert not deployment.project(picker(condition("Available", "True"), replicas=2)).available
 
 
 def test_a_deployment_with_a_pod_of_before_is_being_replaced() -> None:
-    assert deployment.facts(picker(replicas=2, updatedReplicas=1, availableReplicas=1)).replacing
+    assert deployment.project(picker(replicas=2, updatedReplicas=1, availableReplicas=1)).replacing
 
 
 def test_a_deployment_says_which_generation_of_pickers_it_runs() -> None:
-    assert deployment.facts(picker()).picker == "gie-1.4"
+    assert deployment.project(picker()).picker == "gie-1.4"
 
 
 def test_a_deployment_that_lags_is_not_current() -> None:
-    assert not deployment.facts(picker(observed=1, availableReplicas=1)).current
+    assert not deployment.project(picker(observed=1, availableReplicas=1)).current
 
 
 def test_a_refused_pod_tells_more_than_what_is_missing() -> None:
-    row = deployment.facts(
+    row = deployment.project(
         picker(
             condition("Available", "False", "Deployment does not have minimum availability."),
             condition("ReplicaFailure", "True", "exceeded quota: compute"),
@@ -101,7 +101,7 @@ def test_volcanos_words_are_kept_while_the_gang_does_not_fit() -> None:
     said = condition("Unschedulable", "True", "6/6 tasks in gang unschedulable")
 
     assert (
-        pod_group_status.facts({"status": {"conditions": [said]}}).message
+        pod_group_status.project({"status": {"conditions": [said]}}).message
         == "6/6 tasks in gang unschedulable"
     )
 
@@ -109,4 +109,4 @@ def test_volcanos_words_are_kept_while_the_gang_does_not_fit() -> None:
 def test_volcanos_words_are_dropped_when_it_fits() -> None:
     said = condition("Unschedulable", "False", "6/6 tasks in gang unschedulable")
 
-    assert pod_group_status.facts({"status": {"conditions": [said]}}).message == ""
+    assert pod_group_status.project({"status": {"conditions": [said]}}).message == ""

@@ -65,7 +65,7 @@ class Worker:
         await self.elector.lead(self.work, self.leading.append)
 
 
-def looks(api: Api) -> int:
+def snapshots(api: Api) -> int:
     """Count how often the Lease was read; who holds it writes without reading."""
     return api.requests.count(("GET", PATH))
 
@@ -107,13 +107,13 @@ async def test_a_second_process_waits_while_the_lease_is_renewed(
     await eventually(lambda: first.began > 0)
 
     background(second.lead())
-    await eventually(lambda: looks(api) > 1)
+    await eventually(lambda: snapshots(api) > 1)
     for _ in range(3):
         clock.now += TIMING.lease_duration * 0.9
         renewed = spec(api)["renewTime"]
         await eventually(lambda: spec(api)["renewTime"] > renewed)  # noqa: B023 - awaited at once
-        seen = looks(api)
-        await eventually(lambda: looks(api) > seen + 1)  # noqa: B023 - awaited at once
+        seen = snapshots(api)
+        await eventually(lambda: snapshots(api) > seen + 1)  # noqa: B023 - awaited at once
 
     assert second.began == 0
 
@@ -142,9 +142,9 @@ async def test_a_lease_that_nobody_renews_runs_out(
     worker = Worker(client, "b", clock=clock)
 
     background(worker.lead())
-    await eventually(lambda: looks(api) > 2)
+    await eventually(lambda: snapshots(api) > 2)
     clock.now += 14.9
-    await eventually(lambda: looks(api) > 4)
+    await eventually(lambda: snapshots(api) > 4)
     before = worker.began
     clock.now += 0.2
     await eventually(lambda: worker.began > 0)
@@ -248,7 +248,7 @@ async def test_of_many_candidates_one_works(
 
     for worker in workers:
         background(worker.lead())
-    await eventually(lambda: looks(api) > 3 * len(workers))
+    await eventually(lambda: snapshots(api) > 3 * len(workers))
 
     assert sum(worker.began > 0 for worker in workers) == 1
 
@@ -336,7 +336,7 @@ async def test_one_slow_renewal_loses_nothing(
         until = worker.leadership.until
 
     assert worker.leading == [True]
-    assert looks(api) == 1, "no renewal failed, so the Lease was not read again"
+    assert snapshots(api) == 1, "no renewal failed, so the Lease was not read again"
 
 
 async def test_a_lease_without_a_spec_is_taken_and_led(

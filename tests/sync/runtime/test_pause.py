@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sync.controller import Loop
+from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
 from sync.writer import Writer
 from tests.sync.conftest import Eventually, Start, quiet
@@ -18,7 +18,7 @@ from tests.sync.test_controller import DECODE, PREFILL
 PAUSED = "fusioninfer.io/paused"
 
 
-def would(loop: Loop, **labels: str) -> float:
+def would(loop: Controller, **labels: str) -> float:
     """Sum up what would have been written."""
     families = loop.metrics.registry.collect()
     samples = [one for family in families for one in family.samples]
@@ -108,7 +108,7 @@ async def test_nothing_is_said_of_a_paused_service_until_it_is_resumed(
 
 
 async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
-    api: Api, served: Loop, eventually: Eventually
+    api: Api, served: Controller, eventually: Eventually
 ) -> None:
     annotate(api, SERVICE, "true")
     await eventually(lambda: served.writer.pause.is_paused((HOME, "r1")))

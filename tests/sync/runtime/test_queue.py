@@ -33,7 +33,7 @@ async def test_a_key_that_comes_during_its_look_gets_another_one() -> None:
 async def test_a_key_may_come_later() -> None:
     queue = Queue()
 
-    queue.look_later(A, 0.05)
+    queue.add_later(A, 0.05)
 
     assert not queue.ready
     assert await asyncio.wait_for(queue.get(), 1) == A
@@ -41,9 +41,9 @@ async def test_a_key_may_come_later() -> None:
 
 async def test_a_later_look_can_be_taken_back() -> None:
     queue = Queue()
-    queue.look_later(A, 0.02)
+    queue.add_later(A, 0.02)
 
-    queue.look_later(A, None)
+    queue.add_later(A, None)
     await asyncio.sleep(0.05)
 
     assert not queue.ready

@@ -36,12 +36,12 @@ class Model:
             queue.sweep(what)
             self.owed |= set(what)
         elif step in ("later", "retry"):
-            queue.look_later(key, 0.0) if step == "later" else queue.retry(key, 0.0)
+            queue.add_later(key, 0.0) if step == "later" else queue.retry(key, 0.0)
             if step == "later":
                 await asyncio.sleep(0.001)
                 self.owed.add(key)
         elif step == "never":
-            queue.look_later(key, None)
+            queue.add_later(key, None)
         elif step in ("soon", "in vain"):
             if key not in queue.soon:
                 queue.look_within(key, 0.0, lambda: step == "soon")

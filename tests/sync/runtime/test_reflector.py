@@ -71,7 +71,7 @@ async def test_what_is_added_changed_and_deleted_is_followed(
     api.edit(path("d"), replicas=5)
     api.remove(path("p"))
 
-    await eventually(lambda: [row.facts.member.replicas for row in cache.rows.values()] == [5])
+    await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [5])
 
 
 async def test_a_member_that_loses_its_record_is_forgotten(

@@ -5,31 +5,31 @@ from typing import Any, Final
 
 from intent import Object
 from intent.errors import FieldError
-from intent.inferenceservice.read import InferenceService, Role
-from sync.observed.condition import Condition
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
+from sync.observed.condition import ObservedCondition
 from sync.observed.deployment import Deployment
 from sync.observed.gateway import Gateway, Listener
 from sync.observed.http_route import HTTPRoute
 from sync.observed.inference_pool import InferencePool
 from sync.observed.lws import LeaderWorkerSet
-from sync.observed.parents import Answer, Parent
-from sync.observed.pod import Amounts, Failure, Pod
-from sync.observed.pod_group_status import PodGroup
-from sync.status import Observed, Routes, status
+from sync.observed.parents import Parent, ParentStatus
+from sync.observed.pod import Amounts, Failure, ObservedPod
+from sync.observed.pod_group_status import PodGroupStatus
+from sync.status import Observed, ObservedRoutes, status
 
 NOW: Final = "2026-01-01T12:00:00Z"
 LATER: Final = "2026-01-01T12:00:05Z"
 GPUS: Final = (("nvidia.com/gpu", 8),)
-PREFILL: Final = Role("prefill", "prefiller", {}, replicas=1, nodes=2)
-DECODE: Final = Role("decode", "decoder", {}, replicas=2, nodes=4)
+PREFILL: Final = RoleIntent("prefill", "prefiller", {}, replicas=1, nodes=2)
+DECODE: Final = RoleIntent("decode", "decoder", {}, replicas=2, nodes=4)
 GATEWAY: Final = Parent("team-a", "gw")
 RULE: Final = FieldError("spec.roles[1].template", None, "is required", "FI108")
 CRASH: Final = Failure("vllm", "CrashLoopBackOff", "back-off 5m0s")
 
 
-def service(*roles: Role, **fields: Any) -> InferenceService:
+def service(*roles: RoleIntent, **fields: Any) -> InferenceServiceIntent:
     """Make the third generation of r1; the roles are prefill and decode."""
-    return InferenceService("team-a", "r1", roles=roles or (PREFILL, DECODE), generation=3, **fields)
+    return InferenceServiceIntent("team-a", "r1", roles=roles or (PREFILL, DECODE), generation=3, **fields)
 
 
 def lws(role: str, **fields: Any) -> LeaderWorkerSet:
@@ -37,19 +37,21 @@ def lws(role: str, **fields: Any) -> LeaderWorkerSet:
     return LeaderWorkerSet(f"r1-{role}", **({"generation": 1, "observed": 1} | fields))
 
 
-def group(role: str, index: int, size: int, accelerators: Amounts = GPUS, **fields: Any) -> tuple[Pod, ...]:
+def group(
+    role: str, index: int, size: int, accelerators: Amounts = GPUS, **fields: Any
+) -> tuple[ObservedPod, ...]:
     """Make the pods of one group, on nodes and ready."""
     known: dict[str, Any] = {"scheduled": True, "ready": True, "accelerators": accelerators} | fields
     names = (f"r1-{role}-{index}-{number}" for number in range(size))
-    return tuple(Pod("team-a", name, "r1", f"r1-{role}", str(index), **known) for name in names)
+    return tuple(ObservedPod("team-a", name, "r1", f"r1-{role}", str(index), **known) for name in names)
 
 
-def waiting(role: str, index: int, size: int, **fields: Any) -> tuple[Pod, ...]:
+def waiting(role: str, index: int, size: int, **fields: Any) -> tuple[ObservedPod, ...]:
     """Make the pods of a group for which there is no room."""
     return group(role, index, size, **({"scheduled": False, "ready": False} | fields))
 
 
-def starting(role: str, index: int, size: int, **fields: Any) -> tuple[Pod, ...]:
+def starting(role: str, index: int, size: int, **fields: Any) -> tuple[ObservedPod, ...]:
     """Make the pods of a group that are on nodes and not ready."""
     return group(role, index, size, **({"ready": False} | fields))
 
@@ -59,26 +61,29 @@ D0: Final = group("decode", 0, 4)
 D1: Final = group("decode", 1, 4)
 
 
-def seen(*groups: tuple[Pod, ...], **fields: Any) -> Observed:
+def seen(*groups: tuple[ObservedPod, ...], **fields: Any) -> Observed:
     """Observe r1 with these groups; with none named, with all of them ready."""
     pods = tuple(pod for one in groups or (P0, D0, D1) for pod in one)
     known = Observed(
         service(),
         sets={"prefill": lws("prefill", replicas=1), "decode": lws("decode", replicas=2)},
         pods=pods,
-        pod_group=PodGroup(),
+        pod_group=PodGroupStatus(),
     )
     return replace(known, **fields)
 
 
-def said(status: str = "True", reason: str = "Accepted", message: str = "") -> Condition:
+def said(status: str = "True", reason: str = "Accepted", message: str = "") -> ObservedCondition:
     """Make what a gateway says."""
-    return Condition("Accepted", status, reason, message)
+    return ObservedCondition("Accepted", status, reason, message)
 
 
-def route(*answers: Answer, **fields: Any) -> HTTPRoute:
+def route(*answers: ParentStatus, **fields: Any) -> HTTPRoute:
     """Make an HTTPRoute that asks for one gateway."""
-    known: dict[str, Any] = {"parents": (GATEWAY,), "answers": answers or (Answer(GATEWAY, said(), said()),)}
+    known: dict[str, Any] = {
+        "parents": (GATEWAY,),
+        "answers": answers or (ParentStatus(GATEWAY, said(), said()),),
+    }
     return HTTPRoute("r1-httproute", **(known | fields))
 
 
@@ -93,15 +98,15 @@ def gateway(**fields: Any) -> Gateway:
     return Gateway("team-a", "gw", **(known | fields))
 
 
-def routes(**fields: Any) -> Routes:
+def routes(**fields: Any) -> ObservedRoutes:
     """Make routes that work."""
     known: dict[str, Any] = {
         "picker": Deployment(available=True, current=True, picker="llm-d-0.7"),
-        "pool": InferencePool("r1-pool", (Answer(GATEWAY, said(), said()),)),
+        "pool": InferencePool("r1-pool", (ParentStatus(GATEWAY, said(), said()),)),
         "http_route": route(),
         "gateways": (gateway(),),
     }
-    return Routes(**(known | fields))
+    return ObservedRoutes(**(known | fields))
 
 
 def condition(kind: str, observed: Observed, before: Object | None = None, now: str = NOW) -> Object:

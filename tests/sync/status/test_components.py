@@ -3,7 +3,7 @@
 from typing import Any
 
 from intent import Object
-from intent.inferenceservice.read import Role
+from intent.inferenceservice.read import RoleIntent
 from sync.status import Observed, status
 from tests.sync.status.samples import (
     CRASH,
@@ -52,7 +52,7 @@ def test_a_ready_pod_of_a_group_that_is_not_counts_as_a_pod_alone() -> None:
 
 
 def test_replicas_of_an_autoscaler_are_desired() -> None:
-    roles = (PREFILL, Role("decode", "decoder", {}, nodes=4))
+    roles = (PREFILL, RoleIntent("decode", "decoder", {}, nodes=4))
     sets = SETS | {"decode": lws("decode", replicas=5)}
 
     assert decode(seen(service=service(*roles), sets=sets))["desiredReplicas"] == 5
@@ -79,7 +79,7 @@ def test_a_complete_role_is_running() -> None:
 
 
 def test_a_role_that_should_be_empty_is_running() -> None:
-    roles = (PREFILL, Role("decode", "decoder", {}, replicas=0, nodes=4))
+    roles = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=0, nodes=4))
 
     assert phase(seen(P0, service=service(*roles))) == "Running"
 

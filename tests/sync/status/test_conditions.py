@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from intent.errors import FieldError
-from intent.inferenceservice.read import Role
+from intent.inferenceservice.read import RoleIntent
 from sync.observed.pod import FAILURES
 from sync.status import status
 from sync.status.conditions import JUDGES
@@ -100,7 +100,7 @@ def test_a_group_with_one_pod_that_is_not_ready_is_not_ready() -> None:
 
 
 def test_a_role_that_should_be_empty_keeps_the_service_from_being_ready() -> None:
-    roles = (PREFILL, Role("decode", "decoder", {}, replicas=0, nodes=4))
+    roles = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=0, nodes=4))
     observed = seen(P0, service=service(*roles))
 
     assert reason("Ready", observed) == ("False", "ScaledToZero")

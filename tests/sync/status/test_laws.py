@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from catalog.codes import CODES
 from intent import Object
 from intent.errors import FieldError
-from intent.inferenceservice.read import InferenceService, Role
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed import deployment, gateway, http_route, inference_pool, lws, pod, pod_group_status
-from sync.status import Observed, Routes, differs, status
+from sync.status import Observed, ObservedRoutes, differs, status
 from sync.status.reasons import CONDITIONS, STATES
 from tests.laws.strategies import JSON
 from tests.sync.status.samples import LATER, NOW
@@ -41,7 +41,7 @@ OBJECTS: st.SearchStrategy[Object] = st.dictionaries(
     max_size=4,
 )
 PODS = st.builds(
-    pod.Pod,
+    pod.ObservedPod,
     st.just("team-a"),
     st.sampled_from(["a", "b", "c", "d"]),
     lws=st.sampled_from(["r1-prefill", "r1-decode", ""]),
@@ -67,8 +67,8 @@ SETS = st.dictionaries(
 ROLES = st.sampled_from(
     [
         (),
-        (Role("prefill", "prefiller", {}, 1, 2), Role("decode", "decoder", {}, None, 1)),
-        (Role("decode", "worker", {}, 2, 2),),
+        (RoleIntent("prefill", "prefiller", {}, 1, 2), RoleIntent("decode", "decoder", {}, None, 1)),
+        (RoleIntent("decode", "worker", {}, 2, 2),),
     ]
 )
 ERRORS = st.lists(
@@ -78,20 +78,22 @@ ERRORS = st.lists(
     max_size=2,
 ).map(tuple)
 ROUTES = st.none() | st.builds(
-    Routes,
-    picker=st.none() | OBJECTS.map(deployment.facts),
-    pool=st.none() | OBJECTS.map(inference_pool.facts),
-    http_route=st.none() | OBJECTS.map(http_route.facts),
+    ObservedRoutes,
+    picker=st.none() | OBJECTS.map(deployment.project),
+    pool=st.none() | OBJECTS.map(inference_pool.project),
+    http_route=st.none() | OBJECTS.map(http_route.project),
     attached=st.booleans(),
-    gateways=st.lists(OBJECTS.map(gateway.facts), max_size=2).map(tuple),
+    gateways=st.lists(OBJECTS.map(gateway.project), max_size=2).map(tuple),
     errors=ERRORS,
 )
 OBSERVED = st.builds(
     Observed,
-    st.builds(InferenceService, st.just("team-a"), st.just("r1"), roles=ROLES, generation=st.integers(0, 9)),
+    st.builds(
+        InferenceServiceIntent, st.just("team-a"), st.just("r1"), roles=ROLES, generation=st.integers(0, 9)
+    ),
     sets=SETS,
     pods=st.lists(PODS, max_size=6).map(tuple),
-    pod_group=st.none() | OBJECTS.map(pod_group_status.facts),
+    pod_group=st.none() | OBJECTS.map(pod_group_status.project),
     routes=ROUTES,
     errors=ERRORS,
     settled=st.booleans(),
@@ -99,8 +101,8 @@ OBSERVED = st.builds(
 STORED = OBJECTS | OBSERVED.map(lambda seen: status(seen, {}, NOW))
 """What may stand there: anything, or the status of other rows."""
 PROJECTIONS: Final[tuple[Callable[[Object], object], ...]] = (
-    *(pod.facts, lws.facts, pod_group_status.facts),
-    *(deployment.facts, http_route.facts, inference_pool.facts, gateway.facts),
+    *(pod.project, lws.project, pod_group_status.project),
+    *(deployment.project, http_route.project, inference_pool.project, gateway.project),
 )
 
 often = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -109,8 +111,8 @@ often = settings(max_examples=100, deadline=None, suppress_health_check=[HealthC
 @often
 @given(OBJECTS)
 def test_any_object_can_be_projected(obj: Object) -> None:
-    for facts in PROJECTIONS:
-        facts(obj)
+    for projection in PROJECTIONS:
+        projection(obj)
 
 
 @often

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from intent import Object
 from sync.observed.deployment import Deployment
 from sync.observed.inference_pool import InferencePool
-from sync.observed.parents import Answer
+from sync.observed.parents import ParentStatus
 from sync.status import Observed, status
 from sync.status.reasons import CONDITIONS
 from tests.sync.status.samples import (
@@ -65,7 +65,7 @@ def service(**fields: Any) -> Change:
     return lambda now: replace(now, service=replace(now.service, **fields))
 
 
-def answered(*answers: Answer) -> Change:
+def answered(*answers: ParentStatus) -> Change:
     """Let gateways say something else of the route."""
     return routed(http_route=route(*answers))
 
@@ -112,14 +112,14 @@ CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
     "a picker that nobody observed": (routed(picker=Deployment(available=True)), ROUTES),
     "a pool that goes": (routed(pool=None), ROUTES),
     "a pool that is refused": (
-        routed(pool=InferencePool("r1-pool", (Answer(GATEWAY, REFUSED, said()),))),
+        routed(pool=InferencePool("r1-pool", (ParentStatus(GATEWAY, REFUSED, said()),))),
         ROUTES,
     ),
     "a pool that is not answered": (routed(pool=InferencePool("r1-pool")), ROUTES),
     "a route that goes": (routed(http_route=None), ROUTES),
-    "a route that is refused": (answered(Answer(GATEWAY, REFUSED, said())), ROUTES),
-    "a reference that leads nowhere": (answered(Answer(GATEWAY, said(), REFUSED)), ROUTES),
-    "a route that is not answered": (answered(Answer(GATEWAY)), ROUTES),
+    "a route that is refused": (answered(ParentStatus(GATEWAY, REFUSED, said())), ROUTES),
+    "a reference that leads nowhere": (answered(ParentStatus(GATEWAY, said(), REFUSED)), ROUTES),
+    "a route that is not answered": (answered(ParentStatus(GATEWAY)), ROUTES),
     "a gateway that goes": (routed(gateways=()), ROUTES),
     "a gateway that is not programmed": (routed(gateways=(gateway(programmed=REFUSED),)), ROUTES),
     "a gateway that nobody observed": (routed(gateways=(gateway(programmed=None),)), ROUTES),

@@ -7,13 +7,13 @@ import pytest
 
 from intent import Object
 from intent.errors import FieldError, Finding
-from intent.inferenceservice.read import InferenceService
-from sync.desired.service import Wanted
+from intent.inferenceservice.read import InferenceServiceIntent
+from sync.desired.service import Desired
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, Kind
 from sync.observed.deployment import Deployment
-from sync.observed.inferenceservice import requested
-from sync.observed.snapshot import Look, Situation
-from sync.status.observed import Routes
+from sync.observed.inferenceservice import cached_inferenceservice
+from sync.observed.snapshot import Situation, Snapshot
+from sync.status.observed import ObservedRoutes
 from sync.status.report import observed, report
 from tests.sync.samples import (
     APPLIED,
@@ -30,18 +30,20 @@ from tests.sync.samples import (
 
 NOW = "2026-01-01T12:00:00Z"
 LATER = "2026-01-01T12:00:05Z"
-NOTHING = Wanted()
+NOTHING = Desired()
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
 WAITS = FieldError("spec.roles", None, "service r1 waits for a decoder", "FI410")
 REFUSED = FieldError("spec", None, "this cluster has no InferencePool", "FI870")
 
 
-def look(service: Object | None = None, *objects: tuple[Kind, Object], **known: Any) -> Look:
+def snapshot(service: Object | None = None, *objects: tuple[Kind, Object], **known: Any) -> Snapshot:
     """Look at a service with these objects of it."""
     kinds = (LWS, POD, DEPLOYMENT, POOL, HTTP_ROUTE, GATEWAYS)
     rows = {kind.kind: tuple(kind.project(obj) for of, obj in objects if of is kind) for kind in kinds}
     situation = Situation(KEY, (), **known)
-    return Look(situation, requested(inference_service() if service is None else service), rows)
+    return Snapshot(
+        situation, cached_inferenceservice(inference_service() if service is None else service), rows
+    )
 
 
 def made(name: str, **status: Any) -> Object:
@@ -57,44 +59,44 @@ def part(name: str, **fields: Any) -> Object:
     return {"metadata": {"namespace": KEY[0], "name": name, "labels": labels}, **fields}
 
 
-def of_routes(*objects: tuple[Kind, Object], wants: Wanted = NOTHING, **fields: Any) -> Routes:
+def of_routes(*objects: tuple[Kind, Object], desired: Desired = NOTHING, **fields: Any) -> ObservedRoutes:
     """Observe the routes of a service whose router has these fields."""
     service = inference_service(role("prefill", "prefiller"), role("decode", "decoder"), router(**fields))
-    found = observed(look(service, *objects), wants).routes
+    found = observed(snapshot(service, *objects), desired).routes
     assert found is not None
     return found
 
 
 def test_without_an_inference_service_nobody_is_told() -> None:
-    assert report(Look(Situation(KEY, (prefill(),))), NOTHING, NOW) is None
+    assert report(Snapshot(Situation(KEY, (prefill(),))), NOTHING, NOW) is None
 
 
 def test_a_status_that_is_stored_is_none_to_write() -> None:
     service = inference_service()
-    service["status"] = report(look(service), NOTHING, NOW)
+    service["status"] = report(snapshot(service), NOTHING, NOW)
 
-    assert report(look(service), NOTHING, LATER) is None
+    assert report(snapshot(service), NOTHING, LATER) is None
 
 
 def test_a_status_that_says_something_else_is_one_to_write() -> None:
     service = inference_service()
-    service["status"] = report(look(service), NOTHING, NOW)
+    service["status"] = report(snapshot(service), NOTHING, NOW)
 
-    assert report(look(service, (LWS, made("r1-prefill"))), NOTHING, LATER) is not None
+    assert report(snapshot(service, (LWS, made("r1-prefill"))), NOTHING, LATER) is not None
 
 
 def test_a_lws_is_reported_by_its_role() -> None:
-    found = observed(look(None, (LWS, made("r1-prefill", observedGeneration=2))), NOTHING)
+    found = observed(snapshot(None, (LWS, made("r1-prefill", observedGeneration=2))), NOTHING)
 
     assert {name: row.observed for name, row in found.sets.items()} == {"prefill": 2}
 
 
 def test_a_lws_that_somebody_wrote_is_no_role_of_it() -> None:
-    assert observed(look(None, (LWS, lws("r1-prefill"))), NOTHING).sets == {}
+    assert observed(snapshot(None, (LWS, lws("r1-prefill"))), NOTHING).sets == {}
 
 
 def test_pods_are_reported() -> None:
-    assert [pod.name for pod in observed(look(None, (POD, part("r1-prefill-0"))), NOTHING).pods] == [
+    assert [pod.name for pod in observed(snapshot(None, (POD, part("r1-prefill-0"))), NOTHING).pods] == [
         "r1-prefill-0"
     ]
 
@@ -104,7 +106,7 @@ def test_the_words_of_our_pod_group_are_quoted() -> None:
     metadata = {"namespace": KEY[0], "name": "r1", "managedFields": APPLIED}
     stored = POD_GROUP.project({"metadata": metadata, "status": {"conditions": said}})
 
-    found = observed(look(stored=stored), NOTHING).pod_group
+    found = observed(snapshot(stored=stored), NOTHING).pod_group
 
     assert found is not None
     assert found.message == "2/4 tasks in gang unschedulable"
@@ -113,31 +115,31 @@ def test_the_words_of_our_pod_group_are_quoted() -> None:
 def test_a_pod_group_of_somebody_else_is_none() -> None:
     stored = POD_GROUP.project({"metadata": {"namespace": KEY[0], "name": "r1"}})
 
-    assert observed(look(stored=stored), NOTHING).pod_group is None
+    assert observed(snapshot(stored=stored), NOTHING).pod_group is None
 
 
 def test_a_silent_pod_group_is_there_all_the_same() -> None:
-    assert observed(look(stored=ours(prefill(), decode())), NOTHING).pod_group is not None
+    assert observed(snapshot(stored=ours(prefill(), decode())), NOTHING).pod_group is not None
 
 
 def test_findings_go_where_they_belong() -> None:
     subject = prefill().subject
-    wants = Wanted(findings=(Finding(subject, WAITS),), of_routes=(Finding(subject, REFUSED),))
+    desired = Desired(findings=(Finding(subject, WAITS),), of_routes=(Finding(subject, REFUSED),))
 
-    found = observed(look(routed()), wants)
+    found = observed(snapshot(routed()), desired)
 
     assert found.routes is not None
     assert (found.errors, found.routes.errors) == ((WAITS,), (REFUSED,))
 
 
 def test_what_is_said_of_every_member_is_reported_once() -> None:
-    wants = Wanted(findings=tuple(Finding(one.subject, WAITS) for one in (prefill(), decode())))
+    desired = Desired(findings=tuple(Finding(one.subject, WAITS) for one in (prefill(), decode())))
 
-    assert observed(look(), wants).errors == (WAITS,)
+    assert observed(snapshot(), desired).errors == (WAITS,)
 
 
 def test_one_without_a_router_has_no_routes() -> None:
-    assert observed(look(), NOTHING).routes is None
+    assert observed(snapshot(), NOTHING).routes is None
 
 
 @pytest.mark.parametrize(
@@ -180,28 +182,31 @@ def test_an_http_route_is_missed_only_where_there_is_to_be_one(fields: Object, a
 
 
 def test_of_one_that_cannot_be_read_only_name_and_generation_are_known() -> None:
-    found = observed(look(routed(role("a", replicas="many"), generation=7)), NOTHING)
+    found = observed(snapshot(routed(role("a", replicas="many"), generation=7)), NOTHING)
 
-    assert (found.service, found.routes) == (InferenceService(*KEY, generation=7), None)
+    assert (found.service, found.routes) == (InferenceServiceIntent(*KEY, generation=7), None)
 
 
 @pytest.mark.parametrize(
-    ("undone", "settled"), [((), True), (("LeaderWorkerSet",), False), (("Service",), True)]
+    ("unapplied", "settled"), [((), True), (("LeaderWorkerSet",), False), (("Service",), True)]
 )
-def test_what_is_not_all_stored_but_for_routes_is_not_settled(undone: tuple[str, ...], settled: bool) -> None:  # noqa: FBT001 - a case
-    assert observed(replace(look(), undone=frozenset(undone)), NOTHING).settled is settled
+def test_what_is_not_all_stored_but_for_routes_is_not_settled(
+    unapplied: tuple[str, ...],
+    settled: bool,  # noqa: FBT001 - a case
+) -> None:
+    assert observed(replace(snapshot(), unapplied=frozenset(unapplied)), NOTHING).settled is settled
 
 
 def test_what_cannot_be_read_is_never_settled() -> None:
     broken = inference_service(role("a", replicas="many"))
 
-    assert not observed(look(broken), NOTHING).settled
+    assert not observed(snapshot(broken), NOTHING).settled
 
 
 def test_one_that_breaks_a_rule_is_known_by_its_roles() -> None:
     broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
 
-    found = observed(look(broken), NOTHING)
+    found = observed(snapshot(broken), NOTHING)
 
     assert ([role.name for role in found.service.roles], found.settled) == (["prefill", "decode"], True)
 
@@ -209,10 +214,10 @@ def test_one_that_breaks_a_rule_is_known_by_its_roles() -> None:
 # --- a service of that name that is gone ------------------------------------------------------------
 
 
-def left_over(*objects: tuple[Kind, Object]) -> Look:
+def left_over(*objects: tuple[Kind, Object]) -> Snapshot:
     """Look at a service that was replaced while the one before still has its LeaderWorkerSet."""
     replaced = routed(uid="uid-again")
-    return look(replaced, (LWS, made("r1-prefill", observedGeneration=1)), *objects)
+    return snapshot(replaced, (LWS, made("r1-prefill", observedGeneration=1)), *objects)
 
 
 def test_a_set_of_a_service_that_is_gone_is_none_of_its_successor() -> None:

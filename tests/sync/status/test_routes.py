@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sync.observed.condition import Condition
+from sync.observed.condition import ObservedCondition
 from sync.observed.deployment import Deployment
 from sync.observed.inference_pool import InferencePool
-from sync.observed.parents import Answer, Parent
+from sync.observed.parents import Parent, ParentStatus
 from sync.status import Observed
 from tests.sync.status.samples import GATEWAY, RULE, gateway, message, reason, route, routes, said, seen
 
@@ -20,9 +20,9 @@ def observed(**fields: Any) -> Observed:
     return seen(routes=routes(**fields))
 
 
-def refused(why: str, text: str = "no") -> Answer:
+def refused(why: str, text: str = "no") -> ParentStatus:
     """Make an answer that accepts the route and cannot follow its references."""
-    return Answer(GATEWAY, said(), said("False", why, text))
+    return ParentStatus(GATEWAY, said(), said("False", why, text))
 
 
 def test_no_routes_are_as_good_as_ready() -> None:
@@ -55,7 +55,7 @@ def test_a_finding_about_routes_says_why_there_are_none() -> None:
 
 
 def test_a_gateway_that_refuses_the_route_is_quoted() -> None:
-    no = Answer(GATEWAY, said("False", "NotAllowedByListeners", "namespace not allowed"), said())
+    no = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners", "namespace not allowed"), said())
     found = observed(http_route=route(no))
 
     assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
@@ -77,26 +77,30 @@ def test_a_reference_that_cannot_be_followed_is_said(why: str) -> None:
 
 
 def test_one_of_two_controllers_that_takes_the_route_is_enough() -> None:
-    yes = Answer(GATEWAY, said(), said())
+    yes = ParentStatus(GATEWAY, said(), said())
 
     assert reason("RoutesReady", observed(http_route=route(refused("InvalidKind"), yes)))[0] == "True"
 
 
 def test_every_gateway_that_is_asked_must_take_the_route() -> None:
-    both = route(Answer(GATEWAY, said(), said()), Answer(OTHER, said("False", "NoMatchingParent")))
+    both = route(
+        ParentStatus(GATEWAY, said(), said()), ParentStatus(OTHER, said("False", "NoMatchingParent"))
+    )
     found = observed(http_route=replace(both, parents=(GATEWAY, OTHER)))
 
     assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
 
 
 def test_a_gateway_that_is_asked_no_more_does_not_count() -> None:
-    former = route(Answer(OTHER, said("False", "NoMatchingParent")), Answer(GATEWAY, said(), said()))
+    former = route(
+        ParentStatus(OTHER, said("False", "NoMatchingParent")), ParentStatus(GATEWAY, said(), said())
+    )
 
     assert reason("RoutesReady", observed(http_route=former))[0] == "True"
 
 
 def test_a_gateway_that_has_not_answered_leaves_it_open() -> None:
-    found = observed(http_route=route(Answer(GATEWAY)))
+    found = observed(http_route=route(ParentStatus(GATEWAY)))
 
     assert reason("RoutesReady", found) == ("Unknown", "WaitingForGateway")
     assert message("RoutesReady", found) == "no answer for HTTPRoute r1-httproute from Gateway team-a/gw"
@@ -121,7 +125,7 @@ def test_a_gateway_that_its_controller_refuses_is_quoted_with_the_cause() -> Non
 
 @pytest.mark.parametrize("programmed", [None, said("Unknown", "Pending")])
 def test_a_gateway_that_has_not_said_that_it_is_programmed_leaves_it_open(
-    programmed: Condition | None,
+    programmed: ObservedCondition | None,
 ) -> None:
     found = observed(gateways=(gateway(programmed=programmed),))
 
@@ -136,7 +140,7 @@ def test_a_gateway_of_another_route_of_the_service_does_not_count() -> None:
 
 
 def test_what_refuses_the_route_is_said_before_what_is_not_programmed() -> None:
-    no = Answer(GATEWAY, said("False", "NotAllowedByListeners"), said())
+    no = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners"), said())
     found = observed(http_route=route(no), gateways=(gateway(programmed=said("False", "Invalid")),))
 
     assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
@@ -154,13 +158,13 @@ def test_a_route_without_parents_says_so() -> None:
 
 
 def test_a_gateway_that_refuses_the_pool_is_quoted() -> None:
-    pool = InferencePool("r1-pool", (Answer(GATEWAY, said("False", "NotSupportedByParent", "no")),))
+    pool = InferencePool("r1-pool", (ParentStatus(GATEWAY, said("False", "NotSupportedByParent", "no")),))
 
     assert reason("RoutesReady", observed(pool=pool)) == ("False", "PoolNotAccepted")
 
 
 def test_a_pool_without_its_picker_says_so() -> None:
-    pool = InferencePool("r1-pool", (Answer(GATEWAY, said(), said("False", "InvalidExtensionRef")),))
+    pool = InferencePool("r1-pool", (ParentStatus(GATEWAY, said(), said("False", "InvalidExtensionRef")),))
 
     assert reason("RoutesReady", observed(pool=pool)) == ("False", "RefsNotResolved")
 
@@ -170,7 +174,7 @@ def test_a_pool_that_nobody_answers_leaves_it_open() -> None:
 
 
 def test_a_gateway_of_the_past_does_not_speak_for_the_pool() -> None:
-    pool = InferencePool("r1-pool", (Answer(OTHER, said(), said()),))
+    pool = InferencePool("r1-pool", (ParentStatus(OTHER, said(), said()),))
 
     assert reason("RoutesReady", observed(pool=pool)) == ("Unknown", "WaitingForGateway")
 
@@ -216,6 +220,6 @@ def test_a_service_that_brings_its_own_route_needs_none_of_ours() -> None:
 
 
 def test_a_route_of_ones_own_that_is_refused_is_said() -> None:
-    pool = InferencePool("r1-pool", (Answer(OTHER, said("False", "NotSupportedByParent")),))
+    pool = InferencePool("r1-pool", (ParentStatus(OTHER, said("False", "NotSupportedByParent")),))
 
     assert reason("RoutesReady", observed(http_route=None, attached=False, pool=pool))[1] == "PoolNotAccepted"

@@ -1,8 +1,8 @@
 """Whether a replica of every role is on nodes, and what is said while none is."""
 
 from intent.errors import FieldError
-from intent.inferenceservice.read import Role
-from sync.observed.pod_group_status import PodGroup
+from intent.inferenceservice.read import RoleIntent
+from sync.observed.pod_group_status import PodGroupStatus
 from tests.sync.status.samples import (
     D0,
     D1,
@@ -83,7 +83,7 @@ def test_the_scheduler_is_quoted() -> None:
 
 
 def test_volcano_is_quoted_where_the_pods_say_nothing() -> None:
-    observed = seen(P0, D_WAITS, pod_group=PodGroup("4/6 tasks in gang unschedulable"))
+    observed = seen(P0, D_WAITS, pod_group=PodGroupStatus("4/6 tasks in gang unschedulable"))
 
     assert message("Scheduled", observed).endswith(". The scheduler says: 4/6 tasks in gang unschedulable")
 
@@ -93,7 +93,7 @@ def test_a_gang_without_its_pod_group_waits_for_that() -> None:
 
 
 def test_a_single_pod_needs_no_pod_group() -> None:
-    role = Role("worker", "worker", {}, replicas=1)
+    role = RoleIntent("worker", "worker", {}, replicas=1)
     sets = {"worker": lws("worker")}
     observed = seen(waiting("worker", 0, 1), service=service(role), sets=sets, pod_group=None)
 
@@ -126,13 +126,13 @@ def test_a_pod_of_somebody_elses_set_is_not_counted() -> None:
 
 
 def test_a_role_that_should_be_empty_waits_for_nothing() -> None:
-    roles = (PREFILL, Role("decode", "decoder", {}, replicas=0, nodes=4))
+    roles = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=0, nodes=4))
 
     assert reason("Scheduled", seen(P0, service=service(*roles))) == ("True", "AllScheduled")
 
 
 def test_replicas_that_nobody_wrote_are_those_of_the_set() -> None:
-    roles = (PREFILL, Role("decode", "decoder", {}, nodes=4))
+    roles = (PREFILL, RoleIntent("decode", "decoder", {}, nodes=4))
 
     assert reason("Scheduled", seen(P0, D0, service=service(*roles))) == ("True", "PartlyScheduled")
 

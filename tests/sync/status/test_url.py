@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sync.observed.gateway import Listener
-from sync.observed.parents import Answer, Parent
+from sync.observed.parents import Parent, ParentStatus
 from sync.status import status
 from tests.sync.status.samples import GATEWAY, NOW, gateway, route, routes, said, seen
 
@@ -18,7 +18,7 @@ RAW = Listener("raw", 5432, "TCP")
 
 def url(*listeners: Listener, address: str = "10.0.0.1", parent: Parent = GATEWAY, **fields: Any) -> Any:
     """Give the URL of a route at a gateway with these listeners."""
-    taken = route(Answer(parent, said(), said()), parents=(parent,), **fields)
+    taken = route(ParentStatus(parent, said(), said()), parents=(parent,), **fields)
     at = gateway(listeners=listeners, addresses=(address,) if address else ())
     made = status(seen(routes=routes(http_route=taken, gateways=(at,))), {}, NOW)
     return made.get("url")
@@ -85,7 +85,7 @@ def test_without_an_address_there_is_none() -> None:
 
 
 def test_without_an_answer_there_is_none() -> None:
-    made = status(seen(routes=routes(http_route=route(Answer(GATEWAY)))), {}, NOW)
+    made = status(seen(routes=routes(http_route=route(ParentStatus(GATEWAY)))), {}, NOW)
 
     assert "url" not in made
 

@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
     launcher: str
     image: str
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
 
 
 VLLM: Final = ("vllm", "serve", "org/M", "-tp", "16", "--x", '{"a": "b c"}', "--", "rest")
@@ -41,7 +41,7 @@ SHAPES: Final = ("command", "args", "both", "script", "items")
 
 def words(row: Row, shape: str) -> Object:
     """Write command and args of a container in one of the shapes."""
-    every = list(row.words)
+    every = list(row.argv)
     text = "cd /; " + " ".join(f"'{word}'" if {'"', "{"} & set(word) else word for word in every)
     shapes: dict[str, Object] = {
         "command": {"command": every, "args": None},
@@ -53,7 +53,7 @@ def words(row: Row, shape: str) -> Object:
     return shapes[shape]
 
 
-@pytest.fixture(params=ROWS, ids=lambda row: f"{row.launcher}-{row.words[0]}-{row.image[-7:]}")
+@pytest.fixture(params=ROWS, ids=lambda row: f"{row.launcher}-{row.argv[0]}-{row.image[-7:]}")
 def row(request: pytest.FixtureRequest) -> Row:
     given: Row = request.param
     return given

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.webhook.door import QUICK, REVIEW, UID, Served, cancelled, half_then_whole, serving, until
+from tests.webhook.running import QUICK, REVIEW, UID, Served, cancelled, half_then_whole, serving, until
 from tests.wire import connected, ended, exchange, get, post, read, request
 from webhook.request import Malformed
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 from webhook.server.listen import Limits
 
 # What is answered
@@ -85,7 +85,7 @@ async def test_a_body_that_has_come_waits_no_more() -> None:
     async with serving() as served:
         await half_then_whole(served)
 
-        assert served.door.waiting == {}
+        assert served.state.waiting == {}
 
 
 async def test_a_body_in_pieces_leaves_its_connection_usable() -> None:
@@ -129,7 +129,7 @@ async def test_a_body_of_exactly_the_limit_is_accepted() -> None:
 
 
 async def test_every_review_is_counted_once_with_its_outcome() -> None:
-    async with serving(lambda body: Answer(body, "patched")) as served:
+    async with serving(lambda body: AdmissionAnswer(body, "patched")) as served:
         await served.post()
 
         assert served.counted == ["patched"]
@@ -221,7 +221,7 @@ async def test_a_chunked_body_is_refused_as_soon_as_it_crosses_the_limit() -> No
 
 
 async def test_what_is_not_a_review_is_told_so() -> None:
-    def refuse(_body: bytes) -> Answer:
+    def refuse(_body: bytes) -> AdmissionAnswer:
         raise Malformed("no request \ud800")
 
     async with serving(refuse) as served:
@@ -295,7 +295,7 @@ async def test_an_allowed_review_writes_no_line(caplog: pytest.LogCaptureFixture
 
 async def test_a_denied_review_is_one_line_with_its_uid(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    async with serving(lambda body: Answer(body, "denied")) as served:
+    async with serving(lambda body: AdmissionAnswer(body, "denied")) as served:
         await served.post()
 
     assert [(record.getMessage(), record.__dict__["fields"]) for record in caplog.records] == [
@@ -382,7 +382,7 @@ async def test_whoever_waits_longest_makes_room_when_too_many_wait() -> None:
         connected(served.port, served.tls) as (reader, writer),
     ):
         writer.write(post("/mutate", b"{", Content_Length="9"))
-        await until(lambda: bool(served.door.waiting))
+        await until(lambda: bool(served.state.waiting))
         newer = asyncio.create_task(half_then_whole(served))
 
         reply = await read(reader)
@@ -392,26 +392,26 @@ async def test_whoever_waits_longest_makes_room_when_too_many_wait() -> None:
 
 async def test_a_crowd_of_slow_bodies_does_not_stop_a_review() -> None:
     async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
-        crowd = [
+        tracker = [
             asyncio.create_task(served.send(post("/mutate", b"{", Content_Length="9"))) for _ in range(9)
         ]
-        await until(lambda: len(served.door.waiting) == QUICK.reviews)
+        await until(lambda: len(served.state.waiting) == QUICK.reviews)
 
         reply = await served.post()
 
-        await cancelled(crowd)
+        await cancelled(tracker)
         assert reply.status == 200
 
 
 async def test_no_more_bodies_wait_than_may() -> None:
     async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
-        crowd = [
+        tracker = [
             asyncio.create_task(served.send(post("/mutate", b"{", Content_Length="9"))) for _ in range(9)
         ]
         await until(lambda: len(served.counted) == 9 - QUICK.reviews)
 
-        assert (served.counted, len(served.door.waiting)) == (["overloaded"] * 7, 2)
-        await cancelled(crowd)
+        assert (served.counted, len(served.state.waiting)) == (["overloaded"] * 7, 2)
+        await cancelled(tracker)
 
 
 async def test_a_review_that_comes_after_its_deadline_is_not_made() -> None:
@@ -455,7 +455,7 @@ async def test_a_body_on_its_way_is_awaited_at_the_end() -> None:
     limits = replace(QUICK, body_seconds=5.0)
     async with serving(limits=limits) as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate", b"{", Content_Length="2"))
-        await until(lambda: bool(served.door.waiting))
+        await until(lambda: bool(served.state.waiting))
         served.stop.set()
         await asyncio.sleep(0.2)
         writer.write(b"}")
@@ -508,7 +508,7 @@ async def test_a_page_that_fails_is_an_error_and_is_logged(caplog: pytest.LogCap
         assert (reply.status, reply.headers["server"], len(caplog.records)) == (500, "fusioninfer", 1)
 
 
-def broken(body: bytes) -> Answer:
+def broken(body: bytes) -> AdmissionAnswer:
     raise KeyError(body.decode())
 
 
@@ -522,5 +522,5 @@ async def dripping(writer: asyncio.StreamWriter) -> None:
 async def draining() -> AsyncIterator[Served]:
     async with serving(limits=replace(QUICK, drain_seconds=0.5)) as served:
         served.stop.set()
-        await until(lambda: served.door.draining)
+        await until(lambda: served.state.draining)
         yield served

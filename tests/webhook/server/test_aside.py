@@ -92,7 +92,7 @@ async def test_a_bug_is_told_without_the_object() -> None:
     assert (said.word, b"KeyError" in said.content, b"secret" in said.content) == ("bug", True, False)
 
 
-def _broken(body: bytes) -> reviews.Answer:
+def _broken(body: bytes) -> reviews.AdmissionAnswer:
     raise KeyError(body)
 
 
@@ -157,7 +157,7 @@ async def test_a_review_that_ends_the_process_is_asked_again_once() -> None:
     assert again.word == "patched"
 
 
-def _ends(_body: bytes) -> reviews.Answer:
+def _ends(_body: bytes) -> reviews.AdmissionAnswer:
     os._exit(1)
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.webhook.door import QUICK, Served, serving, until
+from tests.webhook.running import QUICK, Served, serving, until
 from tests.wire import connected, ended, post, read
-from webhook.server.listen import Crowd, Limits
+from webhook.server.listen import ConnectionTracker, Limits
 
 FEW = replace(QUICK, connections=4, handshake_seconds=5.0)
 Caller = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -21,13 +21,13 @@ async def strangers(served: Served, number: int) -> AsyncIterator[list[Caller]]:
     """Connect so many who shake hands and ask nothing."""
     async with AsyncExitStack() as stack:
         callers = [await stack.enter_async_context(connected(served.port, served.tls)) for _ in range(number)]
-        await until(lambda: len(crowd(served).connections) == min(number, served.door.limits.connections))
+        await until(lambda: len(tracker(served).connections) == min(number, served.state.limits.connections))
         yield callers
 
 
-def crowd(served: Served) -> Crowd:
-    assert served.door.crowd is not None
-    return served.door.crowd
+def tracker(served: Served) -> ConnectionTracker:
+    assert served.state.tracker is not None
+    return served.state.tracker
 
 
 async def ask(caller: Caller) -> int:
@@ -76,7 +76,7 @@ async def test_of_strangers_the_first_to_come_makes_room() -> None:
 async def test_who_never_shakes_hands_makes_room_too() -> None:
     async with serving(limits=FEW) as served, AsyncExitStack() as stack:
         first, *_rest = [await stack.enter_async_context(connected(served.port)) for _ in range(4)]
-        await until(lambda: len(crowd(served).connections) == 4)
+        await until(lambda: len(tracker(served).connections) == 4)
 
         reply = await served.post()
 
@@ -91,7 +91,7 @@ async def test_a_flood_never_makes_more_connections_than_may_be(tls: bool) -> No
 
         await until(lambda: len(served.cut) >= 36)
 
-        assert len(crowd(served).connections) <= 4
+        assert len(tracker(served).connections) <= 4
 
 
 async def test_those_who_left_are_not_counted() -> None:
@@ -154,7 +154,7 @@ async def test_a_young_connection_is_kept() -> None:
 
 async def test_connections_that_began_together_do_not_end_together() -> None:
     async with serving() as served, strangers(served, 4):
-        ends = {one.old_at for one in crowd(served).connections}
+        ends = {one.old_at for one in tracker(served).connections}
 
         assert max(ends) - min(ends) > 1
 

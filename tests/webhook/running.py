@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import trustme
 
 from tests.wire import Reply, ask, connected, exchange, post, read
-from webhook.review import Answer
+from webhook.review import AdmissionAnswer
 from webhook.server import app
 from webhook.server.listen import Limits
 
@@ -33,7 +33,7 @@ AUTHORITY.issue_cert("localhost").configure_cert(SERVER_TLS)
 CLIENT_TLS = ssl.create_default_context()
 AUTHORITY.configure_trust(CLIENT_TLS)
 
-Review = Callable[[bytes], Answer]
+Review = Callable[[bytes], AdmissionAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Served:
     port: int
     plain_port: int
     tls: ssl.SSLContext
-    door: app.Door
+    state: app.ServerState
     counted: list[str]
     stop: asyncio.Event
     cut: list[str]
@@ -55,8 +55,8 @@ class Served:
         return await exchange(self.port, sent, self.tls)
 
 
-def echo(body: bytes) -> Answer:
-    return Answer(body, "unchanged")
+def echo(body: bytes) -> AdmissionAnswer:
+    return AdmissionAnswer(body, "unchanged")
 
 
 def listening() -> socket.socket:
@@ -68,14 +68,14 @@ async def serving(review: Review = echo, limits: Limits = QUICK) -> AsyncIterato
     counted: list[str] = []
     hook = app.Hook(review, lambda outcome, _seconds: counted.append(outcome))
     cut: list[str] = []
-    door = app.Door({"/mutate": hook}, limits, cut=cut.append)
+    state = app.ServerState({"/mutate": hook}, limits, cut=cut.append)
     sockets = listening(), listening()
     ports = [one.getsockname()[1] for one in sockets]
     stop = asyncio.Event()
     pages = {"/healthz": lambda: app.Page(200, b"ok"), "/broken": broken_page}
-    task = asyncio.create_task(app.serve(door, SERVER_TLS, sockets, pages, stop))
+    task = asyncio.create_task(app.serve(state, SERVER_TLS, sockets, pages, stop))
     try:
-        yield Served(ports[0], ports[1], CLIENT_TLS, door, counted, stop, cut)
+        yield Served(ports[0], ports[1], CLIENT_TLS, state, counted, stop, cut)
     finally:
         stop.set()
         await asyncio.wait_for(task, 10)
