@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import start_again
-from tests.cluster.testbed.processes import alive, kill
+from tests.cluster.testbed.processes import alive, kill, tail
 
 AWAY: Final = 0.5
 """Seconds from the end of a process to its next start."""
@@ -23,10 +23,14 @@ class Kubelet:
 
     cluster: Cluster
     due: dict[str, float] = field(default_factory=dict)
+    crashes: list[str] = field(default_factory=list)
+    """Processes that ended with an error of their own, each with the end of its log."""
 
     def tend(self) -> None:
         """Start again what ended a while ago."""
         for name in [name for name, process in self.cluster.processes.items() if not alive(process)]:
+            if name not in self.due and self.cluster.processes[name].popen.returncode > 0:
+                self.crashes.append(f"{name} ended: {tail(self.cluster.processes[name], 1000)}")
             if time.monotonic() >= self.due.setdefault(name, time.monotonic() + AWAY):
                 del self.due[name]
                 start_again(self.cluster, name)

@@ -198,7 +198,7 @@ def configurations_deleted(one: Scene, random: Random, *, restart: bool | None =
     began = time.monotonic()
     if restart:
         one.start_anew()
-        one.kubelet.tend_until(lambda: one.is_led_since(began), STARTED)
+        one.kubelet.tend_until(lambda: one.is_tried_since(began, "leaderworkersets"), STARTED)
     try:
         yield f"webhook configurations deleted, controllers {'started anew' if restart else 'left alone'}"
     finally:
@@ -227,7 +227,12 @@ def inject_on_service(one: Scene, _random: Random) -> Iterator[str]:
     one.insist("annotate", "inferenceservices/isvc", f"{INJECT}-")
 
 
-LABELLED: Final = ("podgroups/{}", "deployments/{}-epp", "httproutes/{}-httproute", "configmaps/{}-epp")
+LABELLED: Final = (
+    "podgroups/{}",
+    "deployments/{}-epp",
+    "httproutes/{}-httproute",
+    "configmaps/{}-epp-config",
+)
 """Objects that carry our label, by the name of their service."""
 
 

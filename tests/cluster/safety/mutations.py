@@ -4,6 +4,7 @@ The code that is changed has no part in this: functions and rows of tables are r
 (`mutated.py`). Each mutation looks for what it changes, so that one whose place is gone fails alone.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -100,10 +101,11 @@ def one_budget_for_the_lease() -> None:
 def every_kind_needed() -> None:
     """Do nothing until every kind could be listed."""
 
-    def fail(self: Any, why: str, *, denied: bool) -> None:
-        """Wait on."""
+    def change(fail: Any) -> Any:
+        return lambda self, why, *, denied: fail(self, why, denied=denied) if denied else None
 
-    _replaced(_sync("cache").Cache, "fail", lambda _fail: fail)
+    _replaced(_sync("cache").Cache, "fail", change)
+    _sync("loop").LISTED_WITHIN = math.inf
 
 
 def owned_by_label() -> None:
@@ -121,7 +123,7 @@ def status_is_news() -> None:
     _replaced(
         _sync("requested").Requested,
         "__eq__",
-        lambda same: lambda one, other: same(one, other) and one.status == other.status,
+        lambda same: lambda one, other: same(one, other) is True and one.status == other.status,
     )
     _replaced(_sync("writer").Trail, "reword_in", lambda _left: lambda _self, _asked, _shape: 0.0)
 
@@ -135,7 +137,7 @@ def depth_unbounded() -> None:
     _replaced(
         requested.Requested,
         "__eq__",
-        lambda same: lambda one, other: same(one, other) and one.value == other.value,
+        lambda same: lambda one, other: same(one, other) is True and one.value == other.value,
     )
     _replaced(_sync("cache").Cache, "project", lambda _project: lambda self, obj: self.kind.project(obj))
 

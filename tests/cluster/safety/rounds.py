@@ -2,7 +2,7 @@
 
 The law: no pod of a live service is started anew, and none of its objects is deleted. A new service of an
 innocent tenant is served soon after the faults, or while they last if they do not concern it. What was
-changed by hand is repaired. When all is well, nothing is written any more.
+changed by hand is repaired. When all is well, nothing is written any more. No controller ends by an error.
 """
 
 import time
@@ -109,6 +109,7 @@ def play(scene: Scene, one: Round, say: Callable[[str], None], tally: Tally) -> 
     wrong: list[str] = []
     _attempt(wrong, lambda: _faults(scene, one, random, say, wrong))
     _attempt(wrong, lambda: _recover(scene, one))
+    wrong += scene.crashed()
     if deleted := scene.unlawful():
         wrong.append(f"deleted: {', '.join(map(str, deleted))}")
     scene.license(*(service.name for service in one.services))

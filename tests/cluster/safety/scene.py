@@ -118,9 +118,10 @@ class Scene:
         """Take the Lease away from a holder that was killed: the next one need not wait."""
         delete(self.cluster.api, LEASE)
 
-    def is_led_since(self, moment: float) -> bool:
-        """Whether a controller wrote the Lease since a moment (monotonic)."""
-        return any(line.renewed > moment for line in self.proxies.values())
+    def is_tried_since(self, moment: float, resource: str) -> bool:
+        """Return whether a controller wrote such an object, or tried to, since a moment (monotonic)."""
+        writes = (write for line in self.proxies.values() for write in tuple(line.writes))
+        return any(at > moment and call.resource == resource for at, call in writes)
 
     def rest(self, seconds: float) -> None:
         """Let time pass; processes that ended are started again."""
@@ -165,6 +166,12 @@ class Scene:
             for at, call in tuple(line.writes)
         )
 
+    def crashed(self) -> list[str]:
+        """Return the controllers that ended by an error since the last call; to lose the Lease is none."""
+        ended = [one for one in self.kubelet.crashes if one.startswith(LOOPS)]
+        self.kubelet.crashes.clear()
+        return [one for one in ended if LOST not in one]
+
     def unlawful(self) -> list[Seen]:
         """Give the objects that were deleted since the last call, though no author had a part in it."""
         deleted = tuple(self.witness.deleted.values())
@@ -186,6 +193,9 @@ def _wanted_pods(service: Service) -> int:
 
 
 # --- setting up -------------------------------------------------------------------------------------
+
+LOST: Final = "leadership lost"
+"""The last line of a controller that gives up the Lease, and ends."""
 
 
 @contextmanager
