@@ -1,15 +1,19 @@
-"""Every annotation of ours, in one table. The documentation is made from it."""
+"""Annotations under `fusioninfer.io/`: one dataclass field each, from which everything else is derived.
+
+A field carries its key, its documentation, the check of its value, and the field of an InferenceService that
+replaces it. Reading, hints for unknown keys, rules of the InferenceService and the table in the README follow
+from the fields of `Annotations` and `Routing`. To add an annotation, add one field.
+"""
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.errors import FieldError
-from intent.nearest import each_nearest, nearest, suggested
-from intent.routing import DISAGGREGATION, NO_ROUTING, STRATEGIES, Routing
+from intent.errors import FieldError, each_nearest, nearest, suggested
+from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -21,9 +25,6 @@ ROLES: Final = PREFIX + "roles"
 SCHEDULER_NAME: Final = PREFIX + "scheduler-name"
 LAUNCHER: Final = PREFIX + "launcher"
 ENGINE_CONTAINER: Final = PREFIX + "engine-container"
-INJECT: Final = PREFIX + "inject"
-REFRESH: Final = PREFIX + "refresh"
-PAUSED: Final = PREFIX + "paused"
 SKIP: Final = PREFIX + "skip"
 STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
@@ -31,6 +32,9 @@ HOSTNAMES: Final = PREFIX + "hostnames"
 ENDPOINT_PICKER_CONFIG: Final = PREFIX + "endpoint-picker-config"
 PICKER: Final = PREFIX + "picker"
 PICKER_REPLICAS: Final = PREFIX + "picker-replicas"
+REFRESH: Final = PREFIX + "refresh"
+INJECT: Final = PREFIX + "inject"
+PAUSED: Final = PREFIX + "paused"
 EXPANSION: Final = PREFIX + "expansion"
 UNANSWERED: Final = "admission did not answer"
 """Value of the label `SERVICE` in each write of a rendered LeaderWorkerSet; no valid label value, on purpose.
@@ -38,8 +42,6 @@ UNANSWERED: Final = "admission did not answer"
 Our mutating webhook sets the label to the service's name. Without it the API server refuses the write
 (ADR 13).
 """
-LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?").fullmatch
-"""A label value that the API server takes (`k8s.io/apimachinery` `pkg/util/validation`)."""
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Volcano: the PodGroup of a pod (`volcano.sh/apis` `pkg/apis/scheduling/v1beta1`)."""
@@ -51,10 +53,10 @@ KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 EXCLUSIVE_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
+LEADERS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
+"""Label of leader pods, the only endpoints of a service. The one pod of a group of size 1 has it too."""
 LLM_D_ROLE: Final = "llm-d.ai/role"
 
-PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
-"""What comes with a launch and may be left out; each is a concern of `webhook.mutate`."""
 COMPONENT_TYPES: Final[tuple[ComponentType, ...]] = ("worker", "prefiller", "decoder")
 DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
     "worker": "worker",
@@ -62,198 +64,29 @@ DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
     "decoder": "decode",
 }
 LLM_D_ROLES: Final[dict[ComponentType, str]] = {"worker": "both", "prefiller": "prefill", "decoder": "decode"}
+PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
+"""Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
+DISAGGREGATION: Final = "pd-disaggregation"
+STRATEGIES: Final = ("prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", DISAGGREGATION)
+SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requests to prefillers too"
+"""Message for any other strategy on prefillers and decoders."""
+
+NOT_DIGESTED: Final = {"digest": False}
+"""Metadata of a field that changes nothing admission writes: the digest in the record leaves it out."""
+
+
+# --- checks of values ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """One row: a key without the prefix, what its value may be, and what stands if it is absent."""
+class Check:
+    """A check of the text of one annotation, with the message and code of its violation."""
 
-    name: str
-    value: str
-    default: str
-
-
-KEYS: Final = (
-    Key("service", "name of the service, a DNS-1035 label. **Its presence opts in.**", "-"),
-    Key("component-type", "`worker`, `prefiller` or `decoder`", "`worker`"),
-    Key("role-name", "unique in the service", "`worker`, `prefill`, `decode` by component type"),
-    Key(
-        "roles",
-        "names of the roles that must exist before anything may start",
-        "≥ 1 prefiller and ≥ 1 decoder",
-    ),
-    Key(
-        "scheduler-name",
-        "scheduler of the gang; `default-scheduler`: no gang",
-        "`volcano` if a gang is needed",
-    ),
-    Key(
-        "launcher",
-        "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
-        "`auto`",
-    ),
-    Key("engine-container", "name of the container to wrap", "found by accelerator, engine, or being alone"),
-    Key("skip", "parts not to add, separated by commas: " + ", ".join(f"`{part}`" for part in PARTS), "-"),
-    Key(
-        "strategy",
-        f"how requests are routed: {', '.join(f'`{one}`' for one in STRATEGIES)}. "
-        f"`{DISAGGREGATION}` must stand on every decoder",
-        "no routes",
-    ),
-    Key(
-        "gateway", "`name` or `namespace/name` of the Gateway that the HTTPRoute attaches to", "no HTTPRoute"
-    ),
-    Key("hostnames", "hostnames of the HTTPRoute, separated by commas", "all of the Gateway's"),
-    Key(
-        "endpoint-picker-config",
-        "an EndpointPickerConfig of your own, as YAML, in place of the strategy's",
-        "-",
-    ),
-    Key("picker", "the generation of the endpoint picker, a row of `docs/routing.md`", "the operator's"),
-    Key("picker-replicas", "how many endpoint pickers run, of which one works: 1 to 9", "the operator's"),
-    Key("inject", "`disabled`: break glass, leave the object alone", "-"),
-    Key("refresh", "any text; a new one runs the current rules again", "-"),
-    Key(
-        "paused",
-        "`true`: the controller writes nothing for the service, also where one member of it has this",
-        "`false`",
-    ),
-    Key("expansion", "ours: the record of what was put on", "-"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """The annotations of one object, read. Empty where its author wrote nothing."""
-
-    service: str = ""
-    component_type: ComponentType = "worker"
-    role_name: str = ""
-    roles: tuple[str, ...] = ()
-    scheduler_name: str = ""
-    launcher: str = ""
-    engine_container: str = ""
-    refresh: str = ""
-    skip: tuple[str, ...] = ()
-    strategy: str = ""
-    gateway: str = ""
-    hostnames: tuple[str, ...] = ()
-    endpoint_picker_config: str = ""
-    picker: str = ""
-    picker_replicas: int = 0
-
-    @property
-    def routing(self) -> Routing:
-        """What they say about routes."""
-        said = (self.strategy, self.endpoint_picker_config, self.gateway, self.hostnames)
-        if not (any(said) or self.picker or self.picker_replicas):
-            return NO_ROUTING
-        return Routing(*said, picker=self.picker, picker_replicas=self.picker_replicas)
-
-    @property
-    def wants_sidecar(self) -> bool:
-        """Whether its prompts are prefilled elsewhere, and a sidecar of ours is to see to that."""
-        is_decoder = self.component_type == "decoder"
-        return is_decoder and self.strategy == DISAGGREGATION and "sidecar" not in self.skip
-
-
-def is_ours(annotations: Any) -> bool:
-    """Whether any key is under our prefix."""
-    return isinstance(annotations, dict) and any(key.startswith(PREFIX) for key in annotations)
-
-
-def is_paused(annotations: Any) -> bool:
-    """Whether the controller is to write nothing for the service of an object with these annotations."""
-    return isinstance(annotations, dict) and annotations.get(PAUSED) == "true"
-
-
-def read(annotations: Object) -> tuple[Wishes, list[FieldError]]:
-    """Read the annotations of a LeaderWorkerSet. What is wrong is left at its default, and said."""
-    errors: list[FieldError] = []
-    mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
-    unknown = [key for key in mine if key not in _RULES]
-    meant = dict(zip(unknown, each_nearest((key, _RULES) for key in unknown), strict=True))
-    for key, value in mine.items():
-        errors.extend(_wrong(key, value, meant.get(key, "")))
-    if mine and "service" not in mine and mine.keys() != {"expansion"}:
-        errors.append(FieldError("metadata.annotations", None, f"{SERVICE} is missing", "FI103"))
-    wrong = {error.path for error in errors}
-    good = {key: value for key, value in mine.items() if path(PREFIX + key) not in wrong} if wrong else mine
-    return _wishes(good), errors
-
-
-def path(key: str) -> str:
-    """Give the field path of an annotation."""
-    return f"metadata.annotations[{key}]"
-
-
-def _wishes(good: Object) -> Wishes:
-    component_type: ComponentType = good.get("component-type") or "worker"
-    return Wishes(
-        service=good.get("service", ""),
-        component_type=component_type,
-        role_name=good.get("role-name") or DEFAULT_ROLE[component_type],
-        roles=names(good.get("roles", "")),
-        scheduler_name=good.get("scheduler-name", ""),
-        launcher=good.get("launcher", ""),
-        engine_container=good.get("engine-container", ""),
-        refresh=good.get("refresh", ""),
-        skip=names(good.get("skip", "")),
-        strategy=good.get("strategy", ""),
-        gateway=good.get("gateway", ""),
-        hostnames=names(good.get("hostnames", "")),
-        endpoint_picker_config=good.get("endpoint-picker-config", ""),
-        picker=good.get("picker", ""),
-        picker_replicas=int(good.get("picker-replicas", 0)),
-    )
-
-
-def names(text: str) -> tuple[str, ...]:
-    """Split a list of names, sorted: their order means nothing."""
-    return tuple(sorted(name.strip() for name in text.split(",") if name.strip())) if text else ()
-
-
-def _wrong(key: str, value: Any, meant: str) -> Iterator[FieldError]:
-    at = path(PREFIX + key)
-    if key not in _RULES:
-        hint = f"did you mean {PREFIX}{meant}?" if meant else f"known are {', '.join(_RULES)}"
-        yield FieldError(at, None, f"unknown annotation; {hint}", "FI102")
-    elif not isinstance(value, str):
-        yield FieldError(at, value, "must be a string", "FI108")
-    else:
-        rule = _RULES[key]
-        if rule is not None and not rule.accepts(value):
-            yield FieldError(at, value, rule.message + suggested(nearest(value, rule.values)), rule.code)
-        elif key == "skip":
-            yield from _unknown_parts(value)
-
-
-def _unknown_parts(text: str) -> Iterator[FieldError]:
-    """Say which parts are not known, and what was probably meant."""
-    unknown = [part for part in names(text) if part not in PARTS]
-    for part, meant in zip(unknown, each_nearest((part, PARTS) for part in unknown), strict=True):
-        hint = f"did you mean {meant}?" if meant else f"parts are {', '.join(PARTS)}"
-        yield FieldError(path(SKIP), text, f"{part} is not a part; {hint}", "FI104")
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
     accepts: Callable[[str], object]
     message: str
-    code: str
+    code: str = "FI104"
     values: tuple[str, ...] = ()
-    """All that are accepted, if they can be counted."""
-
-
-def _one_of(*values: str) -> _Rule:
-    return _Rule(values.__contains__, f"must be one of {', '.join(values)}", "FI104", values)
-
-
-_LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
-_HOSTNAME: Final = re.compile(rf"(\*\.)?{_SUBDOMAIN}").fullmatch
-_DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
-_DNS_1123: Final = re.compile(_LABEL).fullmatch
+    """The accepted values, if they are a closed set."""
 
 
 _LONGEST: Final = 4096
@@ -261,54 +94,381 @@ _LONGEST: Final = 4096
 _LIST: Final = f"separated by commas, each once, at most {_LONGEST} characters"
 
 
-def _each_once(text: str, accepts: Callable[[str], object]) -> bool:
-    if len(text) > _LONGEST:
-        return False
-    found = [name.strip() for name in text.split(",")]
-    return len(set(found)) == len(found) and all(accepts(name) for name in found)
+def _one_of(*values: str) -> Check:
+    return Check(values.__contains__, f"must be one of {', '.join(values)}", values=values)
 
 
-def _are_names(text: str) -> bool:
-    return _each_once(text, _DNS_1123)
+def _list_of(what: str, accepts: Callable[[str], bool], code: str = "FI104") -> Check:
+    """Build the check of a list separated by commas, without duplicates."""
+
+    def is_list(text: str) -> bool:
+        items = [item.strip() for item in text.split(",")] if len(text) <= _LONGEST else []
+        return bool(items) and len(set(items)) == len(items) and all(map(accepts, items))
+
+    return Check(is_list, f"must be {what} {_LIST}", code)
 
 
-def _are_hostnames(text: str) -> bool:
-    return _each_once(text, _HOSTNAME)
+def _is_gateway(text: str) -> bool:
+    """Return whether a text is the name of a Gateway, or namespace/name."""
+    namespace, slash, name = text.rpartition("/")
+    return is_subdomain(name) and (is_label(namespace) if slash else True)
 
 
-_RULES: Final[dict[str, _Rule | None]] = {
-    "service": _Rule(
-        _DNS_1035,
-        "must be a DNS-1035 label: lower-case letters, digits and '-', a letter first, at most 63 characters",
-        "FI101",
-    ),
-    "component-type": _one_of(*COMPONENT_TYPES),
-    "role-name": _Rule(
-        _DNS_1123,
-        "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
-        "FI105",
-    ),
-    "roles": _Rule(_are_names, f"must be role names {_LIST}", "FI106"),
-    "scheduler-name": _Rule(
-        re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch,
-        "must be the name of a scheduler, for example volcano or default-scheduler",
-        "FI104",
-    ),
-    "launcher": _Rule(_DNS_1123, "must be the name of a launcher, auto or none", "FI104"),
-    "engine-container": _Rule(_DNS_1123, "must be the name of a container", "FI104"),
-    "inject": _one_of("disabled"),
-    "refresh": None,
-    "paused": _one_of("true", "false"),
-    "skip": _Rule(_are_names, f"must be names of parts {_LIST}", "FI104"),
-    "strategy": _one_of(*STRATEGIES),
-    "gateway": _Rule(
-        re.compile(rf"({_LABEL}/)?{_SUBDOMAIN}").fullmatch,
-        "must be the name of a Gateway, or namespace/name",
-        "FI104",
-    ),
-    "hostnames": _Rule(_are_hostnames, f"must be hostnames {_LIST}", "FI104"),
-    "endpoint-picker-config": None,
-    "picker": _one_of(*PICKERS),
-    "picker-replicas": _Rule(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9", "FI104"),
-    "expansion": None,
-}
+def names(text: str) -> tuple[str, ...]:
+    """Split a list separated by commas and sort it; the order has no meaning."""
+    return tuple(sorted(name.strip() for name in text.split(",") if name.strip())) if text else ()
+
+
+# --- the table ----------------------------------------------------------------------------------------
+
+CARRIED: Final = "carried"
+"""May stand on an InferenceService, or on the template of a role for that role."""
+OF_ROUTER: Final = "router"
+"""May stand on an InferenceService, for its router."""
+OF_SERVICE: Final = "service"
+"""May stand on an InferenceService, for all of its roles."""
+_META: Final = "annotation"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The metadata of one field: an annotation, its documentation, and how its value is read."""
+
+    key: str
+    value: str
+    """Documentation of the value, in Markdown."""
+    default: str
+    """Documentation of what applies if the annotation is absent."""
+    check: Check | None
+    parse: Callable[[str], Any]
+    service: str
+    """Use on an InferenceService: `CARRIED`, `OF_ROUTER`, `OF_SERVICE`, or the field that replaces it."""
+    noun: str
+    """What members disagree on, where they must agree."""
+
+    @property
+    def name(self) -> str:
+        """The key without the prefix."""
+        return self.key.removeprefix(PREFIX)
+
+    def violations(self, value: Any) -> Iterator[FieldError]:
+        """Check a value as it stands in the object."""
+        at = path(self.key)
+        if not isinstance(value, str):
+            yield FieldError(at, value, "must be a string", "FI108")
+        elif self.check is not None and not self.check.accepts(value):
+            hint = suggested(nearest(value, self.check.values))
+            yield FieldError(at, value, self.check.message + hint, self.check.code)
+        elif self.key == SKIP:
+            yield from _unknown_parts(value)
+
+
+def _annotation(  # noqa: PLR0913 - the columns of the table
+    key: str,
+    value: str,
+    check: Check | None = None,
+    *,
+    absent: str = "-",
+    parse: Callable[[str], Any] = str,
+    service: str = CARRIED,
+    noun: str = "",
+    digest: bool = True,
+) -> dict[str, Any]:
+    """Build the metadata of one field; `absent` documents its default."""
+    return {_META: Key(key, value, absent, check, parse, service, noun), "digest": digest}
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The annotations about routes, or what the router of an InferenceService asks for in their place."""
+
+    strategy: str = field(
+        default="",
+        metadata=_annotation(
+            STRATEGY,
+            f"how requests are routed: {', '.join(f'`{one}`' for one in STRATEGIES)}. "
+            f"`{DISAGGREGATION}` must be set on every decoder",
+            _one_of(*STRATEGIES),
+            absent="no routes",
+            service="spec.roles[{router}].strategy",
+            noun="the strategy",
+        ),
+    )
+    """Empty where the author brings a whole configuration."""
+    gateway: str = field(
+        default="",
+        metadata=_annotation(
+            GATEWAY,
+            "`name` or `namespace/name` of the Gateway that the HTTPRoute attaches to",
+            Check(_is_gateway, "must be the name of a Gateway, or namespace/name"),
+            absent="no HTTPRoute",
+            service="spec.roles[{router}].httproute",
+            noun="the gateway",
+        ),
+    )
+    """Empty: no HTTPRoute, unless `http_route` has parents."""
+    hostnames: tuple[str, ...] = field(
+        default=(),
+        metadata=_annotation(
+            HOSTNAMES,
+            "hostnames of the HTTPRoute, separated by commas",
+            _list_of("hostnames", is_hostname),
+            absent="all of the Gateway's",
+            parse=names,
+            service="spec.roles[{router}].httproute",
+            noun="the hostnames",
+        ),
+    )
+    config: str = field(
+        default="",
+        metadata=_annotation(
+            ENDPOINT_PICKER_CONFIG,
+            "an EndpointPickerConfig of your own, as YAML, in place of the strategy's",
+            service="spec.roles[{router}].endpointPickerConfig",
+            noun="the EndpointPickerConfig",
+        ),
+    )
+    picker: str = field(
+        default="",
+        metadata=_annotation(
+            PICKER,
+            "the generation of the endpoint picker, a row of `docs/routing.md`",
+            _one_of(*PICKERS),
+            absent="the operator's",
+            service=OF_ROUTER,
+            noun="the endpoint picker",
+        ),
+    )
+    picker_replicas: int = field(
+        default=0,
+        metadata=_annotation(
+            PICKER_REPLICAS,
+            "number of endpoint picker replicas, of which one is active: 1 to 9",
+            Check(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9"),
+            absent="the operator's",
+            parse=int,
+            service=OF_ROUTER,
+            noun="the number of endpoint picker replicas",
+        ),
+    )
+    http_route: Object = field(default_factory=dict, hash=False)
+    """The spec of an HTTPRoute, from the router of an InferenceService; no annotation."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether an endpoint picker is asked for; all other fields only refine it."""
+        return bool(self.strategy or self.config)
+
+
+NO_ROUTING: Final = Routing()
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """The annotations of one object, read. A field is at its default where its annotation is absent."""
+
+    service: str = field(
+        default="",
+        metadata=_annotation(
+            SERVICE,
+            "name of the service, a DNS-1035 label. **Its presence opts in.**",
+            Check(
+                is_dns_1035_label,
+                "must be a DNS-1035 label: lower-case letters, digits and '-', a letter first, "
+                "at most 63 characters",
+                "FI101",
+            ),
+            service="metadata.name",
+        ),
+    )
+    component_type: ComponentType = field(
+        default="worker",
+        metadata=_annotation(
+            COMPONENT_TYPE,
+            "`worker`, `prefiller` or `decoder`",
+            _one_of(*COMPONENT_TYPES),
+            absent="`worker`",
+            service="spec.roles[{role}].componentType",
+        ),
+    )
+    role_name: str = field(
+        default="",
+        metadata=_annotation(
+            ROLE_NAME,
+            "unique in the service",
+            Check(
+                is_label,
+                "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
+                "FI105",
+            ),
+            absent="`worker`, `prefill`, `decode` by component type",
+            service="spec.roles[{role}].name",
+        ),
+    )
+    roles: tuple[str, ...] = field(
+        default=(),
+        metadata=_annotation(
+            ROLES,
+            "names of the roles that must exist before anything may start",
+            _list_of("role names", is_label, "FI106"),
+            absent="≥ 1 prefiller and ≥ 1 decoder",
+            parse=names,
+            service="spec.roles",
+            digest=False,
+        ),
+    )
+    scheduler_name: str = field(
+        default="",
+        metadata=_annotation(
+            SCHEDULER_NAME,
+            "scheduler of the gang; `default-scheduler`: no gang",
+            Check(
+                re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch,
+                "must be the name of a scheduler, for example volcano or default-scheduler",
+            ),
+            absent="`volcano` if a gang is needed",
+            service="spec.schedulingStrategy.schedulerName",
+        ),
+    )
+    launcher: str = field(
+        default="",
+        metadata=_annotation(
+            LAUNCHER,
+            "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
+            Check(is_label, "must be the name of a launcher, auto or none"),
+            absent="`auto`",
+        ),
+    )
+    engine_container: str = field(
+        default="",
+        metadata=_annotation(
+            ENGINE_CONTAINER,
+            "name of the container to wrap",
+            Check(is_label, "must be the name of a container"),
+            absent="found by accelerator, engine, or being alone",
+        ),
+    )
+    skip: tuple[str, ...] = field(
+        default=(),
+        metadata=_annotation(
+            SKIP,
+            f"parts not to add, separated by commas: {', '.join(f'`{part}`' for part in PARTS)}",
+            _list_of("names of parts", is_label),
+            parse=names,
+        ),
+    )
+    routing: Routing = field(default=NO_ROUTING, metadata=NOT_DIGESTED)
+    refresh: str = field(
+        default="",
+        metadata=_annotation(
+            REFRESH, "any text; change the value to expand the object again with the installed version"
+        ),
+    )
+    inject: str = field(
+        default="",
+        metadata=_annotation(
+            INJECT,
+            "`disabled`: bypass both webhooks for this object",
+            _one_of("disabled"),
+            digest=False,
+        ),
+    )
+    paused: str = field(
+        default="",
+        metadata=_annotation(
+            PAUSED,
+            "`true`: the controller writes nothing for the service; one paused member is enough",
+            _one_of("true", "false"),
+            absent="`false`",
+            service=OF_SERVICE,
+            digest=False,
+        ),
+    )
+    expansion: str = field(
+        default="",
+        compare=False,
+        metadata=_annotation(
+            EXPANSION,
+            "managed by FusionInfer: applied changes; do not edit",
+            service="each LeaderWorkerSet",
+            digest=False,
+        ),
+    )
+
+    @property
+    def wants_sidecar(self) -> bool:
+        """Whether the leader gets our routing sidecar: prompts of this decoder are prefilled elsewhere."""
+        is_decoder = self.component_type == "decoder"
+        return is_decoder and self.routing.strategy == DISAGGREGATION and "sidecar" not in self.skip
+
+
+def _rows(kind: type) -> Iterator[tuple[str, Key]]:
+    """List the annotations of a dataclass by field name, those of `Routing` in the place of its field."""
+    for one in fields(kind):
+        if _META in one.metadata:
+            yield one.name, one.metadata[_META]
+        elif one.name == "routing":
+            yield from _rows(Routing)
+
+
+_FIELDS: Final = {row.name: (name, row) for name, row in _rows(Annotations)}
+KEYS: Final = {name: row for name, (_, row) in _FIELDS.items()}
+"""All annotations by their keys without the prefix, in the order of the documentation."""
+ROUTING_KEYS: Final = dict(_rows(Routing))
+"""The annotations about routes by their field of `Routing`."""
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def is_ours(annotations: Any) -> bool:
+    """Return whether any key has our prefix."""
+    return isinstance(annotations, dict) and any(key.startswith(PREFIX) for key in annotations)
+
+
+def is_paused(annotations: Any) -> bool:
+    """Return whether the annotations of an object pause the controller for its service."""
+    return isinstance(annotations, dict) and annotations.get(PAUSED) == "true"
+
+
+def path(key: str) -> str:
+    """Return the field path of an annotation."""
+    return f"metadata.annotations[{key}]"
+
+
+def read(annotations: Object) -> tuple[Annotations, list[FieldError]]:
+    """Read the annotations of a LeaderWorkerSet. An invalid one keeps its default and is reported."""
+    mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
+    unknown = [key for key in mine if key not in KEYS]
+    meant = dict(zip(unknown, each_nearest((key, KEYS) for key in unknown), strict=True))
+    errors: list[FieldError] = []
+    good: dict[str, str] = {}
+    for key, value in mine.items():
+        found = [_unknown(key, meant[key])] if key in meant else list(KEYS[key].violations(value))
+        errors.extend(found)
+        if not found:
+            good[key] = value
+    if mine and "service" not in mine and mine.keys() != {"expansion"}:
+        errors.append(FieldError("metadata.annotations", None, f"{SERVICE} is missing", "FI103"))
+    return _parsed(good), errors
+
+
+def _parsed(good: dict[str, str]) -> Annotations:
+    values = {_FIELDS[key][0]: _FIELDS[key][1].parse(value) for key, value in good.items()}
+    routing = {name: values.pop(name) for name in ROUTING_KEYS if name in values}
+    values.setdefault("role_name", DEFAULT_ROLE[values.get("component_type", "worker")])
+    return Annotations(**values, routing=Routing(**routing) if routing else NO_ROUTING)
+
+
+def _unknown(key: str, meant: str) -> FieldError:
+    """Report a key that no field declares; `meant` is the most similar known key, or empty."""
+    hint = f"did you mean {PREFIX}{meant}?" if meant else f"known are {', '.join(KEYS)}"
+    return FieldError(path(PREFIX + key), None, f"unknown annotation; {hint}", "FI102")
+
+
+def _unknown_parts(text: str) -> Iterator[FieldError]:
+    """Report items of `skip` that name no part, each with the most similar part."""
+    unknown = [part for part in names(text) if part not in PARTS]
+    for part, meant in zip(unknown, each_nearest((part, PARTS) for part in unknown), strict=True):
+        hint = f"did you mean {meant}?" if meant else f"parts are {', '.join(PARTS)}"
+        yield FieldError(path(SKIP), text, f"{part} is not a part; {hint}", "FI104")

@@ -1,7 +1,10 @@
-"""What is wrong with which object: where, what would be right, and a code of `catalog.codes`."""
+"""Findings about objects: the field, the cause, a code of `catalog.codes`, and suggestions for names."""
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Final
 
 from catalog.codes import CODES, Severity
@@ -9,28 +12,29 @@ from catalog.codes import CODES, Severity
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One finding: where, what stands there, what would be right, and its code."""
+    """A finding about one field."""
 
     path: str
     value: Any
+    """The value to show in the message; None shows no value."""
     message: str
     code: str
     softened: bool = False
-    """An error that only warns, since the author of the object changed nothing."""
+    """Whether an error is reported as a warning, because this write did not change the field."""
 
     @property
     def severity(self) -> Severity:
-        """Whether it denies the object or only warns its author."""
+        """Whether the finding denies the object or only warns its author."""
         return "warning" if self.softened else CODES[self.code].severity
 
     def __str__(self) -> str:
-        """Say it as Kubernetes says field errors, with the code behind."""
+        """Format the finding as Kubernetes formats field errors, followed by the code."""
         return f"{self.path}: {_shown(self.value)}{self.message} ({self.code})"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The object that something is said about."""
+    """The object that a finding is about."""
 
     api_version: str
     kind: str
@@ -42,19 +46,55 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to say to the author of one object."""
+    """A finding, with the object that it is reported on."""
 
     subject: Subject
     error: FieldError
 
 
 _as_json: Final = json.JSONEncoder(default=str, ensure_ascii=False, separators=(",", ":")).encode
-"""Whatever a person may have written, numbers of any length too."""
+"""Encode any value of a user's object, including integers of any length."""
 
 
 def _shown(value: Any, limit: int = 80) -> str:
     if value is None:
         return ""
-    start = value[:limit] if isinstance(value, str) else value  # a long one may stand in many errors
+    start = value[:limit] if isinstance(value, str) else value  # a long text may be part of many errors
     text = _as_json(start)
     return f"Invalid value: {text if len(text) <= limit else text[:limit] + '…'}: "
+
+
+# --- suggestions for mistyped names -------------------------------------------------------------------
+
+LIKE: Final = 0.5
+"""The least similarity of a suggestion, from 0 to 1 (`difflib`)."""
+LONGEST: Final = 64
+"""Longer names are not compared: the time grows with the product of both lengths."""
+MANY: Final = 64
+"""How many known names one unknown name is compared with."""
+SOUGHT: Final = 10
+"""How many unknown names of one object get a suggestion: comparisons are expensive."""
+
+
+def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:
+    """Return the known name most similar to one; empty if none is similar.
+
+    Similarity is twice the letters in common over all letters, so much longer names need no comparison.
+    """
+    if len(name) > LONGEST:
+        return ""
+    fits = (one for one in known if len(name) <= len(one) * (2 / like - 1) and len(one) <= LONGEST)
+    comparable = list(islice(fits, MANY))
+    close = get_close_matches(name, comparable, n=1, cutoff=like) if comparable else ()
+    return close[0] if close else ""
+
+
+def each_nearest(unknown: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
+    """Yield the most similar known name for each pair of a name and the known ones; empty after `SOUGHT`."""
+    for at, (name, known) in enumerate(unknown):
+        yield nearest(name, known) if at < SOUGHT else ""
+
+
+def suggested(meant: str) -> str:
+    """Format a suggestion as the end of a message; empty for no suggestion."""
+    return f"; did you mean {meant}?" if meant else ""

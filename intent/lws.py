@@ -8,17 +8,13 @@ from dataclasses import dataclass, field
 from dataclasses import field as _field
 from typing import Final, Literal
 
-from intent.routing import NO_ROUTING, Routing
+from intent.annotations import NOT_DIGESTED, Annotations
 
-ComponentType = Literal["worker", "prefiller", "decoder"]
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
 API_VERSION: Final = "leaderworkerset.x-k8s.io/v1"
 KIND: Final = "LeaderWorkerSet"
 LWT: Final = "spec.leaderWorkerTemplate"
-
-_POSITION: Final = {"digest": False}
-"""Marks a field that changes nothing that is written, such as a position: the digest leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +70,15 @@ class Engine:
     pull_policy: str = ""
     security: str = ""
     """Of its securityContext what a container beside it needs too, as JSON."""
-    values: tuple[tuple[str, str], ...] = field(default=(), metadata=_POSITION)
+    values: tuple[tuple[str, str], ...] = field(default=(), metadata=NOT_DIGESTED)
     """Literal values of some environment variables (`intent.container.WATCHED`)."""
-    unasked: tuple[str, ...] = field(default=(), metadata=_POSITION)
+    unasked: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
     """Which of CPU and memory it does not ask for."""
-    extended: tuple[str, ...] = field(default=(), metadata=_POSITION)
+    extended: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
     """Extended resources that are not known as accelerators, and may be some."""
-    read_only: bool = field(default=False, metadata=_POSITION)
+    read_only: bool = field(default=False, metadata=NOT_DIGESTED)
     """`readOnlyRootFilesystem`."""
-    index: int = field(default=0, metadata=_POSITION)
+    index: int = field(default=0, metadata=NOT_DIGESTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +116,10 @@ class Template:
     taken: tuple[str, ...] = ()
     """Volumes that are named as our `/dev/shm` would be, and are something else."""
     ports: Ports = Ports()
-    pod: Pod = _field(default=Pod(), metadata=_POSITION)
-    made: bool = _field(default=False, metadata=_POSITION)
+    pod: Pod = _field(default=Pod(), metadata=NOT_DIGESTED)
+    made: bool = _field(default=False, metadata=NOT_DIGESTED)
     """Whether it is not there yet, and is made from the workers' (`webhook.launchers.templates.foreseen`)."""
-    moved: Moved | None = _field(default=None, metadata=_POSITION)
+    moved: Moved | None = _field(default=None, metadata=NOT_DIGESTED)
     """Set where the engine's words are not its author's any more (`webhook.launchers.sidecar`)."""
 
     @property
@@ -138,24 +134,13 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
-    """What one LeaderWorkerSet asks for. Mutators and validators see nothing else."""
+class Intent(Annotations):
+    """One LeaderWorkerSet: its annotations and relevant fields. Mutators and validators see nothing else."""
 
-    service: str
-    component_type: ComponentType = "worker"
-    role_name: str = ""
-    roles: tuple[str, ...] = field(default=(), metadata=_POSITION)
-    routing: Routing = field(default=NO_ROUTING, metadata=_POSITION)
-    scheduler_name: str = ""
-    launcher: str = ""
-    engine_container: str = ""
-    refresh: str = ""
-    skip: tuple[str, ...] = ()
-    """Parts that come with a launch and are not wanted (`probes`, `shm` …)."""
     sidecar: bool = False
-    """Whether a sidecar is to stand before the leader's engine."""
+    """`wants_sidecar`, as a field because the digest covers it."""
     picker: str = ""
-    """The generation of which that sidecar is, if its author chose one."""
+    """The endpoint picker generation of that sidecar, if its author chose one."""
     size: int = 1
     startup_policy: str = "LeaderCreated"
     """The API's default, so that a file and what is stored of it are one input."""
@@ -164,11 +149,11 @@ class Intent:
     kueue_queue: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     templates: tuple[Template, ...] = ()
-    name: str = field(default="", metadata=_POSITION)
-    replicas: int = field(default=1, metadata=_POSITION)
-    restart_policy: str = field(default="", metadata=_POSITION)
+    name: str = field(default="", metadata=NOT_DIGESTED)
+    replicas: int = field(default=1, metadata=NOT_DIGESTED)
+    restart_policy: str = field(default="", metadata=NOT_DIGESTED)
     """Of the group: what LWS does when one of its pods restarts."""
-    subgroup_size: int = field(default=0, metadata=_POSITION)
+    subgroup_size: int = field(default=0, metadata=NOT_DIGESTED)
 
     def __hash__(self) -> int:
         """Hash its names alone: what is looked up most often is the very same Intent, many times a review."""

@@ -1,9 +1,10 @@
-"""How what is made is named, and how long that may be."""
+"""Names of objects: their grammar (`k8s.io/apimachinery` `pkg/util/validation`), and what ours are."""
 
+import re
 from typing import Final
 
 LABEL: Final = 63
-"""The value of a label, and the name of a Service."""
+"""Characters of a DNS label: the value of a label, the name of a Service."""
 HASH: Final = len("-") + 10
 """Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
 (`k8s.io/kubernetes` `pkg/controller/history`)."""
@@ -11,16 +12,49 @@ PICKER_ENDING: Final = "-epp"
 WAIT_FOR_LEADER: Final = "wait-for-leader"
 """The init container that waits until the leader's name resolves."""
 
+DNS_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+"""A DNS-1123 label as a regular expression; its length is checked apart."""
+DNS_SUBDOMAIN: Final = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
+DNS_HOSTNAME: Final = rf"(\*\.)?{DNS_SUBDOMAIN}"
+"""A hostname of the Gateway API, whose first label may be a wildcard."""
+_is_dns_label: Final = re.compile(DNS_LABEL).fullmatch
+_is_label_value: Final = re.compile("(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?").fullmatch
+
+
+def is_label(name: str) -> bool:
+    """Return whether a name is a DNS-1123 label."""
+    return len(name) <= LABEL and _is_dns_label(name) is not None
+
+
+def is_dns_1035_label(name: str) -> bool:
+    """Return whether a name is a DNS-1035 label: a DNS-1123 label that begins with a letter."""
+    return is_label(name) and name[0].isalpha()
+
+
+def is_subdomain(name: str) -> bool:
+    """Return whether a name is DNS-1123 labels separated by dots."""
+    return all(map(is_label, name.split(".")))
+
+
+def is_hostname(name: str) -> bool:
+    """Return whether a name is a subdomain, with or without a wildcard as its first label."""
+    return is_subdomain(name.removeprefix("*."))
+
+
+def is_label_value(text: str) -> bool:
+    """Return whether the API server accepts a text as the value of a label."""
+    return len(text) <= LABEL and _is_label_value(text) is not None
+
 
 def picker_name(service: str) -> str:
-    """Name the endpoint picker: its ServiceAccount, Role, RoleBinding, Deployment and Service."""
+    """Return the name of the endpoint picker's ServiceAccount, Role, RoleBinding, Deployment and Service."""
     return service + PICKER_ENDING
 
 
 def longest_name(size: int, replicas: int) -> int:
-    """Give the longest name of a LeaderWorkerSet with which LWS can create every pod.
+    """Return the length of the longest LeaderWorkerSet name with which LWS can create every pod.
 
-    Workers' StatefulSets add their group's index.
+    The StatefulSets of the workers append the index of their group.
     """
     group = len(f"-{max(replicas - 1, 0)}") if size > 1 else 0
     return LABEL - HASH - group

@@ -1,7 +1,7 @@
 """A LeaderWorkerSet in, an `Intent` and field errors out. Nothing here raises, whatever the object holds."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from intent import Object, accelerators, budget
@@ -12,7 +12,7 @@ from intent.annotations import (
     KUEUE_QUEUE,
     PREFIX,
     TASK_SPEC,
-    Wishes,
+    Annotations,
 )
 from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
@@ -42,14 +42,14 @@ NOTHING: Final = Reading(None)
 class _Context:
     """What reading a template needs of the object around it, and where its errors go."""
 
-    wishes: Wishes
+    annotations: Annotations
     size: int
     errors: list[FieldError]
 
     @property
     def needs_engine(self) -> bool:
         """Whether it matters which container is the engine."""
-        return self.size > 1 and self.wishes.launcher != "none"
+        return self.size > 1 and self.annotations.launcher != "none"
 
 
 def read(lws: Object) -> Reading:
@@ -60,33 +60,26 @@ def read(lws: Object) -> Reading:
     over = budget.of_leaderworkerset(lws)
     if over is not None:
         return Reading(None, (over,))
-    wishes, errors = read_annotations(annotations)
-    if not wishes.service:
+    asked, errors = read_annotations(annotations)
+    if not asked.service:
         return Reading(None, tuple(errors))
     spec = checked(lws.get("spec"), "spec", errors)
     group = checked(spec.get("leaderWorkerTemplate"), LWT, errors)
     size = _size(group.get("size"), errors)
-    templates = tuple(_templates(group, _Context(wishes, size, errors)))
-    return Reading(_intent(lws, wishes, spec, size, templates), tuple(errors))
+    templates = tuple(_templates(group, _Context(asked, size, errors)))
+    return Reading(_intent(lws, asked, spec, size, templates), tuple(errors))
 
 
-def _intent(lws: Object, wishes: Wishes, spec: Object, size: int, templates: tuple[Template, ...]) -> Intent:
+def _intent(
+    lws: Object, asked: Annotations, spec: Object, size: int, templates: tuple[Template, ...]
+) -> Intent:
     metadata = mapping(lws.get("metadata"))
     annotations = mapping(metadata.get("annotations"))
     group = mapping(spec.get("leaderWorkerTemplate"))
     return Intent(
-        service=wishes.service,
-        component_type=wishes.component_type,
-        role_name=wishes.role_name,
-        roles=wishes.roles,
-        routing=wishes.routing,
-        scheduler_name=wishes.scheduler_name,
-        launcher=wishes.launcher,
-        engine_container=wishes.engine_container,
-        refresh=wishes.refresh,
-        skip=wishes.skip,
-        sidecar=wishes.wants_sidecar,
-        picker=wishes.picker if wishes.wants_sidecar else "",
+        **{one.name: getattr(asked, one.name) for one in fields(Annotations)},
+        sidecar=asked.wants_sidecar,
+        picker=asked.routing.picker if asked.wants_sidecar else "",
         size=size,
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),
@@ -135,7 +128,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         labels=_our_labels(metadata),
         host_ipc=spec.get("hostIPC") is True,
         taken=_taken(spec.get("volumes")),
-        ports=_ports(spec, f"{path}.spec", engine) if context.wishes.wants_sidecar else Ports(),
+        ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
         pod=_pod(spec, engine),
     )
 
@@ -180,7 +173,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
     for at in [at for at, item in enumerate(containers) if not _is_container(item)]:
         message = "must be a container with a name"
         context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))
-    asked = context.wishes.engine_container
+    asked = context.annotations.engine_container
     index = engine_index(containers, annotations, asked, past_claims=context.needs_engine)
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))
@@ -189,7 +182,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
 
 
 def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[FieldError]:
-    asked = context.wishes.engine_container
+    asked = context.annotations.engine_container
     names = ", ".join(sorted(item["name"] for item in containers if _is_container(item))[:8])
     if asked:
         yield FieldError(path, None, f"has no container {asked}; there are {names}", "FI302")

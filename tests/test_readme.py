@@ -32,7 +32,7 @@ ANY_TABLE: Final = re.compile(r"(<!-- ([a-z]+): made from[^\n]*-->\n)(.*?)(<!-- 
 
 def annotations() -> str:
     """Write the table of annotations."""
-    rows = (f"| `{key.name}` | {key.value} | {key.default} |\n" for key in KEYS)
+    rows = (f"| `{key.name}` | {key.value} | {key.default} |\n" for key in KEYS.values())
     return "| key | value | default |\n|---|---|---|\n" + "".join(rows)
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from intent import Object, budget
-from intent.annotations import INJECT, PREFIX, QUEUE_NAME
+from intent.annotations import INJECT, NO_ROUTING, PREFIX, QUEUE_NAME, Routing
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice import routes
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
-from intent.routing import NO_ROUTING, Routing
 from intent.service.routes import picker_of
 from intent.settings import Settings
 from intent.shapes import number
@@ -82,7 +81,7 @@ def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[
 def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
     """Give the configuration and its picker, and whether it is for prefillers and decoders."""
     split, router = any(role.component_type in DISAGGREGATED for role in service.roles), service.router
-    return (Routing(config=router.config, picker=router.picker) if router else NO_ROUTING), split
+    return (router.routing if router else NO_ROUTING), split
 
 
 def _of_routes(service: InferenceServiceIntent) -> list[FieldError]:

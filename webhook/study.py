@@ -4,11 +4,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from intent import Object
-from intent.annotations import EXPANSION, INJECT, LABEL_VALUE, PAUSED, PREFIX, SERVICE
+from intent.annotations import EXPANSION, INJECT, NO_ROUTING, PAUSED, PREFIX, SERVICE, Routing
 from intent.errors import FieldError
+from intent.names import is_label_value
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
-from intent.routing import NO_ROUTING, Routing
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
 from webhook.overlay.overlay import Overlay, compose, merge
@@ -130,7 +130,7 @@ def _stamp(live: Object) -> Overlay:
     admission answers (ADR 13). It means what admission writes there, the name of the service.
     """
     value = labels(live).get(SERVICE)
-    if not isinstance(value, str) or LABEL_VALUE(value):
+    if not isinstance(value, str) or is_label_value(value):
         return {}
     return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
 

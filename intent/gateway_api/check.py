@@ -9,9 +9,8 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from intent import Object
-from intent.errors import FieldError
+from intent.errors import FieldError, nearest, suggested
 from intent.gateway_api.words import CHECKS, LIST_TYPE, MAP_KEYS, SAID
-from intent.nearest import nearest, suggested
 
 WRONG: Final = "FI710"
 MISSPELT: Final = "FI711"

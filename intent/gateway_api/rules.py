@@ -12,6 +12,7 @@ from typing import Any, Final
 from catalog.pickers.generations import POOLS
 from intent import Object
 from intent.gateway_api.words import Rule
+from intent.names import DNS_HOSTNAME
 from intent.shapes import listed, mapping
 
 FILTERS: Final = {
@@ -33,9 +34,7 @@ MATCHES: Final = 128
 _PATH: Final = re.compile(r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+").fullmatch
 _AMONG: Final = ("//", "/./", "/../", "%2f", "%2F", "#")
 _AT_THE_END: Final = ("/..", "/.")
-_HOSTNAME: Final = re.compile(
-    r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-).fullmatch
+_HOSTNAME: Final = re.compile(DNS_HOSTNAME).fullmatch
 _DURATION: Final = re.compile(r"(\d+)(h|ms|m|s)")
 _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 

@@ -21,21 +21,20 @@ from intent.gateway_api.words import (
     text,
     whole,
 )
+from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
 
 # --- shared_types.go ----------------------------------------------------------------------------------
 
-_DNS: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_NAMES: Final = rf"{_DNS}(\.{_DNS})*"
 _PATH: Final = r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+"
 
-GROUP: Final = like(rf"^$|^{_NAMES}$", "must be a DNS-1123 subdomain, or empty", 253)
+GROUP: Final = like(rf"^$|^{DNS_SUBDOMAIN}$", "must be a DNS-1123 subdomain, or empty", 253)
 KIND: Final = like(r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", "must be the name of a kind", 63, 1)
 OBJECT_NAME: Final = text(253, 1)
-NAMESPACE: Final = like(rf"^{_DNS}$", "must be a DNS-1123 label", 63, 1)
-SECTION_NAME: Final = like(rf"^{_NAMES}$", "must be a DNS-1123 subdomain", 253, 1)
+NAMESPACE: Final = like(rf"^{DNS_LABEL}$", "must be a DNS-1123 label", 63, 1)
+SECTION_NAME: Final = like(rf"^{DNS_SUBDOMAIN}$", "must be a DNS-1123 subdomain", 253, 1)
 PRECISE_HOSTNAME: Final = SECTION_NAME
 HOSTNAME: Final = like(
-    rf"^(\*\.)?{_NAMES}$", "must be a hostname in lower case, without a port; *. may begin it", 253, 1
+    f"^{DNS_HOSTNAME}$", "must be a hostname in lower case, without a port; *. may begin it", 253, 1
 )
 PORT: Final = whole(1, 65535)
 DURATION: Final = like(r"^([0-9]{1,5}(h|m|s|ms)){1,4}$", "must be a duration, such as 90s or 1m30s")
@@ -168,8 +167,8 @@ HTTP_ROUTE_SPEC: Final = fields(
 
 # --- gateway_types.go ---------------------------------------------------------------------------------
 
-_PROTOCOL: Final = rf"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$|{_NAMES}\/[A-Za-z0-9]+$"
-_ADDRESS_TYPE: Final = rf"^Hostname|IPAddress|NamedAddress|{_NAMES}\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$"
+_PROTOCOL: Final = rf"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$|{DNS_SUBDOMAIN}\/[A-Za-z0-9]+$"
+_ADDRESS_TYPE: Final = rf"^Hostname|IPAddress|NamedAddress|{DNS_SUBDOMAIN}\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$"
 _ANNOTATION: Final = text(4096)
 
 

@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import Final
 
 from intent import Object
+from intent.annotations import DISAGGREGATION
 from intent.inferenceservice.schema import schema
 from intent.inferenceservice.topology import (
     A_ROUTERS,
@@ -22,7 +23,6 @@ from intent.inferenceservice.topology import (
     ROLES,
 )
 from intent.inferenceservice.v1alpha1 import ENGINE_FIELDS, GROUP, KIND, PLURAL, ROUTER_FIELDS, VERSION
-from intent.routing import DISAGGREGATION
 
 COLUMNS: Final = (
     ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', 0),

@@ -7,12 +7,11 @@ from typing import Any, Final
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
-    ENDPOINT_PICKER_CONFIG,
-    GATEWAY,
-    HOSTNAMES,
+    NO_ROUTING,
     PICKER,
     ROLE_NAME,
     ROLES,
+    ROUTING_KEYS,
     SCHEDULER_NAME,
     SERVICE,
     STRATEGY,
@@ -60,10 +59,11 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
         yield ROLES, ",".join(one.name for one in service.roles)
     if service.scheduler:
         yield SCHEDULER_NAME, service.scheduler
-    if service.router and service.router.strategy:
-        yield STRATEGY, service.router.strategy
-        if service.router.picker:
-            yield PICKER, service.router.picker
+    routing = service.router.routing if service.router else NO_ROUTING
+    if routing.strategy:
+        yield STRATEGY, routing.strategy
+        if routing.picker:
+            yield PICKER, routing.picker
     carried = {**dict(service.annotations), **_of_template(role)}
     yield from ((key, carried[key]) for key in CARRIED if isinstance(carried.get(key), str))
 
@@ -101,8 +101,8 @@ _FIELDS: Final = (
 )
 """Where a field of a LeaderWorkerSet comes from; the first row whose path begins a path is taken."""
 
-ROUTING: Final = (STRATEGY, GATEWAY, HOSTNAMES, ENDPOINT_PICKER_CONFIG)
-"""What a router says for all members."""
+ROUTING: Final = tuple(row.key for row in ROUTING_KEYS.values() if row.key in ELSEWHERE)
+"""Annotations of members that the fields of the router replace."""
 
 
 def authored(error: FieldError, service: InferenceServiceIntent, role: RoleIntent) -> FieldError:

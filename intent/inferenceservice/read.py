@@ -4,19 +4,18 @@ Shapes: `v1alpha1` beside this, `docs/inferenceservice.md`. Reading never raises
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from intent import Object
-from intent.annotations import QUEUE_NAME, SERVICE, ComponentType, Wishes
+from intent.annotations import DISAGGREGATION, NO_ROUTING, QUEUE_NAME, SERVICE, ComponentType, Routing
 from intent.annotations import read as read_annotations
 from intent.errors import FieldError, Subject
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
 from intent.inferenceservice.violations import violations
-from intent.routing import DISAGGREGATION
 from intent.shapes import mapping, number, text, without_nulls
 
 API_VERSION: Final = v1alpha1.API_VERSION
@@ -45,16 +44,12 @@ class Router:
     """The role that asks for routes."""
 
     name: str
-    strategy: str = ""
-    http_route: Object = field(default_factory=dict)
-    """The spec of an HTTPRoute, as its author wrote it, without nulls; empty: none is wanted."""
+    routing: Routing = NO_ROUTING
+    """Its fields, and the annotations of the InferenceService that refine them."""
     gateway: Object = field(default_factory=dict)
-    config: str = ""
-    """An EndpointPickerConfig of the author's own, as text."""
+    """The spec of a Gateway, as its author wrote it, without nulls; empty: none is wanted."""
     index: int = 0
-    picker: str = ""
-    """A generation, as an annotation of the InferenceService says; empty: the operator's."""
-    picker_replicas: int = 0
+    """Its index in `spec.roles`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +107,7 @@ def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         roles=tuple(_roles(found.spec)),
-        router=next(_routers(found.spec, _wishes(written)), None),
+        router=next(_routers(found.spec, _routing(written)), None),
         scheduler=found.spec.scheduling_strategy.scheduler_name,
         annotations=tuple((key, text(written[key])) for key in CARRIED if key in written),
         uid=text(metadata.get("uid")),
@@ -128,24 +123,22 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
             yield RoleIntent(role.name, role.component_type, role.template, role.asked, role.nodes, at)
 
 
-def _wishes(written: Object) -> Wishes:
-    """Read the annotations that speak of the picker."""
-    return read_annotations({SERVICE: "any"} | {key: written[key] for key in ROUTERS if key in written})[0]
+def _routing(written: Object) -> Routing:
+    """Read the annotations for the router."""
+    ours = {key: written[key] for key in ROUTERS if key in written}
+    return read_annotations({SERVICE: "any"} | ours)[0].routing
 
 
-def _routers(spec: v1alpha1.InferenceServiceSpec, wishes: Wishes) -> Iterator[Router]:
+def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterator[Router]:
     for at, role in enumerate(spec.roles):
         if role.component_type == "router":
-            yield Router(
-                name=role.name,
+            routing = replace(
+                annotated,
                 strategy=_strategy(role, spec),
-                http_route=without_nulls(role.httproute),
-                gateway=without_nulls(role.gateway),
                 config=role.endpoint_picker_config,
-                index=at,
-                picker=wishes.picker,
-                picker_replicas=wishes.picker_replicas,
+                http_route=without_nulls(role.httproute),
             )
+            yield Router(role.name, routing, without_nulls(role.gateway), at)
 
 
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:

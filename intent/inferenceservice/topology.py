@@ -8,21 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from intent import Object, annotations
-from intent.annotations import (
-    COMPONENT_TYPE,
-    ENDPOINT_PICKER_CONFIG,
-    EXPANSION,
-    GATEWAY,
-    HOSTNAMES,
-    PAUSED,
-    PICKER,
-    PICKER_REPLICAS,
-    PREFIX,
-    ROLE_NAME,
-    SCHEDULER_NAME,
-    SERVICE,
-    STRATEGY,
-)
+from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERVICE, SERVICE, SPLIT
 from intent.errors import FieldError
 from intent.inferenceservice.v1alpha1 import (
     ALIASES,
@@ -32,7 +18,6 @@ from intent.inferenceservice.v1alpha1 import (
     InferenceServiceSpec,
 )
 from intent.names import LABEL, PICKER_ENDING, longest_name
-from intent.routing import DISAGGREGATION, SPLIT
 from intent.shapes import mapping, text
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
@@ -42,25 +27,16 @@ A_ROUTERS: Final = "must be absent: it is a router's"
 NEEDS_TEMPLATE: Final = "is required: the pods of the engine"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
 
-PASSED: Final = tuple(PREFIX + name for name in ("launcher", "engine-container", "skip", "refresh", "inject"))
+PASSED: Final = tuple(row.key for row in KEYS.values() if row.service == CARRIED)
 """Annotations of ours that an InferenceService may carry; on the template of a role, for that role."""
-ROUTERS: Final = (PICKER, PICKER_REPLICAS)
+ROUTERS: Final = tuple(row.key for row in KEYS.values() if row.service == OF_ROUTER)
 """Annotations of ours that an InferenceService may carry for its router."""
-OF_THE_WHOLE: Final = (*ROUTERS, PAUSED)
+OF_THE_WHOLE: Final = tuple(row.key for row in KEYS.values() if row.service in {OF_ROUTER, OF_SERVICE})
 """Annotations of ours that an InferenceService may carry, and the template of a role may not."""
 ELSEWHERE: Final = {
-    SERVICE: "metadata.name",
-    COMPONENT_TYPE: "spec.roles[{role}].componentType",
-    ROLE_NAME: "spec.roles[{role}].name",
-    annotations.ROLES: "spec.roles",
-    SCHEDULER_NAME: "spec.schedulingStrategy.schedulerName",
-    STRATEGY: "spec.roles[{router}].strategy",
-    GATEWAY: "spec.roles[{router}].httproute",
-    HOSTNAMES: "spec.roles[{router}].httproute",
-    ENDPOINT_PICKER_CONFIG: "spec.roles[{router}].endpointPickerConfig",
-    EXPANSION: "each LeaderWorkerSet",
+    row.key: row.service for row in KEYS.values() if row.key not in PASSED and row.key not in OF_THE_WHOLE
 }
-"""The other annotations of ours, and which field of the InferenceService says the same."""
+"""The other annotations of ours, and the field of the InferenceService that replaces each."""
 
 Rule = Callable[[InferenceService], Iterator[FieldError]]
 

@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from intent.errors import FieldError
+from intent.errors import FieldError, each_nearest
 from intent.inferenceservice.schema import fields_at
-from intent.nearest import each_nearest
 
 Path = tuple[int | str, ...]
 MOST: Final = 256

@@ -14,8 +14,7 @@ from typing import Final
 from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
 from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent import Object, yaml
-from intent.errors import FieldError
-from intent.nearest import nearest, suggested
+from intent.errors import FieldError, nearest, suggested
 from intent.pickers.fields import misfits
 from intent.shapes import listed, mapping, text
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from catalog.pickers.fields import KINDS, Fields, Shape
-from intent.nearest import nearest, suggested
+from intent.errors import nearest, suggested
 
 
 def misfits(value: Any, shape: Shape, who: str, where: str = "") -> Iterator[str]:

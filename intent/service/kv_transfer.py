@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from catalog.engines import ENGINES, LATEST, NARROWER_DECODERS, Engines, has
 from intent import Object
+from intent.annotations import ComponentType
 from intent.command_line.flags import TENSOR
 from intent.gang import DISAGGREGATED
 from intent.image import read_image
 from intent.launch import Launch, read_launch, read_size
-from intent.lws import ComponentType
 from intent.read import read
 from intent.transfer import read_transfer
 

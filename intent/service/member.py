@@ -12,16 +12,18 @@ from intent.annotations import (
     DEFAULT_ROLE,
     EXPANSION,
     GROUP_NAME,
+    NO_ROUTING,
     QUEUE_NAME,
     ROLE_NAME,
     ROLES,
     SERVICE,
+    ComponentType,
+    Routing,
 )
 from intent.annotations import read as read_annotations
 from intent.errors import Subject
 from intent.gang import DISAGGREGATED, NO_GANG
-from intent.lws import API_VERSION, KIND, ComponentType
-from intent.routing import NO_ROUTING, Routing
+from intent.lws import API_VERSION, KIND
 from intent.service.kv_transfer import KVTransfer, read_kv_transfer
 from intent.service.serving import DEFAULT, serving_port
 from intent.shapes import EMPTY, mapping, text
@@ -86,7 +88,7 @@ def member(lws: Object) -> Member | None:
         return None
     spec = mapping(lws.get("spec"))
     group = mapping(spec.get("leaderWorkerTemplate"))
-    templates, wishes = _templates(group), read_annotations(annotations)[0]
+    templates, asked = _templates(group), read_annotations(annotations)[0]
     component_type = _component_type(labels)
     return Member(
         namespace=text(metadata.get("namespace")),
@@ -104,8 +106,8 @@ def member(lws: Object) -> Member | None:
         created=text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
         kv_transfer=read_kv_transfer(lws) if component_type in DISAGGREGATED else None,
-        routing=wishes.routing,
-        port=serving_port(templates[0] if templates else EMPTY, annotations, wishes.engine_container),
+        routing=asked.routing,
+        port=serving_port(templates[0] if templates else EMPTY, annotations, asked.engine_container),
     )
 
 

@@ -1,23 +1,25 @@
 """What the members of a service say about its routes: one routing, or where they contradict each other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
 from intent.annotations import (
+    DISAGGREGATION,
     ENDPOINT_PICKER_CONFIG,
-    GATEWAY,
     HOSTNAMES,
+    NO_ROUTING,
     PICKER,
-    PICKER_REPLICAS,
+    ROUTING_KEYS,
+    SPLIT,
     STRATEGY,
+    Routing,
     path,
 )
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
 from intent.names import LABEL, PICKER_ENDING, picker_name
 from intent.pickers.configuration import check_config
-from intent.routing import DISAGGREGATION, NO_ROUTING, SPLIT, Routing
 from intent.service.member import Member
 from intent.settings import Settings
 
@@ -25,16 +27,6 @@ ALONE: Final = f"a worker prefills and decodes itself; {DISAGGREGATION} needs pr
 BOTH: Final = "remove one: a strategy writes the configuration that endpoint-picker-config would replace"
 LONGEST_SERVICE: Final = LABEL - len(PICKER_ENDING)
 """The picker's Service is named after the service, and a Service's name is a DNS label."""
-
-_SAID: Final[tuple[tuple[str, str, Callable[[Routing], str]], ...]] = (
-    (STRATEGY, "the strategy", lambda one: one.strategy),
-    (GATEWAY, "the gateway", lambda one: one.gateway),
-    (HOSTNAMES, "the hostnames", lambda one: ",".join(one.hostnames)),
-    (ENDPOINT_PICKER_CONFIG, "the EndpointPickerConfig", lambda one: one.config),
-    (PICKER, "the picker", lambda one: one.picker),
-    (PICKER_REPLICAS, "how many pickers there are", lambda one: str(one.picker_replicas or "")),
-)
-"""What members must agree on; who says nothing agrees with all."""
 
 
 def is_split(members: tuple[Member, ...]) -> bool:
@@ -47,36 +39,30 @@ def picker_of(routing: Routing, *, split: bool, settings: Settings) -> Picker:
     return PICKERS[routing.picker or (settings.disaggregated_picker if split else settings.picker)]
 
 
-def said(members: tuple[Member, ...]) -> Routing:
-    """Bring together what members say; of values that contradict each other the eldest member's counts."""
-    spoken = [one.routing for one in members if one.routing != NO_ROUTING]
-    return Routing(
-        strategy=next((one.strategy for one in spoken if one.strategy), ""),
-        config=next((one.config for one in spoken if one.config), ""),
-        gateway=next((one.gateway for one in spoken if one.gateway), ""),
-        hostnames=next((one.hostnames for one in spoken if one.hostnames), ()),
-        picker=next((one.picker for one in spoken if one.picker), ""),
-        picker_replicas=next((one.picker_replicas for one in spoken if one.picker_replicas), 0),
-    )
+def merged_routing(members: tuple[Member, ...]) -> Routing:
+    """Merge what members ask for; the eldest member that has an annotation decides its value."""
+    asked = [one.routing for one in members if one.routing != NO_ROUTING]
+    values = {name: [value for one in asked if (value := getattr(one, name))] for name in ROUTING_KEYS}
+    return Routing(**{name: found[0] for name, found in values.items() if found})
 
 
 def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """Say on what about routes members disagree (FI806)."""
-    for key, what, value in _SAID:
-        if len({value(one.routing) for one in members} - {""}) > 1:
-            for one in members:
-                yield Finding(
-                    one.subject, FieldError(path(key), None, _others(one, members, what, value), "FI806")
-                )
+    """Report annotations about routes in which members differ; an absent one agrees with all (FI806)."""
+    for name, row in ROUTING_KEYS.items():
+        values = [(one.name, _as_text(getattr(one.routing, name))) for one in members]
+        if len({value for _, value in values} - {""}) > 1:
+            for one, (_, own) in zip(members, values, strict=True):
+                message = _others(values, own, row.noun)
+                yield Finding(one.subject, FieldError(path(row.key), None, message, "FI806"))
 
 
-def _others(one: Member, members: tuple[Member, ...], what: str, value: Callable[[Routing], str]) -> str:
-    others = ", ".join(
-        f"{other.name}: {_short(value(other.routing))}"
-        for other in members
-        if value(other.routing) not in {"", value(one.routing)}
-    )
-    return f"members disagree on {what} ({others}); the routes stay as they are until they agree"
+def _as_text(value: str | int | tuple[str, ...]) -> str:
+    return ",".join(value) if isinstance(value, tuple) else str(value or "")
+
+
+def _others(values: list[tuple[str, str]], own: str, noun: str) -> str:
+    others = (f"{name}: {_short(value)}" for name, value in values if value not in {"", own})
+    return f"members disagree on {noun} ({', '.join(others)}); the routes stay as they are until they agree"
 
 
 def _short(text: str) -> str:
@@ -172,10 +158,10 @@ def named_like_picker(name: str, service: str) -> FieldError | None:
 
 def leads_nowhere(routing: Routing) -> tuple[str, str] | None:
     """Say which annotation has no effect, and why (FI803)."""
-    about = ((GATEWAY, routing.gateway), (HOSTNAMES, routing.hostnames), (PICKER, routing.picker))
-    alone = [key for key, said in (*about, (PICKER_REPLICAS, routing.picker_replicas)) if said]
+    refining = (row.key for name, row in ROUTING_KEYS.items() if getattr(routing, name))
+    alone = next(refining, "")
     if not routing.wanted and alone:
-        return alone[0], "leads nowhere: name a strategy, or bring an endpoint-picker-config"
+        return alone, "leads nowhere: name a strategy, or bring an endpoint-picker-config"
     if routing.hostnames and not routing.gateway and not routing.http_route:
         return HOSTNAMES, "leads nowhere: without a gateway there is no HTTPRoute"
     return None

@@ -5,21 +5,21 @@ itself, or waits for a role, changes nothing: routes that are there stay, and no
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from catalog.pickers.generations import Picker
 from intent import Object, yaml
+from intent.annotations import NO_ROUTING, Routing
 from intent.errors import Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.routing import NO_ROUTING, Routing
 from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
     contradictions,
     disagreements,
     is_split,
+    merged_routing,
     named_like_picker,
     picker_of,
-    said,
     unreachable,
     waiting,
 )
@@ -79,7 +79,7 @@ def desired_routes(
     live = present(members)
     conflicting = conflicting_members(live)
     fitting = tuple(one for one in live if one.name not in conflicting)
-    asked = _of_router(service) if service else said(live)
+    asked = _of_router(service) if service else merged_routing(live)
     hints = tuple(unreachable(live, asked))
     if not asked.wanted:
         return RoutePlan(findings=hints)
@@ -110,14 +110,7 @@ def _of_router(service: InferenceServiceIntent) -> Routing:
     router = service.router
     if router is None:
         return NO_ROUTING
-    return Routing(
-        strategy=router.strategy,
-        config=router.config,
-        gateway=gateway_name(service.name) if router.gateway else "",
-        http_route=router.http_route,
-        picker=router.picker,
-        picker_replicas=router.picker_replicas,
-    )
+    return replace(router.routing, gateway=gateway_name(service.name) if router.gateway else "")
 
 
 def _routes(

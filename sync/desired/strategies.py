@@ -13,7 +13,7 @@ from typing import Final
 from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, Disaggregation, Picker
 from catalog.pickers.plugins import CACHE_SCORER, LORA_SCORER, MAX_SCORE, PREFIX_SCORER, QUEUE_SCORER
 from intent import Object
-from intent.routing import DISAGGREGATION, STRATEGIES
+from intent.annotations import DISAGGREGATION, STRATEGIES
 
 Weights = tuple[tuple[str, int], ...]
 """Scorers and their weights. Scores are 0 to 1; that of queues is relative to the candidates' longest one."""

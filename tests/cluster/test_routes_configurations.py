@@ -8,8 +8,8 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
+from intent.annotations import DISAGGREGATION
 from intent.pickers.configuration import check_config
-from intent.routing import DISAGGREGATION
 from sync.desired.strategies import preset, presets
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster

@@ -4,7 +4,7 @@ import pytest
 
 from intent import annotations
 from intent.annotations import SERVICE
-from intent.nearest import SOUGHT, each_nearest, nearest
+from intent.errors import SOUGHT, each_nearest, nearest
 
 
 def test_a_typo_is_told_with_the_name_it_is_like() -> None:

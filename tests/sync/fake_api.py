@@ -14,7 +14,7 @@ import orjson
 from aiohttp import web
 
 from intent import Object
-from intent.annotations import LABEL_VALUE
+from intent.names import is_label_value
 from sync.kinds import WATCHED
 from sync.observed.cached import managed
 
@@ -302,7 +302,7 @@ def _yielding(entries: list[Object], stored: Object, spec: Object) -> list[Objec
 def _invalid_label(obj: Object) -> str:
     """Find a label value that the API server refuses; it looks after admission."""
     values = obj["metadata"].get("labels", {}).values()
-    return next((value for value in values if not LABEL_VALUE(value)), "")
+    return next((value for value in values if not is_label_value(value)), "")
 
 
 def _has(obj: Object, label: str) -> bool:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from intent import Object
+from intent.annotations import ComponentType
 from intent.lws import KIND as LWS
-from intent.lws import ComponentType
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.plan import GangPlan, plan

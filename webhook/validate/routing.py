@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from intent.annotations import ENDPOINT_PICKER_CONFIG, SERVICE, path
+from intent.annotations import ENDPOINT_PICKER_CONFIG, NO_ROUTING, SERVICE, path
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.lws import Intent
 from intent.pickers.configuration import check_config
-from intent.routing import NO_ROUTING
 from intent.service.routes import (
     LONGEST_SERVICE,
     leads_nowhere,

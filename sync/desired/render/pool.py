@@ -8,8 +8,7 @@ from typing import Final
 
 from catalog.pickers.generations import POOLS
 from intent import Object
-from intent.annotations import SERVICE
-from intent.routing import LEADERS
+from intent.annotations import LEADERS, SERVICE
 from sync.desired.names import picker_name, pool_name
 from sync.desired.render.metadata import metadata
 from sync.desired.routes import Routes

@@ -7,9 +7,9 @@ from typing import Any, Final, get_args
 import pytest
 
 from intent import Object, yaml
+from intent.annotations import STRATEGIES
 from intent.inferenceservice.crd import crd
 from intent.inferenceservice.v1alpha1 import ENGINE_FIELDS, ROUTER_FIELDS, Role, Strategy
-from intent.routing import STRATEGIES
 
 FILE: Final = Path(__file__).parents[3] / "manifests" / "base" / "inferenceservice.crd.yaml"
 START: Final = "# made from intent/inferenceservice by `make golden`\n"

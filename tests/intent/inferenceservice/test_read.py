@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
+from intent.annotations import Routing
 from intent.inferenceservice.read import Router, read
 from tests.isvc import decoder, isvc, prefiller, role, router, worker
 from tests.lws import changed
@@ -68,7 +69,7 @@ def test_a_router_without_a_strategy_has_the_one_that_fits(roles: tuple[Object, 
 
     assert service is not None
     assert service.router is not None
-    assert service.router.strategy == strategy
+    assert service.router.routing.strategy == strategy
 
 
 def test_a_router_keeps_what_its_author_wrote() -> None:
@@ -77,7 +78,7 @@ def test_a_router_keeps_what_its_author_wrote() -> None:
     service, _ = read(isvc(worker(), router(httproute=route, gateway={"listeners": []})))
 
     assert service is not None
-    assert service.router == Router("router", "prefix-cache", route, {"listeners": []}, "", 1)
+    assert service.router == Router("router", Routing("prefix-cache", http_route=route), {"listeners": []}, 1)
 
 
 def test_annotations_that_are_carried_are_kept() -> None:
@@ -300,7 +301,8 @@ def test_a_router_has_the_picker_that_its_service_names() -> None:
 
     assert service is not None
     assert service.router is not None
-    assert ((service.router.picker, service.router.picker_replicas), errors) == (("gie-1.2", 2), ())
+    routing = service.router.routing
+    assert ((routing.picker, routing.picker_replicas), errors) == (("gie-1.2", 2), ())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from intent.routing import Routing
+from intent.annotations import Routing
 from sync.desired.preview import preview
 from sync.desired.render import objects
 from sync.observed.inferenceservice import cached_inferenceservice

@@ -7,7 +7,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS, Picker
 from intent import Object
-from intent.routing import Routing
+from intent.annotations import Routing
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import RoutePlan, Routes
 from tests.sync.desired.test_routes import PD, isvc, routes, worker

@@ -7,10 +7,9 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
+from intent.annotations import ComponentType, Routing
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
 from intent.inferenceservice.routes import is_attached
-from intent.lws import ComponentType
-from intent.routing import Routing
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.preview import preview
@@ -48,7 +47,9 @@ def codes(found: RoutePlan) -> set[tuple[str, str]]:
 
 def isvc(**router: Any) -> InferenceServiceIntent:
     """Make an InferenceService with a router."""
-    return InferenceServiceIntent(*KEY, router=Router("router", **router), uid="uid-isvc")
+    gateway = router.pop("gateway", {})
+    made = Router("router", Routing(**router), gateway)
+    return InferenceServiceIntent(*KEY, router=made, uid="uid-isvc")
 
 
 def test_nobody_asks_and_there_are_none() -> None:

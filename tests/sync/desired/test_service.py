@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from intent import Object
+from intent.annotations import Routing
 from intent.errors import Subject
-from intent.routing import Routing
 from sync.desired.plan import Refusal
 from sync.desired.service import ALL, Desired, desired_state
 from sync.kinds import LWS, ROUTES

@@ -4,7 +4,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS, Picker
 from catalog.pickers.plugins import CACHE_SCORER, QUEUE_SCORER, is_picker, is_scorer
-from intent.routing import DISAGGREGATION, STRATEGIES
+from intent.annotations import DISAGGREGATION, STRATEGIES
 from sync.desired.strategies import MEANING, WEIGHTS, preset, presets
 
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
