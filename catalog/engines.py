@@ -14,6 +14,36 @@ Version = tuple[int, ...]
 Entrypoint = Literal["", "api_server", "vllm serve"]
 """`api_server` ignores a positional model and serves its default (vllm-project/vllm#32292)."""
 
+DEFAULT_PORT: Final = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """An inference engine, whatever its version."""
+
+    title: str
+    command: str
+    """An example of the command that starts it, for messages."""
+    package: str
+    """The Python package whose modules start it."""
+    port: int = DEFAULT_PORT
+    """The port of its API without a flag."""
+    shares_ranks: bool = False
+    """Whether data-parallel ranks use the accelerators of tensor parallelism, so that they count once."""
+
+
+PRODUCTS: Final = {
+    "vllm": Product("vLLM", "[vllm, serve]", "vllm"),
+    "sglang": Product("SGLang", "[python3, -m, sglang.launch_server]", "sglang", 30000, shares_ranks=True),
+    "lmdeploy": Product("LMDeploy", "[lmdeploy, serve, api_server]", "lmdeploy", 23333, shares_ranks=True),
+    "tensorrt-llm": Product("TensorRT-LLM", "[trtllm-serve]", "tensorrt_llm"),
+}
+"""The engines whose commands are read, by the name that tables and settings use.
+
+Sources: `--enable-dp-attention` of SGLang (`sglang/srt/server_args.py`), `DistConfig` of LMDeploy
+(`lmdeploy/pytorch/config.py`).
+"""
+
 NEWEST: Final[Version] = (9999,)
 LATEST: Final[Version] = (9998,)
 """Stands for a version that is not known: what is true of the newer ones is taken for true."""

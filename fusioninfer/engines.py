@@ -25,6 +25,7 @@ from catalog.engines import (
     ENGINES,
     NEWEST,
     NO_RAY,
+    PRODUCTS,
     UNKNOWN_RAY,
     Connector,
     Engines,
@@ -64,7 +65,7 @@ class _ImageRow(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     repository: str = Field(min_length=1)
-    engine: str = Field("vllm", pattern="^(vllm|sglang|lmdeploy|tensorrt-llm)$")
+    engine: str = Field("vllm", pattern=f"^({'|'.join(PRODUCTS)})$")
     tag: str = "*"
     since: _Version = ()
     below: _Version = NEWEST

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from catalog.engines import Engines
+from catalog.engines import DEFAULT_PORT, PRODUCTS, Engines
 from intent.accelerators import GPUS
 from intent.command_line.command import Command, read_command
 from intent.command_line.flags import CHANGES_SIZES, CONFIG, MODEL, PORT, SIZES, Flag, resolve
@@ -18,7 +18,6 @@ from intent.settings import Settings
 RAY_SYMMETRIC: Final = "ray-symmetric"
 AUTO: Final = "auto"
 NONE: Final = "none"
-_SHARE: Final = frozenset({"sglang", "lmdeploy"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +140,7 @@ def is_size(value: str) -> bool:
 def read_sizes(launch: Launch) -> Sizes | None:
     """Read the parallel sizes; None if one is unknown, or a file or layout may change them.
 
-    Data-parallel ranks of SGLang (`--enable-dp-attention`) and of LMDeploy share those of tensor parallelism,
-    so they count once (LMDeploy `lmdeploy/pytorch/config.py`, `DistConfig`).
+    Data-parallel ranks that share the accelerators of tensor parallelism count once (`Product.shares_ranks`).
     """
     if any(flag.name in CHANGES_SIZES for flag in launch.command.flags.given):
         return None
@@ -150,7 +148,8 @@ def read_sizes(launch: Launch) -> Sizes | None:
     known = [size for size in sizes if size is not None]
     if len(known) < len(SIZES):
         return None
-    shares = not _SHARE.isdisjoint((launch.command.engine, launch.command.within))
+    engines = (launch.command.engine, launch.command.within)
+    shares = any(engine and PRODUCTS[engine].shares_ranks for engine in engines)
     return Sizes(*known)._replace(data=1) if shares else Sizes(*known)
 
 
@@ -207,16 +206,13 @@ def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
     return (named[-1][1],), dropped.union(flags.bare[:1])
 
 
-PORTS: Final = {"sglang": 30000, "lmdeploy": 23333}
-"""Ports of engines that do not take 8000."""
-
-
 def known_port(launch: Launch) -> int | None:
     """Give the port of the engine's API; None if it is only known in the cluster."""
     flags = launch.command.flags
     flag = flags.last(PORT)
     if flag is None and flags.last(CONFIG) is None:
-        return PORTS.get(launch.command.engine, 8000)
+        engine = launch.command.engine
+        return PRODUCTS[engine].port if engine else DEFAULT_PORT
     value = value_of(launch, flag) if flag else None
     return int(value) if value and is_size(value) else None
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.engines import DEFAULT_PORT
 from intent import Object
 from intent.annotations import COMPONENT_TYPE as COMPONENT
 from intent.annotations import (
@@ -25,7 +26,7 @@ from intent.errors import Subject
 from intent.gang import DISAGGREGATED, NO_GANG
 from intent.lws import API_VERSION, KIND
 from intent.service.kv_transfer import KVTransfer, read_kv_transfer
-from intent.service.serving import DEFAULT, serving_port
+from intent.service.serving import serving_port
 from intent.shapes import EMPTY, mapping, text
 
 ServiceKey = tuple[str, str]
@@ -57,7 +58,7 @@ class Member:
     kv_transfer: KVTransfer | None = None
     """How a prefiller or a decoder hands over its KV cache, as far as its command tells."""
     routing: Routing = NO_ROUTING
-    port: int = DEFAULT
+    port: int = DEFAULT_PORT
     """Where its leaders serve."""
 
     @property

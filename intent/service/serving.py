@@ -9,23 +9,18 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from catalog.engines import DEFAULT_PORT, PRODUCTS
 from intent import Object
 from intent.command_line.command import DIALECTS, ENGINES, MOST_WORDS
 from intent.command_line.dialects import VLLM
 from intent.command_line.flags import CONFIG, END, PORT, Flags, read_flags, resolve
 from intent.command_line.programs import program
-from intent.launch import PORTS, is_size
+from intent.launch import is_size
 from intent.ports import ROUTING_PROXY
 from intent.read import engine_index
 from intent.shapes import listed, mapping, number, strings, text
 
-DEFAULT: Final = 8000
-_PACKAGES: Final = {
-    "vllm": "vllm",
-    "sglang": "sglang",
-    "lmdeploy": "lmdeploy",
-    "tensorrt_llm": "tensorrt-llm",
-}
+_PACKAGES: Final = {product.package: name for name, product in PRODUCTS.items()}
 """Engines by the package of a Python module that starts them, whichever it is."""
 
 
@@ -42,10 +37,10 @@ def serving_port(pod_template: Object, annotations: Object, asked: str = "") -> 
     spec = mapping(pod_template.get("spec"))
     for container in listed(spec.get("initContainers")):
         if mapping(container).get("name") == ROUTING_PROXY:
-            return _given(_program(container).flags, container) or DEFAULT
+            return _given(_program(container).flags, container) or DEFAULT_PORT
     containers = listed(spec.get("containers"))
     at = engine_index(containers, annotations, asked)
-    return DEFAULT if at is None else _of_engine(containers[at])
+    return DEFAULT_PORT if at is None else _of_engine(containers[at])
 
 
 def _of_engine(container: Object) -> int:
@@ -56,8 +51,8 @@ def _of_engine(container: Object) -> int:
 
 def _without_flag(container: Object, found: _Program) -> int:
     if found.engine and found.flags.last(CONFIG) is None:
-        return PORTS.get(found.engine, DEFAULT)
-    return _probed(container) or (0 if found.engine else _first(container)) or DEFAULT
+        return PRODUCTS[found.engine].port
+    return _probed(container) or (0 if found.engine else _first(container)) or DEFAULT_PORT
 
 
 def _program(container: Object) -> _Program:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from intent import Object
+from intent.image import read_image
 
 FLOOR: Final = (1, 14, 1)
 SCHEDULER: Final = "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-scheduler"
@@ -46,10 +47,4 @@ async def running(get: Callable[[str], Awaitable[Object]]) -> str:
     deployment = await get(SCHEDULER)
     containers = deployment["spec"]["template"]["spec"]["containers"]
     images = [str(container.get("image", "")) for container in containers]
-    return next((image_tag(image) for image in images if "vc-scheduler" in image), "")
-
-
-def image_tag(image: str) -> str:
-    """Cut the tag out of `registry:5000/name:tag@digest`."""
-    name = image.partition("@")[0].rpartition("/")[2]
-    return name.partition(":")[2]
+    return next((read_image(image).tag for image in images if "vc-scheduler" in image), "")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from catalog.engines import PRODUCTS
 from intent.annotations import LAUNCHER, path
 from intent.command_line.flags import DISTRIBUTED
 from intent.command_line.programs import Kind
@@ -30,22 +31,10 @@ _LEFT_ALONE: Final[dict[Kind, tuple[str, str]]] = {
         "left as it is: the script is too complex; write [vllm, serve, MODEL, ...] as list items",
     ),
 }
-_ENGINES: Final = {
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "lmdeploy": "LMDeploy",
-    "tensorrt-llm": "TensorRT-LLM",
-}
 _UNKNOWN_COMMAND: Final = (
     "left as it is: not known to start vLLM; write the command, for example [vllm, serve]"
 )
 _UNKNOWN_IMAGE: Final = "left as it is: the image's entrypoint is not known; write the command, e.g. "
-_COMMANDS: Final = {
-    "sglang": "[python3, -m, sglang.launch_server]",
-    "lmdeploy": "[lmdeploy, serve, api_server]",
-    "tensorrt-llm": "[trtllm-serve]",
-}
-"""How each engine is started, where it is not vLLM's `[vllm, serve]`."""
 _MIXED: Final = (
     "left as it is: the other template launches its pods in its own way; let both be written, or none"
 )
@@ -130,14 +119,14 @@ def _unknown(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
     """Say what is not started: another engine, with the launcher that starts it, or nothing that is known."""
     engine = launch.command.engine
     if not engine:
-        example = _COMMANDS.get(launch.image.engine, "[vllm, serve]")
+        example = PRODUCTS[launch.image.engine or "vllm"].command
         return "FI517", _UNKNOWN_COMMAND if launch.engine.command else _UNKNOWN_IMAGE + example
     able = " or ".join(name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request)
     advice = f"name launcher {able}" if able else "each pod runs it by itself"
     start = "" if plan.launcher in able else f" by {plan.launcher}"
     return (
         "FI519",
-        f"left as it is: {_ENGINES[engine]} is not started over pods{start or ' unasked'}; {advice}",
+        f"left as it is: {PRODUCTS[engine].title} is not started over pods{start or ' unasked'}; {advice}",
     )
 
 

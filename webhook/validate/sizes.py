@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from catalog.engines import Engines
+from catalog.engines import PRODUCTS, Engines
 from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
 from intent.errors import FieldError
 from intent.launch import (
@@ -22,7 +22,7 @@ from webhook.validate.models import model
 
 CHECKED: Final = ("vllm", "sglang")
 """Engines whose flags are known."""
-SIZED: Final = (*CHECKED, "lmdeploy", "tensorrt-llm")
+SIZED: Final = tuple(PRODUCTS)
 """Engines of which only the sizes are known, too."""
 _FLAGS: Final = {
     "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),

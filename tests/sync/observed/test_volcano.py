@@ -2,7 +2,7 @@
 
 import pytest
 
-from sync.observed.volcano import contains, image_tag, too_old
+from sync.observed.volcano import contains, too_old
 
 
 @pytest.mark.parametrize("version", ["1.14.1", "v1.14.1", "v1.15.0", "2.0.0", "", "latest", "main-abc"])
@@ -13,18 +13,6 @@ def test_a_version_that_may_do(version: str) -> None:
 @pytest.mark.parametrize("version", ["1.14.0", "v1.13.9", "v1.14", "1.9.0"])
 def test_a_version_that_is_too_old(version: str) -> None:
     assert version in too_old(version)
-
-
-@pytest.mark.parametrize(
-    ("image", "tag"),
-    [
-        ("volcanosh/vc-scheduler:v1.14.1", "v1.14.1"),
-        ("registry:5000/volcanosh/vc-scheduler:v1.14.1@sha256:00", "v1.14.1"),
-        ("registry:5000/volcanosh/vc-scheduler", ""),
-    ],
-)
-def test_the_tag_of_an_image(image: str, tag: str) -> None:
-    assert image_tag(image) == tag
 
 
 @pytest.mark.parametrize(
