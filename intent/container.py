@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from intent import Object, accelerators
 from intent.errors import FieldError
-from intent.lws import Engine, Probe
+from intent.lws import Engine, Ports, Probe
 from intent.shapes import listed, mapping, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -29,6 +29,8 @@ WATCHED: Final = frozenset(
     }
 )
 """Variables whose values are looked at."""
+ROUTING_PROXY: Final = "routing-proxy"
+"""The sidecar's container, as llm-d's charts name it."""
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
@@ -123,3 +125,29 @@ def _probe(field: str, value: Any) -> Probe:
     handler = next((name for name in HANDLERS if name in probe), "")
     port = mapping(probe.get(handler)).get("port", 0)
     return Probe(field, handler, port if isinstance(port, int | str) else 0)
+
+
+# --- the ports of a pod ------------------------------------------------------------------------------
+
+
+def read_ports(spec: Object, path: str, engine: str) -> Ports:
+    """Read the ports of all containers, and the names of those of the engine."""
+    containers = list(_with_paths(spec, path))
+    own = (where for where, name in containers if name.get("name") == ROUTING_PROXY)
+    taken = {port for _, container in containers for port, _ in _named_ports(container)}
+    engines = (container for _, container in containers if engine and container.get("name") == engine)
+    named = tuple((name, port) for container in engines for port, name in _named_ports(container) if name)
+    return Ports(tuple(sorted(taken)), named, next(own, ""))
+
+
+def _with_paths(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
+    for field in ("initContainers", "containers"):
+        for at, item in enumerate(listed(spec.get(field))):
+            yield f"{path}.{field}[{at}]", mapping(item)
+
+
+def _named_ports(container: Object) -> Iterator[tuple[int, str]]:
+    for item in listed(container.get("ports")):
+        port = mapping(item).get("containerPort")
+        if type(port) is int:
+            yield port, text(mapping(item).get("name"))

@@ -16,10 +16,9 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
-from intent.container import read_container
+from intent.container import read_container, read_ports
 from intent.errors import FieldError
 from intent.lws import LWT, Accelerators, Engine, Intent, Pod, Ports, Template, TemplateField
-from intent.ports import read_ports
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"

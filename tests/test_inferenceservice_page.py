@@ -10,7 +10,7 @@ import pytest
 from fusioninfer import documents, offline
 from intent import Object
 from intent.annotations import EXPANSION
-from intent.inferenceservice.schema import schema
+from intent.inferenceservice.crd import schema
 from intent.settings import Settings
 
 ROOT: Final = Path(__file__).parents[1]

@@ -10,9 +10,8 @@ from intent import Object, budget
 from intent.annotations import INJECT, NO_ROUTING, PREFIX, QUEUE_NAME, Routing
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
-from intent.inferenceservice import routes
 from intent.inferenceservice.members import authored, leader_worker_sets
-from intent.inferenceservice.read import InferenceServiceIntent, read
+from intent.inferenceservice.read import InferenceServiceIntent, read, route_findings
 from intent.pickers.configuration import check_config
 from intent.service.routes import picker_of
 from intent.settings import Settings
@@ -86,7 +85,7 @@ def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
 
 def _of_routes(service: InferenceServiceIntent) -> list[FieldError]:
     """Hold what is asked of the Gateway API against it."""
-    return list(routes.findings(service.router)) if service.router else []
+    return list(route_findings(service.router)) if service.router else []
 
 
 def _members(service: InferenceServiceIntent | None) -> dict[str, Object]:

@@ -3,7 +3,7 @@
 Shapes: `v1alpha1` beside this, `docs/inferenceservice.md`. Reading never raises, whatever the object holds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -12,16 +12,40 @@ from pydantic import ValidationError
 from intent import Object
 from intent.annotations import DISAGGREGATION, NO_ROUTING, QUEUE_NAME, SERVICE, ComponentType, Routing
 from intent.annotations import read as read_annotations
-from intent.errors import FieldError, Subject
+from intent.errors import FieldError, Subject, each_nearest
+from intent.gateway_api.check import check
+from intent.gateway_api.types import GATEWAY_SPEC, HTTP_ROUTE_SPEC
 from intent.inferenceservice import v1alpha1
+from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
-from intent.inferenceservice.violations import violations
 from intent.shapes import mapping, number, text, without_nulls
 
 API_VERSION: Final = v1alpha1.API_VERSION
 KIND: Final = v1alpha1.KIND
 CARRIED: Final = (*PASSED, QUEUE_NAME)
 """Annotations that the LeaderWorkerSets get from their InferenceService, or from the template of the role."""
+Path = tuple[int | str, ...]
+MOST: Final = 256
+"""More findings than these fit into no answer; an object may have one for each of its fields."""
+
+_SHAPES: Final = {
+    "missing": "is required",
+    "int_type": "must be a whole number",
+    "string_type": "must be a string",
+    "model_type": "must be an object",
+    "dict_type": "must be an object",
+    "list_type": "must be a list",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have at least {min_length} item",
+    "too_long": "must have at most {max_length} items",
+    "string_too_long": "must be at most {max_length} characters",
+    "literal_error": "must be {expected}",
+}
+"""Words by pydantic's type of error (`pydantic-core` `ErrorType`), with its own values in braces."""
+_LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters"
+NOWHERE = "leads nowhere: without parentRefs, or gateway beside it, there is no HTTPRoute"
+"""Message about an HTTPRoute without a Gateway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +74,11 @@ class Router:
     """The spec of a Gateway, as its author wrote it, without nulls; empty: none is wanted."""
     index: int = 0
     """Its index in `spec.roles`."""
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether its HTTPRoute has a Gateway as a parent; without one no HTTPRoute is made."""
+        return bool(self.routing.http_route.get("parentRefs") or self.gateway)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +177,52 @@ def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
     if role.endpoint_picker_config:
         return ""
     return DISAGGREGATION if disaggregates(spec) else role.strategy
+
+
+def route_findings(router: Router) -> Iterator[FieldError]:
+    """Say what no cluster would take, and what has no effect (FI710, FI711, FI751, FI752)."""
+    path = f"spec.roles[{router.index}]"
+    if router.routing.http_route:
+        yield from check(router.routing.http_route, HTTP_ROUTE_SPEC, f"{path}.httproute")
+        if not router.is_attached:
+            yield FieldError(f"{path}.httproute", None, NOWHERE, "FI752")
+    if router.gateway:
+        yield from check(router.gateway, GATEWAY_SPEC, f"{path}.gateway")
+
+
+# --- what pydantic reports, as field errors ------------------------------------------------------------
+
+
+def violations(found: ValidationError) -> Iterator[FieldError]:
+    """Say what a validation found, at most `MOST`."""
+    errors = found.errors(include_url=False)[:MOST]
+    unknown = (one["loc"] for one in errors if one["type"] == "extra_forbidden")
+    meant = each_nearest((str(path[-1]), fields_at(path[:-1])) for path in unknown)
+    for one in errors:
+        path, where = one["loc"], shown(one["loc"])
+        if one["type"] == "extra_forbidden":
+            yield FieldError(where, None, f"unknown field; {_hint(path, next(meant))}", "FI702")
+        elif one["type"] == "string_pattern_mismatch":
+            yield FieldError(where, one["input"], _LABEL, "FI105")
+        else:
+            said = _said(one["type"], one.get("ctx", {})) or one["msg"]
+            yield FieldError(where, _value(one["input"]), said, "FI701")
+
+
+def shown(path: Path) -> str:
+    """Write a path as Kubernetes does: `spec.roles[1].multinode.nodeCount`."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def _said(kind: str, values: Mapping[str, Any]) -> str:
+    return _SHAPES.get(kind, "").format_map(values).replace("'", "")
+
+
+def _value(given: Any) -> Any:
+    """Show a value that has no parts; of others the path is enough."""
+    return None if isinstance(given, dict | list) else given
+
+
+def _hint(path: Path, meant: str) -> str:
+    return f"did you mean {meant}?" if meant else f"known are {', '.join(fields_at(path[:-1]))}"

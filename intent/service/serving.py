@@ -15,8 +15,8 @@ from intent.command_line.command import DIALECTS, ENGINES, MOST_WORDS
 from intent.command_line.dialects import VLLM
 from intent.command_line.flags import CONFIG, END, PORT, Flags, read_flags, resolve
 from intent.command_line.programs import program
+from intent.container import ROUTING_PROXY
 from intent.launch import is_size
-from intent.ports import ROUTING_PROXY
 from intent.read import engine_index
 from intent.shapes import listed, mapping, number, strings, text
 

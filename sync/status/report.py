@@ -6,7 +6,6 @@ from intent import Object, lws
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.inferenceservice.routes import is_attached
 from sync.desired.names import picker_name, pool_name, route_name
 from sync.desired.service import Desired
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POD_GROUP, POOL, ROUTES
@@ -67,7 +66,7 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         picker=_facts(snapshot, DEPLOYMENT.kind, picker_name(name)),
         pool=_facts(snapshot, POOL.kind, pool_name(name)),
         http_route=_facts(snapshot, HTTP_ROUTE.kind, route_name(name)),
-        attached=is_attached(router),
+        attached=router.is_attached,
         gateways=tuple(row.projection for row in snapshot.rows[GATEWAYS.kind]),
         errors=_errors(desired.of_routes),
         settled=not snapshot.unapplied & ROUTES and not snapshot.going,

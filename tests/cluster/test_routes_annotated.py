@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from intent import Object
-from intent.ports import ROUTING_PROXY
+from intent.container import ROUTING_PROXY
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.containers import name_of
 from tests.cluster.testbed.engines import look, received, set_engine

@@ -7,7 +7,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.ports import ROUTING_PROXY
+from intent.container import ROUTING_PROXY
 from tests.cluster.testbed import flows
 from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, conditions, ready_when
 from tests.cluster.testbed.containers import report

@@ -13,10 +13,10 @@ from typing import Final
 from catalog.pickers.generations import PICKERS, Sidecar
 from intent.annotations import ENGINE_CONTAINER, SKIP
 from intent.command_line.flags import HOST, PORT
+from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, read_launch, text_of
 from intent.lws import Engine, Intent, Moved, Template
-from intent.ports import ROUTING_PROXY
 from intent.settings import Settings
 from webhook.launchers.container import in_script
 

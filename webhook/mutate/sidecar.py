@@ -8,9 +8,8 @@ from typing import Final
 
 from catalog.pickers.generations import Sidecar
 from intent import Object
-from intent.container import CALLS
+from intent.container import CALLS, ROUTING_PROXY
 from intent.lws import Engine, Intent, Moved, Probe, Template
-from intent.ports import ROUTING_PROXY
 from intent.settings import Settings
 from webhook.launchers.launcher import POD_IP
 from webhook.launchers.sidecar import sidecar_of

@@ -8,7 +8,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS, Picker
 from intent import Object, yaml
-from intent.inferenceservice.schema import schema
+from intent.inferenceservice.crd import schema
 from intent.pickers import configuration
 from intent.pickers.configuration import KEPT, LONGEST, check_config
 from sync.desired.strategies import preset, presets

@@ -9,7 +9,6 @@ from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.annotations import ComponentType, Routing
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
-from intent.inferenceservice.routes import is_attached
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.preview import preview
@@ -331,7 +330,7 @@ def test_an_http_route_needs_a_gateway_to_hang_on(router: Object, attached: bool
 
     made = bool(routes(worker(routing=Routing()), service=service).http_route)
 
-    assert (made, is_attached(service.router)) == (attached, attached)
+    assert (made, service.router.is_attached) == (attached, attached)
 
 
 def test_the_configuration_is_yaml_that_reads_back() -> None:

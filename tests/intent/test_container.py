@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from intent.container import read_ports
 from intent.lws import Ports
-from intent.ports import read_ports
 
 
 def test_ports_of_all_containers_are_taken_and_names_are_the_engine_s() -> None:
