@@ -1,7 +1,7 @@
-"""The table of codes: what each finding means, what to do, what causes it. A code never changes its meaning.
+"""The table of codes: title, remedy and cause of each finding. A code never changes its meaning.
 
-The first digit says what it is about: 1 annotations and shape, 2 gang, 3 launch, 4 the service as a whole,
-5 warnings, 7 the InferenceService, 8 routes, 9 the webhook itself; 6 are the rules of `webhook.mutate.rules`.
+The first digit is the subject: 1 annotations and types, 2 gang, 3 launch, 4 the service as a whole, 5 warnings,
+7 the InferenceService, 8 routes, 9 the webhook; 6 is for the rules of `webhook.mutate.rules`.
 """
 
 from collections.abc import Mapping
@@ -22,6 +22,6 @@ PARTS: Final[Mapping[str, Mapping[str, Code]]] = {
     "8": routes.ROWS,
     "9": webhook.ROWS,
 }
-"""The rows by their first digit; each part is a file of its own."""
+"""The rows by their first digit, one module each."""
 CODES: Final[Mapping[str, Code]] = {code: row for rows in PARTS.values() for code, row in rows.items()}
-"""All of them, in their order."""
+"""All rows, in order."""

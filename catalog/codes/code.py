@@ -1,4 +1,4 @@
-"""What is known of a code."""
+"""The row of one code."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,11 +8,11 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row."""
+    """Documentation of one finding."""
 
     severity: Severity
     title: str
-    """What it means."""
+    """The meaning."""
     remedy: str
     cause: str
-    """How a person comes into this situation."""
+    """The usual cause."""

@@ -1,4 +1,4 @@
-"""The gang."""
+"""Findings about the gang."""
 
 from typing import Final
 
@@ -9,48 +9,48 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "startupPolicy LeaderReady deadlocks a gang",
         "use LeaderCreated: the workers must exist before the leader can be ready",
-        "LeaderReady keeps the workers back until a leader is ready that cannot be without them",
+        "LeaderReady creates workers once the leader is ready, and the leader waits for the workers",
     ),
     "FI202": Code(
         "error",
         "exclusive-topology deadlocks a gang",
-        "remove the annotation: LWS makes workers once the leader is scheduled, the gang waits for all",
-        "LWS makes the workers once the leader is scheduled; the gang schedules nobody before all are there",
+        "remove the annotation",
+        "LWS creates the workers once the leader is scheduled; the gang schedules no pod before all exist",
     ),
     "FI203": Code(
         "error",
-        "spec.scheduling makes a gang of its own",
-        "remove spec.scheduling, or take the object out with fusioninfer.io/inject: disabled",
-        "LWS was told to make PodGroups itself, one a group, which know nothing of the other roles",
+        "spec.scheduling creates a gang of its own",
+        "remove spec.scheduling, or bypass the webhooks with fusioninfer.io/inject: disabled",
+        "LWS creates one PodGroup per group, which does not include the other roles",
     ),
     "FI204": Code(
         "error",
         "Kueue manages this object",
         "remove kueue.x-k8s.io/queue-name, or set fusioninfer.io/scheduler-name: default-scheduler",
-        "the object has a queue of Kueue, which admits each LeaderWorkerSet by itself",
+        "the object has a Kueue queue, and Kueue admits each LeaderWorkerSet separately",
     ),
     "FI205": Code(
         "error",
-        "schedulerName is not the gang's scheduler",
-        "remove schedulerName, or name that scheduler in fusioninfer.io/scheduler-name",
-        "the template names a scheduler of its own, which does not know the gang",
+        "schedulerName is not the scheduler of the gang",
+        "remove schedulerName, or set fusioninfer.io/scheduler-name to that scheduler",
+        "the template names another scheduler, which does not know the gang",
     ),
     "FI206": Code(
         "error",
-        "the pod group is not the service's",
+        "the PodGroup of a template is not that of the service",
         "remove the annotation scheduling.k8s.io/group-name from the template",
-        "the template was copied from another service, or was written for Volcano by hand",
+        "the template was copied from another service, or written for Volcano by hand",
     ),
     "FI207": Code(
         "error",
-        "the task name is not the role's",
+        "the task name of a template is not that of the role",
         "remove the annotation volcano.sh/task-spec from the template",
-        "the template was copied from another role, or was written for Volcano by hand",
+        "the template was copied from another role, or written for Volcano by hand",
     ),
     "FI208": Code(
         "error",
-        "a worker stands alone, it cannot wait for other roles",
-        "remove fusioninfer.io/roles",
-        "a component of type worker names other roles; often the component type is missing",
+        "a worker cannot wait for other roles",
+        "remove fusioninfer.io/roles, or set fusioninfer.io/component-type",
+        "a component of type worker lists other roles; often the component type is missing",
     ),
 }

@@ -232,7 +232,7 @@ def test_a_broken_rule_is_a_failure_with_a_remedy() -> None:
     assert reason("Failed", observed) == ("True", "InferenceServiceFailed")
     assert message("Failed", observed) == (
         "spec.roles[1].template: is required (FI108). "
-        "To repair it: write what the LeaderWorkerSet API defines there"
+        "To repair it: write the type that the LeaderWorkerSet API defines for the field"
     )
 
 
