@@ -17,9 +17,8 @@ from sync.kinds import WATCHED
 from sync.runtime.cache import Cache
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
-from sync.runtime.metrics import ControllerMetrics, metrics
+from sync.runtime.metrics import ControllerMetrics, metrics, serving
 from sync.runtime.reflector import reflect
-from sync.runtime.server import serving
 from sync.writer import Writer
 
 log: Final = logging.getLogger(__name__)

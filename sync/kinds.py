@@ -10,8 +10,8 @@ from intent.annotations import EXPANSION, INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
 from intent.service.member import Member, ServiceKey, member
 from intent.shapes import mapping
-from sync.observed import deployment, gateway, http_route, inference_pool, pod, volcano
 from sync.observed import lws as leader_worker_set
+from sync.observed import pod, routes, volcano
 from sync.observed.cached import CachedObject, TooLargeError, cached_object, watched
 from sync.observed.index_keys import GATEWAY, index_key, of_parents, of_set, own
 from sync.observed.inferenceservice import cached_inferenceservice
@@ -208,21 +208,21 @@ GATEWAYS: Final = _part(
     *(GATEWAY_API, GATEWAY, "gateways"),
     source="the Gateway API",
     selector="",
-    project=partial(cached_object, projection=gateway.project, index_keys=partial(own, GATEWAY)),
+    project=partial(cached_object, projection=routes.project_gateway, index_keys=partial(own, GATEWAY)),
 )
 HTTP_ROUTE: Final = _part(
     *(GATEWAY_API, "HTTPRoute", "httproutes", "InferencePool", GATEWAY),
     source="the Gateway API",
-    project=partial(cached_object, projection=http_route.project, index_keys=of_parents),
+    project=partial(cached_object, projection=routes.project_http_route, index_keys=of_parents),
 )
 POOL: Final = _part(
     *("inference.networking.k8s.io/v1", "InferencePool", "inferencepools"),
     source="the Gateway API Inference Extension",
-    project=partial(cached_object, projection=inference_pool.project),
+    project=partial(cached_object, projection=routes.project_pool),
 )
 DEPLOYMENT: Final = _part(
     *("apps/v1", "Deployment", "deployments", "RoleBinding", "ConfigMap", "InferencePool"),
-    project=partial(cached_object, projection=deployment.project),
+    project=partial(cached_object, projection=routes.project_deployment),
 )
 PARTS: Final = (
     _part("v1", "ServiceAccount", "serviceaccounts"),

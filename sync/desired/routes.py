@@ -12,6 +12,7 @@ from intent import Object, yaml
 from intent.annotations import NO_ROUTING, Routing
 from intent.errors import Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
+from intent.names import picker_name
 from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
     contradictions,
@@ -25,8 +26,27 @@ from intent.service.routes import (
 )
 from intent.service.rules import conflicting_members, present
 from intent.settings import Settings
-from sync.desired.names import gateway_name
 from sync.desired.strategies import preset
+
+
+def config_name(service: str) -> str:
+    """Name the ConfigMap of the picker."""
+    return f"{picker_name(service)}-config"
+
+
+def pool_name(service: str) -> str:
+    """Name the InferencePool."""
+    return f"{service}-pool"
+
+
+def route_name(service: str) -> str:
+    """Name the HTTPRoute."""
+    return f"{service}-httproute"
+
+
+def gateway_name(service: str) -> str:
+    """Name the Gateway of the service's own."""
+    return f"{service}-gateway"
 
 
 @dataclass(frozen=True, slots=True)

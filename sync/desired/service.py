@@ -20,9 +20,8 @@ from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.settings import Settings
 from sync.desired.plan import Refusal, plan, refusal_said, refused
-from sync.desired.render import objects
-from sync.desired.render.lws import leader_worker_sets
 from sync.desired.render.routes import route_objects
+from sync.desired.render.workloads import gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observed.pod_group import KIND as POD_GROUP
@@ -142,7 +141,7 @@ def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...])
         if refusal.kind == POD_GROUP:
             decided = refused(decided, refusal, snapshot.situation, settings)
     held = frozenset({POD_GROUP} if decided.hold else ())
-    return Desired(objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
+    return Desired(gang_objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
 
 
 def _routes(snapshot: Snapshot, settings: Settings) -> Desired:

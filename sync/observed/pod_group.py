@@ -6,8 +6,8 @@ from typing import Final
 from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.shapes import listed, mapping, text
-from sync.observed import pod_group_status as rows
 from sync.observed.cached import Owner, digest, is_applied, is_replaced, owners, version
+from sync.observed.condition import conditions
 
 API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 KIND: Final = "PodGroup"
@@ -22,7 +22,6 @@ OWNED: Final = (
 `queue` is not among them: where nobody names one, Volcano's webhook sets that of the namespace. The last two
 are never wanted: they strand half replicas, or keep a gang from coming back.
 """
-SILENT: Final = rows.PodGroupStatus()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,12 @@ class PodGroup:
     made_for: str = ""
     """The LeaderWorkerSet for which LWS's own Volcano provider made it (KEP-407)."""
     deleting: bool = False
-    report: rows.PodGroupStatus = SILENT
-    """What a status needs of it."""
+    message: str = ""
+    """Why the gang cannot be scheduled, from Volcano's condition `Unschedulable`.
+
+    The phase is not kept: it depends on `minMember` alone, and stays `Running` while a role of the gang is
+    gone. Whether pods are placed is read from the pods.
+    """
     version: int = field(default=0, compare=False)
     """Which version of the object it is; a later one is higher."""
 
@@ -76,7 +79,7 @@ def pod_group(obj: Object) -> PodGroup:
         fingerprint=_fingerprint(metadata, spec),
         made_for=_made_for(metadata),
         deleting=bool(metadata.get("deletionTimestamp")),
-        report=rows.project(obj),
+        message=_message(obj),
         version=version(metadata),
     )
 
@@ -110,6 +113,12 @@ def _made_for(metadata: Object) -> str:
 
 def _owners(metadata: Object) -> tuple[Owner, ...]:
     return tuple(owner for owner in owners(metadata) if owner.kind == lws.KIND)
+
+
+def _message(obj: Object) -> str:
+    found = conditions(mapping(obj.get("status")).get("conditions"))
+    messages = (one.message for one in found if one.type == "Unschedulable" and one.status == "True")
+    return next(messages, "")
 
 
 def _policies(spec: Object) -> list[Object]:

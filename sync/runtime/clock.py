@@ -1,7 +1,9 @@
-"""The time: as Kubernetes writes it, for people to read; and a clock for deadlines, which nobody can set."""
+"""Time: timestamps of the Kubernetes API, a monotonic clock for deadlines, and the delay before a retry."""
 
+import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -25,3 +27,24 @@ steady: Final[Callable[[], float]] = _since_boot if hasattr(time, "CLOCK_BOOTTIM
 
 Linux alone has such a clock; its CLOCK_MONOTONIC stands still then (clock_gettime(2)).
 """
+
+
+SHORTEST: Final = 0.5
+LONGEST: Final = 30.0
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Decorrelated jitter, 0.5 to 30 seconds ("Exponential Backoff And Jitter", AWS Architecture Blog)."""
+
+    last: float = SHORTEST
+
+    def next(self, at_least: float = 0.0) -> float:
+        """Give the seconds to wait; `at_least` is what a `Retry-After` asked for."""
+        upper = max(SHORTEST, self.last * 3)
+        self.last = min(LONGEST, random.uniform(SHORTEST, upper))  # noqa: S311 - spreads load, guards no secret
+        return max(self.last, at_least)
+
+    def reset(self) -> None:
+        """Start short again: it worked."""
+        self.last = SHORTEST

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from intent.service.member import ServiceKey
-from sync.runtime.backoff import Backoff
+from sync.runtime.clock import Backoff
 
 SHARE: Final = 4
 """Of so many services, one is of the sweep while there is news."""

@@ -21,8 +21,8 @@ from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, patiently
 from kube.request import get, page, watch
 from kube.wire import read_object
 from sync.kinds import Kind
-from sync.runtime.backoff import Backoff
 from sync.runtime.cache import ENOUGH, Cache
+from sync.runtime.clock import Backoff
 
 log: Final = logging.getLogger(__name__)
 WATCH_SECONDS: Final = (240, 300)

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Final
 
 from intent import Object
-from intent.shapes import listed, mapping, text
+from intent.shapes import mapping, text
+from sync.status.compare import by_type, dated, differs, undated, unworded
 from sync.status.components import components
 from sync.status.conditions import JUDGES, state
 from sync.status.observed import FailureMemory, Observed, ObservedRoutes
-from sync.status.times import dated, undated, unworded
+from sync.status.reasons import Verdict
 from sync.status.url import url
-from sync.status.verdict import Verdict
 
 __all__ = ["Observed", "ObservedRoutes", "differs", "status", "undated", "unworded"]
 
@@ -37,19 +37,12 @@ def status(seen: Observed, before: Object, now: str) -> Object:
     }
 
 
-def differs(desired: Object, before: Object) -> bool:
-    """Whether a status would change what is stored. Conditions of other types are somebody else's."""
-    stored = {key: before.get(key) for key in (*desired, "url") if key in before}
-    conditions = {kind: one for kind, one in _by_type(before).items() if kind in JUDGES}
-    return desired | {"conditions": _by_type(desired)} != stored | {"conditions": conditions}
-
-
 def _memory(before: Object, generation: int) -> FailureMemory:
     """Read what failed before; what failed in an earlier generation may be repaired in this one."""
     if before.get("observedGeneration") != generation:
         return FailureMemory()
     roles = mapping(before.get("components")).items()
-    failed = _by_type(before).get("Failed", {})
+    failed = by_type(before).get("Failed", {})
     crashed = failed.get("reason") == "PodsFailing"
     return FailureMemory(
         frozenset(name for name, role in roles if mapping(role).get("phase") == "Failed"),
@@ -58,14 +51,9 @@ def _memory(before: Object, generation: int) -> FailureMemory:
 
 
 def _conditions(seen: Observed, before: Object, now: str) -> Iterator[Object]:
-    stored = _by_type(before)
+    stored = by_type(before)
     for kind, judge in JUDGES.items():
         yield _condition(kind, judge(seen), stored.get(kind, {}), seen.service.generation, now)
-
-
-def _by_type(status: Object) -> dict[str, Object]:
-    found = (mapping(one) for one in listed(status.get("conditions")))
-    return {text(one.get("type")): one for one in found}
 
 
 def _condition(kind: str, verdict: Verdict, old: Object, generation: int, now: str) -> Object:

@@ -6,10 +6,10 @@ from typing import Final, Literal
 from intent import Object
 from intent.inferenceservice.read import RoleIntent
 from intent.shapes import mapping
+from sync.status.compare import dated
 from sync.status.failures import failing
 from sync.status.groups import ready, updating
 from sync.status.observed import Observed, behind, desired
-from sync.status.times import dated
 
 Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], ...]] = (

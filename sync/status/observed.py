@@ -5,13 +5,10 @@ from dataclasses import dataclass, field
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
-from sync.observed.deployment import Deployment
-from sync.observed.gateway import Gateway
-from sync.observed.http_route import HTTPRoute
-from sync.observed.inference_pool import InferencePool
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
-from sync.observed.pod_group_status import PodGroupStatus
+from sync.observed.pod_group import PodGroup
+from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Observed:
     sets: Mapping[str, LeaderWorkerSet] = field(default_factory=dict)
     """Its LeaderWorkerSets, by the name of their role."""
     pods: tuple[ObservedPod, ...] = ()
-    pod_group: PodGroupStatus | None = None
+    pod_group: PodGroup | None = None
     routes: ObservedRoutes | None = None
     """None: no routes are asked for."""
     errors: tuple[FieldError, ...] = ()

@@ -190,3 +190,11 @@ REASONS: Final = (
     Reason("Failed", "NothingFailed", "False", "no error is known"),
 )
 STATES: Final = {(row.condition, row.reason): row.status for row in REASONS}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one condition says."""
+
+    reason: str
+    message: str = ""

@@ -6,7 +6,8 @@ from intent import Object, lws
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
-from sync.desired.names import picker_name, pool_name, route_name
+from intent.names import picker_name
+from sync.desired.routes import pool_name, route_name
 from sync.desired.service import Desired
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, POD, POD_GROUP, POOL, ROUTES
 from sync.observed.snapshot import Snapshot
@@ -36,7 +37,7 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
         service=value,
         sets=_sets(snapshot, value),
         pods=tuple(row.projection for row in snapshot.rows[POD.kind]),
-        pod_group=pod_group.report if pod_group and pod_group.service else None,
+        pod_group=pod_group if pod_group and pod_group.service else None,
         routes=_routes(snapshot, value, desired),
         errors=_errors(desired.findings),
         settled=snapshot.unapplied <= ROUTES and snapshot.value is not None and not snapshot.going,

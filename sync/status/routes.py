@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from sync.observed.condition import ObservedCondition
-from sync.observed.gateway import Gateway
-from sync.observed.http_route import HTTPRoute
-from sync.observed.inference_pool import InferencePool
-from sync.observed.parents import Parent, ParentStatus
+from sync.observed.routes import Gateway, HTTPRoute, InferencePool, Parent, ParentStatus
 from sync.status import failures
 from sync.status.observed import Observed, ObservedRoutes, unstored
-from sync.status.verdict import Verdict
+from sync.status.reasons import Verdict
 
 UNKNOWN_KIND: Final = "InvalidKind"
 """`ResolvedRefs` of a gateway that does not know InferencePool (Gateway API `RouteReasonInvalidKind`)."""

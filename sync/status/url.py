@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from sync.observed.gateway import Gateway, Listener
-from sync.observed.http_route import HTTPRoute
-from sync.observed.parents import Parent
+from sync.observed.routes import Gateway, HTTPRoute, Listener, Parent
 from sync.status.observed import Observed
 from sync.status.routes import accepted_by
 

@@ -18,7 +18,7 @@ from intent import Object
 from intent.service.member import member
 from intent.settings import Settings
 from sync.desired.plan import plan
-from sync.desired.render import objects
+from sync.desired.render.workloads import gang_objects
 from sync.observed.snapshot import Situation
 from tests.bench import stages, store
 from tests.bench.process import cpu_seconds, memory
@@ -156,7 +156,7 @@ def _expect_pod_groups(cluster: Cluster, names: list[str]) -> None:
 def _wanted(name: str) -> Object:
     one = member(store.member(name))
     assert one is not None
-    (pod_group,) = objects(plan(Situation(one.key, (one,)), Settings()))
+    (pod_group,) = gang_objects(plan(Situation(one.key, (one,)), Settings()))
     return pod_group
 
 

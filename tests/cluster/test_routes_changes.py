@@ -7,7 +7,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from sync.desired.render.destination_rule import destination_rule
+from sync.desired.render.routes import destination_rule
 from sync.desired.routes import Routes
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.audit import refused, writes

@@ -16,7 +16,7 @@ from kube.client import Client, connect
 from sync import controller as loop
 from sync.controller import Controller
 from sync.kinds import WATCHED
-from sync.runtime import backoff, events
+from sync.runtime import clock, events
 from sync.runtime.cache import Cache
 from sync.runtime.events import EventRecorder
 from sync.runtime.metrics import metrics
@@ -44,8 +44,8 @@ async def quiet(times: int = 1) -> None:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again after hundredths of a second, so that tests are short."""
-    monkeypatch.setattr(backoff, "SHORTEST", 0.02)
-    monkeypatch.setattr(backoff, "LONGEST", 0.1)
+    monkeypatch.setattr(clock, "SHORTEST", 0.02)
+    monkeypatch.setattr(clock, "LONGEST", 0.1)
     monkeypatch.setattr(events, "PATIENCE", 0.05)
     monkeypatch.setattr(loop, "RESTATE", 0.02)
 

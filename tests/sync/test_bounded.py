@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from sync.kinds import POD_GROUP
-from sync.runtime import backoff
+from sync.runtime import clock
 from sync.writer import REWORDING, REWORDINGS, ApplyHistory
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
@@ -23,8 +23,8 @@ SECONDS = 4.0
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait between tries as a cluster has it."""
-    monkeypatch.setattr(backoff, "SHORTEST", 0.5)
-    monkeypatch.setattr(backoff, "LONGEST", 30.0)
+    monkeypatch.setattr(clock, "SHORTEST", 0.5)
+    monkeypatch.setattr(clock, "LONGEST", 30.0)
 
 
 @pytest.fixture(params=[(500, "InternalError"), (403, "Forbidden")], ids=["may pass", "refused"])

@@ -1,9 +1,29 @@
-"""Labels and owners of what is rendered for the routes of a service."""
+"""Names, labels and owner references of rendered objects."""
 
-from intent import Object
+from intent import Object, lws
 from intent.annotations import SERVICE
-from sync.desired.render.owners import member_reference, service_reference
+from intent.inferenceservice import v1alpha1
 from sync.desired.routes import Routes
+
+
+def member_reference(name: str, uid: str) -> Object:
+    """Let an object go with its last member; nobody's deletion waits for it."""
+    return {"apiVersion": lws.API_VERSION, "kind": lws.KIND, "name": name, "uid": uid}
+
+
+def service_reference(name: str, uid: str) -> Object:
+    """Let an object go with its InferenceService, which alone controls it.
+
+    No `blockOwnerDeletion`: it would need the right to update finalizers (admission plugin
+    OwnerReferencesPermissionEnforcement, on in OpenShift), and nothing here has to be gone first.
+    """
+    return {
+        "apiVersion": v1alpha1.API_VERSION,
+        "kind": v1alpha1.KIND,
+        "name": name,
+        "uid": uid,
+        "controller": True,
+    }
 
 
 def metadata(routes: Routes, name: str) -> Object:

@@ -1,20 +1,120 @@
-"""Everything that routes are made of, in the order in which it is applied.
+"""Renders the routes of a service: InferencePool, Gateway, HTTPRoute, DestinationRule; and the order of all.
 
-The pool comes before the Deployment: without it a picker is not alive (`cmd/epp/runner/health.go`).
+Sources: kubernetes-sigs/gateway-api-inference-extension `api/v1/inferencepool_types.go` as of v1.2 (no
+`appProtocol`: only CRDs since v1.4 have it); kubernetes-sigs/gateway-api `apis/v1`.
 """
 
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final
 
+from catalog.pickers.generations import POOLS
 from intent import Object
-from sync.desired.render.destination_rule import destination_rule
-from sync.desired.render.gateway import gateway
-from sync.desired.render.http_route import http_route
-from sync.desired.render.picker import config_map, deployment, disruption_budget, elects, service
-from sync.desired.render.pool import inference_pool
-from sync.desired.render.rights import account, role, role_binding
-from sync.desired.routes import RoutePlan, Routes
+from intent.annotations import LEADERS, SERVICE
+from intent.names import picker_name
+from intent.shapes import listed, mapping
+from sync.desired.render.endpoint_picker import (
+    GRPC_PORT,
+    account,
+    config_map,
+    deployment,
+    disruption_budget,
+    elects,
+    role,
+    role_binding,
+    service,
+)
+from sync.desired.render.metadata import metadata
+from sync.desired.routes import RoutePlan, Routes, gateway_name, pool_name, route_name
+
+POOL_API_VERSION: Final = f"{POOLS}/v1"
+POOL_KIND: Final = "InferencePool"
+
+
+def inference_pool(routes: Routes) -> Object:
+    """Render the pool."""
+    return {
+        "apiVersion": POOL_API_VERSION,
+        "kind": POOL_KIND,
+        "metadata": metadata(routes, pool_name(routes.service)),
+        "spec": {
+            "selector": {"matchLabels": {SERVICE: routes.service, **LEADERS}},
+            "targetPorts": [{"number": routes.port}],
+            "endpointPickerRef": {
+                "name": picker_name(routes.service),
+                "port": {"number": GRPC_PORT},
+                "failureMode": failure_mode(routes),
+            },
+        },
+    }
+
+
+def failure_mode(routes: Routes) -> str:
+    """Choose what happens while the picker is away: any leader will do, but not a prefiller."""
+    return "FailClose" if routes.split else "FailOpen"
+
+
+def backend(service: str) -> Object:
+    """Refer to the pool from a route; no port, it would be ignored."""
+    return {"group": POOLS, "kind": POOL_KIND, "name": pool_name(service)}
+
+
+GATEWAY_API_VERSION: Final = "gateway.networking.k8s.io/v1"
+EVERYTHING: Final[Object] = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}
+NO_TIMEOUT: Final[Object] = {"request": "0s"}
+"""A long generation outlasts what gateways allow by default (Envoy: 15 seconds)."""
+
+
+def http_route(routes: Routes) -> Object:
+    """Render the route; all that its author wrote stays."""
+    rules = routes.http_route.get("rules") or [EVERYTHING]
+    filled = [_rule(rule, routes.service) for rule in rules] if isinstance(rules, list) else rules
+    spec = {**routes.http_route, "rules": filled}
+    return {
+        "apiVersion": GATEWAY_API_VERSION,
+        "kind": "HTTPRoute",
+        "metadata": metadata(routes, route_name(routes.service)),
+        "spec": spec,
+    }
+
+
+def _rule(rule: Any, service: str) -> Any:
+    """Send a rule without backends to the pool; one that redirects needs none."""
+    if not isinstance(rule, dict) or rule.get("backendRefs") or _redirects(rule):
+        return rule
+    return {"timeouts": NO_TIMEOUT, **rule, "backendRefs": [backend(service)]}
+
+
+def _redirects(rule: Object) -> bool:
+    return any(mapping(one).get("type") == "RequestRedirect" for one in listed(rule.get("filters")))
+
+
+def gateway(routes: Routes) -> Object:
+    """Render the Gateway."""
+    return {
+        "apiVersion": GATEWAY_API_VERSION,
+        "kind": "Gateway",
+        "metadata": metadata(routes, gateway_name(routes.service)),
+        "spec": routes.gateway,
+    }
+
+
+ISTIO_API_VERSION: Final = "networking.istio.io/v1"
+"""Since Istio 1.22; gateways that know InferencePools are later ones."""
+
+
+def destination_rule(routes: Routes) -> Object:
+    """Render the rule. A host without dots is in its own namespace, whatever the domain of the cluster."""
+    return {
+        "apiVersion": ISTIO_API_VERSION,
+        "kind": "DestinationRule",
+        "metadata": metadata(routes, picker_name(routes.service)),
+        "spec": {
+            "host": picker_name(routes.service),
+            "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
+        },
+    }
+
 
 Part = Callable[[Routes], Object]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from catalog.pickers.generations import Picker as Row
 from intent import Object
-from sync.desired.render.picker import CONFIG_FILE
+from sync.desired.render.endpoint_picker import CONFIG_FILE
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import RoutePlan, Routes
 from tests.cluster.testbed.api import create, path

@@ -7,7 +7,7 @@ import yaml
 
 from intent.annotations import Routing
 from sync.desired.preview import preview
-from sync.desired.render import objects
+from sync.desired.render.workloads import gang_objects
 from sync.observed.inferenceservice import cached_inferenceservice
 from tests.sync.samples import SETTINGS, decode, inference_service, planned, prefill
 
@@ -39,7 +39,7 @@ def test_offline_an_incomplete_service_makes_a_note_and_no_pod_group() -> None:
 def test_a_shared_priority_is_rendered() -> None:
     decided = planned(prefill(priority_classes=("high",)), decode(priority_classes=("high",)))
 
-    assert objects(decided)[0]["spec"]["priorityClassName"] == "high"
+    assert gang_objects(decided)[0]["spec"]["priorityClassName"] == "high"
 
 
 def test_offline_the_lws_of_an_inference_service_come_in_as_members() -> None:

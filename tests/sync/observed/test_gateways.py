@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.observed import gateway, http_route, inference_pool
+from sync.observed import routes
 from sync.observed.condition import ObservedCondition
-from sync.observed.gateway import Listener
-from sync.observed.parents import Parent
+from sync.observed.routes import Listener, Parent
 
 
 def answer(generation: int = 2, **ref: Any) -> Object:
@@ -29,17 +28,21 @@ def matching(path: Object) -> Object:
 
 
 def test_a_parent_is_in_the_namespace_of_its_route() -> None:
-    assert http_route.project(route({"parentRefs": [{"name": "gw"}]})).parents == (Parent("team-a", "gw"),)
+    assert routes.project_http_route(route({"parentRefs": [{"name": "gw"}]})).parents == (
+        Parent("team-a", "gw"),
+    )
 
 
 def test_a_parent_may_be_a_listener_elsewhere() -> None:
     ref = {"name": "gw", "namespace": "infra", "sectionName": "https", "port": 443}
 
-    assert http_route.project(route({"parentRefs": [ref]})).parents == (Parent("infra", "gw", "https", 443),)
+    assert routes.project_http_route(route({"parentRefs": [ref]})).parents == (
+        Parent("infra", "gw", "https", 443),
+    )
 
 
 def test_an_answer_to_this_generation_counts() -> None:
-    accepted = http_route.project(route({}, answer())).answers[0].accepted
+    accepted = routes.project_http_route(route({}, answer())).answers[0].accepted
 
     assert accepted is not None
     assert accepted.status == "True"
@@ -47,12 +50,13 @@ def test_an_answer_to_this_generation_counts() -> None:
 
 @pytest.mark.parametrize("generation", [0, 1])
 def test_an_answer_to_an_earlier_generation_does_not(generation: int) -> None:
-    assert http_route.project(route({}, answer(generation))).answers[0].accepted is None
+    assert routes.project_http_route(route({}, answer(generation))).answers[0].accepted is None
 
 
 def test_a_pool_has_answers_as_a_route_has() -> None:
     assert (
-        inference_pool.project(route({}, answer())).answers == http_route.project(route({}, answer())).answers
+        routes.project_pool(route({}, answer())).answers
+        == routes.project_http_route(route({}, answer())).answers
     )
 
 
@@ -67,11 +71,11 @@ def test_a_pool_has_answers_as_a_route_has() -> None:
     ],
 )
 def test_the_prefix_is_that_of_the_first_match(path: Object, prefix: str) -> None:
-    assert http_route.project(route(matching(path))).prefix == prefix
+    assert routes.project_http_route(route(matching(path))).prefix == prefix
 
 
 def test_a_gateway_gives_its_listeners_and_addresses() -> None:
-    row = gateway.project(
+    row = routes.project_gateway(
         {
             "metadata": {"namespace": "team-a", "name": "gw"},
             "spec": {"listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]},
@@ -89,11 +93,11 @@ def programmed(observed: int) -> Object:
 
 
 def test_a_gateway_says_whether_it_is_programmed() -> None:
-    assert gateway.project(programmed(2)).programmed == ObservedCondition(
+    assert routes.project_gateway(programmed(2)).programmed == ObservedCondition(
         "Programmed", "False", "Invalid", observed=2
     )
 
 
 @pytest.mark.parametrize("observed", [0, 1])
 def test_what_a_gateway_says_of_an_earlier_generation_does_not_count(observed: int) -> None:
-    assert gateway.project(programmed(observed)).programmed is None
+    assert routes.project_gateway(programmed(observed)).programmed is None

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.desired.render import objects
+from sync.desired.render.workloads import gang_objects
 from sync.observed.pod_group import pod_group, surplus
 from tests.sync.samples import APPLIED, decode, planned, prefill
 
-WANTED = objects(planned(prefill(), decode()))[0]
+WANTED = gang_objects(planned(prefill(), decode()))[0]
 
 
 def stored(**spec: Any) -> Object:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.observed import deployment, lws, pod_group_status
+from sync.observed import lws, routes
+from sync.observed.pod_group import pod_group
 
 
 def leader_worker_set(spec: Object, **status: Any) -> Object:
@@ -65,29 +66,29 @@ def test_a_rolling_update_is_seen(status: str, updating: bool) -> None:  # noqa:
 def test_a_deployment_is_available_by_one_pod_of_several() -> None:
     said = condition("Progressing", "False", "has timed out progressing")
 
-    row = deployment.project(picker(said, replicas=2, updatedReplicas=2, availableReplicas=1))
+    row = routes.project_deployment(picker(said, replicas=2, updatedReplicas=2, availableReplicas=1))
 
     assert (row.available, row.replacing) == (True, False)
 
 
 def test_a_deployment_whose_pods_may_all_be_away_is_not_available_by_its_condition() -> None:
-    assert not deployment.project(picker(condition("Available", "True"), replicas=2)).available
+    assert not routes.project_deployment(picker(condition("Available", "True"), replicas=2)).available
 
 
 def test_a_deployment_with_a_pod_of_before_is_being_replaced() -> None:
-    assert deployment.project(picker(replicas=2, updatedReplicas=1, availableReplicas=1)).replacing
+    assert routes.project_deployment(picker(replicas=2, updatedReplicas=1, availableReplicas=1)).replacing
 
 
 def test_a_deployment_says_which_generation_of_pickers_it_runs() -> None:
-    assert deployment.project(picker()).picker == "gie-1.4"
+    assert routes.project_deployment(picker()).picker == "gie-1.4"
 
 
 def test_a_deployment_that_lags_is_not_current() -> None:
-    assert not deployment.project(picker(observed=1, availableReplicas=1)).current
+    assert not routes.project_deployment(picker(observed=1, availableReplicas=1)).current
 
 
 def test_a_refused_pod_tells_more_than_what_is_missing() -> None:
-    row = deployment.project(
+    row = routes.project_deployment(
         picker(
             condition("Available", "False", "Deployment does not have minimum availability."),
             condition("ReplicaFailure", "True", "exceeded quota: compute"),
@@ -100,13 +101,10 @@ def test_a_refused_pod_tells_more_than_what_is_missing() -> None:
 def test_volcanos_words_are_kept_while_the_gang_does_not_fit() -> None:
     said = condition("Unschedulable", "True", "6/6 tasks in gang unschedulable")
 
-    assert (
-        pod_group_status.project({"status": {"conditions": [said]}}).message
-        == "6/6 tasks in gang unschedulable"
-    )
+    assert pod_group({"status": {"conditions": [said]}}).message == "6/6 tasks in gang unschedulable"
 
 
 def test_volcanos_words_are_dropped_when_it_fits() -> None:
     said = condition("Unschedulable", "False", "6/6 tasks in gang unschedulable")
 
-    assert pod_group_status.project({"status": {"conditions": [said]}}).message == ""
+    assert pod_group({"status": {"conditions": [said]}}).message == ""

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from sync.runtime.backoff import Backoff
+from sync.runtime.clock import Backoff
 from sync.runtime.queue import Queue
 
 A, B = ("ns", "a"), ("ns", "b")

@@ -7,14 +7,10 @@ from intent import Object
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed.condition import ObservedCondition
-from sync.observed.deployment import Deployment
-from sync.observed.gateway import Gateway, Listener
-from sync.observed.http_route import HTTPRoute
-from sync.observed.inference_pool import InferencePool
 from sync.observed.lws import LeaderWorkerSet
-from sync.observed.parents import Parent, ParentStatus
 from sync.observed.pod import Amounts, Failure, ObservedPod
-from sync.observed.pod_group_status import PodGroupStatus
+from sync.observed.pod_group import PodGroup
+from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Listener, Parent, ParentStatus
 from sync.status import Observed, ObservedRoutes, status
 
 NOW: Final = "2026-01-01T12:00:00Z"
@@ -68,7 +64,7 @@ def seen(*groups: tuple[ObservedPod, ...], **fields: Any) -> Observed:
         service(),
         sets={"prefill": lws("prefill", replicas=1), "decode": lws("decode", replicas=2)},
         pods=pods,
-        pod_group=PodGroupStatus(),
+        pod_group=PodGroup("default", "r1"),
     )
     return replace(known, **fields)
 

@@ -12,7 +12,8 @@ from catalog.codes import CODES
 from intent import Object
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
-from sync.observed import deployment, gateway, http_route, inference_pool, lws, pod, pod_group_status
+from sync.observed import lws, pod, routes
+from sync.observed.pod_group import pod_group
 from sync.status import Observed, ObservedRoutes, differs, status
 from sync.status.reasons import CONDITIONS, STATES
 from tests.laws.strategies import JSON
@@ -79,11 +80,11 @@ ERRORS = st.lists(
 ).map(tuple)
 ROUTES = st.none() | st.builds(
     ObservedRoutes,
-    picker=st.none() | OBJECTS.map(deployment.project),
-    pool=st.none() | OBJECTS.map(inference_pool.project),
-    http_route=st.none() | OBJECTS.map(http_route.project),
+    picker=st.none() | OBJECTS.map(routes.project_deployment),
+    pool=st.none() | OBJECTS.map(routes.project_pool),
+    http_route=st.none() | OBJECTS.map(routes.project_http_route),
     attached=st.booleans(),
-    gateways=st.lists(OBJECTS.map(gateway.project), max_size=2).map(tuple),
+    gateways=st.lists(OBJECTS.map(routes.project_gateway), max_size=2).map(tuple),
     errors=ERRORS,
 )
 OBSERVED = st.builds(
@@ -93,7 +94,7 @@ OBSERVED = st.builds(
     ),
     sets=SETS,
     pods=st.lists(PODS, max_size=6).map(tuple),
-    pod_group=st.none() | OBJECTS.map(pod_group_status.project),
+    pod_group=st.none() | OBJECTS.map(pod_group),
     routes=ROUTES,
     errors=ERRORS,
     settled=st.booleans(),
@@ -101,8 +102,8 @@ OBSERVED = st.builds(
 STORED = OBJECTS | OBSERVED.map(lambda seen: status(seen, {}, NOW))
 """What may stand there: anything, or the status of other rows."""
 PROJECTIONS: Final[tuple[Callable[[Object], object], ...]] = (
-    *(pod.project, lws.project, pod_group_status.project),
-    *(deployment.project, http_route.project, inference_pool.project, gateway.project),
+    *(pod.project, lws.project, pod_group),
+    *(routes.project_deployment, routes.project_http_route, routes.project_pool, routes.project_gateway),
 )
 
 often = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intent import Object
-from sync.observed.deployment import Deployment
-from sync.observed.inference_pool import InferencePool
-from sync.observed.parents import ParentStatus
+from sync.observed.routes import Deployment, InferencePool, ParentStatus
 from sync.status import Observed, status
 from sync.status.reasons import CONDITIONS
 from tests.sync.status.samples import (

@@ -10,8 +10,8 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.read import InferenceServiceIntent
 from sync.desired.service import Desired
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, Kind
-from sync.observed.deployment import Deployment
 from sync.observed.inferenceservice import cached_inferenceservice
+from sync.observed.routes import Deployment
 from sync.observed.snapshot import Situation, Snapshot
 from sync.status.observed import ObservedRoutes
 from sync.status.report import observed, report

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from sync.observed.condition import ObservedCondition
-from sync.observed.deployment import Deployment
-from sync.observed.inference_pool import InferencePool
-from sync.observed.parents import Parent, ParentStatus
+from sync.observed.routes import Deployment, InferencePool, Parent, ParentStatus
 from sync.status import Observed
 from tests.sync.status.samples import GATEWAY, RULE, gateway, message, reason, route, routes, said, seen
 

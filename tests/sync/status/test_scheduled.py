@@ -2,7 +2,7 @@
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import RoleIntent
-from sync.observed.pod_group_status import PodGroupStatus
+from sync.observed.pod_group import PodGroup
 from tests.sync.status.samples import (
     D0,
     D1,
@@ -83,7 +83,9 @@ def test_the_scheduler_is_quoted() -> None:
 
 
 def test_volcano_is_quoted_where_the_pods_say_nothing() -> None:
-    observed = seen(P0, D_WAITS, pod_group=PodGroupStatus("4/6 tasks in gang unschedulable"))
+    observed = seen(
+        P0, D_WAITS, pod_group=PodGroup("default", "qwen", message="4/6 tasks in gang unschedulable")
+    )
 
     assert message("Scheduled", observed).endswith(". The scheduler says: 4/6 tasks in gang unschedulable")
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from sync.observed.gateway import Listener
-from sync.observed.parents import Parent, ParentStatus
+from sync.observed.routes import Listener, Parent, ParentStatus
 from sync.status import status
 from tests.sync.status.samples import GATEWAY, NOW, gateway, route, routes, said, seen
 

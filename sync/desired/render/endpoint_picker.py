@@ -1,9 +1,10 @@
-"""The endpoint picker of a service: its configuration, Deployment and Service, and what holds for its pods.
+"""Renders the endpoint picker (EPP) of a service: its configuration, workload and RBAC.
 
-Source: `config/charts/epplib/templates` of kubernetes-sigs/gateway-api-inference-extension v1.5.0.
+Sources: `config/charts/epplib/templates` of kubernetes-sigs/gateway-api-inference-extension v1.5.0; for the
+name of the Lease, `pkg/epp/server/controller_manager.go` of every generation here.
 
-Of several pickers one works, whom they elect; the others are never ready, so that nobody calls them. Whatever
-waits until more than one is ready waits for ever.
+With more than one replica the endpoint pickers elect a leader, and only the leader is ever ready. Anything
+that waits for a second ready replica waits forever.
 """
 
 from hashlib import sha256
@@ -12,11 +13,12 @@ from typing import Final
 from catalog.pickers.generations import POOLS
 from intent import Object
 from intent.annotations import PICKER
-from sync.desired.names import config_name, picker_name, pool_name
+from intent.names import picker_name
 from sync.desired.render.metadata import metadata
-from sync.desired.render.pool import GRPC_PORT
-from sync.desired.routes import Routes
+from sync.desired.routes import Routes, config_name, pool_name
 
+GRPC_PORT: Final = 9002
+"""The port on which it listens for gateways (Envoy's ext_proc)."""
 HEALTH_PORT: Final = 9003
 METRICS_PORT: Final = 9090
 CONFIG_FILE: Final = "config.yaml"
@@ -199,3 +201,56 @@ def _probe(name: str, period: int, failures: int) -> Object:
     """Ask for a health service that every generation answers to, with leader election and without."""
     grpc = {"port": HEALTH_PORT, "service": name}
     return {"grpc": grpc, "periodSeconds": period, "failureThreshold": failures}
+
+
+LEASES: Final = "coordination.k8s.io"
+ENDING: Final = "gateway-api-inference-extension.sigs.k8s.io"
+
+
+def account(routes: Routes) -> Object:
+    """Render the ServiceAccount."""
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(routes)}
+
+
+def role(routes: Routes) -> Object:
+    """Render the Role."""
+    rules = [_rule(group, resource, "list", "watch") for group, resource in routes.picker.rights]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": _metadata(routes),
+        "rules": [*rules, *(_election(routes) if elects(routes) else ())],
+    }
+
+
+def role_binding(routes: Routes) -> Object:
+    """Give the rights to the account."""
+    name = picker_name(routes.service)
+    namespace = {"namespace": routes.namespace} if routes.namespace else {}
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": _metadata(routes),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, **namespace}],
+    }
+
+
+def _election(routes: Routes) -> tuple[Object, ...]:
+    """Let pickers elect who works, by a Lease of their own, and tell of it."""
+    return (
+        _rule(LEASES, "leases", "create"),
+        {**_rule(LEASES, "leases", "get", "update"), **_of_lease(routes)},
+        _rule("", "events", "create", "patch"),
+    )
+
+
+def _of_lease(routes: Routes) -> Object:
+    """Name the Lease as the pickers do: with their namespace, so offline not everybody's can be named."""
+    if not routes.namespace:
+        return {}
+    return {"resourceNames": [f"epp-{routes.namespace}-{pool_name(routes.service)}.{ENDING}"]}
+
+
+def _rule(group: str, resource: str, *verbs: str) -> Object:
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}

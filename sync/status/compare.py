@@ -4,9 +4,23 @@ import re
 from typing import Any, Final
 
 from intent import Object
-from intent.shapes import listed, mapping
+from intent.shapes import listed, mapping, text
+from sync.status.reasons import CONDITIONS
 
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)").fullmatch
+
+
+def differs(desired: Object, before: Object) -> bool:
+    """Whether a status would change what is stored. Conditions of other types are somebody else's."""
+    stored = {key: before.get(key) for key in (*desired, "url") if key in before}
+    conditions = {kind: one for kind, one in by_type(before).items() if kind in CONDITIONS}
+    return desired | {"conditions": by_type(desired)} != stored | {"conditions": conditions}
+
+
+def by_type(status: Object) -> dict[str, Object]:
+    """Return the conditions of a status by type."""
+    found = (mapping(one) for one in listed(status.get("conditions")))
+    return {text(one.get("type")): one for one in found}
 
 
 def undated(status: Object) -> Object:

@@ -1,0 +1,76 @@
+"""Renders the LeaderWorkerSets of an InferenceService, and a gang as Volcano's PodGroup.
+
+PodGroup: `volcano.sh/apis` `pkg/apis/scheduling/v1beta1`; subgroups since 1.14. No `minTaskMember`: it counts
+pods, and strands half replicas. No `minResources`: on a full cluster a gang that lost pods would never be
+queued again.
+"""
+
+from intent import Object
+from intent.annotations import ROLES, SERVICE
+from intent.inferenceservice.members import leader_worker_sets as written
+from intent.inferenceservice.read import InferenceServiceIntent
+from sync.desired.plan import Gang, GangPlan, Policy
+from sync.desired.render.metadata import member_reference, service_reference
+from sync.observed.pod_group import API_VERSION, KIND
+
+
+def gang_objects(plan: GangPlan) -> tuple[Object, ...]:
+    """Render every object of the plan of a gang."""
+    return (pod_group(plan.gang),) if plan.gang else ()
+
+
+def pod_group(gang: Gang) -> Object:
+    """Render the one PodGroup of a service, as an apply configuration."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": _gang_metadata(gang),
+        "spec": _gang_spec(gang),
+    }
+
+
+def _gang_metadata(gang: Gang) -> Object:
+    metadata: Object = {
+        "name": gang.name,
+        **({"namespace": gang.namespace} if gang.namespace else {}),
+        "labels": {SERVICE: gang.name},
+        "annotations": {ROLES: ",".join(gang.roles)},
+    }
+    if owners := [member_reference(name, uid) for name, uid in gang.owners if uid]:
+        metadata["ownerReferences"] = owners
+    return metadata
+
+
+def _gang_spec(gang: Gang) -> Object:
+    spec: Object = {
+        "minMember": gang.min_member,
+        "subGroupPolicy": [_sub_group_policy(policy) for policy in gang.policies],
+    }
+    if gang.queue:
+        spec["queue"] = gang.queue
+    if gang.priority_class:
+        spec["priorityClassName"] = gang.priority_class
+    return spec
+
+
+def _sub_group_policy(policy: Policy) -> Object:
+    """Render one policy; without `matchLabelKeys` it would match nothing."""
+    key, value = policy.label
+    return {
+        "name": policy.name,
+        "labelSelector": {"matchLabels": {key: value}},
+        "matchLabelKeys": [policy.key],
+        "subGroupSize": policy.size,
+        "minSubGroups": policy.required,
+    }
+
+
+def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
+    """Render them in the order of the roles."""
+    return tuple(lws | {"metadata": lws["metadata"] | _ours(lws, service)} for lws in written(service))
+
+
+def _ours(lws: Object, service: InferenceServiceIntent) -> Object:
+    """Label it, so that the loop sees it even where admission is told to leave it alone; and own it."""
+    labels = lws["metadata"].get("labels", {}) | {SERVICE: service.name}
+    return {"labels": labels, "ownerReferences": [service_reference(service.name, service.uid)]}

@@ -1,0 +1,216 @@
+"""Projections of what a service is reached through: HTTPRoute, InferencePool, Gateway, endpoint picker.
+
+Rules of this file:
+1. Only conditions of the present generation count. An entry of `status.parents` without `observedGeneration`,
+   which the Gateway API requires (GEP-1364), counts for no generation.
+2. Texts of other controllers are shortened (`condition.shortened`).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from intent import Object
+from intent.annotations import PICKER
+from intent.shapes import listed, mapping, number, strings, text
+from sync.observed.condition import ObservedCondition, conditions, current, generation
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A reference to a Gateway, or to one of its listeners (`ParentReference` of the Gateway API)."""
+
+    namespace: str
+    name: str
+    section: str = ""
+    port: int = 0
+    kind: str = "Gateway"
+
+    @property
+    def gateway(self) -> tuple[str, str]:
+        """Namespace and name of the Gateway."""
+        return self.namespace, self.name
+
+    def __str__(self) -> str:
+        """Name it as people do."""
+        listener = self.section or (str(self.port) if self.port else "")
+        return f"{self.kind} {self.namespace}/{self.name}{f' ({listener})' if listener else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class ParentStatus:
+    """What one controller says to one parent."""
+
+    parent: Parent
+    accepted: ObservedCondition | None = None
+    resolved: ObservedCondition | None = None
+    """`ResolvedRefs`."""
+
+
+def references(value: Any, namespace: str) -> tuple[Parent, ...]:
+    """Read `spec.parentRefs`."""
+    return tuple(_parent(one, namespace) for one in listed(value) if isinstance(one, dict))
+
+
+def answers(value: Any, namespace: str, generation: int) -> tuple[ParentStatus, ...]:
+    """Read `status.parents` of an object of this generation."""
+    return tuple(_answer(one, namespace, generation) for one in listed(value) if isinstance(one, dict))
+
+
+def _parent(ref: Object, namespace: str) -> Parent:
+    return Parent(
+        namespace=text(ref.get("namespace")) or namespace,
+        name=text(ref.get("name")),
+        section=text(ref.get("sectionName")),
+        port=number(ref.get("port")),
+        kind=text(ref.get("kind")) or "Gateway",
+    )
+
+
+def _answer(one: Object, namespace: str, generation: int) -> ParentStatus:
+    said = current(conditions(one.get("conditions")), generation)
+    parent = _parent(mapping(one.get("parentRef")), namespace)
+    return ParentStatus(parent, said.get("Accepted"), said.get("ResolvedRefs"))
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRoute:
+    """What one HTTPRoute asks for and is answered."""
+
+    name: str
+    parents: tuple[Parent, ...] = ()
+    answers: tuple[ParentStatus, ...] = ()
+    hostnames: tuple[str, ...] = ()
+    prefix: str = ""
+    """The path of its first match, without a slash at the end."""
+
+
+def project_http_route(obj: Object) -> HTTPRoute:
+    """Project an HTTPRoute."""
+    metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
+    namespace = text(metadata.get("namespace"))
+    return HTTPRoute(
+        name=text(metadata.get("name")),
+        parents=references(spec.get("parentRefs"), namespace),
+        answers=answers(status.get("parents"), namespace, generation(obj)),
+        hostnames=strings(spec.get("hostnames")),
+        prefix=_prefix(spec),
+    )
+
+
+def _prefix(spec: Object) -> str:
+    """Read the path of the first match of the first rule; a pattern is none."""
+    rule = mapping(next(iter(listed(spec.get("rules"))), None))
+    match = mapping(next(iter(listed(rule.get("matches"))), None))
+    path = mapping(match.get("path"))
+    return "" if path.get("type") == "RegularExpression" else text(path.get("value")).rstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class InferencePool:
+    """What one InferencePool is answered; nothing until a route refers to it."""
+
+    name: str
+    answers: tuple[ParentStatus, ...] = ()
+
+
+def project_pool(obj: Object) -> InferencePool:
+    """Project an InferencePool."""
+    metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
+    found = answers(status.get("parents"), text(metadata.get("namespace")), generation(obj))
+    return InferencePool(text(metadata.get("name")), found)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One port that a gateway opens."""
+
+    name: str
+    port: int
+    protocol: str
+    hostname: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """One Gateway."""
+
+    namespace: str
+    name: str
+    listeners: tuple[Listener, ...] = ()
+    addresses: tuple[str, ...] = ()
+    accepted: ObservedCondition | None = None
+    programmed: ObservedCondition | None = None
+    """Whether what it is now was handed to the data plane; always there, by the Gateway API."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    def __str__(self) -> str:
+        """Name it as people do."""
+        return f"Gateway {self.namespace}/{self.name}"
+
+
+def project_gateway(obj: Object) -> Gateway:
+    """Project a Gateway."""
+    metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
+    addresses = (text(mapping(one).get("value")) for one in listed(status.get("addresses")))
+    said = current(conditions(status.get("conditions")), generation(obj))
+    return Gateway(
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
+        listeners=tuple(_listener(one) for one in listed(spec.get("listeners")) if isinstance(one, dict)),
+        addresses=tuple(address for address in addresses if address),
+        accepted=said.get("Accepted"),
+        programmed=said.get("Programmed"),
+    )
+
+
+def _listener(one: Object) -> Listener:
+    return Listener(
+        name=text(one.get("name")),
+        port=number(one.get("port")),
+        protocol=text(one.get("protocol")),
+        hostname=text(one.get("hostname")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What one Deployment reports."""
+
+    available: bool = False
+    """Whether a pod of it is: of several pickers only the one that leads ever is."""
+    replacing: bool = False
+    """Whether pods of what it was before are still there."""
+    message: str = ""
+    """Why it is not available, or not up to date, in its controller's words."""
+    current: bool = False
+    """Whether its status speaks of what it is now."""
+    picker: str = ""
+    """The generation of the endpoint picker that it runs."""
+
+
+def project_deployment(obj: Object) -> Deployment:
+    """Project a Deployment."""
+    status = mapping(obj.get("status"))
+    said = {one.type: one for one in conditions(status.get("conditions"))}
+    return Deployment(
+        available=number(status.get("availableReplicas")) > 0,
+        replacing=number(status.get("replicas")) > number(status.get("updatedReplicas")),
+        message=_message(said),
+        current=number(status.get("observedGeneration")) >= generation(obj),
+        picker=text(mapping(mapping(obj.get("metadata")).get("labels")).get(PICKER)),
+    )
+
+
+def _message(said: dict[str, ObservedCondition]) -> str:
+    """Give the most telling of the conditions that are not well: a refused pod comes first."""
+    failed, slow, available = (said.get(key) for key in ("ReplicaFailure", "Progressing", "Available"))
+    bad = (
+        failed if failed and failed.status == "True" else None,
+        slow if slow and slow.status == "False" else None,
+        available if available and available.status == "False" else None,
+    )
+    return next((one.message for one in bad if one), "")
