@@ -24,13 +24,13 @@ from sync.observed import volcano
 from sync.observed.index_keys import service_keys
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Snapshot
-from sync.owners import Proof
 from sync.runtime.cache import Cache
 from sync.runtime.clock import now
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.observe import ServiceMemory, observe
+from sync.runtime.owners import Proof
 from sync.runtime.queue import Queue
 from sync.status.report import report
 from sync.writer import Writer, passing

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from sync.kinds import POD_GROUP
 from sync.runtime import clock
-from sync.writer import REWORDING, REWORDINGS, ApplyHistory
+from sync.runtime.apply_history import REWORDING, REWORDINGS, ApplyHistory
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws

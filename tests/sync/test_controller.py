@@ -12,8 +12,8 @@ from intent.settings import Settings
 from sync.controller import WORKERS, Controller
 from sync.kinds import LWS, POD_GROUP
 from sync.observed.volcano import SCHEDULER
+from sync.runtime.apply_history import FIGHT
 from sync.runtime.lease import LeadershipLostError
-from sync.writer import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, lws

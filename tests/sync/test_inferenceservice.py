@@ -9,7 +9,7 @@ from aiohttp import web
 
 from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS
-from sync.writer import FIGHT
+from sync.runtime.apply_history import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed

@@ -9,7 +9,7 @@ import pytest
 
 from intent import Object
 from sync.kinds import GATEWAYS, POD
-from sync.writer import FIGHT
+from sync.runtime.apply_history import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service, routed

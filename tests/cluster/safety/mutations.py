@@ -54,7 +54,7 @@ def unproved() -> None:
     async def allows(_self: Any, row: Any) -> bool:
         return bool(row.applied)
 
-    _replaced(_sync("owners").Proof, "allows", lambda _allows: allows)
+    _replaced(_sync("runtime.owners").Proof, "allows", lambda _allows: allows)
 
 
 def not_found_is_absent() -> None:
@@ -64,7 +64,7 @@ def not_found_is_absent() -> None:
         self.replace(())
 
     unproved()
-    _replaced(_sync("cache").Cache, "fail", lambda _fail: fail)
+    _replaced(_sync("runtime.cache").Cache, "fail", lambda _fail: fail)
 
 
 def replicas_dropped() -> None:
@@ -74,7 +74,7 @@ def replicas_dropped() -> None:
 
 def late_roles_required() -> None:
     """Require each declared role also after the gate opened."""
-    plan = _sync("plan")
+    plan = _sync("desired.plan")
 
     def change(opened: Any) -> Any:
         def declared(situation: Any, members: Any) -> Any:
@@ -95,7 +95,7 @@ def one_budget_for_the_lease() -> None:
 
         return hurried
 
-    _replaced(_sync("lease").Elector, "_try", change)
+    _replaced(_sync("runtime.lease").Elector, "_try", change)
 
 
 def every_kind_needed() -> None:
@@ -104,8 +104,8 @@ def every_kind_needed() -> None:
     def change(fail: Any) -> Any:
         return lambda self, why, *, denied: fail(self, why, denied=denied) if denied else None
 
-    _replaced(_sync("cache").Cache, "fail", change)
-    _sync("loop").LISTED_WITHIN = math.inf
+    _replaced(_sync("runtime.cache").Cache, "fail", change)
+    _sync("controller").LISTED_WITHIN = math.inf
 
 
 def owned_by_label() -> None:
@@ -121,25 +121,33 @@ def owned_by_label() -> None:
 def status_is_news() -> None:
     """Look at a service again after each status that we wrote, and write each new wording of a refusal."""
     _replaced(
-        _sync("requested").Requested,
+        _sync("observed.inferenceservice").CachedInferenceService,
         "__eq__",
         lambda same: lambda one, other: same(one, other) is True and one.status == other.status,
     )
-    _replaced(_sync("writer").Trail, "reword_in", lambda _left: lambda _self, _asked, _shape: 0.0)
+    _replaced(
+        _sync("runtime.apply_history").ApplyHistory,
+        "reword_in",
+        lambda _left: lambda _self, _asked, _shape: 0.0,
+    )
 
 
 def depth_unbounded() -> None:
     """Compare whatever an author nested, and let what that raises end the process."""
-    requested = _sync("requested")
+    inferenceservice = _sync("observed.inferenceservice")
     _replaced(
-        requested, "_read", lambda _read: lambda obj, _metadata, _status: ((b"", b""), requested.read(obj))
+        inferenceservice,
+        "_read",
+        lambda _read: lambda obj, _metadata, _status: ((b"", b""), inferenceservice.read(obj)),
     )
     _replaced(
-        requested.Requested,
+        inferenceservice.CachedInferenceService,
         "__eq__",
         lambda same: lambda one, other: same(one, other) is True and one.value == other.value,
     )
-    _replaced(_sync("cache").Cache, "project", lambda _project: lambda self, obj: self.kind.project(obj))
+    _replaced(
+        _sync("runtime.cache").Cache, "project", lambda _project: lambda self, obj: self.kind.project(obj)
+    )
 
 
 MUTATIONS: Final[Mapping[str, Mutation]] = {
