@@ -14,7 +14,7 @@ from intent.settings import Settings
 from kube.client import Client, connect
 from sync.controller import Controller
 from sync.kinds import WATCHED
-from sync.runtime.cache import Cache
+from sync.runtime.cache import Cache, Caches
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
 from sync.runtime.metrics import ControllerMetrics, metrics, serving
@@ -65,7 +65,7 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
 ) -> None:
     """Answer probes, fill the caches, and work while the Lease is ours."""
     measured, leadership = metrics(), Leadership(timing)
-    caches = {kind.kind: Cache(kind) for kind in WATCHED}
+    caches: Caches = {kind.kind: Cache(kind) for kind in WATCHED}
     _measure(measured, caches)
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     loop = Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
@@ -103,7 +103,7 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
     return int(lost)
 
 
-def _measure(measured: ControllerMetrics, caches: dict[str, Cache]) -> None:
+def _measure(measured: ControllerMetrics, caches: Caches) -> None:
     for cache in caches.values():
         kind = cache.kind.kind
         measured.objects.labels(kind).set_function(cache.rows.__len__)
@@ -111,11 +111,11 @@ def _measure(measured: ControllerMetrics, caches: dict[str, Cache]) -> None:
         measured.unavailable.labels(kind).set_function(partial(_is_unavailable, cache))
 
 
-def _is_unavailable(cache: Cache) -> bool:
+def _is_unavailable(cache: Cache[Any]) -> bool:
     return bool(cache.trouble)
 
 
-def _are_settled(caches: dict[str, Cache]) -> bool:
+def _are_settled(caches: Caches) -> bool:
     return all(cache.settled.is_set() for cache in caches.values())
 
 

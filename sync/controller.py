@@ -1,6 +1,6 @@
-"""The loop: look at one service, make the cluster have what it should have, say what stands in the way.
+"""The controller: it reconciles one service at a time with the objects that the service should have.
 
-`kinds.py` names the objects that it reads and writes; `desired/service.py` computes what it writes.
+`kinds.py` lists the kinds that it reads and writes; `desired/service.py` computes the desired objects.
 """
 
 import asyncio
@@ -11,86 +11,86 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from intent import Object
 from intent.errors import Finding
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError
 from kube.request import get
-from sync.desired.plan import Refusal, refusal_said
+from sync.desired.plan import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind
 from sync.observed import volcano
+from sync.observed.cached import Row
 from sync.observed.index_keys import service_keys
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import Cache
+from sync.runtime.cache import Caches, cache_of
 from sync.runtime.clock import now
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.observe import ServiceMemory, observe
-from sync.runtime.owners import Proof
+from sync.runtime.owners import OwnerCheck
 from sync.runtime.queue import Queue
 from sync.status.report import report
-from sync.writer import Writer, passing
+from sync.writer import Writer, retryable
 
 log: Final = logging.getLogger(__name__)
 WORKERS: Final = 4
-ASK_AGAIN: Final = 30.0
-"""Seconds after which something that was refused is tried again."""
-RESTATE: Final = 1.0
-"""Seconds after which a status that somebody else wrote over is looked at; so often at most."""
-Trouble = Exception
-"""What went wrong with a service and may work when it is tried again: `ApiError` or one of `NO_ANSWER`."""
+RETRY_REFUSED: Final = 30.0
+"""Seconds after which a refused write is tried again."""
+STATUS_DELAY: Final = 1.0
+"""Seconds after which a service whose status another writer changed is reconciled; the minimum interval."""
+RetryableError = Exception
+"""An error of a reconcile that another try may avoid: `ApiError` or one of `NO_ANSWER`."""
 LISTED_WITHIN: Final = 60.0
-"""Seconds after which the loop starts without a kind that gives no answer."""
-VERSION_AGAIN: Final = 300.0
+"""Seconds after which the controller starts without the kinds that are not listed yet."""
+VERSION_INTERVAL: Final = 300.0
 """Seconds after which the version of Volcano is read again."""
 
 
 @dataclass(slots=True)
 class Unapplied:
-    """What of one service could not be done."""
+    """The desired objects of one service that could not be applied."""
 
     refusals: tuple[Refusal, ...] = ()
     errors: tuple[ApiError, ...] = ()
-    """What may work when it is tried again."""
+    """Errors that another try may avoid."""
     kinds: frozenset[str] = frozenset()
-    """Kinds of which an object is missing now."""
+    """Kinds of which a desired object is missing."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether anything is to be asked again; of a kind that is unavailable `Cache.recovered` tells."""
+        """Whether a timer is needed; the return of an unavailable kind is announced by `Cache.recovered`."""
         return any(refusal.code != UNAVAILABLE for refusal in self.refusals)
 
     def without(
-        self, kind: Kind, refusals: tuple[Refusal, ...] = (), errors: tuple[ApiError, ...] = ()
+        self, kind: Kind[Any], refusals: tuple[Refusal, ...] = (), errors: tuple[ApiError, ...] = ()
     ) -> "Unapplied":
-        """Add a kind, and why."""
+        """Add an object of a kind that was not applied, and why."""
         return Unapplied(self.refusals + refusals, self.errors + errors, self.kinds | {kind.kind})
 
 
 @dataclass(slots=True)
 class Controller:
-    """One cluster, looked at service by service."""
+    """Reconciles the services of one cluster."""
 
     settings: Settings
     metrics: ControllerMetrics
-    caches: dict[str, Cache]
+    caches: Caches
     writer: Writer
     recorder: EventRecorder
     queue: Queue = field(default_factory=Queue)
     memories: dict[ServiceKey, ServiceMemory] = field(default_factory=dict)
     too_old: str = ""
-    """Why the Volcano that runs schedules no gang."""
+    """Why the installed Volcano cannot schedule gangs; empty if it can."""
 
     # --- one service --------------------------------------------------------------------------------
 
-    async def reconcile(self, key: ServiceKey) -> tuple[Trouble, ...]:
-        """Bring about what one service should have, and say what stands in the way.
+    async def reconcile(self, key: ServiceKey) -> tuple[RetryableError, ...]:
+        """Apply and prune the objects of one service, then report its status and its Events.
 
-        Gives what went wrong and may work when it is tried again.
+        Returns the errors that another try may avoid.
         """
         self.writer.pause.begin(key)
         snapshot = self.observe(key)
@@ -98,64 +98,67 @@ class Controller:
         unapplied = await self.apply_all(key, snapshot, desired)
         if unapplied.refusals:
             desired = desired_state(snapshot, self.settings, unapplied.refusals)
-        errors: list[Trouble] = [*unapplied.errors, *await self.prune(key, snapshot, desired, unapplied)]
-        reported = None
+        errors: list[RetryableError] = [
+            *unapplied.errors,
+            *await self.prune(key, snapshot, desired, unapplied),
+        ]
+        report_in = None
         try:
-            reported = await self.report(
-                key, snapshot, desired, unapplied.kinds | self.writer.fights(key) & ALL
-            )
+            missing = unapplied.kinds | self.writer.contested(key) & ALL
+            report_in = await self.report(key, snapshot, desired, missing)
         except ApiError as error:
             errors.append(error)
-        waits = (
+        findings = (*desired.all_findings, *self._status_findings(key, snapshot))
+        delays = (
             desired.requeue_after,
-            reported,
-            await self.recorder.say(self.writer.event, key, (*desired.said, *self._of_status(key, snapshot))),
-            ASK_AGAIN if unapplied.is_refused or self.writer.fights(key) else None,
+            report_in,
+            await self.recorder.record(self.writer.event, key, findings),
+            RETRY_REFUSED if unapplied.is_refused or self.writer.contested(key) else None,
         )
-        self.queue.add_later(key, min((seconds for seconds in waits if seconds is not None), default=None))
+        self.queue.add_later(key, min((seconds for seconds in delays if seconds is not None), default=None))
         self.forget_if_gone(key)
         return tuple(errors)
 
     def observe(self, key: ServiceKey) -> Snapshot:
-        """Look at one service."""
+        """Build the snapshot of one service."""
         return observe(key, self.caches, self.memories.setdefault(key, ServiceMemory()), self.too_old)
 
     async def apply_all(self, key: ServiceKey, snapshot: Snapshot, desired: Desired) -> Unapplied:
-        """Apply everything that is wanted, but what is of no use without something that is not there."""
-        unapplied, proof = Unapplied(), Proof(self.writer.client, self.caches, snapshot)
+        """Apply the desired objects, except those that have no effect without an object that is missing."""
+        unapplied, check = Unapplied(), OwnerCheck(self.writer.client, self.caches, snapshot)
         for obj in desired.objects:
             kind = OUTPUTS[obj["kind"]]
             if why := snapshot.unknown.get(kind.kind):
                 unapplied = unapplied.without(kind, (unavailable(kind.kind, why),))
                 continue
-            if kind.needs & unapplied.kinds:
+            if kind.ownership.requires & unapplied.kinds:
                 unapplied = unapplied.without(kind)
                 continue
             try:
-                if refusal := await self.writer.apply(key, kind, obj, proof):
+                if refusal := await self.writer.apply(key, kind, obj, check):
                     unapplied = unapplied.without(kind, (refusal,))
             except ApiError as error:
-                unapplied = unapplied.without(kind, (passing(kind, obj, error),), (error,))
+                unapplied = unapplied.without(kind, (retryable(kind, obj, error),), (error,))
         return unapplied
 
     async def prune(
         self, key: ServiceKey, snapshot: Snapshot, desired: Desired, unapplied: Unapplied
     ) -> tuple[ApiError, ...]:
-        """Delete what was made for a service and is not wanted any more, last made first; give what fails.
+        """Delete objects of a service that are no longer desired, in reverse order; return the errors.
 
-        Where an object is missing, others of its kind stay: a role that is renamed keeps its pods until
-        the new ones can be made. Nothing is deleted before its owners were read (`owners.Proof`).
+        While a desired object is missing, others of its kind stay: a renamed role keeps its pods until the
+        new ones can be made. Nothing is deleted before its owners were read (`owners.OwnerCheck`).
         """
         errors = []
-        proof = Proof(self.writer.client, self.caches, snapshot)
+        check = OwnerCheck(self.writer.client, self.caches, snapshot)
         names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects}
-        kept = desired.held | unapplied.kinds & {kind for kind, _ in names}
-        for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in kept]):
-            for row in self.caches[kind.kind].of(key):
+        held = desired.held | unapplied.kinds & {kind for kind, _ in names}
+        for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in held]):
+            for row in cache_of(self.caches, kind).of(key):
                 if (kind.kind, row.name) in names or row.deleting:
                     continue
                 try:
-                    if await proof.allows(row):
+                    if await check.allows_deletion(row):
                         await self.writer.delete(kind, row)
                 except ApiError as error:
                     errors.append(error)
@@ -164,88 +167,90 @@ class Controller:
     async def report(
         self, key: ServiceKey, before: Snapshot, desired: Desired, unapplied: frozenset[str]
     ) -> float | None:
-        """Write the status of the InferenceService, from how things are now.
+        """Write the status of the InferenceService from a new snapshot.
 
-        Of one that was changed since it was looked at nothing is known yet; the next look is due.
-        Gives the seconds after which to write it, if that must wait.
+        If its spec has changed since the first snapshot no status is written: its own reconcile is queued.
+        Returns the seconds after which to write the status, if that must wait.
         """
         snapshot = replace(self.observe(key), unapplied=unapplied)
-        if (
-            snapshot.service is None
-            or snapshot.service.deleting
-            or not _is_same(snapshot.service, before.service)
-        ):
+        service = snapshot.service
+        if service is None or service.deleting or not _is_same_generation(service, before.service):
             return None
         if status := report(snapshot, desired, now()):
-            return await self.writer.report(key, INFERENCE_SERVICE, snapshot.service, status)
+            return await self.writer.report(key, service, status)
         return None
 
-    def _of_status(self, key: ServiceKey, snapshot: Snapshot) -> Iterator[Finding]:
-        """Say that something else keeps writing the status: in Events alone, as the status cannot say it."""
-        for refusal in self.writer.status_fought(key, INFERENCE_SERVICE):
-            yield from (refusal_said(subject, "status", refusal) for subject in snapshot.subjects)
+    def _status_findings(self, key: ServiceKey, snapshot: Snapshot) -> Iterator[Finding]:
+        """Report that another writer reverts the status: in Events alone, as the status cannot say so."""
+        if refusal := self.writer.status_refusal(key):
+            yield from (refusal_finding(subject, "status", refusal) for subject in snapshot.subjects)
 
     def forget_if_gone(self, key: ServiceKey) -> None:
-        """Remember nothing of a service that has no members and no InferenceService any more."""
+        """Drop the memory of a service that has neither members nor an InferenceService any more."""
         caches = [self.caches[kind.kind] for kind in (LWS, INFERENCE_SERVICE)]
         if not any(cache.of(key) or cache.unreadable_of(key) for cache in caches):
             self.recorder.forget(key)
             self.writer.forget(key)
             self.memories.pop(key, None)
 
-    # --- all of them --------------------------------------------------------------------------------
+    # --- what causes a reconcile --------------------------------------------------------------------
 
     def changed(self, key: ServiceKey) -> None:
-        """Want a look at the services that a changed object concerns."""
+        """Queue the services that a changed object concerns."""
         for service in service_keys(key, self._rows_of):
             self.queue.add(service)
 
-    def restated(self, key: ServiceKey) -> None:
-        """Want a look in a second where somebody else wrote over the status; our own status is no news.
+    def status_changed(self, key: ServiceKey) -> None:
+        """Queue a service whose status another writer changed; its own status write causes no reconcile.
 
-        In a second, since the news of our own write may come before its answer.
+        With a delay, since the watch event of its own write may come before the answer to the write.
         """
-        if self._is_restated(key):
-            self.queue.look_within(key, RESTATE, partial(self._is_restated, key))
+        if self._is_overwritten(key):
+            self.queue.add_within(key, STATUS_DELAY, partial(self._is_overwritten, key))
 
-    def _is_restated(self, key: ServiceKey) -> bool:
-        row = self.caches[INFERENCE_SERVICE.kind].rows.get(key)
-        return row is not None and not self.writer.is_reported(key, INFERENCE_SERVICE, row)
+    def _is_overwritten(self, key: ServiceKey) -> bool:
+        row = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key)
+        return row is not None and not self.writer.is_reported(key, row)
 
-    def _rows_of(self, key: ServiceKey) -> Iterator[Any]:
+    def _rows_of(self, key: ServiceKey) -> Iterator[Row]:
         return (row for cache in self.caches.values() for row in cache.of(key))
 
+    def _sweep(self) -> None:
+        """Queue every service, after those in which something changes meanwhile."""
+        keys = {key for cache in self.caches.values() for key in cache.keys}
+        services = {service for key in keys for service in service_keys(key, self._rows_of)}
+        self.queue.sweep(sorted(services, key=self._sweep_order))
+
+    def _sweep_order(self, key: ServiceKey) -> tuple[bool, int]:
+        """Return the sort key of a sweep: services without a PodGroup first, then the latest written."""
+        rows: list[Row] = [
+            *cache_of(self.caches, LWS).of(key),
+            *cache_of(self.caches, INFERENCE_SERVICE).of(key),
+        ]
+        newest = max((row.resource_version for row in rows), default=0)
+        return bool(cache_of(self.caches, POD_GROUP).of(key)), -newest
+
+    # --- workers ------------------------------------------------------------------------------------
+
     async def run(self) -> None:
-        """Work until cancelled: every service once, then those that change."""
+        """Reconcile every service once, then those that change, until cancelled."""
         await self._wait_for_caches()
-        await self._learn_version()
+        await self._read_volcano_version()
         for cache in self.caches.values():
-            cache.changed, cache.restated = self.changed, self.restated
-            cache.recovered = self._want_all
-        self._want_all()
+            cache.changed, cache.status_changed = self.changed, self.status_changed
+            cache.recovered = self._sweep
+        self._sweep()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._keep_learning())
+            tasks.create_task(self._follow_volcano_version())
             for _ in range(WORKERS):
                 tasks.create_task(self._work())
 
     async def _wait_for_caches(self) -> None:
-        """Wait until every kind is known, or will not be for some time: that costs what needs it, no more."""
+        """Wait until every kind is listed or unavailable, a minute at most."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LISTED_WITHIN):
                 for cache in self.caches.values():
                     await cache.settled.wait()
-
-    def _want_all(self) -> None:
-        """Want a look at every service, after those in which something changes meanwhile."""
-        keys = {key for cache in self.caches.values() for key in cache.keys}
-        services = {service for key in keys for service in service_keys(key, self._rows_of)}
-        self.queue.sweep(sorted(services, key=self._turn))
-
-    def _turn(self, key: ServiceKey) -> tuple[bool, int]:
-        """Sort the services without a PodGroup first, and then those that were written last."""
-        rows = (row for kind in (LWS, INFERENCE_SERVICE) for row in self.caches[kind.kind].of(key))
-        newest = max((row.version for row in rows), default=0)
-        return bool(self.caches[POD_GROUP.kind].of(key)), -newest
 
     async def _work(self) -> None:
         while True:
@@ -254,11 +259,11 @@ class Controller:
                 await self._reconcile_safely(key)
             finally:
                 self.queue.done(key)
-            # A look that writes nothing waits for nothing; thousands of them must not keep the Lease waiting.
+            # A reconcile without a write awaits nothing: thousands of them must not delay the Lease.
             await asyncio.sleep(0)
 
     async def _reconcile_safely(self, key: ServiceKey) -> None:
-        """Reconcile one service; whatever goes wrong with it stops no other one."""
+        """Reconcile one service; an error of it affects no other one."""
         try:
             with self.metrics.seconds.time():
                 errors = await self.reconcile(key)
@@ -266,10 +271,10 @@ class Controller:
             raise
         except (ApiError, *NO_ANSWER) as error:
             self._retry(key, (error,))
-        except Exception:  # the loop's door: a bug met in one service is logged, the others go on
+        except Exception:  # a bug in one service must not stop the others
             self.metrics.reconciles.labels("bug").inc()
-            log.exception("bug", extra={"service": key})
-            self.queue.retry(key, ASK_AGAIN)
+            log.exception("reconcile failed: bug", extra={"service": key})
+            self.queue.retry(key, RETRY_REFUSED)
         else:
             if errors:
                 self._retry(key, errors)
@@ -277,37 +282,36 @@ class Controller:
             self.metrics.reconciles.labels("done").inc()
             self.queue.failures.pop(key, None)
 
-    def _retry(self, key: ServiceKey, errors: tuple[Trouble, ...]) -> None:
-        """Log each trouble of a reconcile, and want another one: later each time, whatever they say."""
+    def _retry(self, key: ServiceKey, errors: tuple[RetryableError, ...]) -> None:
+        """Log each error of a reconcile, and queue the service again with a growing delay."""
         self.metrics.reconciles.labels("retry").inc()
         for error in errors:
-            log.warning("not done", extra={"service": key, "error": f"{type(error).__name__}: {error}"})
+            extra = {"service": key, "error": f"{type(error).__name__}: {error}"}
+            log.warning("reconcile failed: will retry", extra=extra)
         self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in errors))
 
     # --- Volcano ------------------------------------------------------------------------------------
 
-    async def _keep_learning(self) -> None:
+    async def _follow_volcano_version(self) -> None:
         while True:
-            await asyncio.sleep(VERSION_AGAIN)
+            await asyncio.sleep(VERSION_INTERVAL)
             before = self.too_old
-            await self._learn_version()
+            await self._read_volcano_version()
             if self.too_old != before:
-                self._want_all()
+                self._sweep()
 
-    async def _learn_version(self) -> None:
-        """Ask which Volcano runs, unless it is configured; who may not read that trusts the dry run."""
+    async def _read_volcano_version(self) -> None:
+        """Read the version of Volcano, unless it is configured; without the right to, rely on dry runs."""
         version = self.settings.volcano_version
         try:
-            version = version or await volcano.running(self._get)
+            if not version:
+                version = volcano.scheduler_version(await self.writer.client.call(get(volcano.SCHEDULER)))
         except (ApiError, *NO_ANSWER, LookupError) as error:
-            log.info("version of volcano unknown", extra={"error": f"{type(error).__name__}: {error}"})
+            log.info("version of Volcano unknown", extra={"error": f"{type(error).__name__}: {error}"})
         self.too_old = volcano.too_old(version)
         self.metrics.volcano_too_old.set(bool(self.too_old))
 
-    async def _get(self, path: str) -> Object:
-        return await self.writer.client.call(get(path))
 
-
-def _is_same(one: CachedInferenceService, other: CachedInferenceService | None) -> bool:
-    """Whether two are one InferenceService in one generation."""
+def _is_same_generation(one: CachedInferenceService, other: CachedInferenceService | None) -> bool:
+    """Return whether both are one InferenceService in one generation."""
     return other is not None and (one.uid, one.generation) == (other.uid, other.generation)

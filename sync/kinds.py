@@ -1,244 +1,245 @@
-"""The kinds that the loop reads and writes: one row each."""
+"""The kinds that the controller reads and writes: one row each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-from intent import Object, budget, lws
-from intent.annotations import EXPANSION, INJECT, SERVICE, UNANSWERED
+from intent import Object, lws
+from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
-from intent.service.member import Member, ServiceKey, member
-from intent.shapes import mapping
-from sync.observed import lws as leader_worker_set
 from sync.observed import pod, routes, volcano
-from sync.observed.cached import CachedObject, TooLargeError, cached_object, watched
-from sync.observed.index_keys import GATEWAY, index_key, of_parents, of_set, own
-from sync.observed.inferenceservice import cached_inferenceservice
+from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
+from sync.observed.index_keys import GATEWAY, own_key, parent_keys
+from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
+from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
 from sync.observed.pod_group import PodGroup, pod_group, surplus
+from sync.observed.snapshot import Snapshot
 
-
-def sealed(lws: Object) -> Object:
-    """Give what is sent to be stored: its label is refused unless admission replaces it (ADR 13)."""
-    metadata = lws["metadata"]
-    return lws | {"metadata": metadata | {"labels": metadata.get("labels", {}) | {SERVICE: UNANSWERED}}}
-
-
-@dataclass(frozen=True, slots=True)
-class Codes:
-    """What is said if an object of a kind cannot be written."""
-
-    absent: str = "FI870"
-    """The API server has no such kind, or an older one."""
-    foreign: str = "FI871"
-    """Somebody else has an object of that name."""
-    refused: str = "FI872"
-    unkept: str = "FI873"
-    """What would be stored is not what it should be: the guard says so, or admission did not answer."""
-    barred: str = ""
-    """It is not to be written."""
-    fought: str = "FI876"
-    """Somebody undoes each write."""
+P = TypeVar("P")
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One row."""
+class Resource:
+    """How the API server serves a kind."""
 
     api_version: str
     kind: str
     plural: str
-    project: Callable[[Object], Any]
-    """What is kept of an object; None if it does not concern us.
-
-    It has `namespace`, `name`, `uid`, `service` and `version`; of what we write also `fingerprint`,
-    `deleting`, `applied` and `owners`.
-    """
-    keys: Callable[[Any], tuple[ServiceKey, ...]]
-    """By what a row is looked up."""
     selector: str = ""
-    barred: Callable[[Any, Any], str] = lambda _stored, _asked: ""
-    """Why an object is not written at all, by what is stored (None: nothing) and asked; empty if it is."""
-    sealed: Callable[[Object], Object] = lambda desired: desired
-    """What is sent to be stored: what is wanted, so that the API server refuses it without our admission."""
-    kept: tuple[str, ...] = ()
-    """Fields of the spec that keep their live value when they are not wanted any more."""
-    guard: Callable[[Object, Object], str] = lambda _asked, _answer: ""
-    """What is wrong with the answer of a dry run to what was asked; empty if nothing is."""
-    first: Callable[[Any, Object, bool], Object] = lambda _stored, _wanted, _invalid: {}
-    """What is merged into what is stored before what is wanted is applied; empty if nothing is.
-
-    Server-side apply leaves in what others added. `invalid`: the API server refuses ours beside that.
-    """
-    needs: frozenset[str] = frozenset()
-    """Kinds without which it is of no use."""
+    """The label selector with which it is listed and watched; empty: all objects."""
     source: str = ""
-    """Whose CRDs bring it; empty if every cluster has it."""
-    codes: Codes = Codes()
+    """The product whose CRDs define it; empty if every cluster has it."""
 
     @property
     def collection(self) -> str:
-        """The path of all of them, in every namespace."""
-        return f"{_root(self.api_version)}/{self.plural}"
+        """The path of the objects of all namespaces."""
+        return f"{self._root}/{self.plural}"
 
     def path(self, namespace: str, name: str = "") -> str:
-        """Give the path of one of them, or of those in a namespace."""
-        items = f"{_root(self.api_version)}/namespaces/{namespace}/{self.plural}"
+        """Return the path of an object, or without a name of a namespace's objects."""
+        items = f"{self._root}/namespaces/{namespace}/{self.plural}"
         return f"{items}/{name}" if name else items
 
-
-def _root(api_version: str) -> str:
-    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-
-
-# --- by what rows are found -------------------------------------------------------------------------
+    @property
+    def _root(self) -> str:
+        return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
 
-def _of_service(row: Any) -> tuple[ServiceKey, ...]:
-    label = ((row.namespace, row.service),) if row.service else ()
-    return (*label, *row.index_keys)
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The codes of findings for objects of a kind that cannot be written."""
+
+    absent: str = "FI870"
+    """The API server does not serve the kind, or an older version of it."""
+    foreign: str = "FI871"
+    """An object of the same name exists and the controller did not make it."""
+    refused: str = "FI872"
+    """The API server or another webhook refuses the object."""
+    altered: str = "FI873"
+    """The stored object would not be the desired one: fields are pruned, or admission did not answer."""
+    blocked: str = ""
+    """A rule of the kind forbids the write."""
+    contested: str = "FI876"
+    """Another writer reverts each write."""
 
 
-def _of_pod_group(row: PodGroup) -> tuple[ServiceKey, ...]:
-    own = (row.namespace, row.name)
-    return (own, index_key(lws.KIND, row.namespace, row.made_for)) if row.made_for else (own,)
+@dataclass(frozen=True, slots=True)
+class Ownership(Generic[R]):
+    """How the controller applies objects of a kind, beside others that write them too."""
+
+    requires: frozenset[str] = frozenset()
+    """Kinds that must be applied first: without them an object of this kind has no effect."""
+    codes: Codes = Codes()
+    kept_fields: tuple[str, ...] = ()
+    """Fields of the spec that keep their live value when they are no longer desired."""
+    seal: Callable[[Object], Object] = lambda desired: desired
+    """Change what is sent, so that the API server rejects it unless our admission answers."""
+    blocked: Callable[[R | None, R], str] = lambda _stored, _desired: ""
+    """Return why an object is not written at all; empty if it is. Nothing may be stored (None)."""
+    verify: Callable[[Object, Object], str] = lambda _desired, _answer: ""
+    """Return what is wrong with the answer to a dry run; empty if nothing is."""
+    premerge: Callable[[R, Object, bool], Object] = lambda _stored, _desired, _invalid: {}
+    """Return a merge patch that precedes the apply; empty if none is needed.
+
+    Server-side apply leaves in what other field managers added. The flag: the API server rejected the desired
+    object because of these fields.
+    """
 
 
-# --- what goes before an apply ----------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[R]):
+    """One kind: its resource, the projection that a cache holds, and how its objects are applied."""
 
-NAMING: Final = ("apiVersion", "kind", "metadata")
-"""What says which object it is; the rest is what it should be."""
+    resource: Resource
+    project: Callable[[Object], R | None]
+    """Project an object; None if it does not concern the controller."""
+    ownership: Ownership[R] = field(default_factory=Ownership)
+
+    @property
+    def kind(self) -> str:
+        """The kind's name, which is its key in tables."""
+        return self.resource.kind
+
+    def projected(self, obj: Object) -> R:
+        """Project an object that the controller applied, or will apply. Raises ValueError if that is None."""
+        row = self.project(obj)
+        if row is None:
+            raise ValueError(f"a {self.kind} that the controller applies has no projection")
+        return row
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """Return the path of an object, or without a name of a namespace's objects."""
+        return self.resource.path(namespace, name)
+
+    def path_of(self, obj: Object) -> str:
+        """Return the path of an object."""
+        return self.path(obj["metadata"]["namespace"], obj["metadata"]["name"])
 
 
-def _whole(_stored: CachedObject, desired: Object, invalid: bool) -> Object:  # noqa: FBT001 - a cell of the table
-    """Set whole lists where an item of somebody else makes ours invalid: nobody else has a say in them."""
-    return {field: value for field, value in desired.items() if field not in NAMING} if invalid else {}
+def rows_of(snapshot: Snapshot, kind: Kind[R]) -> tuple[R, ...]:
+    """Return a snapshot's rows of a kind."""
+    return snapshot.rows.get(kind.kind, ())
 
 
-def _without_surplus(cached_object: PodGroup, desired: Object, _invalid: bool) -> Object:  # noqa: FBT001 - the same
-    """Take out the fields that are nobody's but ours, and not wanted."""
-    fields = surplus(cached_object, pod_group(desired))
+# --- rules of single kinds --------------------------------------------------------------------------
+
+IDENTIFYING: Final = ("apiVersion", "kind", "metadata")
+"""Fields that identify an object; the others are its content."""
+
+
+def sealed(lws: Object) -> Object:
+    """Set a service label that the API server rejects unless admission replaces it (ADR 13)."""
+    metadata = lws["metadata"]
+    return lws | {"metadata": metadata | {"labels": metadata.get("labels", {}) | {SERVICE: UNANSWERED}}}
+
+
+def _excluded_from_admission(
+    stored: CachedObject[LeaderWorkerSetProjection] | None, desired: CachedObject[LeaderWorkerSetProjection]
+) -> str:
+    """Return that a LeaderWorkerSet is excluded from admission, which then would not expand it."""
+    if desired.projection.disabled:
+        return f"{INJECT} is disabled; LeaderWorkerSet {desired.name} is neither made nor changed"
+    if stored and stored.projection.disabled:
+        return f"LeaderWorkerSet {desired.name} has {INJECT}: disabled; it is left as it is"
+    return ""
+
+
+def _whole_content(_stored: CachedObject[P], desired: Object, invalid: bool) -> Object:  # noqa: FBT001 - a cell of the table
+    """Replace whole lists where an item of another field manager makes ours invalid; these lists are ours."""
+    return {field: value for field, value in desired.items() if field not in IDENTIFYING} if invalid else {}
+
+
+def _without_surplus(stored: PodGroup, desired: Object, _invalid: bool) -> Object:  # noqa: FBT001 - the same
+    """Remove the fields that belong to the controller alone and are not desired."""
+    fields = surplus(stored, pod_group(desired))
     return {"spec": dict.fromkeys(fields)} if fields else {}
 
 
-# --- rows -------------------------------------------------------------------------------------------
+# --- the table --------------------------------------------------------------------------------------
 
 GATEWAY_API: Final = "gateway.networking.k8s.io/v1"
 RBAC: Final = "rbac.authorization.k8s.io/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderWorkerSetProjection:
-    """What is kept of a LeaderWorkerSet beside: the member that it is, and how it does."""
-
-    member: Member | None
-    """None if it was not expanded."""
-    report: leader_worker_set.LeaderWorkerSet | None = None
-    """Of one that an InferenceService controls: nobody asks of others."""
-    disabled: bool = False
-    """Whether admission is told to leave it alone."""
+def _applied(
+    resource: Resource, *requires: str, project: Callable[[Object], CachedObject[P]]
+) -> Kind[CachedObject[P]]:
+    """Build the row of a kind of which routes are made."""
+    ownership: Ownership[CachedObject[P]] = Ownership(requires=frozenset(requires), premerge=_whole_content)
+    return Kind(resource, project, ownership)
 
 
-def _leader_worker_set(obj: Object) -> CachedObject | None:
-    """Keep a member, and whatever an InferenceService controls or did; drop what only has the label.
-
-    Raises TooLargeError for an expanded one that is over the budget of admission: to read it takes seconds.
-    """
-    row, annotations = (
-        cached_object(obj, index_keys=of_set),
-        mapping(mapping(obj.get("metadata")).get("annotations")),
-    )
-    if EXPANSION in annotations and (over := budget.of_leaderworkerset(obj)):
-        raise TooLargeError(over.message)
-    controlled = row.controller.kind == v1alpha1.KIND
-    report = leader_worker_set.project(obj) if controlled else None
-    disabled = annotations.get(INJECT) == "disabled"
-    known = LeaderWorkerSetProjection(member(obj), report, disabled)
-    return replace(row, projection=known) if known.member or controlled or row.applied else None
+def _plain(
+    api_version: str, kind: str, plural: str, *requires: str, source: str = ""
+) -> Kind[CachedObject[None]]:
+    """Build the row of a kind of which routes are made and nothing but the common fields is kept."""
+    resource = Resource(api_version, kind, plural, SERVICE, source)
+    return _applied(resource, *requires, project=lambda obj: cached_object(obj, nothing))
 
 
-def _left_alone(cached_object: CachedObject | None, asked: CachedObject) -> str:
-    """Say that admission is told not to answer for a LeaderWorkerSet: then nobody would expand it."""
-    if asked.projection.disabled:
-        return f"{INJECT} is disabled; LeaderWorkerSet {asked.name} is neither made nor changed"
-    if cached_object and cached_object.projection.disabled:
-        return f"LeaderWorkerSet {asked.name} has {INJECT}: disabled; it is left as it is"
-    return ""
-
-
-def _part(  # noqa: PLR0913 - a row of the table below
-    api_version: str,
-    kind: str,
-    plural: str,
-    *needs: str,
-    source: str = "",
-    selector: str = SERVICE,
-    project: Callable[[Object], Any] = cached_object,
-) -> Kind:
-    """Write the row of a part of the routes."""
-    return Kind(
-        *(api_version, kind, plural, project, _of_service, selector),
-        first=_whole,
-        needs=frozenset(needs),
-        source=source,
-    )
-
-
-INFERENCE_SERVICE: Final = Kind(
-    *(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices", cached_inferenceservice, _of_service)
+INFERENCE_SERVICE: Final[Kind[CachedInferenceService]] = Kind(
+    Resource(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices"), cached_inferenceservice
 )
-LWS: Final = Kind(
-    *(lws.API_VERSION, lws.KIND, "leaderworkersets", _leader_worker_set, _of_service, SERVICE),
-    barred=_left_alone,
-    sealed=sealed,
-    kept=("replicas",),
-    source="LeaderWorkerSet",
-    codes=Codes(barred="FI874"),
+LWS: Final[Kind[CachedObject[LeaderWorkerSetProjection]]] = Kind(
+    Resource(lws.API_VERSION, lws.KIND, "leaderworkersets", SERVICE, source="LeaderWorkerSet"),
+    cached_leader_worker_set,
+    Ownership(
+        codes=Codes(blocked="FI874"),
+        kept_fields=("replicas",),
+        seal=sealed,
+        blocked=_excluded_from_admission,
+    ),
 )
-POD_GROUP: Final = Kind(
-    *(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", pod_group, _of_pod_group),
-    guard=volcano.refusal,
-    first=_without_surplus,
-    source="Volcano 1.14.1 or later",
-    codes=Codes(absent="FI408", foreign="FI407", refused="FI411", unkept="FI408"),
+POD_GROUP: Final[Kind[PodGroup]] = Kind(
+    Resource(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", source="Volcano 1.14.1 or later"),
+    pod_group,
+    Ownership(
+        codes=Codes(absent="FI408", foreign="FI407", refused="FI411", altered="FI408"),
+        verify=volcano.pruned_fields,
+        premerge=_without_surplus,
+    ),
 )
-GATEWAYS: Final = _part(
-    *(GATEWAY_API, GATEWAY, "gateways"),
-    source="the Gateway API",
-    selector="",
-    project=partial(cached_object, projection=routes.project_gateway, index_keys=partial(own, GATEWAY)),
+GATEWAYS: Final = _applied(
+    Resource(GATEWAY_API, GATEWAY, "gateways", source="the Gateway API"),
+    project=lambda obj: cached_object(obj, routes.project_gateway, partial(own_key, GATEWAY)),
 )
-HTTP_ROUTE: Final = _part(
-    *(GATEWAY_API, "HTTPRoute", "httproutes", "InferencePool", GATEWAY),
-    source="the Gateway API",
-    project=partial(cached_object, projection=routes.project_http_route, index_keys=of_parents),
+HTTP_ROUTE: Final = _applied(
+    Resource(GATEWAY_API, "HTTPRoute", "httproutes", SERVICE, source="the Gateway API"),
+    *("InferencePool", GATEWAY),
+    project=lambda obj: cached_object(obj, routes.project_http_route, parent_keys),
 )
-POOL: Final = _part(
-    *("inference.networking.k8s.io/v1", "InferencePool", "inferencepools"),
-    source="the Gateway API Inference Extension",
-    project=partial(cached_object, projection=routes.project_pool),
+POOL: Final = _applied(
+    Resource(
+        *("inference.networking.k8s.io/v1", "InferencePool", "inferencepools", SERVICE),
+        source="the Gateway API Inference Extension",
+    ),
+    project=lambda obj: cached_object(obj, routes.project_pool),
 )
-DEPLOYMENT: Final = _part(
-    *("apps/v1", "Deployment", "deployments", "RoleBinding", "ConfigMap", "InferencePool"),
-    project=partial(cached_object, projection=routes.project_deployment),
+DEPLOYMENT: Final = _applied(
+    Resource("apps/v1", "Deployment", "deployments", SERVICE),
+    *("RoleBinding", "ConfigMap", "InferencePool"),
+    project=lambda obj: cached_object(obj, routes.project_deployment),
 )
-PARTS: Final = (
-    _part("v1", "ServiceAccount", "serviceaccounts"),
-    _part(RBAC, "Role", "roles"),
-    _part(RBAC, "RoleBinding", "rolebindings", "ServiceAccount", "Role"),
-    _part("v1", "ConfigMap", "configmaps"),
+ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
+    _plain("v1", "ServiceAccount", "serviceaccounts"),
+    _plain(RBAC, "Role", "roles"),
+    _plain(RBAC, "RoleBinding", "rolebindings", "ServiceAccount", "Role"),
+    _plain("v1", "ConfigMap", "configmaps"),
     POOL,
     DEPLOYMENT,
-    _part("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    _part("v1", "Service", "services"),
-    _part("networking.istio.io/v1", "DestinationRule", "destinationrules", source="Istio"),
+    _plain("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+    _plain("v1", "Service", "services"),
+    _plain("networking.istio.io/v1", "DestinationRule", "destinationrules", source="Istio"),
     GATEWAYS,
     HTTP_ROUTE,
 )
-ROUTES: Final = frozenset(kind.kind for kind in PARTS)
-OUTPUTS: Final[Mapping[str, Kind]] = {kind.kind: kind for kind in (LWS, POD_GROUP, *PARTS)}
-"""What the loop applies and prunes, in that order."""
-POD: Final = Kind("v1", "Pod", "pods", partial(watched, projection=pod.project), _of_service, SERVICE)
-WATCHED: Final = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)
+ROUTES: Final = frozenset(kind.kind for kind in ROUTE_KINDS)
+APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, POD_GROUP, *ROUTE_KINDS)
+OUTPUTS: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in APPLIED}
+"""The kinds that the controller applies, in this order, and prunes, in the reverse order."""
+POD: Final = Kind(Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project))
+WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)

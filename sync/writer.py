@@ -1,14 +1,14 @@
-"""Writes objects: only what differs and is ours, tried before, and never in a fight.
+"""Writes objects: only differences, only what the controller owns, after a dry run, and never in a conflict.
 
-Every write goes through `send`, which asks for leave first and counts.
+Every write goes through `Writer.send`, which checks that this process may write, and counts.
 """
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from intent import Object
 from intent.annotations import UNANSWERED
@@ -17,149 +17,261 @@ from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync.desired.plan import Refusal
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
-from sync.observed.cached import applies, digest, is_orphaned, is_ours
+from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
+from sync.observed.inferenceservice import CachedInferenceService
 from sync.runtime.apply_history import FIGHT, ApplyHistory
-from sync.runtime.cache import Cache
+from sync.runtime.cache import Caches, cache_of
 from sync.runtime.metrics import ControllerMetrics
-from sync.runtime.owners import Proof, behind, owner_stays
+from sync.runtime.owners import OwnerCheck, behind, owner_stays
 from sync.runtime.pause import Pause, PausedError
 from sync.status import undated, unworded
 
 log: Final = logging.getLogger(__name__)
-T = TypeVar("T")
-P = ParamSpec("P")
+A = TypeVar("A", bound=AppliedObject)
+M = TypeVar("M", bound=Callable[..., Awaitable[Any]])
 EVENT_SECONDS: Final = 5.0
-"""How long the API server may take for an Event: nothing waits for one."""
+"""Seconds that the API server may take for an Event: nothing waits for one."""
 INVALID: Final = 422
 NO_OWNERS: Final[frozenset[str]] = frozenset()
 REFUSED: Final = (400, 403, INVALID)
-"""Answers that trying again does not change."""
+"""Status codes that another try does not change."""
+STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
+"""The key of a status in `Writer.histories`."""
 
 
-def unless_paused(method: Callable[P, Awaitable[T | None]]) -> Callable[P, Awaitable[T | None]]:
-    """End a method without a result where the write that it comes to is paused: nothing stands in its way."""
+def unless_paused(method: M) -> M:
+    """Return None from a method whose write is paused: a paused write is no error."""
 
     @wraps(method)
-    async def quietly(*args: P.args, **named: P.kwargs) -> T | None:
+    async def quietly(*args: Any, **named: Any) -> Any:
         try:
             return await method(*args, **named)
         except PausedError:
             return None
 
-    return quietly
+    return cast("M", quietly)
 
 
 @dataclass(slots=True)
 class Writer:
-    """The loop's hand."""
+    """Applies, deletes and reports for the controller."""
 
     client: Client
     metrics: ControllerMetrics
     permit: Callable[[], float]
-    """Gives the seconds in which this process may write; raises if it may not (any more)."""
-    caches: Mapping[str, Cache]
+    """Returns the seconds for which this process may write; raises if it may not (any more)."""
+    caches: Caches
     histories: dict[ServiceKey, dict[tuple[str, str], ApplyHistory]] = field(default_factory=dict)
+    """By service, and by kind and name of an object."""
     observe_only: bool = False
     """Whether this process writes nothing at all."""
     pause: Pause = field(init=False)
 
     def __post_init__(self) -> None:
-        """Ask the caches and the settings what is paused."""
+        """Read from the caches and the settings what is paused."""
         measured = self.metrics
         measured.observe_only.set(self.observe_only)
         self.pause = Pause(self._is_marked, measured.paused, measured.paused_writes, self.observe_only)
 
+    # --- apply --------------------------------------------------------------------------------------
+
     @unless_paused
     async def apply(
-        self, key: ServiceKey, kind: Kind, desired: Object, proof: Proof | None = None
+        self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None = None
     ) -> Refusal | None:
-        """Apply an object server-side, unless that changes nothing or it is not ours (`stored.is_ours`).
+        """Apply an object server-side, unless that changes nothing or it is not ours (`cached.is_ours`).
 
-        What is stored is changed only as `proof` confirms it.
+        A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
+        another try does not help. Raises `ApiError` if another try may help.
         """
         metadata = desired["metadata"]
-        known = self.caches[kind.kind].rows.get((metadata.get("namespace", ""), metadata["name"]))
+        cache = cache_of(self.caches, kind)
+        known = cache.rows.get((metadata.get("namespace", ""), metadata["name"]))
         try:
             try:
-                return await self._apply(key, kind, desired, proof, known)
+                return await self._apply(key, kind, desired, check, known)
             except ApiError as error:
                 if known or not error.exists:
                     raise
-            live = kind.project(await self.client.call(get(_path(kind, desired))))
-            if live and not kind.selector:  # the cache holds all of them, and what is wanted depends on it
-                self.caches[kind.kind].put(live)
+            live = kind.project(await self.client.call(get(kind.path_of(desired))))
+            if live and not kind.resource.selector:  # the cache holds all of them, so the plan depends on it
+                cache.put(live)
                 raise behind(kind.kind, live.name)
-            return await self._apply(key, kind, desired, proof, live) if live else _not_ours(kind, desired)
+            return await self._apply(key, kind, desired, check, live) if live else _foreign(kind, desired)
         except ApiError as error:
             if refusal := _refusal(kind, desired, error):
                 return refusal
             raise
 
     async def _apply(
-        self, key: ServiceKey, kind: Kind, desired: Object, proof: Proof | None, stored: Any
+        self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
     ) -> Refusal | None:
-        """Apply an object, by what is stored of it as far as is known (None: nothing)."""
-        asked = kind.project(desired)
-        history = self._history(key, kind.kind, asked.name)
-        if stored and (stored.deleting or history.is_settled(asked.fingerprint, stored.fingerprint)):
+        """Apply an object; `stored` is the row of the stored object, None if none is known."""
+        row = kind.projected(desired)
+        history = self._history(key, kind.kind, row.name)
+        if stored and (stored.deleting or history.is_settled(row.fingerprint, stored.fingerprint)):
             return None
-        if stored and is_orphaned(stored, key[1]):
-            if not await owner_stays(self.client, desired):
-                return None
-        elif stored and not is_ours(stored, proof.snapshot.owners if proof else NO_OWNERS):
-            return _not_ours(kind, desired)
-        if problem := kind.barred(stored, asked):
-            return Refusal(kind.codes.barred, problem, kind.kind)
-        if stored and history.fights(asked.fingerprint):
-            return _fought(kind, desired)
-        return await self._written(kind, desired, stored, history, proof)
+        if stored and is_orphaned(stored, key[1]) and not await owner_stays(self.client, desired):
+            return None
+        if refusal := self._obstacle(key, kind, desired, check, stored):
+            return refusal
+        try:
+            return await self._write_once(kind, desired, stored, history, check, of_version=True)
+        except ApiError as error:
+            if not error.crossed:
+                raise
+        # Another writer came between the dry run and the apply; a status often does.
+        return await self._write_once(kind, desired, stored, history, check)
 
-    @unless_paused
-    async def report(self, key: ServiceKey, kind: Kind, row: Any, status: Object) -> float | None:
-        """Apply a status, unless the same was said before and stored as it is, or somebody undoes it.
-
-        Gives the seconds after which to ask again, if the status only says the same in other words.
-        """
-        history, asked = self._history(key, _status_of(kind), row.name), digest(undated(status))
-        if history.is_settled(asked, digest(row.status)):
-            return None
-        if history.fights(asked):
-            log.warning("somebody keeps changing it", extra={"kind": kind.kind, "service": key})
-            return None
-        shape = digest(unworded(status))
-        if seconds := history.reword_in(asked, shape):
-            return seconds
-        history.note(asked)
-        history.shape = shape
-        metadata = {"namespace": row.namespace, "name": row.name}
-        body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "status": status}
-        answer = await self.send(kind.kind, apply(f"{kind.path(row.namespace, row.name)}/status", body))
-        known = kind.project(answer)
-        history.settle(asked, digest(known.status))
-        self.caches[kind.kind].put(known)
+    def _obstacle(
+        self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
+    ) -> Refusal | None:
+        """Return why an object may not be written: it is not ours, a rule forbids it, or it is contested."""
+        row, codes = kind.projected(desired), kind.ownership.codes
+        owners = check.snapshot.owners if check else NO_OWNERS
+        if stored and not is_orphaned(stored, key[1]) and not is_ours(stored, owners):
+            return _foreign(kind, desired)
+        if problem := kind.ownership.blocked(stored, row):
+            return Refusal(codes.blocked, problem, kind.kind)
+        if stored and self._history(key, kind.kind, row.name).is_contested(row.fingerprint):
+            return _contested(codes.contested, kind.kind, _described(kind, desired))
         return None
 
-    def is_reported(self, key: ServiceKey, kind: Kind, row: Any) -> bool:
-        """Whether the status that is stored is the one that we wrote last."""
-        return self._history(key, _status_of(kind), row.name).stored == digest(row.status)
+    async def _write_once(  # noqa: PLR0913 - one step of `_apply`, with what it knows
+        self,
+        kind: Kind[A],
+        desired: Object,
+        stored: A | None,
+        history: ApplyHistory,
+        check: OwnerCheck | None,
+        *,
+        of_version: bool = False,
+    ) -> Refusal | None:
+        """Apply an object if a dry run shows a difference; defaults of the API server are no difference.
+
+        `of_version`: apply only to the version that the dry run saw. Raises `ApiError`.
+        """
+        released = bool(stored) and await self._keep_live_values(kind, desired)
+        answer = await self._dry_run(kind, desired, stored)
+        if answer and (problem := kind.ownership.verify(desired, answer)):
+            return Refusal(kind.ownership.codes.altered, problem, kind.kind)
+        fingerprint = kind.projected(desired).fingerprint
+        premerge = kind.ownership.premerge(stored, desired, answer is None) if stored else {}
+        is_same = stored and answer and kind.projected(answer).fingerprint == stored.fingerprint
+        if stored and is_same and not premerge and not released:
+            history.settle(fingerprint, stored.fingerprint)
+            return None
+        if stored and check:
+            await check.confirm(stored, desired)
+        metadata = answer["metadata"] if stored and answer and of_version else {}
+        written = await self._write(kind, desired, premerge, str(metadata.get("resourceVersion", "")))
+        if stored:
+            history.note(fingerprint)
+        history.settle(fingerprint, written)
+        return None
+
+    async def _dry_run(self, kind: Kind[A], desired: Object, stored: A | None) -> Object | None:
+        """Return what the API server would store; None if it rejects what a premerge can make valid.
+
+        Where no object is known a create is tried: an object of that name is not ours.
+        """
+        if not stored:
+            path = kind.path(desired["metadata"]["namespace"])
+            return await self.client.call(create(path, desired, dry_run=True))
+        try:
+            return await self.client.call(apply(kind.path_of(desired), desired, dry_run=True))
+        except ApiError as error:
+            if error.code != INVALID or not kind.ownership.premerge(stored, desired, True):
+                raise
+            return None
+
+    async def _keep_live_values(self, kind: Kind[A], desired: Object) -> bool:
+        """Keep the live value of fields that were applied and are no longer desired; return whether any is.
+
+        Server-side apply removes a field that no other manager owns, and the default replaces it. So a second
+        field manager applies the live value first, to the version that was read. A repetition is harmless.
+        """
+        released = [field for field in kind.ownership.kept_fields if field not in desired["spec"]]
+        live = await self.client.call(get(kind.path_of(desired))) if released else {}
+        spec = {field: live["spec"][field] for field in released if applies(live, field)}
+        if spec:
+            identity = {name: desired[name] for name in ("apiVersion", "kind")}
+            metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
+            body = {**identity, "metadata": metadata, "spec": spec}
+            await self.send(kind.kind, apply(kind.path_of(desired), body, manager=KEEPER))
+        return bool(spec)
+
+    async def _write(self, kind: Kind[A], desired: Object, premerge: Object, version: str) -> bytes:
+        """Send the premerge, if any, and the apply; return the fingerprint of the stored object.
+
+        With a `version` the API server refuses the write if the object has another version by now.
+        """
+        path = kind.path_of(desired)
+        if premerge:
+            merged = await self.send(kind.kind, patch(path, _of_version(version, premerge)))
+            version = merged["metadata"]["resourceVersion"]
+        body = _of_version(version, kind.ownership.seal(desired))
+        row = kind.projected(await self.send(kind.kind, apply(path, body)))
+        cache_of(self.caches, kind).put(row)
+        return row.fingerprint
+
+    # --- status -------------------------------------------------------------------------------------
 
     @unless_paused
-    async def delete(self, kind: Kind, row: Any) -> None:
-        """Delete an object as it was seen; if it is gone already, that is as good.
+    async def report(self, key: ServiceKey, row: CachedInferenceService, status: Object) -> float | None:
+        """Apply a status, unless its result is stored already, or another writer reverts it.
 
-        It is not deleted again meanwhile. Raises `ApiError` (409) if somebody changed it: it may not be ours.
+        Returns the seconds after which to try again, if only its messages changed and that must wait.
         """
+        kind, history = INFERENCE_SERVICE, self._history(key, STATUS, row.name)
+        desired = digest(undated(status))
+        if history.is_settled(desired, digest(row.status)):
+            return None
+        if history.is_contested(desired):
+            log.warning("status not written: another writer keeps changing it", extra={"service": key})
+            return None
+        shape = digest(unworded(status))
+        if seconds := history.reword_in(desired, shape):
+            return seconds
+        history.note(desired)
+        history.shape = shape
+        body = {
+            "apiVersion": kind.resource.api_version,
+            "kind": kind.kind,
+            "metadata": {"namespace": row.namespace, "name": row.name},
+            "status": status,
+        }
+        answer = await self.send(kind.kind, apply(f"{kind.path_of(body)}/status", body))
+        known = kind.projected(answer)
+        history.settle(desired, digest(known.status))
+        cache_of(self.caches, kind).put(known)
+        return None
+
+    def is_reported(self, key: ServiceKey, row: CachedInferenceService) -> bool:
+        """Return whether the stored status is the one that this process wrote last."""
+        return self._history(key, STATUS, row.name).stored == digest(row.status)
+
+    # --- delete, send -------------------------------------------------------------------------------
+
+    @unless_paused
+    async def delete(self, kind: Kind[A], row: A) -> None:
+        """Delete an object in the version of its row; an object that is gone already is no error.
+
+        The cache drops the row, so that it is not deleted twice. Raises `ApiError` (409) if the object was
+        changed: it may no longer be ours.
+        """
+        path = kind.path(row.namespace, row.name)
         try:
-            await self.send(kind.kind, delete(kind.path(row.namespace, row.name), row.uid, row.version))
+            await self.send(kind.kind, delete(path, row.uid, row.resource_version))
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise
-        self.caches[kind.kind].drop((row.namespace, row.name))
+        cache_of(self.caches, kind).drop((row.namespace, row.name))
 
     async def send(self, kind: str, request: Request, at_most: float = math.inf) -> Object:
-        """Send a request that writes, if this process still may, and as long as it may.
+        """Send a write request, limited to the time for which this process may write.
 
-        Raises `PausedError` if nothing is to be written for the service, and `LeadershipLostError`.
+        Raises `PausedError` if the service is paused, and `LeadershipLostError`.
         """
         self.pause.check(kind, request)
         seconds = min(self.permit(), at_most)
@@ -171,166 +283,81 @@ class Writer:
         """Send an Event."""
         return await self.send("Event", request, EVENT_SECONDS)
 
-    def fights(self, key: ServiceKey) -> frozenset[str]:
-        """Name the kinds of which a write for a service was left out, to be looked at again."""
-        histories = self.histories.get(key, {})
-        return frozenset(kind for (kind, _), history in histories.items() if history.fights(history.asked))
+    # --- what was written before --------------------------------------------------------------------
 
-    def status_fought(self, key: ServiceKey, kind: Kind) -> tuple[Refusal, ...]:
-        """Say that a status of a service was left out, because somebody writes another one each time."""
-        status = {"kind": kind.kind, "metadata": {"name": f"{key[1]} (its status)"}}
-        return (_fought(kind, status),) if f"{kind.kind}/status" in self.fights(key) else ()
+    def contested(self, key: ServiceKey) -> frozenset[str]:
+        """Return the kinds of which a write for a service was left out because another writer reverts it."""
+        histories = self.histories.get(key, {})
+        return frozenset(
+            kind for (kind, _), history in histories.items() if history.is_contested(history.desired)
+        )
+
+    def status_refusal(self, key: ServiceKey) -> Refusal | None:
+        """Return why a service's status is not written: another writer reverts it; None if it is."""
+        if STATUS not in self.contested(key):
+            return None
+        kind = INFERENCE_SERVICE
+        return _contested(kind.ownership.codes.contested, kind.kind, f"{kind.kind} {key[1]} (its status)")
 
     def forget(self, key: ServiceKey) -> None:
-        """Remember nothing of a service that is gone."""
+        """Drop the histories of a service that is gone."""
         self.histories.pop(key, None)
         self.pause.forget(key)
-
-    def _is_marked(self, key: ServiceKey) -> bool:
-        """Whether the InferenceService, or any LeaderWorkerSet, of a service says that it is paused."""
-        kinds = (INFERENCE_SERVICE.kind, LWS.kind)
-        return any(row.paused for kind in kinds for row in self.caches[kind].of(key))
 
     def _history(self, key: ServiceKey, kind: str, name: str) -> ApplyHistory:
         return self.histories.setdefault(key, {}).setdefault((kind, name), ApplyHistory())
 
-    async def _written(
-        self, kind: Kind, desired: Object, stored: Any, history: ApplyHistory, proof: Proof | None
-    ) -> Refusal | None:
-        """Try and write; if somebody wrote in between, again, and over it: status changes often."""
-        try:
-            return await self._try_and_write(kind, desired, stored, history, proof, of_version=True)
-        except ApiError as error:
-            if not error.crossed:
-                raise
-        return await self._try_and_write(kind, desired, stored, history, proof)
-
-    async def _try_and_write(  # noqa: PLR0913 - what `_written` got
-        self,
-        kind: Kind,
-        desired: Object,
-        stored: Any,
-        history: ApplyHistory,
-        proof: Proof | None,
-        *,
-        of_version: bool = False,
-    ) -> Refusal | None:
-        """Write what the API server would keep, if it is not what is stored: its defaults are no drift."""
-        released = bool(stored) and await self._let_go(kind, desired)
-        answer = await self._tried(kind, desired, stored)
-        if answer and (problem := kind.guard(desired, answer)):
-            return Refusal(kind.codes.unkept, problem, kind.kind)
-        asked = kind.project(desired).fingerprint
-        first = kind.first(stored, desired, answer is None) if stored else {}
-        same = stored and answer and kind.project(answer).fingerprint == stored.fingerprint
-        if same and not first and not released:
-            history.settle(asked, stored.fingerprint)
-            return None
-        if stored and proof:
-            await proof.confirm(stored, desired)
-        metadata = answer["metadata"] if stored and answer and of_version else {}
-        written = await self._write(kind, desired, first, str(metadata.get("resourceVersion", "")))
-        if stored:
-            history.note(asked)
-        history.settle(asked, written)
-        return None
-
-    async def _tried(self, kind: Kind, desired: Object, stored: Any) -> Object | None:
-        """Ask what the API server would store; None if it refuses what can be made valid first."""
-        try:
-            return await self.client.call(_trial(kind, desired, stored))
-        except ApiError as error:
-            if not (stored and error.code == INVALID and kind.first(stored, desired, True)):
-                raise
-            return None
-
-    async def _let_go(self, kind: Kind, desired: Object) -> bool:
-        """Keep the live value of fields that we applied and that are not wanted any more; say whether any is.
-
-        Server-side apply removes a field that nobody else owns, and the default takes its place. So another
-        field manager applies the live value first, of the version that was read. To do it again is harmless.
-        """
-        released = [field for field in kind.kept if field not in desired["spec"]]
-        live = await self.client.call(get(_path(kind, desired))) if released else {}
-        spec = {field: live["spec"][field] for field in released if applies(live, field)}
-        if spec:
-            naming = {name: desired[name] for name in ("apiVersion", "kind")}
-            metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
-            body = {**naming, "metadata": metadata, "spec": spec}
-            await self.send(kind.kind, apply(_path(kind, desired), body, manager=KEEPER))
-        return bool(spec)
-
-    async def _write(self, kind: Kind, desired: Object, first: Object, version: str) -> bytes:
-        """Merge what goes before, then apply; gives the fingerprint of what is stored now.
-
-        With a `version`, it is refused if the object has another one by now: what comes late does nothing.
-        """
-        path = _path(kind, desired)
-        if first:
-            merged = await self.send(kind.kind, patch(path, _of(version, first)))
-            version = merged["metadata"]["resourceVersion"]
-        answer = kind.project(await self.send(kind.kind, apply(path, _of(version, kind.sealed(desired)))))
-        self.caches[kind.kind].put(answer)
-        fingerprint: bytes = answer.fingerprint
-        return fingerprint
+    def _is_marked(self, key: ServiceKey) -> bool:
+        """Return whether an annotation of the InferenceService or of a LeaderWorkerSet pauses the service."""
+        services, sets = cache_of(self.caches, INFERENCE_SERVICE), cache_of(self.caches, LWS)
+        return any(row.paused for row in services.of(key)) or any(row.paused for row in sets.of(key))
 
 
-def _status_of(kind: Kind) -> str:
-    return f"{kind.kind}/status"
-
-
-def _of(version: str, body: Object) -> Object:
-    """Have a write be of one version of its object."""
+def _of_version(version: str, body: Object) -> Object:
+    """Limit a write to one version of its object; an empty version is no limit."""
     if not version:
         return body
     return {**body, "metadata": {**body.get("metadata", {}), "resourceVersion": version}}
 
 
-def _trial(kind: Kind, desired: Object, stored: Any) -> Request:
-    """Ask what the API server would store. Where we know of nothing, whatever has the name is not ours."""
-    if stored:
-        return apply(_path(kind, desired), desired, dry_run=True)
-    return create(kind.path(desired["metadata"]["namespace"]), desired, dry_run=True)
+# --- why an object is not written -------------------------------------------------------------------
 
 
-def _refusal(kind: Kind, desired: Object, error: ApiError) -> Refusal | None:
-    """Say what trying again does not change; None if it may."""
+def _refusal(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None:
+    """Return the refusal for an error that another try does not change; None if it may."""
+    codes = kind.ownership.codes
     if error.code == INVALID and UNANSWERED in str(error):
-        return Refusal(
-            kind.codes.unkept, f"admission does not answer for {_called(kind, desired)}", kind.kind
-        )
+        message = f"admission does not answer for {_described(kind, desired)}"
+        return Refusal(codes.altered, message, kind.kind)
     if error.code == NOT_FOUND and not error.named:
-        return _absent(kind, f"this cluster has no {kind.kind} of {kind.api_version}")
+        return _absent(kind, f"this cluster has no {kind.kind} of {kind.resource.api_version}")
     if error.undeclared:
         return _absent(kind, f"this cluster's {kind.kind} lacks fields that are needed")
     if error.code in REFUSED:
-        return Refusal(kind.codes.refused, f"{_called(kind, desired)} is refused: {error}", kind.kind)
+        return Refusal(codes.refused, f"{_described(kind, desired)} is refused: {error}", kind.kind)
     return None
 
 
-def passing(kind: Kind, desired: Object, error: ApiError) -> Refusal:
-    """Say what may pass: it is tried again at once, and later each time."""
-    return Refusal(kind.codes.refused, f"{_called(kind, desired)} is not written: {error}", kind.kind, True)
+def retryable(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal:
+    """Return the refusal for an error that may pass; the write is tried again, with a growing delay."""
+    message = f"{_described(kind, desired)} is not written: {error}"
+    return Refusal(kind.ownership.codes.refused, message, kind.kind, passing=True)
 
 
-def _absent(kind: Kind, message: str) -> Refusal:
-    remedy = f"; install the CRDs of {kind.source}" if kind.source else ""
-    return Refusal(kind.codes.absent, message + remedy, kind.kind)
+def _absent(kind: Kind[Any], message: str) -> Refusal:
+    remedy = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
+    return Refusal(kind.ownership.codes.absent, message + remedy, kind.kind)
 
 
-def _not_ours(kind: Kind, desired: Object) -> Refusal:
-    message = f"{_called(kind, desired)} was not made for this service; it is left alone"
-    return Refusal(kind.codes.foreign, message, kind.kind)
+def _foreign(kind: Kind[Any], desired: Object) -> Refusal:
+    message = f"{_described(kind, desired)} was not made for this service; it is left alone"
+    return Refusal(kind.ownership.codes.foreign, message, kind.kind)
 
 
-def _fought(kind: Kind, desired: Object) -> Refusal:
-    message = f"{_called(kind, desired)} was put back {FIGHT} times in a minute, and is changed each time"
-    return Refusal(kind.codes.fought, f"{message}; it is left alone for a while", kind.kind)
+def _contested(code: str, kind: str, described: str) -> Refusal:
+    message = f"{described} was put back {FIGHT} times in a minute, and is changed each time"
+    return Refusal(code, f"{message}; it is left alone for a while", kind)
 
 
-def _called(kind: Kind, obj: Object) -> str:
+def _described(kind: Kind[Any], obj: Object) -> str:
     return f"{kind.kind} {obj['metadata']['name']}"
-
-
-def _path(kind: Kind, obj: Object) -> str:
-    return kind.path(obj["metadata"]["namespace"], obj["metadata"]["name"])

@@ -1,1 +1,1 @@
-"""The objects that a service should have. Pure: values in, values out."""
+"""Computes the objects that a service should have. Pure: values in, values out."""

@@ -1,9 +1,9 @@
-"""Members in, the wanted gang out: or what it waits for, or what contradicts it.
+"""Plans the gang of a service from its members: the PodGroup, or what it waits for, or why there is none.
 
 Rules of this file:
-1. An absent PodGroup holds its pods: that is the gate. It opens when every required role is there.
-2. An opened gate never closes. What opened it stands on the PodGroup, and in `remembered` if that is lost.
-3. No clock: how long something lasts is a number that comes in.
+1. Without a PodGroup the pods are not scheduled: that is the gate. It opens when every required role exists.
+2. An open gate never closes. Its roles are recorded on the PodGroup, and in `remembered` if that is lost.
+3. No clock: durations are arguments.
 """
 
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ from sync.observed.snapshot import Situation
 REST_AFTER: Final = 60.0
 """Seconds without replicas after which a role is no longer required.
 
-Not at once: a DisaggregatedSet (LWS KEP-766) makes its LeaderWorkerSets empty and fills them one by one.
+Not at once: a DisaggregatedSet (LWS KEP-766) creates its LeaderWorkerSets empty and scales them one by one.
 """
 UNASSIGNED: Final = "unassigned"
 UNREACHABLE: Final = 1_000_000
-"""More pods than an LWS has: a group of that size never starts, its pods wait for their own policy."""
+"""More pods than an LWS has: a group of this size never starts, so its pods wait for their own policy."""
 ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2}
 
 
@@ -55,7 +55,7 @@ class Gang:
     namespace: str
     name: str
     queue: str
-    """Empty if nobody names one: Volcano's webhook sets that of the namespace, else `default`."""
+    """Empty if no member names one: Volcano's webhook sets that of the namespace, else `default`."""
     priority_class: str
     roles: tuple[str, ...]
     owners: tuple[tuple[str, str], ...]
@@ -64,39 +64,39 @@ class Gang:
 
     @property
     def min_member(self) -> int:
-        """Sum up the pods that must start together.
+        """The number of pods that must start together.
 
-        At least 1: with 0 Volcano calls the PodGroup Completed while nothing runs.
+        At least 1: with 0 Volcano marks the PodGroup Completed while nothing runs.
         """
         return max(1, sum(policy.size * policy.required for policy in self.policies))
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the API server would not take, or not keep: the code, and why."""
+    """Why an object was not written, with its code."""
 
     code: str
     message: str
     kind: str
     passing: bool = False
-    """Whether trying again may be enough."""
+    """Whether another try may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class GangPlan:
-    """What to do about one service, and what to say to its authors."""
+    """The plan of one gang, and findings for its authors."""
 
     gang: Gang | None = None
     """None: there should be no PodGroup of ours."""
     hold: bool = False
-    """Nothing may be changed, created or deleted."""
+    """Whether PodGroups are left as they are: nothing is changed, created or deleted."""
     findings: tuple[Finding, ...] = ()
     requeue_after: float | None = None
-    """Seconds until time alone may change the plan."""
+    """Seconds after which the plan may change by time alone."""
 
 
 def plan(situation: Situation, settings: Settings) -> GangPlan:
-    """Decide what one service should have."""
+    """Plan the gang of one service."""
     members = present(situation.members)
     said = contradictions(members, settings)
     if not any(one.scheduler for one in members):
@@ -112,18 +112,18 @@ def plan(situation: Situation, settings: Settings) -> GangPlan:
 
 
 def refused(decided: GangPlan, refusal: Refusal, situation: Situation, settings: Settings) -> GangPlan:
-    """Decide again after a refusal. Where a gang means nothing, there is no PodGroup at any moment."""
+    """Plan again after a refusal. Where Volcano cannot schedule a gang there must never be a PodGroup."""
     if refusal.code == "FI408":
         return plan(replace(situation, volcano=refusal.message), settings)
     members = present(situation.members)
-    said = (refusal_said(one.subject, "schedulerName", refusal) for one in members)
+    said = (refusal_finding(one.subject, "schedulerName", refusal) for one in members)
     return replace(decided, findings=(*decided.findings, *said))
 
 
 def _through_the_gate(
     situation: Situation, members: tuple[Member, ...], said: tuple[Finding, ...], settings: Settings
 ) -> GangPlan:
-    """Give the gang if its gate is open or opens now; else say what it waits for."""
+    """Return the gang if its gate is open or opens now, else what it waits for."""
     opened = _opened(situation, members)
     if opened is None and missing(members):
         return GangPlan(findings=(*said, *waiting(members)))
@@ -136,10 +136,10 @@ def _through_the_gate(
 
 
 def _opened(situation: Situation, members: tuple[Member, ...]) -> frozenset[str] | None:
-    """Name the roles with which the gate opened; None while it is shut, empty if they are not known.
+    """Return the roles with which the gate opened; None while it is closed, empty if they are not known.
 
-    They stay: a role that joins later must not keep the others from healing while it does not fit. Where
-    none of them has a member any more, other roles have taken their place.
+    They are kept: a role that is added later must not keep the others from recovering while it cannot be
+    placed. If none of them has a member any more, other roles have replaced them.
     """
     seen = [pg for pg in (situation.stored, situation.remembered) if pg and _belongs(pg, members)]
     if not seen:
@@ -149,7 +149,7 @@ def _opened(situation: Situation, members: tuple[Member, ...]) -> frozenset[str]
 
 
 def _belongs(pod_group: PodGroup, members: tuple[Member, ...]) -> bool:
-    """Whether a PodGroup is of these members, not left over from earlier ones of the same names."""
+    """Return whether a PodGroup belongs to these members, and not to earlier ones of the same names."""
     uids = {owner.uid for owner in pod_group.owners}
     return not uids or any(one.uid in uids for one in members)
 
@@ -189,21 +189,21 @@ def _gang(
 
 
 def _policy(one: Member, *, required: bool) -> Policy:
-    """Schedule every group of a member whole; at least one of them first, if the role is required."""
+    """Return the policy of a member: its groups are all-or-nothing; a required role needs at least one."""
     return Policy(one.name, (LWS_NAME, one.name), GROUP_INDEX, one.size, int(required))
 
 
 def _unassigned(service: str, taken: set[str]) -> Policy:
-    """Let pods that the loop has not placed yet wait, whole. Always the last: the first match wins.
+    """Return the policy for pods that the controller has not assigned yet: they wait. It is the last one.
 
-    A LeaderWorkerSet may have that name; none may end in a dash.
+    The first policy that matches wins. A LeaderWorkerSet may have that name; none may end in a dash.
     """
     name = f"{UNASSIGNED}-" if UNASSIGNED in taken else UNASSIGNED
     return Policy(name, (SERVICE, service), LWS_NAME, UNREACHABLE, 0)
 
 
 def _rests(situation: Situation, one: Member) -> bool:
-    """Whether a member has had no replicas for so long that its role is not required."""
+    """Return whether a member has had no replicas for so long that its role is not required."""
     if one.replicas:
         return False
     before = situation.stored or situation.remembered
@@ -211,7 +211,7 @@ def _rests(situation: Situation, one: Member) -> bool:
 
 
 def _next_rest(situation: Situation, members: tuple[Member, ...]) -> float | None:
-    """Give the seconds until the next empty member rests."""
+    """Return the seconds until the next empty member is no longer required."""
     left = [_left(situation, one) for one in members if not one.replicas and not _rests(situation, one)]
     return min(left, default=None)
 
@@ -224,7 +224,7 @@ def _left(situation: Situation, one: Member) -> float:
 
 
 def _surroundings(situation: Situation, members: tuple[Member, ...]) -> Iterator[Finding]:
-    """Say what others than the members do wrong (FI407, FI408, FI409)."""
+    """Report causes outside of the members (FI407, FI408, FI409)."""
     service = situation.key[1]
     for one in members:
         if situation.volcano:
@@ -237,8 +237,8 @@ def _surroundings(situation: Situation, members: tuple[Member, ...]) -> Iterator
             yield _said(one, "schedulerName", message, "FI409")
 
 
-def refusal_said(subject: Subject, path: str, refusal: Refusal) -> Finding:
-    """Tell an author what was refused: a warning, if that may pass."""
+def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
+    """Return the finding of a refusal: a warning if it may pass."""
     return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.passing))
 
 

@@ -1,6 +1,7 @@
-"""What the loop would make of services that stand in files: no API server, no uids, no status.
+"""Offline preview: the objects that the controller would make for services in files.
 
-The LeaderWorkerSets of an InferenceService are left out: they go through admission, and come in as members.
+There is no API server, so there are no uids and no status. The LeaderWorkerSets of an InferenceService are
+left out: they go through admission, and are passed in as members.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from sync.observed.snapshot import Situation, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Objects without ownerReferences, and what is wrong or missing."""
+    """Objects without ownerReferences, and findings."""
 
     objects: tuple[Object, ...]
     findings: tuple[Finding, ...]
@@ -31,7 +32,7 @@ def preview(
     settings: Settings,
     asked: Iterable[InferenceServiceIntent] = (),
 ) -> Preview:
-    """Plan and render every service of the given members and InferenceServices, in the order of the loop."""
+    """Plan and render every service of these members and InferenceServices, in the controller's order."""
     members = tuple(members)
     found = services(members)
     requests = {(one.namespace, one.name): _requested(one) for one in asked}
@@ -46,8 +47,14 @@ def preview(
         for key in keys
     ]
     desired = together(desired_state(snapshot, settings) for snapshot in snapshots)
-    return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS), desired.said)
+    return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS), desired.all_findings)
 
 
 def _requested(service: InferenceServiceIntent) -> CachedInferenceService:
-    return CachedInferenceService(service.namespace, service.name, service.uid, service.generation, service)
+    return CachedInferenceService(
+        namespace=service.namespace,
+        name=service.name,
+        uid=service.uid,
+        generation=service.generation,
+        value=service,
+    )

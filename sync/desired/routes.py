@@ -1,7 +1,7 @@
-"""Members in, the wanted routes out: a pool of their leaders, its picker, and how gateways reach it.
+"""Plans the routes of a service from its members: an InferencePool, its endpoint picker, an HTTPRoute.
 
-Routing comes from the router of the InferenceService, else from the members' annotations. What contradicts
-itself, or waits for a role, changes nothing: routes that are there stay, and none are made.
+Routing comes from the router of the InferenceService, else from the members' annotations. While these
+contradict each other, or a role is missing, nothing changes: existing routes stay, and none are made.
 """
 
 from collections.abc import Iterator
@@ -30,22 +30,22 @@ from sync.desired.strategies import preset
 
 
 def config_name(service: str) -> str:
-    """Name the ConfigMap of the picker."""
+    """Return the name of the endpoint picker's ConfigMap."""
     return f"{picker_name(service)}-config"
 
 
 def pool_name(service: str) -> str:
-    """Name the InferencePool."""
+    """Return the name of the InferencePool."""
     return f"{service}-pool"
 
 
 def route_name(service: str) -> str:
-    """Name the HTTPRoute."""
+    """Return the name of the HTTPRoute."""
     return f"{service}-httproute"
 
 
 def gateway_name(service: str) -> str:
-    """Name the Gateway of the service's own."""
+    """Return the name of the service's own Gateway."""
     return f"{service}-gateway"
 
 
@@ -59,32 +59,32 @@ class Routes:
     config: str
     """The EndpointPickerConfig, as text."""
     port: int
-    """Where the leaders serve."""
+    """The port on which the leaders serve."""
     split: bool = False
     """Whether prefillers and decoders share the pool."""
     replicas: int = 1
-    """How many pickers run; with more than one they elect who works."""
+    """The number of endpoint pickers; more than one elect a leader."""
     secure_serving: bool = True
     destination_rule: bool = False
-    """Whether Istio must be told how to call the picker."""
+    """Whether Istio needs a DestinationRule to call the endpoint picker."""
     http_route: Object = field(default_factory=dict)
-    """The spec of the HTTPRoute, without its backends; empty: there is none."""
+    """The spec of the HTTPRoute, without its backends; empty: none."""
     gateway: Object = field(default_factory=dict)
-    """The spec of a Gateway of the service's own; empty: there is none."""
+    """The spec of the service's own Gateway; empty: none."""
     members: tuple[tuple[str, str], ...] = ()
-    """Name and uid of the LeaderWorkerSets, which own the routes where no InferenceService does."""
+    """Name and uid of the LeaderWorkerSets; they own the routes if there is no InferenceService."""
     owner: tuple[str, str] | None = None
     """Name and uid of the InferenceService."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutePlan:
-    """What to do about the routes of one service, and what to say to its authors."""
+    """The plan of one service's routes, and findings for its authors."""
 
     routes: Routes | None = None
     """None: there should be none."""
     hold: bool = False
-    """Nothing may be changed, created or deleted."""
+    """Whether routes are left as they are: nothing is changed, created or deleted."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -95,7 +95,7 @@ def desired_routes(
     settings: Settings,
     namesake: Subject | None = None,
 ) -> RoutePlan:
-    """Decide which routes one service should have; `namesake` is the LeaderWorkerSet of the picker's name."""
+    """Plan the routes of one service; `namesake` is a LeaderWorkerSet with the endpoint picker's name."""
     live = present(members)
     conflicting = conflicting_members(live)
     fitting = tuple(one for one in live if one.name not in conflicting)
@@ -117,15 +117,15 @@ def desired_routes(
 
 
 def _taken_name(namesake: Subject | None, service: str) -> Iterator[Finding]:
-    """Say to a LeaderWorkerSet that it has the picker's name (FI821)."""
+    """Report a LeaderWorkerSet that has the endpoint picker's name (FI821)."""
     if namesake and (error := named_like_picker(namesake.name, service)):
         yield Finding(namesake, error)
 
 
 def _of_router(service: InferenceServiceIntent) -> Routing:
-    """Take what the router role asks for, in the words of the annotations; without one, nothing.
+    """Return the routing of the router role, in the form of the annotations; without a router, none.
 
-    Its members do not count: they may still say what an earlier router asked for.
+    The members are not read: they may still have the annotations of an earlier router.
     """
     router = service.router
     if router is None:
@@ -159,7 +159,7 @@ def _routes(
 
 
 def _http_route(asked: Routing) -> Object:
-    """Take the author's own spec, with the gateway for its parent where it names none."""
+    """Return the author's own spec; the gateway is its parent where it names none."""
     parents = asked.http_route.get("parentRefs") or _parents(asked.gateway)
     if not parents:
         return {}

@@ -1,11 +1,11 @@
-"""Everything that one service should have: its LeaderWorkerSets, its PodGroup, its routes.
+"""Computes everything that one service should have: LeaderWorkerSets, PodGroup, routes.
 
 Rules of this file:
-1. Each part is decided by itself: what stands in the way of one does not change another.
-2. An InferenceService that cannot be read, or that goes, changes nothing. Where one breaks a rule,
-   neither its LeaderWorkerSets nor its routes are deleted.
-3. A refusal of the API server is said; only that of a PodGroup changes what is wanted.
-4. Absence from what is known is no proof: of a kind that is not known in full nothing is deleted.
+1. Each part is decided separately: a problem of one part does not change another.
+2. An InferenceService that cannot be read, or is being deleted, changes nothing. While one breaks a rule,
+ neither its LeaderWorkerSets nor its routes are deleted.
+3. A refusal of the API server becomes a finding; only that of a PodGroup changes the desired objects.
+4. Absence from a cache is no proof: nothing of a kind that is not known in full is deleted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,18 +19,19 @@ from intent.inferenceservice.members import authored_routing, member_name
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.settings import Settings
-from sync.desired.plan import Refusal, plan, refusal_said, refused
+from sync.desired.plan import Refusal, plan, refusal_finding, refused
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
-from sync.kinds import OUTPUTS, ROUTES
+from sync.kinds import LWS as LWS_KIND
+from sync.kinds import OUTPUTS, ROUTES, rows_of
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What a service should have, in the order in which it is applied, and what to say to its authors."""
+    """The objects that a service should have, in the order in which they are applied, and findings."""
 
     objects: tuple[Object, ...] = ()
     held: frozenset[str] = frozenset()
@@ -39,16 +40,16 @@ class Desired:
     of_routes: tuple[Finding, ...] = ()
     """Findings about the routes alone."""
     requeue_after: float | None = None
-    """Seconds until time alone may change it."""
+    """Seconds after which the result may change by time alone."""
 
     @property
-    def said(self) -> tuple[Finding, ...]:
-        """Everything that there is to say."""
+    def all_findings(self) -> tuple[Finding, ...]:
+        """All findings, those about routes last."""
         return self.findings + self.of_routes
 
 
 def together(parts: Iterable[Desired]) -> Desired:
-    """Want all of several parts."""
+    """Combine several parts."""
     parts = tuple(parts)
     seconds = [part.requeue_after for part in parts if part.requeue_after is not None]
     return Desired(
@@ -66,7 +67,7 @@ UNREADABLE: Final = "FI881"
 
 
 def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Desired:
-    """Decide what one service should have, after what was refused so far."""
+    """Compute what one service should have; `refusals` are those of this reconcile so far."""
     if snapshot.going:
         return together((Desired(held=ALL), _unknown(snapshot)))
     parts = [_sets(snapshot), _gang(snapshot, settings, refusals), _routes(snapshot, settings)]
@@ -76,7 +77,7 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
 
 
 def _unknown(snapshot: Snapshot) -> Desired:
-    """Delete nothing of a kind that is not known in full; without the InferenceService, nothing at all."""
+    """Hold the kinds that are not known in full; without the InferenceService, all kinds."""
     held = ALL if snapshot.unknown.keys() & {LWS, KIND} else ALL & snapshot.unknown.keys()
     said = (
         Finding(subject, FieldError("metadata", None, f"cannot be read: {why}; it is left alone", UNREADABLE))
@@ -86,18 +87,18 @@ def _unknown(snapshot: Snapshot) -> Desired:
 
 
 def _unknown_sets(snapshot: Snapshot) -> Desired:
-    """Change nothing where not all members are known: a gang of some of them would strand the others."""
+    """Change nothing while not all members are known: a gang of some of them would strand the others."""
     refusal = unavailable(LWS, snapshot.unknown[LWS])
-    return Desired(findings=tuple(refusal_said(subject, "spec", refusal) for subject in snapshot.subjects))
+    return Desired(findings=tuple(refusal_finding(subject, "spec", refusal) for subject in snapshot.subjects))
 
 
 def unavailable(kind: str, why: str) -> Refusal:
-    """Say that an object is not written, for nobody knows which ones of its kind there are."""
+    """Return the refusal of an object whose kind is not known in full."""
     return Refusal(UNAVAILABLE, f"{kind} is left as it is for now: {why}", kind, passing=True)
 
 
 def _sets(snapshot: Snapshot) -> Desired:
-    """Want a LeaderWorkerSet for each role; those of people without an InferenceService are their own."""
+    """Desire a LeaderWorkerSet for each role; without an InferenceService the users manage their own."""
     if snapshot.service is None:
         return Desired(held=frozenset({LWS}))
     findings = tuple(Finding(snapshot.service.subject, error) for error in snapshot.service.errors)
@@ -116,11 +117,11 @@ def _sets(snapshot: Snapshot) -> Desired:
 def _scaled_by_others(
     snapshot: Snapshot, service: InferenceServiceIntent
 ) -> Iterator[tuple[str, FieldError]]:
-    """Name the LeaderWorkerSets that an autoscaler scales though their role has replicas (FI875).
+    """Yield the LeaderWorkerSets that an autoscaler scales although their role has replicas (FI875).
 
-    It would scale each repair back, and groups of GPUs would start and end for ever.
+    The autoscaler would revert each repair, and groups of GPUs would start and stop forever.
     """
-    rows = {row.name: row.projection.report for row in snapshot.rows.get(LWS, ()) if row.projection.report}
+    rows = {row.name: row.projection.report for row in rows_of(snapshot, LWS_KIND) if row.projection.report}
     for role in service.roles:
         row = rows.get(member_name(service, role))
         left = row and row.scaler and role.name not in snapshot.claimed
@@ -135,7 +136,7 @@ def _without_replicas(lws: Object) -> Object:
 
 
 def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...]) -> Desired:
-    """Want the PodGroup of the members that there are, whoever made them."""
+    """Desire the PodGroup of the existing members, whoever made them."""
     decided = plan(snapshot.situation, settings)
     for refusal in refusals:
         if refusal.kind == POD_GROUP:
@@ -145,7 +146,7 @@ def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...])
 
 
 def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
-    """Want what the router asks for; while nobody can read what it asks, nothing changes."""
+    """Desire the routes of the router; while the InferenceService cannot be read, nothing changes."""
     if snapshot.service and snapshot.value is None:
         return Desired(held=ROUTES)
     decided = desired_routes(
@@ -158,7 +159,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
 
 
 def _in_its_words(findings: tuple[Finding, ...], service: InferenceServiceIntent | None) -> Iterator[Finding]:
-    """Say once, to the author of a router, what is found about the routing of all members."""
+    """Yield findings about the routing of members once, on the field of the router that causes them."""
     told = []
     for finding in findings:
         error = authored_routing(finding.error, service) if service else None
@@ -170,9 +171,9 @@ def _in_its_words(findings: tuple[Finding, ...], service: InferenceServiceIntent
 
 
 def _said(snapshot: Snapshot, refusal: Refusal) -> Desired:
-    """Tell the authors what the API server refused; of a PodGroup its plan does."""
+    """Report a refusal of the API server to the authors; the plan reports that of a PodGroup."""
     if refusal.kind == POD_GROUP:
         return Desired()
     path = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]"
-    said = tuple(refusal_said(subject, path, refusal) for subject in snapshot.subjects)
+    said = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
     return Desired(of_routes=said) if refusal.kind in ROUTES else Desired(findings=said)

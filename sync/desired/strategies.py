@@ -1,11 +1,11 @@
-"""What a strategy is to a picker: an EndpointPickerConfig that this generation understands.
+"""The EndpointPickerConfig of each routing strategy, as a generation of endpoint pickers accepts it.
 
 Rules of this file:
-1. Every profile has a load term, so that a favourite that fills up is left (the weights of a profile).
-2. Filters first, then scorers, each with a weight, the picker of the maximum last: one order that no
-   generation stumbles over.
-3. Prefill and decode: every prompt is prefilled by a prefiller. A threshold would send short prompts, and
-   those that are cached, to the decoders alone, which nobody asked for; who wants it brings a configuration.
+1. Every profile has a load term, so that a preferred pod that fills up is no longer chosen.
+2. Filters first, then scorers, each with a weight, then the plugin that takes the maximum: every generation
+   accepts this order.
+3. Prefill and decode: a prefiller handles every prompt. A threshold would send short and cached prompts to
+   the decoders alone, which no strategy promises; for that, write an own configuration.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from intent import Object
 from intent.annotations import DISAGGREGATION, STRATEGIES
 
 Weights = tuple[tuple[str, int], ...]
-"""Scorers and their weights. Scores are 0 to 1; that of queues is relative to the candidates' longest one."""
+"""Scorers and their weights. Scores are 0 to 1; that of queues is relative to the longest queue."""
 
 _PREFIX: Final[Weights] = ((PREFIX_SCORER, 3), (QUEUE_SCORER, 2), (CACHE_SCORER, 2))
 WEIGHTS: Final[dict[str, Weights]] = {
@@ -26,7 +26,7 @@ WEIGHTS: Final[dict[str, Weights]] = {
     "lora-affinity": ((LORA_SCORER, 8), (QUEUE_SCORER, 1), (CACHE_SCORER, 1)),
     DISAGGREGATION: _PREFIX,
 }
-"""A pod with the adapter scores 1, one with room for it 0.8: worth a longer queue, or a fuller cache."""
+"""LoRA: a pod with the adapter scores 1, one with a free slot 0.8; worth a longer queue or fuller cache."""
 MEANING: Final[dict[str, str]] = {
     "prefix-cache": "the pod that has most of the prompt in its cache, unless it is loaded",
     "kv-cache-utilization": "the pod whose cache is emptiest, and whose queue is short",
@@ -37,20 +37,20 @@ MEANING: Final[dict[str, str]] = {
 _PARAMETERS: Final[dict[str, Object]] = {
     PREFIX_SCORER: {"maxPrefixBlocksToMatch": 256, "lruCapacityPerServer": 31250},
 }
-"""No size of a block: every generation has its own word for it, and takes vLLM's from its metrics."""
+"""No block size: its name differs between generations, and each reads vLLM's from its metrics."""
 _PROFILES: Final = ("prefill", "decode")
-"""GIE 1.3 and later index the pods of the profile of the literal name `prefill` (`prefix/plugin.go`)."""
+"""GIE 1.3 and later index the pods of the profile with the literal name `prefill` (`prefix/plugin.go`)."""
 
 
 def preset(picker: Picker, strategy: str) -> Object | None:
-    """Give the configuration of a strategy for a picker; None if the picker cannot do it."""
+    """Return the configuration of a strategy for an endpoint picker; None if it is not supported."""
     if strategy != DISAGGREGATION:
         return _single(WEIGHTS[strategy])
     return _disaggregated(picker.disaggregation, WEIGHTS[strategy]) if picker.disaggregation else None
 
 
 def presets(picker: Picker) -> dict[str, Object]:
-    """Give every configuration that a picker can have."""
+    """Return every configuration that an endpoint picker supports, by strategy."""
     found = {strategy: preset(picker, strategy) for strategy in STRATEGIES}
     return {strategy: config for strategy, config in found.items() if config is not None}
 

@@ -1,13 +1,14 @@
-"""What the loop keeps of an object that it writes or watches: slotted values, and a digest of the rest.
+"""What the caches hold of objects: slotted values, and a digest of the rest.
 
-The digest is over all that an author or a controller can set, with the defaults of the API server in it. It
-stays the same while nobody changes the object; what was asked for has another one than what is stored of it.
+The digest covers everything that an author or a controller can set, with the defaults of the API server
+included. It is the same until the object changes. The digest of a desired object, which lacks the defaults,
+differs from the digest of the stored object.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import orjson
 
@@ -17,22 +18,90 @@ from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, text
 from kube.request import FIELD_MANAGER
 
+P = TypeVar("P")
 VOLATILE: Final = frozenset(
     {
         *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"),
         *("deletionTimestamp", "deletionGracePeriodSeconds"),
     }
 )
-"""Fields of the metadata that the API server writes, and that differ though nobody changed the object."""
+"""Fields of the metadata that the API server sets; they are not part of the digest."""
 LONGEST: Final = 200
-"""Characters that are kept of an error's text."""
-UNTOLD: Final = frozenset({"apiVersion", "kind", "status"})
-"""Fields of an object that tell no two apart: lists of Kubernetes' own kinds leave the first two out."""
+"""Maximum number of characters kept of an error message."""
+NOT_DIGESTED: Final = frozenset({"apiVersion", "kind", "status"})
+"""Top-level fields that are not part of the digest: lists of built-in kinds omit the first two."""
+
+
+class Row(Protocol):
+    """What every projection of an object has, whatever its kind."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object."""
+
+    @property
+    def name(self) -> str:
+        """The name of the object."""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the object; empty if it is not stored."""
+
+    @property
+    def service(self) -> str:
+        """The service that the object belongs to; empty if it belongs to none."""
+
+    @property
+    def index_keys(self) -> tuple[ServiceKey, ...]:
+        """Further keys under which a cache finds the row (`index_keys.index_key`)."""
+
+    @property
+    def resource_version(self) -> int:
+        """The version of the object; a later version has a higher number."""
+
+    @property
+    def status_digest(self) -> bytes:
+        """The digest of a status that the controller writes; empty where it writes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which object a row is about, and which version of it."""
+
+    namespace: str
+    name: str
+    uid: str = ""
+    service: str = ""
+    """The value of the service label."""
+    resource_version: int = field(default=0, compare=False)
+    """The version of the object; a later version has a higher number."""
+
+    @property
+    def index_keys(self) -> tuple[ServiceKey, ...]:
+        """None, unless a kind has some."""
+        return ()
+
+    @property
+    def status_digest(self) -> bytes:
+        """Empty: the controller writes no status of this kind."""
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Identity):
+    """An object that could not be projected; only its metadata is known."""
+
+    why: str = ""
+
+    @property
+    def index_keys(self) -> tuple[ServiceKey, ...]:
+        """The service of the same name: a PodGroup or an InferenceService may have lost its label."""
+        return ((self.namespace, self.name),)
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One of an object's `metadata.ownerReferences`."""
+    """One entry of `metadata.ownerReferences`."""
 
     kind: str = ""
     name: str = ""
@@ -44,30 +113,29 @@ NO_CONTROLLER: Final = Owner()
 
 
 @dataclass(frozen=True, slots=True)
-class CachedObject:
-    """One object."""
+class AppliedObject(Identity):
+    """An object of a kind that the controller applies."""
 
-    namespace: str
-    name: str
-    uid: str = ""
-    service: str = ""
-    """The service in its label."""
     owners: tuple[Owner, ...] = ()
     applied: bool = False
     """Whether the controller applied it, by its `managedFields`."""
     replaced: bool = False
-    """Whether others have written all of the spec that the controller applied."""
+    """Whether other field managers have written all of the spec that the controller applied."""
     deleting: bool = False
-    paused: bool = False
-    """Whether an annotation says that nothing is to be written for its service."""
     fingerprint: bytes = b""
-    """Equal for two objects that are equal in all but status; empty for what we do not write."""
+    """Equal for two objects with equal content, the status aside; empty for kinds that are only watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedObject(AppliedObject, Generic[P]):
+    """An object with the projection `P` of its kind."""
+
+    paused: bool = False
+    """Whether an annotation pauses its service."""
     index_keys: tuple[ServiceKey, ...] = ()
-    """Where it meets objects that its label does not tell of: `index_keys.index_key`."""
-    projection: Any = None
-    """What its kind keeps beside."""
-    version: int = field(default=0, compare=False)
-    """Which version of the object it is; a later one is higher."""
+    """Further keys under which a cache finds the row (`index_keys.index_key`)."""
+    projection: P = field(kw_only=True)
+    """The fields that its kind needs beyond the common ones."""
 
     @property
     def controller(self) -> Owner:
@@ -76,61 +144,48 @@ class CachedObject:
 
 
 class TooDeepError(Exception):
-    """An object is nested so deep that walking through it is not safe."""
+    """An object is nested too deeply to be walked through safely."""
 
 
 class TooLargeError(Exception):
-    """An object holds more than is read of any."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """An object of which nothing is known but what it is called."""
-
-    namespace: str
-    name: str
-    uid: str = ""
-    service: str = ""
-    """The service in its label."""
-    why: str = ""
-    version: int = field(default=0, compare=False)
-    """Which version of the object it is; a later one is higher."""
+    """An object is larger than the limit up to which objects are read."""
 
 
 def unreadable(obj: Object, error: Exception) -> Unreadable:
-    """Keep what an object is called; its metadata is what every API server checks."""
+    """Build the row of an object that could not be projected; every API server validates the metadata."""
     metadata = mapping(obj.get("metadata"))
     return Unreadable(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         uid=text(metadata.get("uid")),
         service=text(mapping(metadata.get("labels")).get(SERVICE)),
+        resource_version=resource_version(metadata),
         why=f"{type(error).__name__}: {str(error)[:LONGEST]}",
-        version=version(metadata),
     )
 
 
 def nothing(_obj: Object) -> None:
-    """Keep nothing beside."""
+    """Project nothing: the common fields are enough."""
 
 
-def nowhere(_obj: Object) -> tuple[ServiceKey, ...]:
-    """Meet nobody but those of the service."""
+def no_index_keys(_obj: Object) -> tuple[ServiceKey, ...]:
+    """Return no keys: the service label is enough to find the object."""
     return ()
 
 
-def watched(
+def watched_object(
     obj: Object,
-    projection: Callable[[Object], Any] = nothing,
-    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
-) -> CachedObject:
-    """Project an object that others write."""
+    projection: Callable[[Object], P],
+    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = no_index_keys,
+) -> CachedObject[P]:
+    """Project an object of a kind that the controller only watches."""
     metadata = mapping(obj.get("metadata"))
     return CachedObject(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         uid=text(metadata.get("uid")),
         service=text(mapping(metadata.get("labels")).get(SERVICE)),
+        resource_version=resource_version(metadata),
         owners=owners(metadata),
         applied=is_applied(obj),
         replaced=is_replaced(obj),
@@ -138,23 +193,26 @@ def watched(
         paused=is_paused(metadata.get("annotations")),
         index_keys=index_keys(obj),
         projection=projection(obj),
-        version=version(metadata),
     )
 
 
 def cached_object(
     obj: Object,
-    projection: Callable[[Object], Any] = nothing,
-    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = nowhere,
-) -> CachedObject:
-    """Project an object that we write, stored or wanted."""
+    projection: Callable[[Object], P],
+    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = no_index_keys,
+) -> CachedObject[P]:
+    """Project an object of a kind that the controller applies, either stored or desired."""
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in VOLATILE}
-    rest = {key: value for key, value in obj.items() if key not in UNTOLD}
-    return replace(watched(obj, projection, index_keys), fingerprint=digest(rest | {"metadata": metadata}))
+    rest = {key: value for key, value in obj.items() if key not in NOT_DIGESTED}
+    fingerprint = digest(rest | {"metadata": metadata})  # first: it refuses what is nested too deeply
+    return replace(watched_object(obj, projection, index_keys), fingerprint=fingerprint)
 
 
 def digest(value: Any) -> bytes:
-    """Digest JSON in canonical form. Raises TooDeepError if it is nested deeper than 254 levels."""
+    """Return the digest of JSON in canonical form.
+
+    Raises TooDeepError if it is nested deeper than 254 levels.
+    """
     try:
         written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
@@ -162,14 +220,17 @@ def digest(value: Any) -> bytes:
     return blake2b(written, digest_size=16).digest()
 
 
-def version(metadata: Object) -> int:
-    """Read a version as a number: what it is by promise since Kubernetes 1.35 (KEP-5504), and was before."""
-    said = text(metadata.get("resourceVersion"))
-    return int(said) if said.isdecimal() else 0
+def resource_version(metadata: Object) -> int:
+    """Return `resourceVersion` as a number, 0 if it is none.
+
+    The API promises a decimal number since Kubernetes 1.35 (KEP-5504); it was one before.
+    """
+    version = text(metadata.get("resourceVersion"))
+    return int(version) if version.isdecimal() else 0
 
 
 def owners(metadata: Object) -> tuple[Owner, ...]:
-    """Read the owner references of an object."""
+    """Read `metadata.ownerReferences`."""
     return tuple(
         Owner(
             text(one.get("kind")), text(one.get("name")), text(one.get("uid")), one.get("controller") is True
@@ -179,27 +240,27 @@ def owners(metadata: Object) -> tuple[Owner, ...]:
 
 
 def is_applied(obj: Object) -> bool:
-    """Whether the controller applied an object, by its `managedFields` (KEP-555)."""
+    """Return whether the controller applied an object, by its `managedFields` (KEP-555)."""
     return bool(_applied(obj))
 
 
 def is_replaced(obj: Object) -> bool:
-    """Whether others have written all of the spec that the controller applied."""
+    """Return whether other field managers have written all of the spec that the controller applied."""
     return "spec" in obj and not any("f:spec" in fields for fields in _applied(obj))
 
 
 def applies(obj: Object, field: str) -> bool:
-    """Whether the controller applied a field of the spec, and nobody has changed it since."""
+    """Return whether the controller applied a field of the spec and still owns it."""
     return any(f"f:{field}" in mapping(fields.get("f:spec")) for fields in _applied(obj))
 
 
 def managed(obj: Object) -> list[Object]:
-    """Give the entries of `metadata.managedFields`."""
+    """Return the entries of `metadata.managedFields`."""
     return list(map(mapping, listed(mapping(obj.get("metadata")).get("managedFields"))))
 
 
 def _applied(obj: Object) -> list[Object]:
-    """Give the fields of our own Apply entries."""
+    """Return the fields of the controller's own Apply entries."""
     return [
         mapping(entry.get("fieldsV1"))
         for entry in managed(obj)
@@ -207,18 +268,25 @@ def _applied(obj: Object) -> list[Object]:
     ]
 
 
-def is_ours(row: Any, owners: frozenset[str]) -> bool:
-    """Whether the controller made an object for one of these owners: the one rule of ownership.
+def is_ours(row: AppliedObject, owners: frozenset[str]) -> bool:
+    """Return whether the controller made an object for one of these owners: the one rule of ownership.
 
-    The owners are the uids of the service's InferenceService and of its members. A label proves nothing:
-    people set it on their own objects, and take it off ours.
+    `owners` are the uids of the service's InferenceService and of its members. A label is no proof: users
+    set it on their own objects, and remove it from ours.
     """
     return row.applied and any(owner.uid in owners for owner in row.owners)
 
 
-def is_orphaned(row: Any, service: str) -> bool:
-    """Whether the controller made it, and `--cascade=orphan` took its owners: we make nothing without one.
+def is_orphaned(row: AppliedObject, service: str) -> bool:
+    """Return whether the controller made an object that lost its owners (`kubectl delete --cascade=orphan`).
 
-    One whose spec others have written since is theirs: to adopt it would replace that spec.
+    The controller makes no object without an owner. An object whose spec was rewritten by another field
+    manager belongs to that manager: adopting it would replace that spec.
     """
     return row.applied and not row.replaced and not row.owners and row.service == service
+
+
+def row_keys(row: Row) -> tuple[ServiceKey, ...]:
+    """Return the keys under which a cache finds a row, each once: its service, then its index keys."""
+    service = ((row.namespace, row.service),) if row.service else ()
+    return tuple(dict.fromkeys((*service, *row.index_keys)))

@@ -1,4 +1,4 @@
-"""A `metav1.Condition` of somebody else, and what of it is kept."""
+"""Conditions (`metav1.Condition`) that other controllers wrote."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from intent import Object
 from intent.shapes import listed, mapping, number, text
 
 LONGEST: Final = 200
-"""Characters that are kept of what others say."""
+"""Maximum number of characters kept of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class ObservedCondition:
     reason: str = ""
     message: str = ""
     observed: int = 0
-    """The generation that it was computed for; 0 if it does not say."""
+    """Its `observedGeneration`; 0 if it has none."""
 
 
 def conditions(value: Any) -> tuple[ObservedCondition, ...]:
@@ -30,12 +30,12 @@ def conditions(value: Any) -> tuple[ObservedCondition, ...]:
 
 
 def current(found: Iterable[ObservedCondition], generation: int) -> dict[str, ObservedCondition]:
-    """Give the conditions that speak of this generation or a later one, by type."""
+    """Return the conditions of this generation or a later one, by type."""
     return {one.type: one for one in found if one.observed >= generation}
 
 
 def shortened(value: Any) -> str:
-    """Give a text on one line, cut where it gets long."""
+    """Return a text on one line, truncated to `LONGEST` characters."""
     words = " ".join(text(value).split())
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 3]}..."
 

@@ -1,37 +1,38 @@
-"""Keys under which objects meet that share no label: a change of one is a reason to look at the other."""
+"""Index keys relate objects that share no label, so that a change of one reconciles the other's service."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.names import picker_name
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, text
+from sync.observed.cached import Row
 
 GATEWAY: Final = "Gateway"
 
 
 def index_key(kind: str, namespace: str, name: str) -> ServiceKey:
-    """Give the key of an object's name; no service has a slash in its name."""
+    """Return the index key of an object; it differs from every service's key, as no name has a slash."""
     return namespace, f"{kind}/{name}"
 
 
-def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Any]]) -> tuple[ServiceKey, ...]:
-    """Give the services that a key is about: itself, or those of the rows that meet there."""
+def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Row]]) -> tuple[ServiceKey, ...]:
+    """Return the services that a key concerns: the service itself, or those of the rows with an index key."""
     if "/" not in key[1]:
         return (key,)
     return tuple({(row.namespace, row.service): None for row in rows(key) if row.service})
 
 
-def own(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
-    """Meet those who look for an object of its name."""
+def own_key(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
+    """Return the index key of an object itself."""
     metadata = mapping(obj.get("metadata"))
     return (index_key(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
 
 
-def of_parents(route: Object) -> tuple[ServiceKey, ...]:
-    """Meet the Gateways on which an HTTPRoute hangs, each once; those without a namespace are in its own."""
+def parent_keys(route: Object) -> tuple[ServiceKey, ...]:
+    """Return the index keys of an HTTPRoute's Gateways; the default namespace is the route's own."""
     home = text(mapping(route.get("metadata")).get("namespace"))
     references = map(mapping, listed(mapping(route.get("spec")).get("parentRefs")))
     index_keys = (
@@ -42,14 +43,21 @@ def of_parents(route: Object) -> tuple[ServiceKey, ...]:
     return tuple(dict.fromkeys(index_keys))
 
 
-def of_set(obj: Object) -> tuple[ServiceKey, ...]:
-    """Meet PodGroups that are made for a LeaderWorkerSet, and whoever has a name that its service needs."""
+def leader_worker_set_keys(obj: Object) -> tuple[ServiceKey, ...]:
+    """Return the index keys of a LeaderWorkerSet: its own, and that of its service's endpoint picker.
+
+    PodGroups that LWS's own Volcano provider made for it have the first; a LeaderWorkerSet with the name of
+    the endpoint picker has the second.
+    """
     metadata = mapping(obj.get("metadata"))
     service = text(mapping(metadata.get("labels")).get(SERVICE))
-    taken = (of_picker(text(metadata.get("namespace")), service),) if service else ()
-    return tuple(dict.fromkeys((*own(lws.KIND, obj), *taken)))
+    reserved = (picker_key(text(metadata.get("namespace")), service),) if service else ()
+    return tuple(dict.fromkeys((*own_key(lws.KIND, obj), *reserved)))
 
 
-def of_picker(namespace: str, service: str) -> ServiceKey:
-    """Meet the LeaderWorkerSet that has the name of a service's endpoint picker, and so makes its Service."""
+def picker_key(namespace: str, service: str) -> ServiceKey:
+    """Return the index key of a LeaderWorkerSet that has the name of a service's endpoint picker.
+
+    LWS creates a headless Service of its own name, which conflicts with the endpoint picker's Service.
+    """
     return index_key(lws.KIND, namespace, picker_name(service))

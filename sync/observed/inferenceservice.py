@@ -1,4 +1,4 @@
-"""What the loop keeps of an InferenceService: what it asks for, or why it cannot be read, and its status."""
+"""Projection of an InferenceService: what it asks for, or why it cannot be read, and its status."""
 
 from dataclasses import dataclass, field
 
@@ -8,14 +8,14 @@ from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, Reading, read
 from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
-from sync.observed.cached import TooDeepError, digest, version
-from sync.observed.index_keys import of_picker
+from sync.observed.cached import TooDeepError, digest, resource_version
+from sync.observed.index_keys import picker_key
 
 UNREADABLE = "FI881"
 UNKNOWN_FIELD = "FI702"
-"""The API server drops what its definition lacks, so the definition is of a newer release than the loop."""
+"""The API server prunes fields that its CRD lacks, so the CRD is of a newer release than the controller."""
 UNTOLD = frozenset({"resourceVersion", "managedFields"})
-"""Fields of the metadata that differ though nobody changed anything that is read."""
+"""Fields of the metadata that are not part of the digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,38 +27,38 @@ class CachedInferenceService:
     uid: str = ""
     generation: int = 0
     value: InferenceServiceIntent | None = field(default=None, compare=False)
-    """None if it cannot be read in full: to leave out what only another release knows may restart pods."""
+    """None if it cannot be read in full: ignoring fields of another release might restart pods."""
     errors: tuple[FieldError, ...] = field(default=(), compare=False)
-    """Why not, or the rules that it breaks.
+    """Why it cannot be read, and the rules that it breaks.
 
-    Admission denies them; here they come from a time when it was away, or of a release that had other rules.
+    Admission denies these; they were written while admission was down, or under another release's rules.
     """
     status: Object = field(default_factory=dict, compare=False)
-    """What is stored. A change of it alone is no news: see `Cache.restated`."""
+    """The stored status. A change of it alone is no change of the row: see `Cache.status_changed`."""
     fingerprint: bytes = b""
-    """Equal for two that are equal in metadata and spec, of which `value` and `errors` are made."""
-    reported: bytes = field(default=b"", compare=False)
-    """Equal for two that have the same status."""
+    """Equal for two with equal metadata and spec, of which `value` and `errors` are made."""
+    status_digest: bytes = field(default=b"", compare=False)
+    """Equal for two with equal status."""
     deleting: bool = False
     paused: bool = False
-    """Whether nothing is to be written for it: its annotation says so."""
+    """Whether an annotation pauses its service."""
     index_keys: tuple[ServiceKey, ...] = ()
-    version: int = field(default=0, compare=False)
-    """Which version of the object it is; a later one is higher."""
+    resource_version: int = field(default=0, compare=False)
+    """The version of the object; a later version has a higher number."""
 
     @property
     def service(self) -> str:
-        """The service that it makes: it is named like it."""
+        """The service that it defines has the same name."""
         return self.name
 
     @property
     def subject(self) -> Subject:
-        """The InferenceService, as something is said about it."""
+        """The InferenceService as the subject of a finding."""
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
 
 
 def cached_inferenceservice(obj: Object) -> CachedInferenceService:
-    """Project an InferenceService; what nobody can digest is known by name, and as nothing but wrong."""
+    """Project an InferenceService; one that is nested too deeply has only its metadata and an error."""
     metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
     namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
     digests, (value, said) = _read(obj, metadata, status)
@@ -72,16 +72,16 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
         errors=errors,
         status=status if any(digests) else {},
         fingerprint=digests[0],
-        reported=digests[1],
+        status_digest=digests[1],
         deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
-        index_keys=(of_picker(namespace, name),),
-        version=version(metadata),
+        index_keys=(picker_key(namespace, name),),
+        resource_version=resource_version(metadata),
     )
 
 
 def _read(obj: Object, metadata: Object, status: Object) -> tuple[tuple[bytes, bytes], Reading]:
-    """Digest and read an InferenceService; without a digest nothing that walks through it is safe."""
+    """Digest and read an InferenceService; without a digest it is not safe to read."""
     told = {key: item for key, item in metadata.items() if key not in UNTOLD}
     try:
         digests = digest({"metadata": told, "spec": obj.get("spec")}), digest(status)

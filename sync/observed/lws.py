@@ -1,74 +1,115 @@
-"""A LeaderWorkerSet: how many groups there should be, and whether its controller has seen that."""
+"""Projection of a LeaderWorkerSet: the member that it is, its replicas, and whether its status is current."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from intent import Object
+from intent import Object, budget
+from intent.annotations import EXPANSION, INJECT
+from intent.inferenceservice import v1alpha1
+from intent.service.member import Member, member
 from intent.shapes import listed, mapping, number, text
 from kube.request import FIELD_MANAGER
+from sync.observed.cached import CachedObject, TooLargeError, cached_object
 from sync.observed.condition import ObservedCondition, conditions, generation
+from sync.observed.index_keys import leader_worker_set_keys
 
-PERSON: Final = "kubectl"
-"""How the field manager of a person begins."""
+KUBECTL: Final = "kubectl"
+"""The prefix of field managers that act for a user at a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderWorkerSet:
-    """What one LeaderWorkerSet wants and reports, in groups."""
+    """What one LeaderWorkerSet asks for and reports, counted in groups."""
 
     name: str
     replicas: int = 1
-    """How many it should have; the API's default is 1."""
+    """Desired groups; the API's default is 1."""
     generation: int = 0
     observed: int = 0
-    """The generation that its status speaks of; 0 while there is none."""
+    """The generation of its status; 0 while there is no status."""
     updating: bool = False
-    """Whether a rolling update is under way."""
+    """Whether a rolling update is in progress."""
     scaler: str = ""
-    """The field manager that scaled it last, through the subresource `scale`, as autoscalers do.
+    """The field manager that last scaled it through the `scale` subresource, as autoscalers do.
 
-    Empty if nothing did, or if `kubectl scale` did: that is repaired like any other edit by hand.
+    Empty if there is none, or if it was `kubectl scale`: the controller reverts that like any manual edit.
     """
 
     @property
     def current(self) -> bool:
-        """Whether its status speaks of what it is now."""
+        """Whether its status is of the present generation."""
         return self.observed >= self.generation
 
 
+@dataclass(frozen=True, slots=True)
+class LeaderWorkerSetProjection:
+    """What a cache holds of a LeaderWorkerSet beyond the common fields."""
+
+    member: Member | None
+    """None if admission did not expand it."""
+    report: LeaderWorkerSet | None = None
+    """None unless an InferenceService controls it: only those have a status."""
+    disabled: bool = False
+    """Whether the annotation `inject: disabled` excludes it from admission."""
+
+
+def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProjection] | None:
+    """Project a LeaderWorkerSet; None unless it is a member, has an InferenceService, or was applied by us.
+
+    Raises TooLargeError for an expanded object over the budget of admission: reading it takes seconds.
+    """
+    row = cached_object(obj, _project, leader_worker_set_keys)
+    return row if row.projection.member or _is_controlled(obj) or row.applied else None
+
+
+def _project(obj: Object) -> LeaderWorkerSetProjection:
+    annotations = mapping(mapping(obj.get("metadata")).get("annotations"))
+    if EXPANSION in annotations and (over := budget.of_leaderworkerset(obj)):
+        raise TooLargeError(over.message)
+    report = project(obj) if _is_controlled(obj) else None
+    return LeaderWorkerSetProjection(member(obj), report, annotations.get(INJECT) == "disabled")
+
+
+def _is_controlled(obj: Object) -> bool:
+    """Return whether an InferenceService is the controlling owner."""
+    references = map(mapping, listed(mapping(obj.get("metadata")).get("ownerReferences")))
+    owner = next((one for one in references if one.get("controller") is True), {})
+    return owner.get("kind") == v1alpha1.KIND
+
+
 def project(obj: Object) -> LeaderWorkerSet:
-    """Project a LeaderWorkerSet."""
+    """Project what a status needs of a LeaderWorkerSet."""
     spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
-    said = conditions(status.get("conditions"))
+    found = conditions(status.get("conditions"))
     replicas = spec.get("replicas")
     return LeaderWorkerSet(
         name=text(mapping(obj.get("metadata")).get("name")),
         replicas=max(0, replicas) if type(replicas) is int else 1,
         generation=generation(obj),
-        observed=_observed(status, said, generation(obj)),
-        updating=any(one.type == "UpdateInProgress" and one.status == "True" for one in said),
+        observed=_observed_generation(status, found, generation(obj)),
+        updating=any(one.type == "UpdateInProgress" and one.status == "True" for one in found),
         scaler=_scaler(mapping(obj.get("metadata"))),
     )
 
 
 def _scaler(metadata: Object) -> str:
-    """Read who scaled it from its `managedFields` (KEP-555, `subresource`)."""
+    """Return the field manager that scaled it last, by `managedFields` (KEP-555, `subresource`)."""
     entries = [one for one in map(mapping, listed(metadata.get("managedFields"))) if _has_replicas(one)]
     if any(entry.get("manager") == FIELD_MANAGER for entry in entries):
-        return ""  # applied since
+        return ""  # the controller applied `replicas` since
     scaled = (text(entry.get("manager")) for entry in entries if entry.get("subresource") == "scale")
-    return next((manager for manager in scaled if not manager.startswith(PERSON)), "")
+    return next((manager for manager in scaled if not manager.startswith(KUBECTL)), "")
 
 
 def _has_replicas(entry: Object) -> bool:
     return "f:replicas" in mapping(mapping(entry.get("fieldsV1")).get("f:spec"))
 
 
-def _observed(status: Object, said: tuple[ObservedCondition, ...], of_object: int) -> int:
-    """Read which generation the status speaks of.
+def _observed_generation(status: Object, found: tuple[ObservedCondition, ...], current: int) -> int:
+    """Return the generation that the status is of.
 
-    Older LeaderWorkerSets have no `status.observedGeneration`: their conditions may say it, and if those
-    do not either, any status is believed.
+    Older LeaderWorkerSets have no `status.observedGeneration`. Their conditions may have one; if they have
+    none either, the status counts as current.
     """
-    observed = max((number(status.get("observedGeneration")), *(one.observed for one in said)))
-    return observed or (of_object if status else 0)
+    observed = max((number(status.get("observedGeneration")), *(one.observed for one in found)))
+    return observed or (current if status else 0)

@@ -1,4 +1,4 @@
-"""A pod: where it belongs, whether it is placed and ready, and why not."""
+"""Projection of a pod: its group, whether it is scheduled and ready, and why not."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from intent.shapes import listed, mapping, number, text
 from sync.observed.condition import conditions, shortened
 
 Amounts = tuple[tuple[str, int], ...]
-"""Resources and how many of each, sorted by name."""
+"""Resources and their amounts, sorted by name."""
 
 FAILURES: Final = frozenset(
     {
@@ -21,23 +21,23 @@ FAILURES: Final = frozenset(
         *("CreateContainerConfigError", "CreateContainerError"),
     }
 )
-"""Reasons of a waiting container that time alone does not mend (kubelet `pkg/kubelet/images/types.go`,
+"""Reasons of a waiting container that do not resolve with time (kubelet `pkg/kubelet/images/types.go`,
 `pkg/kubelet/container/sync_result.go`, `pkg/kubelet/kuberuntime/kuberuntime_container.go`)."""
 CRASHES: Final = 2
 """Restarts from which a container that runs again, and is not ready, still counts as crashing.
 
 The kubelet backs off after the first restart, so every later attempt has at least this count: between
-two back-offs the pod seems to start as any other does.
+two back-offs the pod looks like one that starts for the first time.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What keeps a container from running."""
+    """Why a container does not run."""
 
     container: str
     reason: str
-    """The kubelet's word, such as `CrashLoopBackOff`."""
+    """The kubelet's reason, such as `CrashLoopBackOff`."""
     message: str = ""
 
 
@@ -49,13 +49,13 @@ class ObservedPod:
     name: str
     service: str = ""
     lws: str = ""
-    """The LeaderWorkerSet that it is of."""
+    """The LeaderWorkerSet that it belongs to."""
     group: str = ""
-    """The index of its group, as its label says."""
+    """The index of its group, from its label."""
     ready: bool = False
     scheduled: bool = False
     held: str = ""
-    """Why it is not scheduled, in the scheduler's words."""
+    """Why it is not scheduled: the scheduler's message."""
     accelerators: Amounts = ()
     failure: Failure | None = None
     deleting: bool = False
@@ -83,7 +83,7 @@ def project(obj: Object) -> ObservedPod:
 
 
 def accelerators(spec: Object) -> Amounts:
-    """Sum up what the containers of a pod ask for."""
+    """Return the sum of what the containers of a pod request."""
     total: Counter[str] = Counter()
     for container in listed(spec.get("containers")):
         asked = read(mapping(container).get("resources"), "", [])
@@ -96,7 +96,7 @@ def accelerators(spec: Object) -> Amounts:
 
 
 def _failure(status: Object) -> Failure | None:
-    """Find the first container that fails; of a pod that failed as a whole, why."""
+    """Return the first failing container; for a pod that failed as a whole, its reason."""
     found = next(_failures(status), None)
     if found is None and status.get("phase") == "Failed":
         return Failure("", text(status.get("reason")) or "Failed", shortened(status.get("message")))
@@ -110,10 +110,10 @@ def _failures(status: Object) -> Iterator[Failure]:
 
 
 def _last_words(status: Object) -> Failure | None:
-    """Say how a container crashed of a pod that is on its way out.
+    """Return how a container crashed in a pod that is being deleted.
 
     LeaderWorkerSet deletes the group of a pod at its first restart (`pkg/controllers/pod_controller.go`,
-    `handleRestartPolicy`): nothing else is ever seen of the crash.
+    `handleRestartPolicy`): there is no other sign of the crash.
     """
     found = (crash for container in _containers(status) for crash in _crashes(container, 1))
     return next(found, None)
@@ -132,7 +132,7 @@ def _waits(container: Object) -> Iterator[Failure]:
 
 
 def _crashes(container: Object, restarts_from: int) -> Iterator[Failure]:
-    """Say of a container that crashed that often how it ended last, whatever it does just now."""
+    """Return how a container ended last, if it has restarted often enough, whatever its present state."""
     ended = mapping(mapping(container.get("lastState")).get("terminated"))
     restarts, code = number(container.get("restartCount")), number(ended.get("exitCode"))
     if restarts >= restarts_from and code and container.get("ready") is not True:

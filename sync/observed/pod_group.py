@@ -1,67 +1,68 @@
-"""What the loop keeps of a PodGroup: a few slotted values. The JSON that it came from is dropped."""
+"""Projection of a PodGroup: a few slotted values; the JSON that they come from is dropped."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
+from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, text
-from sync.observed.cached import Owner, digest, is_applied, is_replaced, owners, version
+from sync.observed.cached import (
+    AppliedObject,
+    Owner,
+    digest,
+    is_applied,
+    is_replaced,
+    owners,
+    resource_version,
+)
 from sync.observed.condition import conditions
+from sync.observed.index_keys import index_key
 
 API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 KIND: Final = "PodGroup"
-
-
 OWNED: Final = (
     *("minMember", "priorityClassName", "subGroupPolicy"),
     *("minTaskMember", "minResources"),
 )
-"""Fields of the spec that are nobody's but ours: what we do not want of them is taken out.
+"""Fields of the spec that belong to the controller alone: it removes those that are not desired.
 
-`queue` is not among them: where nobody names one, Volcano's webhook sets that of the namespace. The last two
-are never wanted: they strand half replicas, or keep a gang from coming back.
+`queue` is not among them: where no member names one, Volcano's webhook sets that of the namespace. The last
+two are never desired: they strand half replicas, or keep a gang from being scheduled again.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroup:
-    """One `scheduling.volcano.sh/v1beta1` PodGroup, ours or not."""
+class PodGroup(AppliedObject):
+    """One `scheduling.volcano.sh/v1beta1` PodGroup, made by the controller or not.
 
-    namespace: str
-    name: str
-    uid: str = ""
-    service: str = ""
-    """The service it was made for, whose name it has; empty if the controller did not make it."""
-    applied: bool = False
-    """Whether the controller applied it, by its `managedFields`."""
-    replaced: bool = False
-    """Whether others have written all of the spec that the controller applied."""
-    owners: tuple[Owner, ...] = ()
-    """The LeaderWorkerSets that own it."""
+    `service` is its own name if the controller applied it, else empty. `owners` are LeaderWorkerSets only.
+    """
+
     roles: frozenset[str] = frozenset()
     """The roles with which its gate opened."""
     resting: frozenset[str] = frozenset()
-    """Policies that require no group."""
+    """Names of the policies that require no group."""
     owned: tuple[str, ...] = ()
-    """Fields of the spec that are set and nobody's but ours."""
-    fingerprint: bytes = b""
-    """Equal for two PodGroups that are equal in all that is ours."""
+    """The fields of `OWNED` that are set."""
     made_for: str = ""
     """The LeaderWorkerSet for which LWS's own Volcano provider made it (KEP-407)."""
-    deleting: bool = False
     message: str = ""
-    """Why the gang cannot be scheduled, from Volcano's condition `Unschedulable`.
+    """Why the gang cannot be scheduled: Volcano's condition `Unschedulable`.
 
-    The phase is not kept: it depends on `minMember` alone, and stays `Running` while a role of the gang is
+    The phase is not kept. It depends on `minMember` alone, and stays `Running` while a role of the gang is
     gone. Whether pods are placed is read from the pods.
     """
-    version: int = field(default=0, compare=False)
-    """Which version of the object it is; a later one is higher."""
+
+    @property
+    def index_keys(self) -> tuple[ServiceKey, ...]:
+        """The service of its name, whoever made it, and the LeaderWorkerSet that it was made for."""
+        own = (self.namespace, self.name)
+        return (own, index_key(lws.KIND, self.namespace, self.made_for)) if self.made_for else (own,)
 
 
 def pod_group(obj: Object) -> PodGroup:
-    """Project a PodGroup, stored or wanted."""
+    """Project a PodGroup, either stored or desired."""
     metadata, spec = mapping(obj.get("metadata")), mapping(obj.get("spec"))
     name = text(metadata.get("name"))
     applied = is_applied(obj)
@@ -70,27 +71,27 @@ def pod_group(obj: Object) -> PodGroup:
         name=name,
         uid=text(metadata.get("uid")),
         service=name if applied else "",
+        resource_version=resource_version(metadata),
+        owners=_owners(metadata),
         applied=applied,
         replaced=is_replaced(obj),
-        owners=_owners(metadata),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        fingerprint=_fingerprint(metadata, spec),
         roles=_roles(metadata),
         resting=frozenset(text(one["name"]) for one in _policies(spec) if not one.get("minSubGroups")),
         owned=tuple(field for field in OWNED if spec.get(field)),
-        fingerprint=_fingerprint(metadata, spec),
         made_for=_made_for(metadata),
-        deleting=bool(metadata.get("deletionTimestamp")),
         message=_message(obj),
-        version=version(metadata),
     )
 
 
-def surplus(stored: PodGroup, asked: PodGroup) -> tuple[str, ...]:
-    """Name the fields that are nobody's but ours, and not wanted: server-side apply leaves them in."""
-    return tuple(field for field in stored.owned if field not in asked.owned)
+def surplus(stored: PodGroup, desired: PodGroup) -> tuple[str, ...]:
+    """Return the fields of `OWNED` that are stored and not desired; server-side apply would leave them in."""
+    return tuple(field for field in stored.owned if field not in desired.owned)
 
 
 def _fingerprint(metadata: Object, spec: Object) -> bytes:
-    """Digest what server-side apply of ours sets, in canonical form; defaults of others take no part."""
+    """Digest the fields that the controller applies, in canonical form; defaults of others do not count."""
     owned = {
         "service": mapping(metadata.get("labels")).get(SERVICE),
         "roles": mapping(metadata.get("annotations")).get(ROLES),
@@ -106,7 +107,7 @@ def _roles(metadata: Object) -> frozenset[str]:
 
 
 def _made_for(metadata: Object) -> str:
-    """Name the LeaderWorkerSet whose pod owns it (LWS `pkg/schedulerprovider/volcano_provider.go`)."""
+    """Return the LeaderWorkerSet whose pod owns it (LWS `pkg/schedulerprovider/volcano_provider.go`)."""
     owned_by_pod = any(owner.kind == "Pod" for owner in owners(metadata))
     return text(mapping(metadata.get("labels")).get(LWS_NAME)) if owned_by_pod else ""
 
@@ -115,11 +116,11 @@ def _owners(metadata: Object) -> tuple[Owner, ...]:
     return tuple(owner for owner in owners(metadata) if owner.kind == lws.KIND)
 
 
+def _policies(spec: Object) -> list[Object]:
+    return [policy for one in listed(spec.get("subGroupPolicy")) if (policy := mapping(one)).get("name")]
+
+
 def _message(obj: Object) -> str:
     found = conditions(mapping(obj.get("status")).get("conditions"))
     messages = (one.message for one in found if one.type == "Unschedulable" and one.status == "True")
     return next(messages, "")
-
-
-def _policies(spec: Object) -> list[Object]:
-    return [policy for one in listed(spec.get("subGroupPolicy")) if (policy := mapping(one)).get("name")]

@@ -31,19 +31,19 @@ class Parent:
         return self.namespace, self.name
 
     def __str__(self) -> str:
-        """Name it as people do."""
+        """Return the reference for messages."""
         listener = self.section or (str(self.port) if self.port else "")
         return f"{self.kind} {self.namespace}/{self.name}{f' ({listener})' if listener else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class ParentStatus:
-    """What one controller says to one parent."""
+    """The conditions of one controller for one parent."""
 
     parent: Parent
     accepted: ObservedCondition | None = None
     resolved: ObservedCondition | None = None
-    """`ResolvedRefs`."""
+    """The condition `ResolvedRefs`."""
 
 
 def references(value: Any, namespace: str) -> tuple[Parent, ...]:
@@ -74,14 +74,14 @@ def _answer(one: Object, namespace: str, generation: int) -> ParentStatus:
 
 @dataclass(frozen=True, slots=True)
 class HTTPRoute:
-    """What one HTTPRoute asks for and is answered."""
+    """What one HTTPRoute asks for, and the answers of gateways."""
 
     name: str
     parents: tuple[Parent, ...] = ()
     answers: tuple[ParentStatus, ...] = ()
     hostnames: tuple[str, ...] = ()
     prefix: str = ""
-    """The path of its first match, without a slash at the end."""
+    """The path of its first match, without a trailing slash."""
 
 
 def project_http_route(obj: Object) -> HTTPRoute:
@@ -98,7 +98,7 @@ def project_http_route(obj: Object) -> HTTPRoute:
 
 
 def _prefix(spec: Object) -> str:
-    """Read the path of the first match of the first rule; a pattern is none."""
+    """Return the path of the first match of the first rule; empty for a regular expression."""
     rule = mapping(next(iter(listed(spec.get("rules"))), None))
     match = mapping(next(iter(listed(rule.get("matches"))), None))
     path = mapping(match.get("path"))
@@ -107,7 +107,7 @@ def _prefix(spec: Object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InferencePool:
-    """What one InferencePool is answered; nothing until a route refers to it."""
+    """The answers of gateways about one InferencePool; empty until a route refers to it."""
 
     name: str
     answers: tuple[ParentStatus, ...] = ()
@@ -122,7 +122,7 @@ def project_pool(obj: Object) -> InferencePool:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One port that a gateway opens."""
+    """One listener of a Gateway."""
 
     name: str
     port: int
@@ -140,7 +140,7 @@ class Gateway:
     addresses: tuple[str, ...] = ()
     accepted: ObservedCondition | None = None
     programmed: ObservedCondition | None = None
-    """Whether what it is now was handed to the data plane; always there, by the Gateway API."""
+    """Whether its present generation was sent to the data plane; the Gateway API requires this condition."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -148,7 +148,7 @@ class Gateway:
         return self.namespace, self.name
 
     def __str__(self) -> str:
-        """Name it as people do."""
+        """Return the Gateway for messages."""
         return f"Gateway {self.namespace}/{self.name}"
 
 
@@ -178,16 +178,16 @@ def _listener(one: Object) -> Listener:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What one Deployment reports."""
+    """What the Deployment of an endpoint picker reports."""
 
     available: bool = False
-    """Whether a pod of it is: of several pickers only the one that leads ever is."""
+    """Whether one of its pods is available; of several endpoint pickers only the leader ever is."""
     replacing: bool = False
-    """Whether pods of what it was before are still there."""
+    """Whether pods of an earlier template still exist."""
     message: str = ""
-    """Why it is not available, or not up to date, in its controller's words."""
+    """Why it is not available or not up to date, from its conditions."""
     current: bool = False
-    """Whether its status speaks of what it is now."""
+    """Whether its status is of the present generation."""
     picker: str = ""
     """The generation of the endpoint picker that it runs."""
 
@@ -206,7 +206,7 @@ def project_deployment(obj: Object) -> Deployment:
 
 
 def _message(said: dict[str, ObservedCondition]) -> str:
-    """Give the most telling of the conditions that are not well: a refused pod comes first."""
+    """Return the message of the most telling bad condition: a refused pod comes first."""
     failed, slow, available = (said.get(key) for key in ("ReplicaFailure", "Progressing", "Available"))
     bad = (
         failed if failed and failed.status == "True" else None,

@@ -1,4 +1,4 @@
-"""What is seen of one service at one moment, and what it should have, as values."""
+"""The snapshot of one service: everything from which its desired objects and its status are computed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,60 +15,60 @@ from sync.observed.pod_group import PodGroup
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """All that a plan is made from. Offline: only the key and the members."""
+    """The input of a gang's plan. Offline: only the key and the members."""
 
     key: ServiceKey
     members: tuple[Member, ...]
     stored: PodGroup | None = None
-    """The PodGroup of the service's name, whoever made it."""
+    """The PodGroup of the service's name, made by the controller or not."""
     remembered: PodGroup | None = None
-    """Ours, as last seen."""
+    """Our PodGroup, as last seen."""
     rivals: frozenset[str] = frozenset()
     """Members for which LWS's own provider made PodGroups."""
     empty_for: Mapping[str, float] = field(default_factory=dict)
-    """Seconds since a member has had no replicas, by name."""
+    """Seconds for which a member has had no replicas, by name."""
     volcano: str = ""
-    """Why this Volcano cannot schedule the gang; empty if nothing is known against it."""
+    """Why the installed Volcano cannot schedule the gang; empty if it can, or is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that is seen of one service. Offline: its members and its InferenceService."""
+    """The snapshot of one service. Offline: its members and its InferenceService."""
 
     situation: Situation
     service: CachedInferenceService | None = None
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    """What the caches hold of it, by kind."""
+    """Rows of the caches, by kind (`kinds.rows_of`)."""
     namesake: Subject | None = None
-    """The LeaderWorkerSet, of whatever service, that has the name of the endpoint picker."""
+    """The LeaderWorkerSet, of any service, that has the name of the endpoint picker."""
     claimed: frozenset[str] = frozenset()
-    """Roles whose author changed `replicas` after anything else scaled them."""
+    """Roles whose author was the last to change `replicas`."""
     unknown: Mapping[str, str] = field(default_factory=dict)
-    """Kinds of which not every object of the service is known, and why. None is written or deleted."""
+    """Kinds of which not all objects of the service are known, and why. None is written or deleted."""
     unreadable: tuple[tuple[Subject, str], ...] = ()
-    """Objects that may be the service's and cannot be read, and why."""
+    """Unreadable objects that may belong to the service, and why they are unreadable."""
     unapplied: frozenset[str] = frozenset()
-    """Kinds of which something that is wanted is not stored as it was asked for."""
+    """Kinds of which a desired object could not be applied."""
 
     @property
     def value(self) -> InferenceServiceIntent | None:
-        """What the InferenceService asks for; None if there is none that can be read."""
+        """The intent of the InferenceService; None if there is none that can be read."""
         return self.service.value if self.service else None
 
     @property
     def going(self) -> bool:
-        """Whether the garbage collector is about to take what the service has."""
+        """Whether the garbage collector is about to delete the service's objects."""
         return bool((self.service and self.service.deleting) or self._left_over)
 
     @property
     def owners(self) -> frozenset[str]:
-        """The uids of the InferenceService and of the members: they own what the service has."""
+        """The uids of the InferenceService and of the members: they own the objects of the service."""
         uids = (one.uid for one in self.situation.members)
         return frozenset((*uids, *([self.service.uid] if self.service else ())))
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """Whom to tell what concerns the service as a whole."""
+        """The subjects of findings about the service as a whole."""
         if self.service:
             return (self.service.subject,)
         return tuple(one.subject for one in present(self.situation.members))

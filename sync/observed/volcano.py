@@ -1,11 +1,10 @@
-"""Whether this Volcano keeps and understands `subGroupPolicy`: older ones bind halves, or nothing at all.
+"""Which versions of Volcano support `subGroupPolicy`, and whether an API server keeps the field.
 
-1.14.0 has the field and never schedules such a PodGroup (volcano#4871, fixed by volcano#5038 in 1.14.1);
-before, the field is pruned or ignored without a word.
+1.14.0 has the field and never schedules such a PodGroup (volcano#4871, fixed by volcano#5038 in 1.14.1).
+Earlier versions prune or ignore the field silently.
 """
 
 import re
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from intent import Object
@@ -17,23 +16,23 @@ _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")
 
 
 def too_old(version: str) -> str:
-    """Say why a version cannot schedule a gang; empty if it can, or if it is no version at all."""
+    """Return why a version cannot schedule a gang; empty if it can, or if the text is no version."""
     match = _VERSION.match(version)
     if match is None or tuple(int(part or 0) for part in match.groups()) >= FLOOR:
         return ""
     return f"Volcano {version} is too old, 1.14.1 or later is needed; no PodGroup is made and the pods wait"
 
 
-def refusal(asked: Object, answer: Object) -> str:
-    """Say what the API server would not keep of a PodGroup."""
+def pruned_fields(desired: Object, answer: Object) -> str:
+    """Return why the API server's answer to a dry run is not the desired PodGroup; empty if it is."""
     kept = answer.get("spec", {}).get("subGroupPolicy")
-    if contains(kept, asked["spec"]["subGroupPolicy"]):
+    if contains(kept, desired["spec"]["subGroupPolicy"]):
         return ""
     return "this cluster's PodGroup does not keep spec.subGroupPolicy; Volcano 1.14.1 or later is needed"
 
 
 def contains(value: Any, part: Any) -> bool:
-    """Whether everything in `part` is in `value`; maps may hold more, lists may not."""
+    """Return whether `value` has everything in `part`; maps may have further keys, lists no further items."""
     if isinstance(part, dict):
         return isinstance(value, dict) and all(contains(value.get(key), part[key]) for key in part)
     if isinstance(part, list):
@@ -42,9 +41,11 @@ def contains(value: Any, part: Any) -> bool:
     return bool(value == part)
 
 
-async def running(get: Callable[[str], Awaitable[Object]]) -> str:
-    """Read the version of the scheduler from the image of its Deployment, e.g. `v1.14.1`."""
-    deployment = await get(SCHEDULER)
+def scheduler_version(deployment: Object) -> str:
+    """Read the version from the scheduler's Deployment: the tag of its image, e.g. `v1.14.1`.
+
+    Raises LookupError if the Deployment has no pod template.
+    """
     containers = deployment["spec"]["template"]["spec"]["containers"]
     images = [str(container.get("image", "")) for container in containers]
     return next((read_image(image).tag for image in images if "vc-scheduler" in image), "")

@@ -1,1 +1,1 @@
-"""The parts of a controller that do I/O or read the clock: caches, queue, Lease, Events."""
+"""The parts of the controller that do I/O or read the clock: caches, queue, Lease, Events, live reads."""

@@ -5,52 +5,56 @@ from dataclasses import dataclass, field
 from typing import Final
 
 FIGHT: Final = 5
-"""So many repairs a minute are a fight with somebody, not a repair."""
+"""Repairs within a minute after which another writer is taken to revert each write."""
 MINUTE: Final = 60.0
 REWORDINGS: Final = 5
-"""So many times in `REWORDING` seconds a status is written that says the same in other words.
+"""Writes of a status within `REWORDING` seconds that change nothing but its messages.
 
-Refusals quote ports and times. What a scheduler says of a new pod comes in a moment, and is not kept waiting.
+Refusals quote ports and times, so they may change with each try. The messages of a scheduler about a new pod
+come within a moment, and are written at once.
 """
 REWORDING: Final = 150.0
 
 
 @dataclass(slots=True)
 class ApplyHistory:
-    """What was written of one object lately."""
+    """What was applied to one object lately. Times are monotonic."""
 
-    asked: bytes = b""
-    """What was asked for last."""
+    desired: bytes = b""
+    """The fingerprint of what was applied last."""
     stored: bytes = b""
-    """What was stored then."""
+    """The fingerprint of what was stored then."""
     repairs: list[float] = field(default_factory=list)
-    """When (monotonic) it was written over, in the last minute, though nobody asked for anything else."""
+    """Times, within the last minute, at which the same desired state was applied again."""
     shape: bytes = b""
-    """Of a status: what was asked for last, without its messages."""
+    """Of a status: the digest of what was applied last, without its messages."""
     rewordings: list[float] = field(default_factory=list)
-    """Of a status: when (monotonic) it was written lately only to say the same in other words."""
+    """Of a status: recent times at which only its messages changed."""
 
-    def is_settled(self, asked: bytes, stored: bytes) -> bool:
-        """Whether writing would change nothing: it is stored, or was asked for before and stored as it is."""
-        return asked == stored or (self.asked, self.stored) == (asked, stored)
+    def is_settled(self, desired: bytes, stored: bytes) -> bool:
+        """Return whether a write would change nothing.
 
-    def fights(self, asked: bytes) -> bool:
-        """Whether somebody undoes this, each time that we write it."""
+        Either the desired state is stored, or it was applied before and what is stored is the result.
+        """
+        return desired == stored or (self.desired, self.stored) == (desired, stored)
+
+    def is_contested(self, desired: bytes) -> bool:
+        """Return whether another writer reverts this desired state each time it is applied."""
         now = time.monotonic()
         self.repairs = [at for at in self.repairs if at > now - MINUTE]
-        return self.asked == asked and len(self.repairs) >= FIGHT
+        return self.desired == desired and len(self.repairs) >= FIGHT
 
-    def note(self, asked: bytes) -> None:
-        """Remember a write as a repair; what nobody asked for before begins anew."""
-        self.repairs = [*self.repairs, time.monotonic()] if self.asked == asked else []
+    def note(self, desired: bytes) -> None:
+        """Record a write: a repair if the desired state is the same as before, else a fresh start."""
+        self.repairs = [*self.repairs, time.monotonic()] if self.desired == desired else []
 
-    def settle(self, asked: bytes, stored: bytes) -> None:
-        """Remember what became of what was asked for."""
-        self.asked, self.stored = asked, stored
+    def settle(self, desired: bytes, stored: bytes) -> None:
+        """Record what is stored after the desired state was applied."""
+        self.desired, self.stored = desired, stored
 
-    def reword_in(self, asked: bytes, shape: bytes) -> float:
-        """Give the seconds until a status may be written; 0 if now, and if it says something else."""
-        if asked == self.asked or shape != self.shape:
+    def reword_in(self, desired: bytes, shape: bytes) -> float:
+        """Return the seconds until a status may be written; 0 unless only its messages changed."""
+        if desired == self.desired or shape != self.shape:
             return 0.0
         now = time.monotonic()
         self.rewordings = [at for at in self.rewordings if at > now - REWORDING]

@@ -9,12 +9,12 @@ from typing import Final
 
 
 def now() -> str:
-    """Give the time in RFC 3339, to the second."""
+    """Return the time in RFC 3339, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def precisely() -> str:
-    """Give the time as `MicroTime`, RFC 3339 to the microsecond."""
+    """Return the time as `MicroTime`: RFC 3339 to the microsecond."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -23,9 +23,9 @@ def _since_boot() -> float:
 
 
 steady: Final[Callable[[], float]] = _since_boot if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
-"""Seconds that only grow, also while the machine sleeps, in which others may have gone on.
+"""Seconds that only increase, also while the machine is suspended: other processes may have gone on.
 
-Linux alone has such a clock; its CLOCK_MONOTONIC stands still then (clock_gettime(2)).
+Only Linux has such a clock; its CLOCK_MONOTONIC stops during suspend (clock_gettime(2)).
 """
 
 
@@ -40,11 +40,11 @@ class Backoff:
     last: float = SHORTEST
 
     def next(self, at_least: float = 0.0) -> float:
-        """Give the seconds to wait; `at_least` is what a `Retry-After` asked for."""
+        """Return the seconds to wait, `at_least` those of a `Retry-After` header."""
         upper = max(SHORTEST, self.last * 3)
         self.last = min(LONGEST, random.uniform(SHORTEST, upper))  # noqa: S311 - spreads load, guards no secret
         return max(self.last, at_least)
 
     def reset(self) -> None:
-        """Start short again: it worked."""
+        """Start with the shortest delay again, after a success."""
         self.last = SHORTEST

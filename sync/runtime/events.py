@@ -1,8 +1,8 @@
-"""Findings as Events on their subjects: said once, again if they come back or still hold much later.
+"""Records findings as Events: once, and again if they return or persist.
 
-A finding is known by its code, its subject and its path, and so is its Event: a new leader makes no second
-one, and a message that varies from try to try (it quotes a port, a time) is one Event. Saying is best effort:
-an Event that is not taken costs nothing else.
+A finding is identified by its code, its subject and its path, and so is its Event. So a new leader creates no
+second Event, and a message that changes with each try (it quotes a port, a time) updates one Event. Events
+are best effort: an Event that cannot be written affects nothing else.
 """
 
 import logging
@@ -72,44 +72,44 @@ REASONS: Final = {
     "FI881": "ObjectUnreadable",
     "FI904": "ObjectOverBudget",
 }
-"""By code; what is wrong with an EndpointPickerConfig has one reason, and the code tells it apart."""
+"""Event reasons by code. Codes about an EndpointPickerConfig share one reason; the message has the code."""
 INVALID: Final = "Invalid"
-"""Everything else is wrong with an annotation or a template by itself; admission denies it, too."""
+"""The reason of all other codes: an annotation or a template is invalid; admission denies it, too."""
 PATIENCE: Final = 2.0
-"""Seconds that something must hold before it is said: files are applied one after the other."""
+"""Seconds for which a finding must persist before its Event: files are applied one after the other."""
 REPEAT: Final = 1800.0
-"""Seconds after which what still holds is said again: API servers forget Events after an hour."""
+"""Seconds after which the Event of a persistent finding is repeated: Events expire after an hour."""
 REWORD: Final = 30.0
-"""Seconds after which a changed message is said; each time twice as long, up to `REPEAT`."""
+"""Seconds after which a changed message is written; the delay doubles each time, up to `REPEAT`."""
 AGAIN: Final = 10.0
-"""Seconds after which an Event that was not taken is tried again; each time twice as long, up to `REPEAT`."""
+"""Seconds after which a failed write of an Event is retried; the delay doubles each time, up to `REPEAT`."""
 MOST: Final = 100
-"""Findings of a service that are remembered after they ceased to hold."""
+"""Maximum number of findings of a service that are remembered after they ended."""
 LONGEST: Final = 1024
-"""Characters of `message` that the API server takes."""
+"""Maximum length of `message` in the API."""
 Send = Callable[[Request], Awaitable[Object]]
 log: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class EventState:
-    """What is remembered of one Event. Times are monotonic."""
+    """The state of one Event. Times are monotonic."""
 
     times: int = 0
-    """How often it was said."""
+    """How often it was written."""
     due: float | None = None
-    """When to say it; None while the finding does not hold."""
+    """When it is due; None while the finding does not hold."""
     words: int = 0
-    """A hash of the message that was said last."""
+    """A hash of the message that was written last."""
     reworded: int = 0
     """How often the message has changed."""
     failed: int = 0
-    """How often in a row it was not taken."""
+    """Failed writes in a row."""
     at: float = 0.0
-    """When it was said last, or when the finding ceased to hold."""
+    """When it was written last, or when the finding ended."""
 
     def desired(self, words: int, moment: float) -> bool:
-        """Whether to say it now; sets when it is due."""
+        """Return whether to write the Event now; set when it is due."""
         if self.due is None:
             self.due = moment + PATIENCE
         elif self.times and words != self.words:
@@ -117,18 +117,18 @@ class EventState:
         return moment >= self.due
 
     def spoken(self, words: int, moment: float) -> None:
-        """Remember that it was said."""
+        """Record that it was written."""
         self.reworded += bool(self.times) and words != self.words
         self.times, self.words, self.failed = self.times + 1, words, 0
         self.at, self.due = moment, moment + REPEAT
 
     def refused(self, moment: float) -> None:
-        """Remember that it was not taken."""
+        """Record that the write failed."""
         self.due = moment + _doubled(AGAIN, self.failed)
         self.failed += 1
 
     def ceased(self, moment: float) -> None:
-        """Remember that the finding does not hold any more."""
+        """Record that the finding no longer holds."""
         if self.due is not None:
             self.at, self.due = moment, None
 
@@ -139,17 +139,17 @@ def _doubled(seconds: float, times: int) -> float:
 
 @dataclass(slots=True)
 class EventRecorder:
-    """What this process has said about every service."""
+    """The Events that this process wrote about every service."""
 
     holding: Gauge
-    """How many findings hold, by code."""
-    said: dict[ServiceKey, dict[str, EventState]] = field(default_factory=dict)
+    """The number of findings that hold, by code."""
+    states: dict[ServiceKey, dict[str, EventState]] = field(default_factory=dict)
     findings: dict[ServiceKey, tuple[Finding, ...]] = field(default_factory=dict)
 
-    async def say(self, send: Send, key: ServiceKey, findings: tuple[Finding, ...]) -> float | None:
-        """Say what is due; give the seconds until something is due again, None if nothing holds."""
+    async def record(self, send: Send, key: ServiceKey, findings: tuple[Finding, ...]) -> float | None:
+        """Write the Events that are due; return the seconds until the next one, None if no finding holds."""
         self._count(key, findings)
-        memory, current, moment = self.said.setdefault(key, {}), by_name(findings), time.monotonic()
+        memory, current, moment = self.states.setdefault(key, {}), by_name(findings), time.monotonic()
         for name, finding in current.items():
             said = memory.setdefault(name, EventState())
             if said.desired(hash(finding.error.message), moment):
@@ -161,8 +161,8 @@ class EventRecorder:
         return min(waits, default=None)
 
     def forget(self, key: ServiceKey) -> None:
-        """Remember nothing of a service that is gone."""
-        self.said.pop(key, None)
+        """Drop the states of a service that is gone."""
+        self.states.pop(key, None)
         self._count(key, ())
         del self.findings[key]
 
@@ -175,7 +175,7 @@ class EventRecorder:
 
 
 def _forget(memory: dict[str, EventState], moment: float) -> None:
-    """Forget what ceased to hold long ago, and the oldest of it where that is much."""
+    """Drop findings that ended long ago, and the oldest ones if there are too many."""
     ended = sorted((said.at, name) for name, said in memory.items() if said.due is None)
     old = [one for one in ended[-MOST:] if one[0] + REPEAT < moment]
     for _, name in ended[:-MOST] + old:
@@ -183,12 +183,12 @@ def _forget(memory: dict[str, EventState], moment: float) -> None:
 
 
 async def _speak(send: Send, said: EventState, name: str, finding: Finding) -> None:
-    """Create the Event, or count it up; if neither is possible, log it and try again later."""
+    """Create the Event or increase its count; if neither succeeds, log that and try again later."""
     words = hash(finding.error.message)
     try:
         await _create_or_count(send, said, name, finding)
     except PausedError:
-        pass  # it stays due, and is said once the service is no longer paused
+        pass  # the Event stays due, and is written when the service is resumed
     except (ApiError, *NO_ANSWER) as error:
         told = {"event": name, "code": finding.error.code, "error": f"{type(error).__name__}: {error}"}
         log.warning("event not written", extra=told)
@@ -198,7 +198,7 @@ async def _speak(send: Send, said: EventState, name: str, finding: Finding) -> N
 
 
 async def _create_or_count(send: Send, said: EventState, name: str, finding: Finding) -> None:
-    """Create the Event; if it is there and this process made it, count it up."""
+    """Create the Event; if it exists and this process created it, increase its count."""
     events, told = f"/api/v1/namespaces/{finding.subject.namespace}/events", event(finding, name)
     try:
         await send(create(events, told))
@@ -235,7 +235,7 @@ def event(finding: Finding, name: str) -> Object:
 
 
 def _message(finding: Finding) -> str:
-    """Say what is wrong, how that comes about, what would be right, and the code."""
+    """Return the message: what is wrong, the code, the remedy and the usual cause."""
     error, row = finding.error, CODES[finding.error.code]
     where = "" if error.value is None else f"{error.path} is {error.value}: "
     tail = f" ({error.code}: {row.remedy}. Often: {row.cause})"
@@ -243,7 +243,7 @@ def _message(finding: Finding) -> str:
 
 
 def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
-    """Give findings by the names of their Events; each that is there twice, once."""
+    """Return findings by the names of their Events; duplicates once."""
     named, seen = {}, Counter[str]()
     for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
         named[event_name(finding, seen[first])] = finding
@@ -252,6 +252,6 @@ def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
 
 
 def event_name(finding: Finding, place: int = 0) -> str:
-    """Name an Event after its object, its code and its path; `place` counts those that share all three."""
+    """Return the name of an Event: object, code and path; `place` numbers those that share all three."""
     known = (finding.subject.uid, finding.error.code, finding.error.path, *([str(place)] if place else ()))
     return f"{finding.subject.name}.{blake2b('/'.join(known).encode(), digest_size=8).hexdigest()}"

@@ -1,12 +1,12 @@
-"""Who works: a `coordination.k8s.io/v1` Lease, held by one process at a time.
+"""Leader election: a `coordination.k8s.io/v1` Lease, held by one process at a time.
 
-Rules of this file (client-go `tools/leaderelection`, and what other libraries got wrong):
-1. Own deadlines are on a clock that nobody sets, and count from before the renewal was sent.
-2. Another's Lease has run out when *we* saw no change of it for as long as it lasts; its clock is not read.
-   That it was deleted is no change: its holder does not know, and works.
-3. Whatever goes wrong while renewing is a failed renewal, not only an answer of the API server.
+Rules of this file (client-go `tools/leaderelection`, and known defects of other libraries):
+1. Our deadlines use a monotonic clock, and count from before the renewal was sent.
+2. Another holder's Lease has expired when *we* saw no change of it for its whole duration; its timestamps are
+ not read. A deletion is no change: the holder does not know of it, and continues.
+3. Every error while renewing is a failed renewal, not only an answer of the API server.
 4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
-   Later the Lease is not given back either: something that was sent may still be on its way.
+ After the deadline the Lease is not released either: a request may still be in flight.
 5. Each write carries the resourceVersion that was read: of two candidates one gets 409.
 6. Each call has half of the renew deadline, or what is left of it: a slow API server still has a leader.
 """
@@ -27,17 +27,17 @@ from sync.runtime.clock import precisely, steady
 log: Final = logging.getLogger(__name__)
 API_VERSION: Final = "coordination.k8s.io/v1"
 FAILED: Final = (ApiError, *NO_ANSWER, ValueError, KeyError)
-"""What a renewal may run into."""
+"""Errors that a renewal may meet."""
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class LeadershipLostError(Exception):
-    """The Lease was not renewed in time. The process must end: it no longer knows who works."""
+    """The Lease was not renewed in time. The process must exit: another one may be the leader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds, each shorter than the one before: a Lease lasts, we give up, we try again."""
+    """Seconds, each shorter than the one before: the Lease, our deadline to renew it, the retry interval."""
 
     lease_duration: float = 15.0
     renew_deadline: float = 10.0
@@ -45,28 +45,28 @@ class Timing:
 
     @property
     def call(self) -> float:
-        """How long one call may take: one that fails leaves time for another try before the deadline."""
+        """The limit of one call: after a failed call there is time for another one before the deadline."""
         return self.renew_deadline / 2
 
     @property
     def between(self) -> float:
-        """How long nobody works, at least, between two of whom the first was lost."""
+        """The minimum time without a leader after one has lost the Lease."""
         return self.lease_duration - self.renew_deadline
 
 
 @dataclass(slots=True)
 class Leadership:
-    """Whether this process may write, now."""
+    """Whether this process may write now."""
 
     timing: Timing
     until: float = 0.0
-    """Time from which we may no longer call ourselves the leader."""
+    """The time until which this process is the leader."""
     clock: Callable[[], float] = steady
 
     def check(self) -> float:
-        """Give the seconds that are left for a write.
+        """Return the seconds that are left for a write.
 
-        Raises `LeadershipLostError` if the renew deadline has passed: the process may have been stopped.
+        Raises `LeadershipLostError` if the renew deadline has passed: the process may have been suspended.
         """
         left = self.until - self.clock()
         if left <= 0:
@@ -74,11 +74,11 @@ class Leadership:
         return left
 
     def extend(self, sent: float) -> None:
-        """Count the deadline from when a renewal was sent."""
+        """Set the deadline, counted from when the renewal was sent."""
         self.until = sent + self.timing.renew_deadline
 
     def left(self) -> float:
-        """Give the seconds in which to renew; what remains then is for stopping the work."""
+        """Return the seconds left for a renewal; the last retry period is for stopping the work."""
         return self.until - self.timing.retry_period - self.clock()
 
 
@@ -94,9 +94,9 @@ class Elector:
     lease: Object | None = None
     """The Lease as last read or written."""
     changed_at: float = 0.0
-    """When we saw it change, on our clock."""
+    """When it changed last, on our clock."""
     sure: bool = False
-    """Whether nothing failed since, so that it may be written without reading it first."""
+    """Whether the last call succeeded: then the Lease is written without being read first."""
 
     @property
     def leases(self) -> str:
@@ -109,9 +109,9 @@ class Elector:
         return f"{self.leases}/{self.name}"
 
     async def lead(self, work: Work, leading: Callable[[bool], None]) -> None:
-        """Wait for the Lease, then work while it is ours; give it back in the end.
+        """Wait for the Lease, run the work while this process holds it, and release it in the end.
 
-        Returns when the work does. Raises `LeadershipLostError` if renewing failed for too long.
+        Returns when the work does. Raises `LeadershipLostError` if renewals failed for too long.
         """
         await self._acquire()
         log.info("leading", extra={"identity": self.identity})
@@ -129,7 +129,7 @@ class Elector:
             await asyncio.sleep(self.leadership.timing.retry_period)
 
     async def _renew_until_lost(self) -> None:
-        """Renew until somebody else holds the Lease, or there is only time left to stop the work."""
+        """Renew until another process holds the Lease, or only the time to stop the work is left."""
         while (left := self.leadership.left()) > 0:
             await asyncio.sleep(min(self.leadership.timing.retry_period, left))
             await self._try(max(0.0, self.leadership.left()))
@@ -138,7 +138,7 @@ class Elector:
         raise LeadershipLostError("the Lease could not be renewed, or somebody else holds it")
 
     async def _try(self, seconds: float) -> bool:
-        """Take or renew the Lease if it is free, run out or ours; whether it is so in `seconds`."""
+        """Acquire or renew the Lease if it is free, expired or ours; return whether that succeeded."""
         try:
             async with asyncio.timeout(seconds):
                 taken = await self._take(self.leadership.clock() + seconds)
@@ -151,7 +151,7 @@ class Elector:
     async def _take(self, end: float) -> bool:
         if not self.sure:
             found = await self._read(end)
-            if found or not self._is_anothers():  # the holder of a Lease that was deleted works on meanwhile
+            if found or not self._is_anothers():  # the holder of a deleted Lease continues until its deadline
                 self._saw(found)
         if self._is_anothers():
             return False
@@ -177,7 +177,7 @@ class Elector:
         return await self.client.call(within(write, seconds), seconds)
 
     def _call(self, end: float) -> float:
-        """Give the seconds that a call may take, if all must be over at a time of our clock."""
+        """Return the limit of a call in seconds, if everything must end at a time of our clock."""
         return max(0.0, min(self.leadership.timing.call, end - self.leadership.clock()))
 
     def _saw(self, lease: Object | None) -> None:
@@ -186,14 +186,14 @@ class Elector:
         self.lease = lease
 
     def _is_anothers(self) -> bool:
-        """Whether somebody else holds the Lease and renewed it lately, as far as we saw."""
+        """Return whether another process holds the Lease and renewed it within its duration."""
         if self.lease is None or holder(self.lease) in {"", self.identity}:
             return False
         lasts = float(_spec(self.lease).get("leaseDurationSeconds") or 0)
         return self.leadership.clock() < self.changed_at + lasts
 
     async def _release(self) -> None:
-        """Give the Lease back, so that a successor need not wait; if that fails, it runs out."""
+        """Release the Lease, so that a successor need not wait; if that fails, it expires."""
         try:
             seconds = min(self.leadership.timing.call, self.leadership.check())
             end = self.leadership.clock() + seconds
@@ -206,7 +206,7 @@ class Elector:
 
 
 async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any, None]) -> None:
-    """Run both until one ends; cancel and await the other, then end as the first did."""
+    """Run both until one ends; cancel and await the other, then return or raise as the first did."""
     tasks = (asyncio.create_task(work), asyncio.create_task(renewing))
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -219,17 +219,17 @@ async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any
 
 
 def holder(lease: Object | None) -> str:
-    """Name who holds a Lease; empty if nobody does."""
+    """Return the holder of a Lease; empty if there is none."""
     return text(_spec(lease or {}).get("holderIdentity"))
 
 
 def _spec(lease: Object) -> Object:
-    """Give the spec of a Lease; one that was created by hand may have none."""
+    """Return the spec of a Lease; one that was created by hand may have none."""
     return mapping(lease.get("spec"))
 
 
 def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Object:
-    """Render the Lease as ours; transitions count how often the holder changed."""
+    """Render the Lease with this process as its holder; `leaseTransitions` counts changes of the holder."""
     before = _spec(lease or {})
     now, ours = precisely(), before.get("holderIdentity") == identity
     spec = {

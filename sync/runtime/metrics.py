@@ -10,14 +10,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 OUTCOMES: Final = ("done", "retry", "bug")
-"""How a look at a service ends: each has its series from the start, so that `increase` sees the first bug."""
+"""Outcomes of a reconcile. Each has a series from the start, so that `increase` counts the first bug."""
 OPERATORS: Final = ("FI408", "FI409", "FI870", "FI873")
-"""Findings that the cluster's operator can repair and is alerted for; authors repair the others."""
+"""Codes that an operator can repair, and alerts use; authors repair the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerMetrics:
-    """The loop's metrics, in a registry of their own."""
+    """The metrics of the controller, in a registry of their own."""
 
     registry: CollectorRegistry
     is_leader: Gauge
@@ -37,7 +37,7 @@ class ControllerMetrics:
 
 
 def metrics() -> ControllerMetrics:
-    """Make them, all at zero."""
+    """Create the metrics, all at zero."""
     to = CollectorRegistry()
     made = ControllerMetrics(
         registry=to,
@@ -88,7 +88,10 @@ def metrics() -> ControllerMetrics:
 async def serving(
     port: int, registry: CollectorRegistry, ready: Callable[[], bool], host: str | None = None
 ) -> AsyncIterator[None]:
-    """Answer until left. Ready means that the caches are full, whoever leads. No host: on every address."""
+    """Serve until the context is left. `ready` is true once the caches are filled, on every replica.
+
+    Without a `host` the server listens on every address.
+    """
     runner = web.AppRunner(_app(registry, ready), access_log=None)
     await runner.setup()
     try:

@@ -1,4 +1,4 @@
-"""Puts together what is seen of one service, from the caches and from what was seen before."""
+"""Builds the snapshot of one service from the caches and from what earlier reconciles remembered."""
 
 import time
 from collections.abc import Mapping
@@ -13,26 +13,26 @@ from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP
 from sync.observed.index_keys import index_key
 from sync.observed.pod_group import PodGroup
 from sync.observed.snapshot import Situation, Snapshot
-from sync.runtime.cache import Cache
+from sync.runtime.cache import Caches, cache_of
 
 
 @dataclass(slots=True)
 class ServiceMemory:
-    """What must outlast one look at a service."""
+    """What one reconcile of a service remembers for the next."""
 
     ours: PodGroup | None = None
-    """Our PodGroup, as last seen with roles: what opened the gate, if somebody deletes it or them."""
+    """Our PodGroup as last seen with roles: it keeps them if the PodGroup is deleted or edited."""
     empty_since: dict[str, float] = field(default_factory=dict)
-    """Since when (monotonic) a member, by uid, has no replicas."""
+    """The time (monotonic) since which a member, by uid, has no replicas."""
     asked: dict[str, int | None] = field(default_factory=dict)
-    """The replicas that the roles of the InferenceService ask for, as last seen."""
+    """The replicas that the roles of the InferenceService asked for, as last seen."""
     claimed: set[str] = field(default_factory=set)
-    """Roles of which these were changed since, and are not stored yet."""
+    """Roles whose replicas their author changed since, and that are not stored yet."""
 
     def claims(self, service: InferenceServiceIntent | None, stored: Mapping[str, int]) -> frozenset[str]:
-        """Name the roles whose author wins over an autoscaler: they changed `replicas` last.
+        """Return the roles whose author wins over an autoscaler, having changed `replicas` last.
 
-        `stored` has the replicas that there are, by the name of the LeaderWorkerSet.
+        `stored` has the replicas of the existing LeaderWorkerSets, by name.
         """
         for role in service.roles if service else ():
             if self.asked.get(role.name, role.replicas) != role.replicas:
@@ -43,19 +43,19 @@ class ServiceMemory:
         return frozenset(self.claimed)
 
     def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
-        """Give the seconds that members have been without replicas; start counting where that is new."""
+        """Return the seconds for which members have had no replicas, by name; start counting for new ones."""
         now, empty = time.monotonic(), [one for one in members if not one.replicas]
         self.empty_since = {one.uid: self.empty_since.get(one.uid, now) for one in empty}
         return {one.name: now - self.empty_since[one.uid] for one in empty}
 
 
-def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: ServiceMemory, too_old: str) -> Snapshot:
-    """Look at one service; `too_old` says why the Volcano that runs schedules no gang."""
+def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
+    """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
     rows = {kind: cache.of(key) for kind, cache in caches.items()}
-    gateways = caches[GATEWAYS.kind]
+    gateways = cache_of(caches, GATEWAYS)
     index_keys = {at for route in rows[HTTP_ROUTE.kind] for at in route.index_keys}
     rows[GATEWAYS.kind] = tuple(row for at in sorted(index_keys) for row in gateways.of(at))
-    service = caches[INFERENCE_SERVICE.kind].rows.get(key)
+    service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     return Snapshot(
         _situation(key, caches, memory, too_old),
@@ -68,8 +68,8 @@ def observe(key: ServiceKey, caches: Mapping[str, Cache], memory: ServiceMemory,
     )
 
 
-def _unknown(key: ServiceKey, caches: Mapping[str, Cache]) -> dict[str, str]:
-    """Name the kinds of which not every object of a service is known, and say why."""
+def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
+    """Return the kinds of which not all objects of a service are known, and why."""
     unavailable = {
         kind: f"{kind} is unavailable: {cache.trouble}" for kind, cache in caches.items() if cache.trouble
     }
@@ -81,28 +81,26 @@ def _unknown(key: ServiceKey, caches: Mapping[str, Cache]) -> dict[str, str]:
     return unavailable | unread
 
 
-def _unreadable(key: ServiceKey, caches: Mapping[str, Cache]) -> tuple[tuple[Subject, str], ...]:
+def _unreadable(key: ServiceKey, caches: Caches) -> tuple[tuple[Subject, str], ...]:
     return tuple(
-        (Subject(cache.kind.api_version, kind, row.namespace, row.name, row.uid), row.why)
+        (Subject(cache.kind.resource.api_version, kind, row.namespace, row.name, row.uid), row.why)
         for kind, cache in caches.items()
         for row in cache.unreadable_of(key)
     )
 
 
-def _namesake(key: ServiceKey, caches: Mapping[str, Cache]) -> Subject | None:
-    """Find the LeaderWorkerSet that has the name of the endpoint picker, if there is one to stay."""
-    row = caches[LWS.kind].rows.get((key[0], picker_name(key[1])))
+def _namesake(key: ServiceKey, caches: Caches) -> Subject | None:
+    """Return the LeaderWorkerSet that has the name of the endpoint picker, unless it is being deleted."""
+    row = cache_of(caches, LWS).rows.get((key[0], picker_name(key[1])))
     if row is None or row.deleting:
         return None
-    return Subject(LWS.api_version, LWS.kind, row.namespace, row.name, row.uid)
+    return Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)
 
 
-def _situation(
-    key: ServiceKey, caches: Mapping[str, Cache], memory: ServiceMemory, too_old: str
-) -> Situation:
-    """Put together what the plan of a gang is made from."""
-    members = tuple(row.projection.member for row in caches[LWS.kind].of(key) if row.projection.member)
-    pod_groups = caches[POD_GROUP.kind]
+def _situation(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Situation:
+    """Build the input of a gang's plan."""
+    members = tuple(row.projection.member for row in cache_of(caches, LWS).of(key) if row.projection.member)
+    pod_groups = cache_of(caches, POD_GROUP)
     stored = pod_groups.rows.get(key)
     if stored and stored.service and (stored.roles or not (memory.ours and memory.ours.roles)):
         memory.ours = stored

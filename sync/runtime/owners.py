@@ -1,33 +1,34 @@
-"""Live reads of owners: before an object is adopted, and before one is deleted.
+"""Live reads of owners: before an object is adopted, changed or deleted.
 
-What the caches hold may be old, and absence in a cache proves nothing: a list may be answered with 404 by
-mistake, a watch may be deaf. The API server itself is asked for the owner, and by its uid.
+The caches may be old, and absence in a cache proves nothing: a list may be answered with 404 by mistake, a
+watch may have stalled. So the API server itself is asked for the owner, and the owner is compared by its uid.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import get
-from sync.kinds import INFERENCE_SERVICE, LWS, Kind
-from sync.observed.cached import Owner, owners
+from sync.kinds import INFERENCE_SERVICE, LWS, Kind, rows_of
+from sync.observed.cached import AppliedObject, CachedObject, Owner, Unreadable, owners
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import Cache, Name
+from sync.runtime.cache import Cache, Caches, cache_of
 
-OWNERS: Final[Mapping[str, Kind]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
-"""The kinds that own what the controller makes."""
+OwnerRow = CachedInferenceService | CachedObject[LeaderWorkerSetProjection]
+Of = TypeVar("Of", CachedInferenceService, CachedObject[LeaderWorkerSetProjection])
 CONFLICT: Final = 409
 
 
 async def owner_stays(client: Client, desired: Object) -> bool:
-    """Ask whether the InferenceService that is to control an object is there, and is to stay.
+    """Return whether the InferenceService that is to control an object exists and is not being deleted.
 
-    What is known of it may be old: while it is deleted the garbage collector takes its owner references off,
-    and what had one again would go with it. Kubernetes' own controllers ask before they adopt too
-    (`pkg/controller/controller_ref_manager.go`, `RecheckDeletionTimestamp`).
+    The cache may be old: while an InferenceService is deleted the garbage collector removes its owner
+    references, and an object that got one again would be deleted too. Kubernetes' own controllers ask before
+    they adopt as well (`pkg/controller/controller_ref_manager.go`, `RecheckDeletionTimestamp`).
     """
     metadata = desired["metadata"]
     owner = next((one for one in owners(metadata) if one.controller), None)
@@ -38,95 +39,98 @@ async def owner_stays(client: Client, desired: Object) -> bool:
 
 
 @dataclass(slots=True)
-class Proof:
-    """Whether objects of one service may be changed or deleted: each owner is read once."""
+class OwnerCheck:
+    """Checks whether objects of one service may be changed or deleted; reads each owner once."""
 
     client: Client
-    caches: Mapping[str, Cache]
+    caches: Caches
     snapshot: Snapshot
-    """What was seen of the service when it was decided what is wanted; the caches may know more by now."""
-    lives: dict[str, bool] = field(default_factory=dict)
-    """By uid, whether an owner is there as it was seen."""
+    """The snapshot from which the desired state was computed; the caches may be newer by now."""
+    alive: dict[str, bool] = field(default_factory=dict)
+    """By uid, whether an owner exists as it is in the snapshot."""
 
-    async def confirm(self, stored: Any, desired: Object) -> None:
-        """Read the owners of an object before it is changed: what is wanted was decided by what they say.
+    async def confirm(self, stored: AppliedObject, desired: Object) -> None:
+        """Read the owners of an object before it is changed: the desired state was computed from them.
 
-        Each that it should have must be alive, and each, also those it has now, be what the cache holds: one
-        that a cache lacks is no owner that left. Raises `ApiError` (409) where the cache is behind.
+        Each desired owner must exist, and each owner, desired or present, must be as in the snapshot. An
+        owner that a cache lacks is not taken for deleted. Raises `ApiError` (409) where the cache is behind.
         """
-        asked = owners(desired["metadata"])
-        for owner in dict.fromkeys((*asked, *stored.owners)):
-            if owner.kind not in OWNERS or self._is_of_another(owner):
+        wanted = owners(desired["metadata"])
+        for owner in dict.fromkeys((*wanted, *stored.owners)):
+            if owner.kind not in OWNER_KINDS or self._is_of_another(owner):
                 continue
-            if not await self._lives(stored.namespace, owner) and owner in asked:
+            if not await self._is_alive(stored.namespace, owner) and owner in wanted:
                 raise behind(owner.kind, owner.name)
 
-    async def allows(self, row: Any) -> bool:
-        """Say whether an object that is not wanted is for us to delete.
+    async def allows_deletion(self, row: AppliedObject) -> bool:
+        """Return whether the controller may delete an object that is not desired.
 
-        An owner of it must be alive, and be what the cache holds: then it is known what it wants. What has
-        no owner left goes by the garbage collector; what another InferenceService owns is not ours. Raises
-        `ApiError` (409) where the cache is behind.
+        One of its owners must exist and be as in the snapshot: only then is the desired state certain. An
+        object without an owner is left to the garbage collector; one that another InferenceService owns is
+        not ours. Raises `ApiError` (409) where the cache is behind.
         """
-        known = [owner for owner in row.owners if owner.kind in OWNERS]
+        known = [owner for owner in row.owners if owner.kind in OWNER_KINDS]
         if not row.applied or any(self._is_of_another(owner) for owner in known):
             return False
-        return any([await self._lives(row.namespace, owner) for owner in known])
+        return any([await self._is_alive(row.namespace, owner) for owner in known])
 
     def _is_of_another(self, owner: Owner) -> bool:
         uid = self.snapshot.service.uid if self.snapshot.service else ""
         return owner.kind == v1alpha1.KIND and owner.uid != uid
 
-    async def _lives(self, namespace: str, owner: Owner) -> bool:
-        if owner.uid not in self.lives:
-            self.lives[owner.uid] = await self._compared(namespace, owner)
-        return self.lives[owner.uid]
+    async def _is_alive(self, namespace: str, owner: Owner) -> bool:
+        if owner.uid not in self.alive:
+            self.alive[owner.uid] = await self._is_as_seen(namespace, owner)
+        return self.alive[owner.uid]
 
-    async def _compared(self, namespace: str, owner: Owner) -> bool:
-        """Read an owner; False if it is gone, or goes.
+    async def _is_as_seen(self, namespace: str, owner: Owner) -> bool:
+        """Read an owner; return False if it is gone or being deleted.
 
-        Raises `ApiError` if it is not as it was seen; then the cache has learned how it is.
+        Raises `ApiError` if it differs from the snapshot; the cache is updated before.
         """
-        kind = OWNERS[owner.kind]
-        live = await _read(self.client, kind, namespace, owner)
+        live = await _read(self.client, OWNER_KINDS[owner.kind], namespace, owner)
         if live is None or live["metadata"].get("deletionTimestamp"):
             return False
-        row = self.caches[kind.kind].project(live)
-        if _told(self._of_service(row)) != _told(self._seen(kind, owner)):
-            self._learn(kind, row, (namespace, owner.name))
-            raise behind(owner.kind, owner.name)
+        if owner.kind == LWS.kind:
+            sets = rows_of(self.snapshot, LWS)
+            seen = next((row for row in sets if row.name == owner.name), None)
+            self._compare(cache_of(self.caches, LWS), live, seen)
+        else:
+            self._compare(cache_of(self.caches, INFERENCE_SERVICE), live, self.snapshot.service)
         return True
 
-    def _of_service(self, row: Any) -> Any:
-        """Give an owner as far as it concerns the service; None if it does not."""
-        return row if row and row.service == self.snapshot.situation.key[1] else None
-
-    def _seen(self, kind: Kind, owner: Owner) -> Any:
-        if kind is INFERENCE_SERVICE:
-            return self.snapshot.service
-        return next((row for row in self.snapshot.rows.get(kind.kind, ()) if row.name == owner.name), None)
-
-    def _learn(self, kind: Kind, row: Any, name: Name) -> None:
-        cache = self.caches[kind.kind]
-        if row is None or (kind.selector and not row.service):
-            cache.drop(name)
+    def _compare(self, cache: Cache[Of], live: Object, seen: Of | None) -> None:
+        row = cache.project(live)
+        is_of_service = row and row.service == self.snapshot.situation.key[1]
+        if _state(row if is_of_service else None) == _state(seen):
+            return
+        name = live["metadata"]["name"]
+        if row is None or (cache.kind.resource.selector and not row.service):
+            cache.drop((live["metadata"]["namespace"], name))
         else:
             cache.put(row)
+        raise behind(cache.kind.kind, name)
 
 
-def _told(row: Any) -> tuple[Any, ...] | None:
-    """Give what tells two states of an owner apart; its status does not, which changes often."""
-    return row and (row.uid, getattr(row, "fingerprint", None), getattr(row, "deleting", None))
+OWNER_KINDS: Final[dict[str, Kind[Any]]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
+"""The kinds that own what the controller makes."""
+
+
+def _state(row: OwnerRow | Unreadable | None) -> tuple[object, ...] | None:
+    """Return what distinguishes two states of an owner; its status, which changes often, does not."""
+    if row is None:
+        return None
+    return (row.uid,) if isinstance(row, Unreadable) else (row.uid, row.fingerprint, row.deleting)
 
 
 def behind(kind: str, name: str) -> ApiError:
-    """Say that a cache is behind: what was decided by it is decided again."""
-    message = f"{kind} {name} is not as it was last seen; nothing is changed or deleted"
+    """Return the error for a cache that is behind: the decision that was based on it is made again."""
+    message = f"{kind} {name} has changed since it was last seen; nothing is changed or deleted"
     return ApiError(CONFLICT, {"reason": "Behind", "message": message})
 
 
-async def _read(client: Client, kind: Kind, namespace: str, owner: Owner) -> Object | None:
-    """Read an owner; None if it is gone, or another object has its name."""
+async def _read(client: Client, kind: Kind[Any], namespace: str, owner: Owner) -> Object | None:
+    """Read an owner; return None if it is gone, or if another object has its name."""
     try:
         found = await client.call(get(kind.path(namespace, owner.name)))
     except ApiError as error:

@@ -1,9 +1,9 @@
-"""Pausing: for which services nothing is written, and what would have been written.
+"""Pausing: which services are not written, and what would have been written.
 
-A process that only observes writes for no service. Else a service is paused while its InferenceService, or
-any of its LeaderWorkerSets, has the annotation `fusioninfer.io/paused: "true"`. Every write asks here
-(`Writer.send`); dry runs are no writes. What would be written is logged and counted, once for as long as it
-stays the same.
+A process in observe-only mode writes nothing at all. Otherwise a service is paused while its
+InferenceService, or any of its LeaderWorkerSets, has the annotation `fusioninfer.io/paused: "true"`. Every
+write is checked here (`Writer.send`); dry runs are not writes. A paused write is logged and counted once,
+until it changes.
 """
 
 import logging
@@ -24,34 +24,34 @@ log: Final = logging.getLogger(__name__)
 CURRENT: Final[ContextVar[ServiceKey | None]] = ContextVar("CURRENT", default=None)
 """The service that a task reconciles; a worker reconciles one at a time."""
 Told = dict[tuple[str, str], bytes]
-"""Digests of what would be written, by verb and path."""
+"""Digests of paused writes, by verb and path."""
 
 
 class PausedError(Exception):
-    """Nothing is written for this service now."""
+    """The service is paused; the write was not sent."""
 
 
 @dataclass(slots=True)
 class Pause:
-    """What is paused."""
+    """Which services are paused."""
 
     is_marked: Callable[[ServiceKey], bool]
-    """Whether an annotation says now that a service is paused."""
+    """Returns whether an annotation pauses a service now."""
     services: Gauge
-    """How many services are paused by an annotation."""
+    """The number of services that an annotation pauses."""
     writes: Counter
-    """What would have been written, by kind and verb."""
+    """The number of paused writes, by kind and verb."""
     everything: bool = False
-    """Whether this process only observes."""
+    """Whether this process is in observe-only mode."""
     paused: set[ServiceKey] = field(default_factory=set)
-    """Services that were paused when they were looked at last."""
+    """Services that were paused at their last reconcile."""
     told: dict[ServiceKey, Told] = field(default_factory=dict)
-    """What was told in the present look, or in the last one."""
+    """The paused writes of the current reconcile, or of the last one."""
     before: dict[ServiceKey, Told] = field(default_factory=dict)
-    """What was told in the look before."""
+    """The paused writes of the reconcile before."""
 
     def begin(self, key: ServiceKey) -> None:
-        """Begin a look at a service: all that this task writes from now on is for it."""
+        """Begin a reconcile: everything that this task writes from now on belongs to the service."""
         CURRENT.set(key)
         self.before[key] = self.told.pop(key, {})
         if self.is_marked(key) != (key in self.paused):
@@ -60,14 +60,15 @@ class Pause:
             self.services.set(len(self.paused))
 
     def is_paused(self, key: ServiceKey) -> bool:
-        """Whether nothing may be written for a service; asked before each write.
+        """Return whether a service is paused; checked before each write.
 
-        A look that put one write off writes nothing more: it would delete what was to be replaced.
+        A reconcile with one paused write sends no further write: it would delete what should have been
+        replaced.
         """
         return self.everything or self.is_marked(key) or bool(self.told.get(key))
 
     def check(self, kind: str, request: Request) -> None:
-        """Raise `PausedError` if the service of this task is paused, or this process only observes."""
+        """Raise `PausedError` if the service of this task is paused, or the process only observes."""
         key = CURRENT.get()
         if not (self.everything if key is None else self.is_paused(key)):
             return
@@ -80,7 +81,7 @@ class Pause:
         raise PausedError
 
     def forget(self, key: ServiceKey) -> None:
-        """Remember nothing of a service that is gone."""
+        """Drop the state of a service that is gone."""
         self.paused.discard(key)
         self.services.set(len(self.paused))
         self.told.pop(key, None)
@@ -88,14 +89,14 @@ class Pause:
 
 
 def _path(request: Request) -> str:
-    """Give the path of the object that a request is about; a creation names it in its body."""
+    """Return the path of a request's object; a create request has the name in its body."""
     body = mapping(request.body)
     name = mapping(body.get("metadata")).get("name") if request.verb == "create" else None
     return f"{request.path}/{name}" if name else request.path
 
 
 def _gist(request: Request) -> bytes:
-    """Digest what a request says, without what varies from try to try: times, messages, versions."""
+    """Digest the content of a request without what varies between tries: times, messages, versions."""
     body = mapping(request.body)
     if body.get("kind") == "Event":
         return digest({name: body.get(name) for name in ("reason", "involvedObject")})

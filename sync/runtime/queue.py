@@ -1,9 +1,9 @@
-"""Services to reconcile: each once, none by two workers at a time, some later.
+"""The queue of services to reconcile: no duplicates, no service with two workers, optional delays.
 
-There are two lanes. A service in which something changed goes before the sweep over all services that a new
-leader makes, so that a new service does not wait for the unchanged ones. While there is news, each fourth
-service is one of the sweep, so that the sweep ends. Namespaces take turns: thousands of services of one, all
-refused and tried again, cost a service of another one place.
+There are two lanes. Services in which something changed go before the sweep over all services that a new
+leader makes, so that a new service does not wait for unchanged ones. While there are changes, every fourth
+service is taken from the sweep, so that the sweep ends. Namespaces take turns: thousands of refused services
+of one namespace delay a service of another by one place.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ from intent.service.member import ServiceKey
 from sync.runtime.clock import Backoff
 
 SHARE: Final = 4
-"""Of so many services, one is of the sweep while there is news."""
+"""While there are changes, one service of this many is taken from the sweep."""
 
 
 @dataclass(slots=True)
 class Queue:
-    """Keys in the order in which they came (client-go `util/workqueue`, without its classes)."""
+    """Keys in the order in which they were added (client-go `util/workqueue`, without its classes)."""
 
     ready: dict[ServiceKey, None] = field(default_factory=dict)
-    """Services in which something changed, or that are due."""
+    """Services in which something changed, or whose delay has ended."""
     turns: dict[str, dict[ServiceKey, None]] = field(default_factory=dict)
-    """The same by namespace, in the order in which these have their turn."""
+    """The same by namespace, in the order of their turns."""
     unchanged: dict[ServiceKey, None] = field(default_factory=dict)
     """The sweep: services in which nothing is known to have changed."""
     taken: int = 0
@@ -38,7 +38,7 @@ class Queue:
     filled: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, key: ServiceKey) -> None:
-        """Want a look now; while one is on its way, want another after it."""
+        """Queue a service now; if it is being reconciled, once more afterwards."""
         if key in self.busy:
             self.again.add(key)
         else:
@@ -48,7 +48,7 @@ class Queue:
             self.filled.set()
 
     def sweep(self, keys: Iterable[ServiceKey]) -> None:
-        """Want a look at each, in this order, after all in which something changed."""
+        """Queue services in this order, after all in which something changed."""
         for key in keys:
             if key in self.busy:
                 self.again.add(key)
@@ -56,24 +56,24 @@ class Queue:
                 self.unchanged[key] = None
         self.filled.set()
 
-    def look_within(self, key: ServiceKey, seconds: float, still: Callable[[], bool]) -> None:
-        """Want a look in so many seconds, whatever `add_later` says meanwhile, if it `still` wants one."""
+    def add_within(self, key: ServiceKey, seconds: float, still: Callable[[], bool]) -> None:
+        """Queue a service after some seconds, regardless of `add_later`, if `still` returns true by then."""
         if key not in self.soon:
             self.soon[key] = asyncio.get_running_loop().call_later(seconds, self._overdue, key, still)
 
     def add_later(self, key: ServiceKey, seconds: float | None) -> None:
-        """Want a look in so many seconds, or, with None, only if something changes."""
+        """Queue a service after some seconds, replacing an earlier delay; None removes the delay."""
         if earlier := self.later.pop(key, None):
             earlier.cancel()
         if seconds is not None:
             self.later[key] = asyncio.get_running_loop().call_later(seconds, self._due, key)
 
     def retry(self, key: ServiceKey, at_least: float) -> None:
-        """Want another look after a failure, later each time."""
+        """Queue a service after a failure, with a growing delay."""
         self.add_later(key, self.failures.setdefault(key, Backoff()).next(at_least))
 
     async def get(self) -> ServiceKey:
-        """Wait for the next key; `done` must follow."""
+        """Return the next key, waiting for one; `done` must follow."""
         while not (self.ready or self.unchanged):
             self.filled.clear()
             await self.filled.wait()
@@ -84,14 +84,14 @@ class Queue:
         return key
 
     def done(self, key: ServiceKey) -> None:
-        """End the look at a key."""
+        """End the reconcile of a key."""
         self.busy.discard(key)
         if key in self.again:
             self.again.discard(key)
             self.add(key)
 
     def _in_turn(self) -> ServiceKey:
-        """Take the first service of the namespace whose turn it is; then the others have theirs."""
+        """Return the next service of the namespace whose turn it is, and move the namespace to the end."""
         namespace = next(iter(self.turns))
         keys = self.turns.pop(namespace)
         key = next(iter(keys))
@@ -101,7 +101,7 @@ class Queue:
         return key
 
     def _is_swept(self) -> bool:
-        """Choose from which lane the next one is."""
+        """Return whether the next service is taken from the sweep."""
         is_swept = bool(self.unchanged) and (not self.ready or self.taken >= SHARE - 1)
         self.taken = 0 if is_swept else self.taken + 1
         return is_swept

@@ -1,19 +1,20 @@
-"""Keeps a cache equal to what the API server has: list, then watch, for ever.
+"""Keeps a cache equal to the API server: list, then watch, forever.
 
-A watch ends for one of three reasons, and each has its own answer:
-1. its time is up, nothing arrives, or the connection breaks: watch on from the last version;
-2. the version is gone (410, as an answer or as an event), the API server is confused, refuses several times
-   in a row, or says what cannot be read: list again, later each time. To watch on would only hear it again;
-3. there is no such kind (404): ask the API server's discovery, and list again.
-A list that fails empties no cache: `Cache.fail` decides when a kind counts as unavailable, or as absent.
-The last version seen is sent back as it came; only the cache compares versions.
+A watch ends for one of three reasons:
+1. Its time is up, nothing arrives, or the connection breaks: watch again from the last version.
+2. The version is gone (410, as an answer or as an event), the API server refuses several times in a row, or
+   it sends something that cannot be read: list again, with a growing delay. Another watch would receive it
+   again.
+3. The kind does not exist (404): ask the API server's discovery, and list again. A failed list leaves the
+   cache as it is: `Cache.fail` decides when a kind counts as unavailable or not served. The last version is
+   sent back as it was received; only the cache compares versions.
 """
 
 import asyncio
 import logging
 import random
 import time
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from intent import Object
 from intent.shapes import listed, mapping
@@ -21,24 +22,26 @@ from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, patiently
 from kube.request import get, page, watch
 from kube.wire import read_object
 from sync.kinds import Kind
+from sync.observed.cached import Row, Unreadable
 from sync.runtime.cache import ENOUGH, Cache
 from sync.runtime.clock import Backoff
 
+R = TypeVar("R", bound=Row)
 log: Final = logging.getLogger(__name__)
 WATCH_SECONDS: Final = (240, 300)
-"""A watch asks to be ended after so long, at random in between, so that not all come back at once."""
+"""The timeout that a watch asks for, at random in between, so that not all watches are restarted at once."""
 TURN: Final = 0.01
-"""Seconds of reading, after which others of this process get their turn: a list may be long."""
+"""Seconds of reading after which other tasks of this process run: a list may be long."""
 GONE: Final = 410
 BROKEN: Final = (*NO_ANSWER, ValueError, KeyError, TypeError)
-"""No answer, or something that no API server says."""
+"""No answer, or an answer that no API server gives."""
 
 
 class Gone(Exception):  # noqa: N818 - HTTP's own word for it
-    """To go on watching from our version leads nowhere."""
+    """The version to watch from is gone; a list is needed."""
 
 
-async def reflect(client: Client, cache: Cache) -> None:
+async def reflect(client: Client, cache: Cache[R]) -> None:
     """Keep a cache up to date until cancelled."""
     backoff = Backoff()
     while True:
@@ -46,7 +49,7 @@ async def reflect(client: Client, cache: Cache) -> None:
             version = await _list(client, cache)
             await _watch(client, cache, version, backoff)
         except Gone as why:
-            log.info("list again", extra={"kind": cache.kind.plural, "error": str(why)})
+            log.info("list again", extra={"kind": cache.kind.resource.plural, "error": str(why)})
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
             denied = _is_not_found(error) and await _is_denied(client, cache.kind)
@@ -57,12 +60,12 @@ async def reflect(client: Client, cache: Cache) -> None:
 # --- list -------------------------------------------------------------------------------------------
 
 
-async def _list(client: Client, cache: Cache) -> str:
-    """List all pages, keep the projections, give the version that they are from."""
-    rows: list[Any] = []
+async def _list(client: Client, cache: Cache[R]) -> str:
+    """List all pages, store the projections, and return the version of the list."""
+    rows: list[R | Unreadable] = []
     token, turn = "", time.monotonic()
     while True:
-        answer = await client.page(page(cache.kind.collection, cache.kind.selector, token))
+        answer = await client.page(page(cache.kind.resource.collection, cache.kind.resource.selector, token))
         for item in answer.items or ():
             row = cache.project(await patiently(read_object, bytes(item)))
             rows += [row] if row is not None else ()
@@ -79,23 +82,23 @@ def _is_not_found(error: Exception) -> bool:
     return isinstance(error, ApiError) and error.code == NOT_FOUND
 
 
-async def _is_denied(client: Client, kind: Kind) -> bool:
-    """Ask whether the API server serves a kind (`metav1.APIResourceList`); no answer is no denial."""
+async def _is_denied(client: Client, kind: Kind[R]) -> bool:
+    """Return whether the API server's discovery (`metav1.APIResourceList`) lacks a kind; False if unknown."""
     try:
-        found = await client.call(get(kind.collection.rpartition("/")[0]))
+        found = await client.call(get(kind.resource.collection.rpartition("/")[0]))
     except ApiError as error:
         return error.code == NOT_FOUND
     except BROKEN:
         return False
     served = {mapping(one).get("name") for one in listed(found.get("resources"))}
-    return found.get("kind") == "APIResourceList" and kind.plural not in served
+    return found.get("kind") == "APIResourceList" and kind.resource.plural not in served
 
 
 # --- watch ------------------------------------------------------------------------------------------
 
 
-async def _watch(client: Client, cache: Cache, version: str, backoff: Backoff) -> None:
-    """Watch again and again; raises Gone when a list is needed."""
+async def _watch(client: Client, cache: Cache[R], version: str, backoff: Backoff) -> None:
+    """Watch repeatedly. Raises Gone when a list is needed."""
     failures = 0
     while True:
         before = version
@@ -116,13 +119,15 @@ async def _watch(client: Client, cache: Cache, version: str, backoff: Backoff) -
             await asyncio.sleep(0 if version != before else backoff.next())
 
 
-def _events(client: Client, cache: Cache, version: str) -> Any:
+def _events(client: Client, cache: Cache[R], version: str) -> Any:
     seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
-    return client.follow(watch(cache.kind.collection, cache.kind.selector, version, seconds))
+    return client.follow(
+        watch(cache.kind.resource.collection, cache.kind.resource.selector, version, seconds)
+    )
 
 
-def _learn(cache: Cache, event: Object) -> str:
-    """Take one event in, and give the version to go on from."""
+def _learn(cache: Cache[R], event: Object) -> str:
+    """Store one event, and return the version to watch from next."""
     if event["type"] == "ERROR":
         raise Gone("the API server says so")
     obj = event["object"]
@@ -135,12 +140,12 @@ def _learn(cache: Cache, event: Object) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Say why there is no answer; a timeout has no words of its own."""
+    """Return the text of an error; a timeout has none but its type."""
     return str(error) or type(error).__name__
 
 
-async def _wait(cache: Cache, backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
+async def _wait(cache: Cache[R], backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
     seconds = backoff.next(getattr(error, "retry_after", 0.0))
-    extra = {"kind": cache.kind.plural, "error": _reason(error), "again_in": seconds}
+    extra = {"kind": cache.kind.resource.plural, "error": _reason(error), "again_in": seconds}
     log.log(level, "no news", extra=extra)
     await asyncio.sleep(seconds)

@@ -1,9 +1,9 @@
-"""The status of an InferenceService, as it is applied to `/status`.
+"""Computes the status of an InferenceService, as it is applied to `/status`.
 
 Rules of this package:
-1. No clock: `now` comes in, and is used only where something changed. The same rows give the same status.
-2. Nothing is `True` that was read from something older than the present generation.
-3. A message names one cause and says what to do; what several roles wait for stands in one line.
+1. No clock: `now` is an argument, and is used only where something changed. Equal rows give an equal status.
+2. Nothing is `True` because of an object of an earlier generation.
+3. A message names one cause and its remedy; what several roles wait for is one line.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ from sync.status.url import url
 __all__ = ["Observed", "ObservedRoutes", "differs", "status", "undated", "unworded"]
 
 LONGEST: Final = 1024
-"""Characters of a message. `metav1.Condition` takes 32 Ki; people read less."""
+"""Maximum length of a message. The API allows 32 Ki characters; people read less."""
 
 
 def status(seen: Observed, before: Object, now: str) -> Object:
-    """Make the whole status; `before` is what is stored, `now` is RFC 3339."""
+    """Return the whole status; `before` is the stored status, `now` is RFC 3339."""
     seen = replace(seen, memory=_memory(before, seen.service.generation))
     address = url(seen)
     return {
@@ -38,7 +38,7 @@ def status(seen: Observed, before: Object, now: str) -> Object:
 
 
 def _memory(before: Object, generation: int) -> FailureMemory:
-    """Read what failed before; what failed in an earlier generation may be repaired in this one."""
+    """Read what failed before, in this generation; a new generation may have repaired an earlier failure."""
     if before.get("observedGeneration") != generation:
         return FailureMemory()
     roles = mapping(before.get("components")).items()
@@ -57,7 +57,7 @@ def _conditions(seen: Observed, before: Object, now: str) -> Iterator[Object]:
 
 
 def _condition(kind: str, verdict: Verdict, old: Object, generation: int, now: str) -> Object:
-    """Render one condition; its time is that of the last change of its status."""
+    """Render one condition; `lastTransitionTime` is that of its last change of status."""
     current = state(kind, verdict)
     return {
         "type": kind,

@@ -1,4 +1,4 @@
-"""Times of a status: RFC 3339 texts that come in, and stay as long as what they date."""
+"""Compares statuses: whether one differs from what is stored, with and without its times and messages."""
 
 import re
 from typing import Any, Final
@@ -11,7 +11,7 @@ _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\
 
 
 def differs(desired: Object, before: Object) -> bool:
-    """Whether a status would change what is stored. Conditions of other types are somebody else's."""
+    """Return whether a status differs from the stored one; other writers' types of condition do not count."""
     stored = {key: before.get(key) for key in (*desired, "url") if key in before}
     conditions = {kind: one for kind, one in by_type(before).items() if kind in CONDITIONS}
     return desired | {"conditions": by_type(desired)} != stored | {"conditions": conditions}
@@ -24,7 +24,7 @@ def by_type(status: Object) -> dict[str, Object]:
 
 
 def undated(status: Object) -> Object:
-    """Take the times out of a status: what is left is what it says."""
+    """Return a status without its times."""
     conditions = [_without(one, "lastTransitionTime") for one in listed(status.get("conditions"))]
     roles = mapping(status.get("components")).items()
     components = {name: _without(role, "lastUpdateTime") for name, role in roles}
@@ -32,7 +32,7 @@ def undated(status: Object) -> Object:
 
 
 def unworded(status: Object) -> Object:
-    """Take the times and the messages out of a status: what is left does not vary from try to try."""
+    """Return a status without its times and messages: what is left does not vary between tries."""
     plain = undated(status)
     return plain | {"conditions": [_without(one, "message") for one in plain["conditions"]]}
 
@@ -42,5 +42,5 @@ def _without(value: Any, field: str) -> Object:
 
 
 def dated(stored: Any, now: str, *, same: bool) -> str:
-    """Give the stored time where nothing changed since; else, or if it is no time, now."""
+    """Return the stored time if nothing changed since and it is RFC 3339, else `now`."""
     return stored if same and isinstance(stored, str) and _RFC_3339(stored) else now

@@ -1,4 +1,4 @@
-"""`status.components`: every role in numbers and in one word."""
+"""`status.components`: the replica counts and the phase of every role."""
 
 from collections.abc import Callable
 from typing import Final, Literal
@@ -35,18 +35,18 @@ PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], .
     ),
     ("Running", "every replica is ready", lambda _seen, _role: True),
 )
-"""Phases, what they mean, and when; the first that holds is the role's."""
+"""Phases, their meaning and their predicate; the first that holds is the phase of the role."""
 
 
 def components(seen: Observed, before: Object, now: str) -> Object:
-    """Describe every role; `before` is what stood in `status.components`."""
+    """Return the component of every role; `before` is the stored `status.components`."""
     return {
         role.name: _dated(_component(seen, role), before.get(role.name), now) for role in seen.service.roles
     }
 
 
 def phase(seen: Observed, role: RoleIntent) -> Phase:
-    """Say in one word how far a role is."""
+    """Return the phase of a role."""
     return next(word for word, _, holds in PHASES if holds(seen, role))
 
 
@@ -63,7 +63,7 @@ def _component(seen: Observed, role: RoleIntent) -> Object:
 
 
 def _dated(component: Object, before: object, now: str) -> Object:
-    """Add when it became so: now, unless it was so before."""
+    """Add `lastUpdateTime`: the stored time if nothing changed, else `now`."""
     old = mapping(before)
     same = all(old.get(key) == value for key, value in component.items())
     return component | {"lastUpdateTime": dated(old.get("lastUpdateTime"), now, same=same)}

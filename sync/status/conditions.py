@@ -1,7 +1,8 @@
-"""The conditions: one function each, from what was seen to a reason and a message.
+"""The conditions: one function each, from the observed objects to a reason and a message.
 
-A reason has one status (`reasons.REASONS`). Whoever would say `True` of rows that do not speak of the
-present generation says `NotObserved` instead; `Initialized` looks only at what exists, so it need not ask.
+A reason has one status (`reasons.REASONS`). A condition that would be `True` because of objects that are not
+of the present generation is `NotObserved` instead; `Initialized` depends only on what exists, so it is not
+checked.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +19,7 @@ from sync.status.routes import routes_ready
 
 
 def initialized(seen: Observed) -> Verdict:
-    """Whether the service was read and its LeaderWorkerSets exist."""
+    """Judge `Initialized`: the InferenceService was read and its LeaderWorkerSets exist."""
     if not seen.service.roles:
         return Verdict("CannotBeRead", failures.cause(seen) or "it has no role that runs an engine")
     lacking = [role.name for role in seen.service.roles if role.name not in seen.sets]
@@ -31,7 +32,7 @@ def initialized(seen: Observed) -> Verdict:
 
 
 def scheduled(seen: Observed) -> Verdict:
-    """Whether of every role at least one whole replica is on nodes."""
+    """Judge `Scheduled`: of every role at least one whole replica is on nodes."""
     roles = [role for role in seen.service.roles if desired(seen, role)]
     blocked = [role for role in roles if not placed(seen, role)]
     if blocked:
@@ -45,7 +46,7 @@ def scheduled(seen: Observed) -> Verdict:
 
 
 def _blocked(seen: Observed, roles: list[RoleIntent]) -> Verdict:
-    """Say why no replica of these roles is on nodes."""
+    """Return why no replica of these roles is on nodes."""
     if waits_for := failures.waiting_for_role(seen):
         return Verdict("WaitingForRole", waits_for)
     lacking = waits(seen, roles)
@@ -59,12 +60,12 @@ def _blocked(seen: Observed, roles: list[RoleIntent]) -> Verdict:
 
 
 def waits(seen: Observed, roles: Iterable[RoleIntent]) -> list[Wait]:
-    """Say what each of these roles waits for, if it waits."""
+    """Return what each of these roles waits for, if it waits."""
     return [found for role in roles if (found := wait(seen, role))]
 
 
 def _with_words(lacking: list[Wait], seen: Observed) -> str:
-    """Say what is lacking, and quote the scheduler once."""
+    """Return what is lacking, and quote the scheduler once."""
     group = seen.pod_group.message if seen.pod_group else ""
     words = next((one.words for one in lacking if one.words), group)
     said = "; ".join(map(str, lacking))
@@ -90,7 +91,7 @@ def _in_gang(seen: Observed, role: RoleIntent) -> bool:
 
 
 def is_ready(seen: Observed) -> Verdict:
-    """Whether requests are served: the first thing that is missing, if anything is."""
+    """Judge `Ready`: requests are served. The message names the first thing that is missing."""
     found = next((verdict for ask in OBSTACLES if (verdict := ask(seen))), None)
     return found or Verdict("ServiceReady", _replicas(seen, seen.service.roles))
 
@@ -136,7 +137,7 @@ OBSTACLES: Final[tuple[Callable[[Observed], Verdict | None], ...]] = (
     _routes_not_ready,
     _not_observed,
 )
-"""What keeps a service from being ready; in the order in which it comes to be."""
+"""What keeps a service from being ready, in the order of its start."""
 
 
 def _if_false(condition: str, verdict: Verdict, reason: str) -> Verdict | None:
@@ -145,7 +146,7 @@ def _if_false(condition: str, verdict: Verdict, reason: str) -> Verdict | None:
 
 
 def active(seen: Observed) -> Verdict:
-    """Whether every replica of every role is ready."""
+    """Judge `Active`: every replica of every role is ready."""
     unfinished = [role for role in seen.service.roles if phase(seen, role) not in {"Running", "Unknown"}]
     if unfinished:
         return Verdict("InferenceServiceProcessing", _replicas(seen, unfinished))
@@ -158,7 +159,7 @@ def active(seen: Observed) -> Verdict:
 
 
 def progressing(seen: Observed) -> Verdict:
-    """Whether somebody is at work, and on what."""
+    """Judge `Progressing`: objects are being applied, or pods start."""
     cause = failures.cause(seen)
     if cause and unstored(seen):
         return Verdict("Held", f"not all is stored; repair first: {cause}")
@@ -175,7 +176,7 @@ def progressing(seen: Observed) -> Verdict:
 
 
 def failed(seen: Observed) -> Verdict:
-    """Whether something is wrong that time alone does not mend; one cause, one remedy."""
+    """Judge `Failed`: something is wrong that does not resolve with time; one cause, one remedy."""
     cause = failures.cause(seen)
     if cause:
         return Verdict("InferenceServiceFailed", cause)
@@ -199,12 +200,12 @@ JUDGES: Final[dict[str, Callable[[Observed], Verdict]]] = {
 
 
 def state(condition: str, verdict: Verdict) -> State:
-    """Give the status that goes with a reason."""
+    """Return the status of a reason."""
     return STATES[condition, verdict.reason]
 
 
 def _replicas(seen: Observed, roles: Iterable[RoleIntent]) -> str:
-    """Count what is ready: `role decode has 1 of 2 replicas ready`."""
+    """Return the counts of ready replicas: `role decode has 1 of 2 replicas ready`."""
     counts = (
         f"role {role.name} has {ready(seen, role)} of {counted(desired(seen, role), 'replica')} ready"
         for role in roles

@@ -1,4 +1,4 @@
-"""What is broken and will stay so: the one cause to say first, with its remedy."""
+"""Permanent failures: the one cause to report first, with its remedy."""
 
 from collections.abc import Iterable
 from operator import itemgetter
@@ -31,32 +31,32 @@ WAITING: Final = "FI410"
 
 
 def cause(seen: Observed) -> str:
-    """Give the first error among the findings, with its remedy; empty if there is none.
+    """Return the first error among the findings, with its remedy; empty if there is none.
 
-    By code, then by path: whoever repairs them one by one meets them in this order.
+    The order is by code, then by path, and so the same in every reconcile.
     """
     return _first((*seen.errors, *(seen.routes.errors if seen.routes else ())))
 
 
 def route_cause(routes: ObservedRoutes) -> str:
-    """Give the first error about routes; empty if there is none."""
+    """Return the first error about routes; empty if there is none."""
     return _first(routes.errors)
 
 
 def waiting_for_role(seen: Observed) -> str:
-    """Say which role the gang waits for; empty if it waits for none."""
+    """Return which role the gang waits for; empty if it waits for none."""
     return next((error.message for error in seen.errors if error.code == WAITING), "")
 
 
 def failing(seen: Observed, role: RoleIntent) -> bool:
-    """Whether a pod of a role keeps failing, or did before and the role is not complete since."""
+    """Return whether a pod of a role keeps failing, or did before and the role is not complete since."""
     if any(pod.failure for pod in seen.all_pods_of(role)):
         return True
     return role.name in seen.memory.roles and ready(seen, role) < desired(seen, role)
 
 
 def crash(seen: Observed) -> str:
-    """Describe the first pod that keeps failing, with a remedy; empty if there is none."""
+    """Return the first pod that keeps failing, with a remedy; empty if there is none."""
     roles = [role for role in seen.service.roles if failing(seen, role)]
     if not roles:
         return ""
@@ -68,7 +68,7 @@ def crash(seen: Observed) -> str:
 
 
 def _first_crash(pods: Iterable[ObservedPod]) -> str:
-    """Describe the first of these pods that keeps failing; empty if there is none."""
+    """Return the first of these pods that keeps failing; empty if there is none."""
     found = [(pod.name, pod.failure) for pod in pods if pod.failure]
     return _described(*min(found, key=itemgetter(0))) if found else ""
 

@@ -1,4 +1,4 @@
-"""The groups of a role: which are placed, which are ready, and what the others wait for.
+"""The groups of a role: which are scheduled, which are ready, and what the others wait for.
 
 A group counts as a whole or not at all, as the gang is scheduled and as LeaderWorkerSet counts replicas.
 """
@@ -15,21 +15,21 @@ Group = tuple[ObservedPod, ...]
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a role lacks so that its next replica, or the rest of them, can be placed."""
+    """What a role lacks so that its next replica, or the rest of them, can be scheduled."""
 
     role: str
     pods: int
     accelerators: Amounts = ()
     words: str = ""
-    """What the scheduler says of one of the pods."""
+    """The scheduler's message about one of the pods."""
 
     def __str__(self) -> str:
-        """Say it: `role decode waits for 32 more nvidia.com/gpu (4 pods)`."""
+        """Return the text for a message: `role decode waits for 32 more nvidia.com/gpu (4 pods)`."""
         return f"role {self.role} {self.lacks}"
 
     @property
     def lacks(self) -> str:
-        """Say it without the role."""
+        """The same text without the role."""
         if not self.accelerators:
             return f"waits for room for {counted(self.pods, 'pod')}"
         asked = " and ".join(f"{amount} more {resource}" for resource, amount in self.accelerators)
@@ -37,7 +37,7 @@ class Wait:
 
 
 def groups(seen: Observed, role: RoleIntent) -> tuple[Group, ...]:
-    """Bring the pods of a role together by group."""
+    """Return the pods of a role by group."""
     found: dict[str, list[ObservedPod]] = defaultdict(list)
     for pod in sorted(seen.pods_of(role), key=lambda pod: pod.name):
         found[pod.group].append(pod)
@@ -45,23 +45,23 @@ def groups(seen: Observed, role: RoleIntent) -> tuple[Group, ...]:
 
 
 def placed(seen: Observed, role: RoleIntent) -> int:
-    """Count the groups whose pods are all on nodes."""
+    """Return the number of groups whose pods are all on nodes."""
     return sum(_placed(group, role) for group in groups(seen, role))
 
 
 def ready(seen: Observed, role: RoleIntent) -> int:
-    """Count the groups whose pods are all ready."""
+    """Return the number of groups whose pods are all ready."""
     return sum(_whole(group, role) and all(pod.ready for pod in group) for group in groups(seen, role))
 
 
 def updating(seen: Observed, role: RoleIntent) -> bool:
-    """Whether a rolling update of a role is under way."""
+    """Return whether a rolling update of a role is in progress."""
     lws = seen.sets.get(role.name)
     return lws is not None and lws.updating
 
 
 def wait(seen: Observed, role: RoleIntent) -> Wait | None:
-    """Say what a role waits for: its cheapest group if none is placed yet, else all that are not.
+    """Return what a role waits for: its cheapest group if none is scheduled yet, else all that are not.
 
     None if no pod of them waits for a node.
     """
@@ -79,7 +79,7 @@ def wait(seen: Observed, role: RoleIntent) -> Wait | None:
 
 
 def counted(number: int, word: str) -> str:
-    """Say how many of something: `1 pod`, `4 pods`."""
+    """Return a number with its noun: `1 pod`, `4 pods`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
@@ -92,7 +92,7 @@ def _placed(group: Group, role: RoleIntent) -> bool:
 
 
 def _wait(group: Group, role: RoleIntent) -> Wait:
-    """Sum up what a group lacks; pods that are not there yet will ask for what the others ask."""
+    """Return the sum that a group lacks; pods that do not exist yet will request what the others do."""
     held = [pod for pod in group if not pod.scheduled]
     absent = max(0, role.nodes - len(group))
     total: Counter[str] = Counter()

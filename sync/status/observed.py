@@ -1,4 +1,4 @@
-"""All that a status is made from."""
+"""The input of a status."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,26 +13,26 @@ from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool
 
 @dataclass(frozen=True, slots=True)
 class ObservedRoutes:
-    """What there is of the routes that a service asks for."""
+    """The observed objects of a service's routes."""
 
     picker: Deployment | None = None
     pool: InferencePool | None = None
     http_route: HTTPRoute | None = None
     attached: bool = True
-    """Whether an HTTPRoute is asked for."""
+    """Whether an HTTPRoute is desired."""
     gateways: tuple[Gateway, ...] = ()
     errors: tuple[FieldError, ...] = ()
-    """Findings about the routes alone, warnings too."""
+    """Findings about the routes alone, warnings included."""
     settled: bool = True
-    """Whether all of them is stored as asked."""
+    """Whether all desired objects are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureMemory:
     """What failed before, in this generation.
 
-    LeaderWorkerSet replaces the group of a pod that crashed, and the new pods look well until they crash
-    too. So what failed stays so until the role is complete.
+    LeaderWorkerSet replaces the group of a crashed pod, and the new pods look healthy until they crash too.
+    So a failure is remembered until the role is complete.
     """
 
     roles: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class FailureMemory:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One InferenceService and what there is of it."""
+    """One InferenceService and its observed objects."""
 
     service: InferenceServiceIntent
     """Without roles if it cannot be read."""
@@ -50,27 +50,27 @@ class Observed:
     pods: tuple[ObservedPod, ...] = ()
     pod_group: PodGroup | None = None
     routes: ObservedRoutes | None = None
-    """None: no routes are asked for."""
+    """None: no routes are desired."""
     errors: tuple[FieldError, ...] = ()
-    """Findings about it, warnings too; those about its routes stand there."""
+    """Findings about it, warnings included; those about its routes are in `routes`."""
     settled: bool = True
-    """Whether all that this generation asks for, but its routes, is stored as asked, and has been seen."""
+    """Whether everything that this generation desires, routes aside, is stored and has been observed."""
 
     memory: FailureMemory = FailureMemory()
-    """What the stored status says; `status` reads it."""
+    """What the stored status remembers; `status` reads it."""
 
     def pods_of(self, role: RoleIntent) -> tuple[ObservedPod, ...]:
-        """Give the pods of a role that are there to stay."""
+        """Return the pods of a role that are not being deleted."""
         return tuple(one for one in self.all_pods_of(role) if not one.deleting)
 
     def all_pods_of(self, role: RoleIntent) -> tuple[ObservedPod, ...]:
-        """Give the pods of a role, also those on their way out."""
+        """Return the pods of a role, including those that are being deleted."""
         lws = self.sets.get(role.name)
         return tuple(one for one in self.pods if lws and one.lws == lws.name)
 
 
 def desired(seen: Observed, role: RoleIntent) -> int:
-    """Say how many replicas a role should have: what an autoscaler set, else what its author wrote."""
+    """Return the replicas that a role should have: an autoscaler's, else its author's."""
     lws = seen.sets.get(role.name)
     if role.replicas is not None and not (lws and lws.scaler):
         return role.replicas
@@ -78,7 +78,7 @@ def desired(seen: Observed, role: RoleIntent) -> int:
 
 
 def unstored(seen: Observed) -> str:
-    """Say that something is not stored as asked, routes too; empty if everything is."""
+    """Return that a desired object is not stored, routes included; empty if all are."""
     if seen.settled and (seen.routes is None or seen.routes.settled):
         return ""
     said = f"what generation {seen.service.generation} asks for is not all stored yet"
@@ -87,7 +87,7 @@ def unstored(seen: Observed) -> str:
 
 
 def behind(seen: Observed) -> str:
-    """Say what of the roles does not speak of the present generation yet; empty if everything does."""
+    """Return which objects of the roles are not of the present generation yet; empty if all are."""
     service = seen.service
     if not service.roles:
         return "what it asks for could not be read"

@@ -1,6 +1,6 @@
-"""Every reason that a condition may have: with which status, what it means, and what to do about it.
+"""The reasons of conditions: the status, the meaning and the remedy of each.
 
-`docs/status.md` is made from this table. A reason never changes its meaning, and has one status.
+`docs/status.md` is generated from this table. A reason never changes its meaning, and has one status.
 """
 
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ class Reason:
     status: State
     meaning: str
     remedy: str = ""
-    """Empty where nothing is to be done."""
+    """Empty if nothing needs to be done."""
 
 
 _READ_MESSAGE: Final = "the message names the cause and its remedy"
 _WAIT: Final = "wait a moment; if it stays, look whether the controller that it names is running"
 
 REASONS: Final = (
-    # The words InferenceService… are those of FusionInfer's Go controller (`pkg/controller/condition.go`).
+    # InferenceService… are reasons of FusionInfer's Go controller (`pkg/controller/condition.go`).
     Reason("Initialized", "InferenceServiceCreating", "True", "every role has its LeaderWorkerSet"),
     Reason("Initialized", "CannotBeRead", "False", "what is written cannot be read", _READ_MESSAGE),
     Reason(
@@ -194,7 +194,7 @@ STATES: Final = {(row.condition, row.reason): row.status for row in REASONS}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one condition says."""
+    """The reason and the message of one condition, before it has a time."""
 
     reason: str
     message: str = ""

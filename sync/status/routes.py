@@ -1,4 +1,4 @@
-"""`RoutesReady`: what the gateways answer, and whether the endpoint picker runs."""
+"""`RoutesReady`: the answers of the gateways, and whether the endpoint picker runs."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
@@ -10,11 +10,11 @@ from sync.status.observed import Observed, ObservedRoutes, unstored
 from sync.status.reasons import Verdict
 
 UNKNOWN_KIND: Final = "InvalidKind"
-"""`ResolvedRefs` of a gateway that does not know InferencePool (Gateway API `RouteReasonInvalidKind`)."""
+"""The reason of `ResolvedRefs` from a gateway that does not know InferencePool (`RouteReasonInvalidKind`)."""
 
 
 def routes_ready(seen: Observed) -> Verdict:
-    """Whether requests can come in through the routes."""
+    """Judge `RoutesReady`: requests can come in through the routes."""
     if seen.routes is None:
         return Verdict("NoRoutesWanted")
     refused = failures.route_cause(seen.routes)
@@ -55,7 +55,7 @@ def _missing(routes: ObservedRoutes) -> Verdict | None:
 
 
 def _route_refused(routes: ObservedRoutes) -> Verdict | None:
-    """Give the first parent that takes the route from nobody, and what it was told."""
+    """Return the first parent for which no controller accepts the route, and why."""
     route = routes.http_route
     if route is None or not routes.attached:
         return None
@@ -65,7 +65,7 @@ def _route_refused(routes: ObservedRoutes) -> Verdict | None:
 
 
 def _pool_refused(routes: ObservedRoutes) -> Verdict | None:
-    """Give what a gateway of the route says against the pool."""
+    """Return why a gateway of the route refuses the pool."""
     if routes.pool is None:
         return None
     answers = _of_gateways(routes.pool, routes.http_route if routes.attached else None)
@@ -73,7 +73,7 @@ def _pool_refused(routes: ObservedRoutes) -> Verdict | None:
 
 
 def _gateway_refused(routes: ObservedRoutes) -> Verdict | None:
-    """Give the first Gateway of the route that its controller does not take, or has not set up."""
+    """Return the first Gateway of the route that its controller does not accept, or has not programmed."""
     verdicts = (_gateway_verdict(gateway) for gateway in _gateways(routes))
     return next((verdict for verdict in verdicts if verdict), None)
 
@@ -94,7 +94,7 @@ def _picker_down(routes: ObservedRoutes) -> Verdict | None:
 
 
 def _unanswered(routes: ObservedRoutes) -> Verdict | None:
-    """Name the gateways that have not spoken of the route, or of the pool, as they are now."""
+    """Return the gateways without an answer for the present generation of the route, or of the pool."""
     route, pool = routes.http_route, routes.pool
     if route is None or pool is None or not routes.attached:
         return None
@@ -112,7 +112,7 @@ def _unanswered(routes: ObservedRoutes) -> Verdict | None:
 
 
 def _unprogrammed(routes: ObservedRoutes) -> Verdict | None:
-    """Name the Gateways of the route that have not said that they are set up as they are now."""
+    """Return the Gateways of the route that are not known to be programmed in their present generation."""
     unsaid = [str(gateway) for gateway in _gateways(routes) if not _says(gateway.programmed, "True")]
     if not unsaid:
         return None
@@ -120,14 +120,14 @@ def _unprogrammed(routes: ObservedRoutes) -> Verdict | None:
 
 
 def _gateways(routes: ObservedRoutes) -> Iterator[Gateway]:
-    """Give the Gateways that the route names, those that are there."""
+    """Yield the existing Gateways that the route names."""
     route = routes.http_route if routes.attached else None
     named = {parent.gateway for parent in route.parents if parent.kind == "Gateway"} if route else set()
     return (gateway for gateway in routes.gateways if gateway.key in named)
 
 
 def _gone(route: HTTPRoute, routes: ObservedRoutes) -> Iterator[Parent]:
-    """Give the Gateways that are not there: what they answered once may stand there still."""
+    """Yield the Gateways of the route that do not exist; their old answers may still be in its status."""
     there = {gateway.key for gateway in routes.gateways}
     return (parent for parent in route.parents if parent.kind == "Gateway" and parent.gateway not in there)
 
@@ -147,12 +147,12 @@ CHECKS: Final[tuple[Callable[[ObservedRoutes], Verdict | None], ...]] = (
 
 
 def accepted_by(route: HTTPRoute) -> tuple[Parent, ...]:
-    """Give the parents that take a route, in the order in which it names them."""
+    """Return the parents that accept a route, in the order in which it names them."""
     return tuple(parent for parent in route.parents if any(map(_takes, _to(parent, route.answers))))
 
 
 def _to(parent: Parent, answers: Iterable[ParentStatus]) -> list[ParentStatus]:
-    """Give the answers to one reference; several controllers may answer it."""
+    """Return the answers to one reference; several controllers may answer it."""
     return [one for one in answers if one.parent == parent]
 
 
@@ -165,7 +165,7 @@ def _says(condition: ObservedCondition | None, status: str) -> bool:
 
 
 def _of_parent(parent: Parent, route: HTTPRoute) -> Verdict | None:
-    """Say why nobody takes the route for this parent; None if somebody does, or nobody has said no."""
+    """Return why no controller accepts the route for this parent; None if one does, or none has refused."""
     answers = _to(parent, route.answers)
     if any(map(_takes, answers)):
         return None
@@ -203,7 +203,7 @@ def _gateway_verdict(gateway: Gateway) -> Verdict | None:
 
 
 def _of_gateways(pool: InferencePool, route: HTTPRoute | None) -> Iterator[ParentStatus]:
-    """Give what the gateways of the route say of the pool; without a route of ours, what any says."""
+    """Yield the answers of the route's gateways about the pool; without a route of ours, all answers."""
     gateways = {parent.gateway for parent in route.parents} if route else None
     return (one for one in pool.answers if gateways is None or one.parent.gateway in gateways)
 

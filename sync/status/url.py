@@ -1,4 +1,4 @@
-"""`status.url`: where requests go, read from the first listener that takes the route."""
+"""`status.url`: the address of the service, from the first listener that accepts the route."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,11 +8,11 @@ from sync.status.observed import Observed
 from sync.status.routes import accepted_by
 
 SCHEMES: Final = {"HTTP": ("http", 80), "HTTPS": ("https", 443)}
-"""Scheme and its port, by the protocol of a listener; an HTTPRoute attaches to no other."""
+"""Scheme and default port, by the protocol of a listener; an HTTPRoute attaches to no other."""
 
 
 def url(seen: Observed) -> str:
-    """Give the URL of the service; empty while no gateway takes its route, or none has an address."""
+    """Return the URL of the service; empty while no gateway accepts its route, or none has an address."""
     routes = seen.routes
     if routes is None or routes.http_route is None or not routes.attached:
         return ""
@@ -35,7 +35,7 @@ def _is_meant(listener: Listener, parent: Parent) -> bool:
 
 
 def _host(route: HTTPRoute, listener: Listener, gateway: Gateway) -> str:
-    """Choose a name that route and listener share, else an address; empty if they share none."""
+    """Return a hostname that route and listener share, else an address; empty if they share none."""
     shared = [name for one in route.hostnames or ("",) for name in _shared(one, listener.hostname)]
     if not shared:
         return ""
@@ -44,14 +44,14 @@ def _host(route: HTTPRoute, listener: Listener, gateway: Gateway) -> str:
 
 
 def _shared(hostname: str, listener: str) -> tuple[str, ...]:
-    """Give the narrower of two hostnames if one covers the other; empty stands for all."""
+    """Return the narrower of two hostnames if one covers the other; empty stands for all."""
     if _covers(listener, hostname):
         return (hostname,)
     return (listener,) if _covers(hostname, listener) else ()
 
 
 def _covers(wide: str, narrow: str) -> bool:
-    """Whether every name of one hostname is one of the other."""
+    """Return whether one hostname covers every name of the other."""
     if not wide or wide == narrow:
         return True
     return wide.startswith("*.") and narrow.endswith(wide[1:])

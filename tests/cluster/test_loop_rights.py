@@ -55,4 +55,4 @@ def test_it_asks_for_what_it_was_granted_and_nothing_else(whole_life: Cluster) -
 def test_it_looks_out_for_every_kind_that_it_knows(whole_life: Cluster) -> None:
     asked = {words(request) for request in requests(whole_life)}
 
-    assert {("list", kind.plural) for kind in WATCHED} <= asked
+    assert {("list", kind.resource.plural) for kind in WATCHED} <= asked

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from intent.settings import Settings
 from kube.client import Client, connect
-from sync import controller as loop
+from sync import controller as controller_module
 from sync.controller import Controller
 from sync.kinds import WATCHED
 from sync.runtime import clock, events
@@ -47,7 +47,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "SHORTEST", 0.02)
     monkeypatch.setattr(clock, "LONGEST", 0.1)
     monkeypatch.setattr(events, "PATIENCE", 0.05)
-    monkeypatch.setattr(loop, "RESTATE", 0.02)
+    monkeypatch.setattr(controller_module, "STATUS_DELAY", 0.02)
 
 
 @pytest.fixture

@@ -19,11 +19,11 @@ from sync.kinds import WATCHED
 from sync.observed.cached import managed
 
 Fault = Callable[[web.Request], web.StreamResponse | None]
-COLLECTIONS = (*(kind.plural for kind in WATCHED), "events", "leases")
+COLLECTIONS = (*(kind.resource.plural for kind in WATCHED), "events", "leases")
 _SERVED: dict[str, set[str]] = {}
 """Collections by the path of their group and version."""
 for _kind in WATCHED:
-    _SERVED.setdefault(_kind.collection.rpartition("/")[0], set()).add(_kind.plural)
+    _SERVED.setdefault(_kind.resource.collection.rpartition("/")[0], set()).add(_kind.resource.plural)
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 

@@ -86,10 +86,10 @@ def service() -> Object:
     return made | {"status": {"observedGeneration": 1, "conditions": [CONDITION], "components": components}}
 
 
-def made(kind: Kind, spec: Object, status: Object) -> Object:
+def made(kind: Kind[Any], spec: Object, status: Object) -> Object:
     """Make an object of a kind whose metadata says all that is read of it."""
     return {
-        "apiVersion": kind.api_version,
+        "apiVersion": kind.resource.api_version,
         "kind": kind.kind,
         "metadata": copy.deepcopy(METADATA),
         "spec": spec,
@@ -229,7 +229,7 @@ def spoiled(draw: st.DrawFn, kind: str) -> Object:
 @pytest.mark.parametrize("kind", WATCHED, ids=lambda kind: kind.kind)
 @given(data=st.data())
 @LIMITS
-def test_any_object_is_a_row_that_compares(kind: Kind, data: st.DataObject) -> None:
+def test_any_object_is_a_row_that_compares(kind: Kind[Any], data: st.DataObject) -> None:
     obj = data.draw(spoiled(kind.kind))
     cache, again = Cache(kind), Cache(kind)
 
@@ -265,7 +265,7 @@ def test_a_deep_template_makes_a_service_that_cannot_be_read(levels: int) -> Non
     obj = service()
     obj["spec"]["roles"][0]["template"]["deep"] = nested(levels)
 
-    row = INFERENCE_SERVICE.project(obj)
+    row = INFERENCE_SERVICE.projected(obj)
 
     assert (row.value, [error.code for error in row.errors]) == (None, ["FI881"])
 

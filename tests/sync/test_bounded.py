@@ -81,11 +81,11 @@ async def test_a_refusal_in_ever_other_words_is_said_once(
 
     said = [event for event in api.kept("events") if event["reason"] == "PodGroupRefused"]
     assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
-    assert all(len(memory) <= 4 for memory in loop.recorder.said.values())
+    assert all(len(memory) <= 4 for memory in loop.recorder.states.values())
 
 
 def test_the_first_other_words_are_written_at_once_and_a_flood_of_them_waits() -> None:
-    history = ApplyHistory(asked=b"said 0", shape=b"NotScheduled")
+    history = ApplyHistory(desired=b"said 0", shape=b"NotScheduled")
 
     waits = [history.reword_in(f"said {number}".encode(), b"NotScheduled") for number in range(1, 50)]
 
@@ -108,7 +108,7 @@ async def test_what_no_longer_holds_is_forgotten_in_time(
     api.edit(POD_GROUP.path(HOME, "r1"), minMember=1)
     await eventually(lambda: api.objects[POD_GROUP.path(HOME, "r1")]["spec"]["minMember"] == 4)
 
-    await eventually(lambda: not any(loop.recorder.said.values()))
+    await eventually(lambda: not any(loop.recorder.states.values()))
 
 
 @pytest.mark.usefixtures("served")

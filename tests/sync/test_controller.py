@@ -136,7 +136,7 @@ async def test_a_service_that_is_gone_is_forgotten(
 
     await eventually(lambda: PG not in api.objects)
 
-    await eventually(lambda: not (running.memories or running.recorder.said or running.writer.histories))
+    await eventually(lambda: not (running.memories or running.recorder.states or running.writer.histories))
 
 
 # --- what it leaves alone ---------------------------------------------------------------------------
@@ -454,7 +454,7 @@ async def test_a_refused_pod_group_is_said(api: Api, start: Start, eventually: E
 async def test_what_was_refused_is_tried_again(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.controller.ASK_AGAIN", 0.1)
+    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
     answers = [status(403, "Forbidden", "queue gpu is not open", "r1")]
     api.fault = lambda request: answers.pop() if answers and request.method == "PATCH" else None
 

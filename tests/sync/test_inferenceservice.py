@@ -472,4 +472,4 @@ async def test_a_service_that_is_gone_is_forgotten(
 ) -> None:
     api.remove(SERVICE)
 
-    await eventually(lambda: not (served.memories or served.recorder.said or served.writer.histories))
+    await eventually(lambda: not (served.memories or served.recorder.states or served.writer.histories))

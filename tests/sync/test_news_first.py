@@ -35,7 +35,7 @@ def store(api: Api, service: str) -> None:
 def many(api: Api) -> None:
     """Store services whose PodGroups are there; only a dry run tells that nothing has to be written."""
     api.prune = lambda obj: obj["spec"].update(queue="team")
-    owner = {"apiVersion": LWS.api_version, "kind": LWS.kind, "controller": False}
+    owner = {"apiVersion": LWS.resource.api_version, "kind": LWS.kind, "controller": False}
     for number in range(MANY):
         name = f"old-{number}"
         store(api, name)

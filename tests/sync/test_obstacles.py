@@ -82,7 +82,7 @@ async def test_what_needs_a_missing_kind_is_not_tried(api: Api, start: Start, ev
 async def test_crds_that_come_later_need_no_restart(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.controller.ASK_AGAIN", 0.1)
+    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
     api.absent = {"inferencepools", "httproutes", "gateways"}
     api.put(SERVICE, routed())
     start()
@@ -113,11 +113,11 @@ async def test_a_missing_kind_is_logged_once(
     api.absent = {"httproutes"}
 
     start()
-    lists = ("GET", OUTPUTS["HTTPRoute"].collection)
+    lists = ("GET", OUTPUTS["HTTPRoute"].resource.collection)
     await eventually(lambda: api.requests.count(lists) > 3)
 
     assert [record.message for record in caplog.records if record.name == "sync.runtime.cache"] == [
-        "no such kind"
+        "kind not served"
     ]
 
 

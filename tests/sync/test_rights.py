@@ -21,8 +21,8 @@ ELECTION = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create"
 """How several of them elect one."""
 
 
-def group(kind: Kind) -> str:
-    return kind.api_version.rpartition("/")[0]
+def group(kind: Kind[Any]) -> str:
+    return kind.resource.api_version.rpartition("/")[0]
 
 
 def granted(name: str) -> set[Right]:
@@ -38,8 +38,8 @@ def granted(name: str) -> set[Right]:
 
 
 def test_the_loop_has_the_rights_that_its_kinds_need_and_no_more() -> None:
-    reads = {(group(kind), kind.plural) for kind in WATCHED} | GRANTED
-    writes = {(group(kind), kind.plural) for kind in OUTPUTS.values()}
+    reads = {(group(kind), kind.resource.plural) for kind in WATCHED} | GRANTED
+    writes = {(group(kind), kind.resource.plural) for kind in OUTPUTS.values()}
     needed = {
         *((*of, verb) for of in reads for verb in ("list", "watch")),
         *((*of, verb) for of in writes for verb in ("get", "create", "patch", "delete")),

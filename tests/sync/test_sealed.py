@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from intent.annotations import UNANSWERED
-from sync import controller as loops
+from sync import controller as controller_module
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import role, routed
@@ -52,7 +52,7 @@ async def test_admission_that_goes_between_the_dry_run_and_the_write_stores_noth
 async def test_a_new_leader_that_finds_no_admission_changes_nothing_and_looks_again(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loops, "ASK_AGAIN", 0.2)
+    monkeypatch.setattr(controller_module, "RETRY_REFUSED", 0.2)
     before = spec(api)
     api.prune = lambda _obj: None
 

@@ -33,13 +33,13 @@ ROUTE_KINDS = tuple(kind for kind in WATCHED if kind.kind in ROUTES)
 
 def lists_of(*kinds: Any, answer: Callable[[], web.Response]) -> Fault:
     """Answer lists and watches of kinds like that."""
-    paths = {kind.collection for kind in kinds}
+    paths = {kind.resource.collection for kind in kinds}
     return lambda request: answer() if request.path in paths else None
 
 
 async def listed_again(api: Api, eventually: Eventually, kind: Any, times: int) -> None:
     """Break off the watches, and wait until a kind was asked for so often."""
-    asked = ("GET", kind.collection)
+    asked = ("GET", kind.resource.collection)
     before = api.requests.count(asked)
     api.forget()
     await eventually(lambda: api.requests.count(asked) >= before + times)
@@ -66,7 +66,7 @@ async def test_a_list_that_fails_deletes_nothing_of_a_live_service(
 async def test_a_kind_whose_definition_is_gone_is_absent(
     api: Api, eventually: Eventually, served: Controller
 ) -> None:
-    api.absent = {HTTP_ROUTE.plural}
+    api.absent = {HTTP_ROUTE.resource.plural}
     api.forget()
 
     await eventually(lambda: served.caches[HTTP_ROUTE.kind].absent)
@@ -111,7 +111,7 @@ async def test_a_kind_that_gives_no_answer_does_not_keep_the_loop_from_starting(
     monkeypatch.setattr("sync.controller.LISTED_WITHIN", 0.3)
     monkeypatch.setattr(client_module, "TIMEOUT", 60.0)
     api.put(LWS.path(HOME, "p"), lws("p", "worker"))
-    api.hanging = {GATEWAYS.collection}
+    api.hanging = {GATEWAYS.resource.collection}
     background(make().run())
 
     await eventually(lambda: PG in api.objects)
@@ -122,7 +122,7 @@ async def test_a_kind_that_stays_unavailable_makes_no_looks(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten thousand services would be looked at for ever; they are when the kind is back."""
-    monkeypatch.setattr("sync.controller.ASK_AGAIN", 0.02)
+    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.02)
     api.fault = lists_of(POOL, answer=ANSWERS["403"])
     api.put(SERVICE, routed())
     loop = start()

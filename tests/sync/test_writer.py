@@ -58,7 +58,7 @@ async def fight(api: Api, writer: Writer) -> None:
 async def test_that_is_a_repair_and_ends_if_it_does_not_hold(api: Api, writer: Writer) -> None:
     await fight(api, writer)
 
-    assert writer.fights(KEY) == {"Service"}
+    assert writer.contested(KEY) == {"Service"}
     assert api.objects[PATH]["spec"]["ports"] == [THEIRS]
 
 
@@ -68,7 +68,7 @@ async def test_who_asks_for_something_else_ends_a_fight(api: Api, writer: Writer
 
     await writer.apply(KEY, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}})
 
-    assert (writer.fights(KEY), api.objects[PATH]["spec"]["ports"]) == (frozenset(), [OTHER])
+    assert (writer.contested(KEY), api.objects[PATH]["spec"]["ports"]) == (frozenset(), [OTHER])
 
 
 async def test_what_is_refused_without_it_too_is_said(api: Api, writer: Writer) -> None:

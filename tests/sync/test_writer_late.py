@@ -92,7 +92,7 @@ async def test_being_overtaken_is_no_fight(api: Api, client: Client) -> None:
         overtaken(api, 3)
         await writer.apply(KEY, SERVICE, service(1))
 
-    assert (writer.fights(KEY), port(api)) == (frozenset(), 1)
+    assert (writer.contested(KEY), port(api)) == (frozenset(), 1)
 
 
 async def test_the_api_server_is_told_how_long_we_may_write(api: Api, client: Client) -> None:

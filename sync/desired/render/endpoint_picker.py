@@ -24,25 +24,25 @@ METRICS_PORT: Final = 9090
 CONFIG_FILE: Final = "config.yaml"
 CONFIG_DIR: Final = "/etc/picker"
 DIGEST: Final = "fusioninfer.io/config-digest"
-"""A picker reads its configuration once, at its start: a new one has to make a new pod."""
+"""An endpoint picker reads its configuration once, when it starts: a new configuration needs a new pod."""
 GRACE: Final = 130
-"""Seconds that a picker may take to end; the charts' own. It ends by itself after 30, whatever it still does
+"""Seconds that an endpoint picker may take to end, as in upstream's charts. It exits after 30 in any case
 (`GracefulShutdownTimeout` of controller-runtime)."""
 STARTUP: Final = 60
-"""Failures of the startup probe, 5 seconds apart: without a pool a picker is not alive, and not to blame."""
+"""Failures of the startup probe, 5 seconds apart: without a pool an endpoint picker is not alive."""
 USER: Final = 65532
 """`nonroot` of the images of both projects."""
 ELECTION: Final = "--ha-enable-leader-election"
-"""Of every generation (`cmd/epp/runner`, `pkg/epp/server/options.go`)."""
+"""A flag of every generation (`cmd/epp/runner`, `pkg/epp/server/options.go`)."""
 ALONE: Final[Object] = {"maxSurge": 1, "maxUnavailable": 0}
-"""The next one serves before this one goes."""
+"""The new pod serves before the old one ends."""
 ELECTED: Final[Object] = {"maxSurge": "100%", "maxUnavailable": "100%"}
-"""The next ones start while those before go, of whom one hands over its Lease. Any smaller number would keep
-the one that is ready for ever: the next is not ready before it leads."""
+"""New pods start while the old ones end, one of which releases its Lease. Any smaller number would keep the
+leader forever: a new pod is not ready before it leads."""
 
 
 def config_map(routes: Routes) -> Object:
-    """Render the configuration as a file."""
+    """Render the ConfigMap with the EndpointPickerConfig."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -52,7 +52,7 @@ def config_map(routes: Routes) -> Object:
 
 
 def service(routes: Routes) -> Object:
-    """Render the Service by which gateways reach the picker."""
+    """Render the Service through which gateways reach the endpoint picker."""
     ports = (("grpc-ext-proc", GRPC_PORT), ("http-metrics", METRICS_PORT))
     return {
         "apiVersion": "v1",
@@ -85,10 +85,10 @@ def deployment(routes: Routes) -> Object:
 
 
 def disruption_budget(routes: Routes) -> Object:
-    """Let one picker be evicted at a time, and none while nobody leads.
+    """Render the PodDisruptionBudget: one pod may be evicted at a time, and none while there is no leader.
 
-    It wants no ready pod beside the one that leads, since there never is one; and even so there has to be one
-    for an eviction (`checkAndDecrement`, Kubernetes `pkg/registry/core/pod/storage/eviction.go`).
+    It requires no ready pod beside the leader, since there never is one. An eviction needs one ready pod
+    anyway (`checkAndDecrement`, Kubernetes `pkg/registry/core/pod/storage/eviction.go`).
     """
     return {
         "apiVersion": "policy/v1",
@@ -99,7 +99,7 @@ def disruption_budget(routes: Routes) -> Object:
 
 
 def elects(routes: Routes) -> bool:
-    """Whether there is more than one picker, so that they elect who works."""
+    """Return whether the endpoint pickers elect a leader: there is more than one."""
     return routes.replicas > 1
 
 
@@ -108,7 +108,7 @@ def _metadata(routes: Routes) -> Object:
 
 
 def _labels(routes: Routes) -> dict[str, str]:
-    """Label the picker's pods; the service's own label would make them endpoints of the pool."""
+    """Return the labels of the pods; the service's own label would make them endpoints of the pool."""
     return {
         "app.kubernetes.io/name": "endpoint-picker",
         "app.kubernetes.io/instance": picker_name(routes.service),
@@ -135,7 +135,7 @@ def _pod(routes: Routes) -> Object:
 
 
 def _spread(routes: Routes) -> Object:
-    """Put the pods of one rollout on different nodes, where there are some."""
+    """Render the spread of one rollout's pods over nodes, as far as possible."""
     return {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
@@ -167,10 +167,10 @@ def _container(routes: Routes) -> Object:
 
 
 def args(routes: Routes) -> list[str]:
-    """Give the flags: those that every generation has, then its own.
+    """Return the flags: those of every generation, then those of this one.
 
-    `--name=value` throughout: a boolean flag takes no value from the next word. Metrics without
-    authentication, which would need rights on the whole cluster; no tracing, which would dial localhost.
+    All have the form `--name=value`: a boolean flag takes no separate value. Metrics are served without
+    authentication, which would need cluster-wide rights; tracing is off, as it would dial localhost.
     """
     return [
         f"--pool-name={pool_name(routes.service)}",
@@ -189,7 +189,7 @@ def args(routes: Routes) -> list[str]:
 
 
 def _env(routes: Routes) -> list[Object]:
-    """Tell the picker its namespace, which is the pool's, and its name."""
+    """Render the environment: the namespace, which is the pool's, and the pod's name."""
     fields = (("NAMESPACE", "metadata.namespace"), ("POD_NAME", "metadata.name"))
     return [
         *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields),
@@ -198,7 +198,7 @@ def _env(routes: Routes) -> list[Object]:
 
 
 def _probe(name: str, period: int, failures: int) -> Object:
-    """Ask for a health service that every generation answers to, with leader election and without."""
+    """Render a probe of a health service that every generation has, with and without leader election."""
     grpc = {"port": HEALTH_PORT, "service": name}
     return {"grpc": grpc, "periodSeconds": period, "failureThreshold": failures}
 
@@ -224,7 +224,7 @@ def role(routes: Routes) -> Object:
 
 
 def role_binding(routes: Routes) -> Object:
-    """Give the rights to the account."""
+    """Render the RoleBinding."""
     name = picker_name(routes.service)
     namespace = {"namespace": routes.namespace} if routes.namespace else {}
     return {
@@ -237,7 +237,7 @@ def role_binding(routes: Routes) -> Object:
 
 
 def _election(routes: Routes) -> tuple[Object, ...]:
-    """Let pickers elect who works, by a Lease of their own, and tell of it."""
+    """Return the rules for leader election by a Lease of their own, and for its Events."""
     return (
         _rule(LEASES, "leases", "create"),
         {**_rule(LEASES, "leases", "get", "update"), **_of_lease(routes)},
@@ -246,7 +246,7 @@ def _election(routes: Routes) -> tuple[Object, ...]:
 
 
 def _of_lease(routes: Routes) -> Object:
-    """Name the Lease as the pickers do: with their namespace, so offline not everybody's can be named."""
+    """Limit a rule to the Lease's name, which has the namespace in it; offline that may be unknown."""
     if not routes.namespace:
         return {}
     return {"resourceNames": [f"epp-{routes.namespace}-{pool_name(routes.service)}.{ENDING}"]}

@@ -1,4 +1,4 @@
-"""Names, labels and owner references of rendered objects."""
+"""Renders the metadata and the owner references of objects."""
 
 from intent import Object, lws
 from intent.annotations import SERVICE
@@ -7,15 +7,15 @@ from sync.desired.routes import Routes
 
 
 def member_reference(name: str, uid: str) -> Object:
-    """Let an object go with its last member; nobody's deletion waits for it."""
+    """Return a member as an owner: the object is deleted with its last member, and blocks no deletion."""
     return {"apiVersion": lws.API_VERSION, "kind": lws.KIND, "name": name, "uid": uid}
 
 
 def service_reference(name: str, uid: str) -> Object:
-    """Let an object go with its InferenceService, which alone controls it.
+    """Return an InferenceService as the controlling owner.
 
-    No `blockOwnerDeletion`: it would need the right to update finalizers (admission plugin
-    OwnerReferencesPermissionEnforcement, on in OpenShift), and nothing here has to be gone first.
+    No `blockOwnerDeletion`: it needs the right to update finalizers (admission plugin
+    OwnerReferencesPermissionEnforcement, on in OpenShift), and no deletion has to wait here.
     """
     return {
         "apiVersion": v1alpha1.API_VERSION,
@@ -27,7 +27,7 @@ def service_reference(name: str, uid: str) -> Object:
 
 
 def metadata(routes: Routes, name: str) -> Object:
-    """Render the metadata of one object: the service's label on it, and on no pod of it."""
+    """Render the metadata of one object; the service label is on the object, not on its pods."""
     found: Object = {
         "name": name,
         **({"namespace": routes.namespace} if routes.namespace else {}),

@@ -1,4 +1,4 @@
-"""Renders the routes of a service: InferencePool, Gateway, HTTPRoute, DestinationRule; and the order of all.
+"""Renders the routes of a service: InferencePool, Gateway, HTTPRoute, DestinationRule.
 
 Sources: kubernetes-sigs/gateway-api-inference-extension `api/v1/inferencepool_types.go` as of v1.2 (no
 `appProtocol`: only CRDs since v1.4 have it); kubernetes-sigs/gateway-api `apis/v1`.
@@ -32,7 +32,7 @@ POOL_KIND: Final = "InferencePool"
 
 
 def inference_pool(routes: Routes) -> Object:
-    """Render the pool."""
+    """Render the InferencePool: the groups' leaders, and the endpoint picker that chooses among them."""
     return {
         "apiVersion": POOL_API_VERSION,
         "kind": POOL_KIND,
@@ -50,23 +50,23 @@ def inference_pool(routes: Routes) -> Object:
 
 
 def failure_mode(routes: Routes) -> str:
-    """Choose what happens while the picker is away: any leader will do, but not a prefiller."""
+    """Return what happens while the endpoint picker is down: any leader serves, but a prefiller must not."""
     return "FailClose" if routes.split else "FailOpen"
 
 
 def backend(service: str) -> Object:
-    """Refer to the pool from a route; no port, it would be ignored."""
+    """Return the reference of a route to the pool; a port would be ignored."""
     return {"group": POOLS, "kind": POOL_KIND, "name": pool_name(service)}
 
 
 GATEWAY_API_VERSION: Final = "gateway.networking.k8s.io/v1"
 EVERYTHING: Final[Object] = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}
 NO_TIMEOUT: Final[Object] = {"request": "0s"}
-"""A long generation outlasts what gateways allow by default (Envoy: 15 seconds)."""
+"""A long generation exceeds the default timeout of gateways (Envoy: 15 seconds)."""
 
 
 def http_route(routes: Routes) -> Object:
-    """Render the route; all that its author wrote stays."""
+    """Render the HTTPRoute: the author's own, with the pool as the backend of rules that name none."""
     rules = routes.http_route.get("rules") or [EVERYTHING]
     filled = [_rule(rule, routes.service) for rule in rules] if isinstance(rules, list) else rules
     spec = {**routes.http_route, "rules": filled}
@@ -79,7 +79,7 @@ def http_route(routes: Routes) -> Object:
 
 
 def _rule(rule: Any, service: str) -> Any:
-    """Send a rule without backends to the pool; one that redirects needs none."""
+    """Add the pool to a rule without backends; a rule that redirects needs none."""
     if not isinstance(rule, dict) or rule.get("backendRefs") or _redirects(rule):
         return rule
     return {"timeouts": NO_TIMEOUT, **rule, "backendRefs": [backend(service)]}
@@ -90,7 +90,7 @@ def _redirects(rule: Object) -> bool:
 
 
 def gateway(routes: Routes) -> Object:
-    """Render the Gateway."""
+    """Render the Gateway as its author wrote it."""
     return {
         "apiVersion": GATEWAY_API_VERSION,
         "kind": "Gateway",
@@ -100,11 +100,17 @@ def gateway(routes: Routes) -> Object:
 
 
 ISTIO_API_VERSION: Final = "networking.istio.io/v1"
-"""Since Istio 1.22; gateways that know InferencePools are later ones."""
+"""Served since Istio 1.22, which is earlier than its support of InferencePools."""
 
 
 def destination_rule(routes: Routes) -> Object:
-    """Render the rule. A host without dots is in its own namespace, whatever the domain of the cluster."""
+    """Render the DestinationRule: Istio calls a Service with TLS only if a rule says so.
+
+    The endpoint picker creates its certificate when it starts, so the certificate is not verified. A host
+    without dots is resolved in the rule's namespace, whatever the cluster's domain. Source:
+    `config/charts/inferencepool/templates/istio.yaml` of kubernetes-sigs/gateway-api-inference-extension
+    v1.5.0.
+    """
     return {
         "apiVersion": ISTIO_API_VERSION,
         "kind": "DestinationRule",
@@ -136,11 +142,14 @@ PARTS: Final[tuple[tuple[Part, Callable[[Routes], Any]], ...]] = (
     (gateway, attrgetter("gateway")),
     (http_route, attrgetter("http_route")),
 )
-"""How each is rendered, and who has it."""
+"""The renderers of all objects that routes consist of, and the condition of each, in the order of applying.
+
+The pool comes before the Deployment: without it an endpoint picker is not alive (`cmd/epp/runner/health.go`).
+"""
 
 
 def route_objects(plan: RoutePlan) -> tuple[Object, ...]:
-    """Render every object that the routes of a service want."""
+    """Render every object of the plan of a service's routes."""
     routes = plan.routes
     if routes is None:
         return ()

@@ -66,11 +66,11 @@ def _sub_group_policy(policy: Policy) -> Object:
 
 
 def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
-    """Render them in the order of the roles."""
+    """Render the LeaderWorkerSets as a user could write them, with their owner, in the order of the roles."""
     return tuple(lws | {"metadata": lws["metadata"] | _ours(lws, service)} for lws in written(service))
 
 
 def _ours(lws: Object, service: InferenceServiceIntent) -> Object:
-    """Label it, so that the loop sees it even where admission is told to leave it alone; and own it."""
+    """Return the label, by which the controller finds it even without admission, and the owner."""
     labels = lws["metadata"].get("labels", {}) | {SERVICE: service.name}
     return {"labels": labels, "ownerReferences": [service_reference(service.name, service.uid)]}

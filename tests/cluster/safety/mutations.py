@@ -39,22 +39,22 @@ def _replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> None:
 
 def unsealed() -> None:
     """Write rendered LeaderWorkerSets so that they are stored without an answer of admission."""
-    replace_cells(_sync("kinds").LWS, sealed=lambda wanted: wanted)
+    replace_cells(_sync("kinds").LWS.ownership, seal=lambda wanted: wanted)
 
 
 def presumptuous() -> None:
     """Write them also where injection is disabled."""
     unsealed()
-    replace_cells(_sync("kinds").LWS, barred=lambda _stored, _asked: "")
+    replace_cells(_sync("kinds").LWS.ownership, blocked=lambda _stored, _asked: "")
 
 
 def unproved() -> None:
     """Delete what is not wanted without reading its owners."""
 
-    async def allows(_self: Any, row: Any) -> bool:
+    async def allows_deletion(_self: Any, row: Any) -> bool:
         return bool(row.applied)
 
-    _replaced(_sync("runtime.owners").Proof, "allows", lambda _allows: allows)
+    _replaced(_sync("runtime.owners").OwnerCheck, "allows_deletion", lambda _allows: allows_deletion)
 
 
 def not_found_is_absent() -> None:
@@ -69,7 +69,7 @@ def not_found_is_absent() -> None:
 
 def replicas_dropped() -> None:
     """Leave out `replicas` that nobody else owns."""
-    replace_cells(_sync("kinds").LWS, kept=())
+    replace_cells(_sync("kinds").LWS.ownership, kept_fields=())
 
 
 def late_roles_required() -> None:

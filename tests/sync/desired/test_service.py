@@ -31,7 +31,7 @@ def snapshot(
 
 
 def said(desired: Desired) -> list[tuple[str, str, str]]:
-    return [(one.subject.kind, one.subject.name, one.error.code) for one in desired.said]
+    return [(one.subject.kind, one.subject.name, one.error.code) for one in desired.all_findings]
 
 
 def kinds(desired: Desired) -> list[str]:

@@ -7,12 +7,18 @@ import pytest
 
 from intent import Object
 from sync.kinds import GATEWAYS, HTTP_ROUTE, LWS
-from sync.observed.cached import CachedObject, cached_object, is_orphaned, is_ours
+from sync.observed.cached import CachedObject, is_orphaned, is_ours, nothing, row_keys
+from sync.observed.cached import cached_object as cached_object_with
 from tests.sync.samples import lws
 
 OURS = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:metadata": {}, "f:spec": {}}}]
 REPLACED = [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]
 """Others have written all of the spec since."""
+
+
+def cached_object(obj: Object) -> CachedObject[None]:
+    """Project the common fields of an object."""
+    return cached_object_with(obj, nothing)
 
 
 def deployment(**metadata: Any) -> Object:
@@ -137,12 +143,12 @@ def test_a_route_meets_the_gateways_that_it_hangs_on() -> None:
     ]
     obj = deployment() | {"kind": "HTTPRoute", "spec": {"parentRefs": parents}}
 
-    row = HTTP_ROUTE.project(obj)
+    row = HTTP_ROUTE.projected(obj)
 
     assert row.index_keys == (("team-a", "Gateway/mine"), ("infra", "Gateway/shared"))
 
 
 def test_a_gateway_is_where_routes_meet_it() -> None:
-    row = GATEWAYS.project({"metadata": {"namespace": "infra", "name": "shared"}})
+    row = GATEWAYS.projected({"metadata": {"namespace": "infra", "name": "shared"}})
 
-    assert GATEWAYS.keys(row) == (("infra", "Gateway/shared"),)
+    assert row_keys(row) == (("infra", "Gateway/shared"),)

@@ -9,7 +9,7 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.service.member import ServiceKey
 from sync.kinds import HTTP_ROUTE, LWS
-from sync.observed.index_keys import of_parents, of_set
+from sync.observed.index_keys import leader_worker_set_keys, parent_keys
 from sync.runtime.cache import ENOUGH, Cache
 from tests.sync.samples import KEY, lws
 
@@ -25,7 +25,7 @@ def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spe
     return LWS.project(obj)
 
 
-def known(*rows: Any) -> tuple[Cache, list[ServiceKey]]:
+def known(*rows: Any) -> tuple[Cache[Any], list[ServiceKey]]:
     """Know these rows, one after the other; and give who is woken from now on."""
     cache, woken = Cache(LWS), list[ServiceKey]()
     for one in rows:
@@ -103,22 +103,22 @@ def parents(*names: str) -> Object:
 
 
 def test_two_references_to_one_gateway_are_one_place() -> None:
-    assert of_parents(parents("g", "g", "h")) == (("team-a", "Gateway/g"), ("team-a", "Gateway/h"))
+    assert parent_keys(parents("g", "g", "h")) == (("team-a", "Gateway/g"), ("team-a", "Gateway/h"))
 
 
 def test_a_set_that_is_named_like_its_services_picker_is_at_one_place() -> None:
     obj = lws("r1-epp")
 
-    assert of_set(obj) == ((KEY[0], "LeaderWorkerSet/r1-epp"),)
+    assert leader_worker_set_keys(obj) == ((KEY[0], "LeaderWorkerSet/r1-epp"),)
 
 
 def test_a_key_that_a_row_gives_twice_does_no_harm() -> None:
-    """Whatever the table of kinds says."""
-    kind, woken = replace(HTTP_ROUTE, keys=lambda _row: (KEY, KEY, PLACE)), list[ServiceKey]()
-    cache = Cache(kind, woken.append)
+    """Whatever the projection of a kind returns."""
+    woken = list[ServiceKey]()
+    cache = Cache(HTTP_ROUTE, woken.append)
 
-    cache.put(kind.project(parents("g")))
-    cache.put(kind.project(parents("h")))
+    cache.put(replace(HTTP_ROUTE.projected(parents("g")), index_keys=(KEY, KEY, PLACE)))
+    cache.put(replace(HTTP_ROUTE.projected(parents("h")), index_keys=(KEY, KEY, PLACE)))
     cache.drop(("team-a", "r1-httproute"))
 
     assert (set(woken), cache.of(KEY), cache.keys) == ({KEY, PLACE}, (), ())

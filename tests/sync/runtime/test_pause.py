@@ -142,7 +142,7 @@ async def test_other_services_are_not_held_up(api: Api, start: Start, eventually
 
 WRITES: list[Callable[[Writer, Any], Any]] = [
     lambda writer, row: writer.delete(LWS, row),
-    lambda writer, row: writer.report(("team-a", "r1"), INFERENCE_SERVICE, row, {"conditions": []}),
+    lambda writer, row: writer.report(("team-a", "r1"), row, {"conditions": []}),
 ]
 
 

@@ -44,7 +44,7 @@ class Model:
             queue.add_later(key, None)
         elif step in ("soon", "in vain"):
             if key not in queue.soon:
-                queue.look_within(key, 0.0, lambda: step == "soon")
+                queue.add_within(key, 0.0, lambda: step == "soon")
                 await asyncio.sleep(0.001)
                 self.owed |= {key} if step == "soon" else set()
         elif step == "get" and self.owed - set(self.busy):

@@ -24,7 +24,7 @@ def path(name: str) -> str:
 
 
 @pytest.fixture
-async def cache(client: Client, background: Background) -> Cache:
+async def cache(client: Client, background: Background) -> Cache[Any]:
     """Keep a cache of LeaderWorkerSets."""
     kept = Cache(LWS)
     background(reflect(client, kept))
@@ -43,7 +43,7 @@ async def test_what_is_there_is_listed(api: Api, client: Client, background: Bac
     assert len(cache.rows) == 7
 
 
-async def test_the_token_is_sent(api: Api, cache: Cache) -> None:
+async def test_the_token_is_sent(api: Api, cache: Cache[Any]) -> None:
     seen: list[str] = []
     api.fault = lambda request: seen.append(request.headers.get("Authorization", ""))
 
@@ -52,7 +52,7 @@ async def test_the_token_is_sent(api: Api, cache: Cache) -> None:
     assert seen[0] == "Bearer secret-token"
 
 
-async def test_the_list_asks_for_pages_and_our_label(api: Api, cache: Cache) -> None:
+async def test_the_list_asks_for_pages_and_our_label(api: Api, cache: Cache[Any]) -> None:
     seen: list[str] = []
     api.fault = lambda request: seen.append(request.query_string)
 
@@ -62,7 +62,7 @@ async def test_the_list_asks_for_pages_and_our_label(api: Api, cache: Cache) -> 
 
 
 async def test_what_is_added_changed_and_deleted_is_followed(
-    api: Api, cache: Cache, eventually: Eventually
+    api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     await cache.synced.wait()
 
@@ -75,7 +75,7 @@ async def test_what_is_added_changed_and_deleted_is_followed(
 
 
 async def test_a_member_that_loses_its_record_is_forgotten(
-    api: Api, cache: Cache, eventually: Eventually
+    api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: len(cache.rows) == 1)
@@ -87,7 +87,9 @@ async def test_a_member_that_loses_its_record_is_forgotten(
     await eventually(lambda: not cache.rows)
 
 
-async def test_a_dropped_watch_goes_on_where_it_was(api: Api, cache: Cache, eventually: Eventually) -> None:
+async def test_a_dropped_watch_goes_on_where_it_was(
+    api: Api, cache: Cache[Any], eventually: Eventually
+) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: bool(api.watches and cache.rows))
 
@@ -97,7 +99,9 @@ async def test_a_dropped_watch_goes_on_where_it_was(api: Api, cache: Cache, even
     await eventually(lambda: len(cache.rows) == 2)
 
 
-async def test_a_dropped_watch_does_not_list_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+async def test_a_dropped_watch_does_not_list_again(
+    api: Api, cache: Cache[Any], eventually: Eventually
+) -> None:
     lists: list[str] = []
     api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
     await eventually(lambda: bool(api.watches))
@@ -109,7 +113,9 @@ async def test_a_dropped_watch_does_not_list_again(api: Api, cache: Cache, event
     assert len(lists) == 1
 
 
-async def test_a_version_that_is_gone_is_listed_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+async def test_a_version_that_is_gone_is_listed_again(
+    api: Api, cache: Cache[Any], eventually: Eventually
+) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: bool(api.watches and cache.rows))
     api.remove(path("p"))
@@ -132,7 +138,7 @@ async def test_an_error_event_lists_again(api: Api, eventually: Eventually) -> N
     await eventually(lambda: len(lists) > 1)
 
 
-async def test_a_truncated_line_is_read_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+async def test_a_truncated_line_is_read_again(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
     broken: list[str] = []
 
     def truncate(request: web.Request) -> web.Response | None:
@@ -151,7 +157,7 @@ async def test_a_truncated_line_is_read_again(api: Api, cache: Cache, eventually
 
 @pytest.mark.parametrize("code", [429, 500, 503])
 async def test_a_refused_list_is_tried_again(
-    api: Api, cache: Cache, eventually: Eventually, code: int
+    api: Api, cache: Cache[Any], eventually: Eventually, code: int
 ) -> None:
     answers = [status(code, "TooManyRequests")]
     api.fault = lambda _request: answers.pop() if answers else None
@@ -161,7 +167,7 @@ async def test_a_refused_list_is_tried_again(
     assert not answers
 
 
-async def test_a_refused_watch_is_tried_again(api: Api, cache: Cache, eventually: Eventually) -> None:
+async def test_a_refused_watch_is_tried_again(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
     answers = [status(429, "TooManyRequests"), status(500, "InternalError")]
     api.fault = lambda request: answers.pop() if answers and "watch" in request.query else None
     await cache.synced.wait()
@@ -172,7 +178,7 @@ async def test_a_refused_watch_is_tried_again(api: Api, cache: Cache, eventually
 
 
 async def test_an_answer_that_is_no_list_is_tried_again(
-    api: Api, cache: Cache, eventually: Eventually
+    api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     answers = [web.Response(text="<html>"), web.json_response({}), web.json_response([1])]
     api.fault = lambda _request: answers.pop() if answers else None
@@ -183,7 +189,7 @@ async def test_an_answer_that_is_no_list_is_tried_again(
 
 
 async def test_a_kind_that_does_not_exist_is_an_empty_cache(
-    api: Api, cache: Cache, eventually: Eventually
+    api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     api.fault = lambda _request: web.Response(status=404, text="404 page not found")
 

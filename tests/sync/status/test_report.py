@@ -36,7 +36,7 @@ WAITS = FieldError("spec.roles", None, "service r1 waits for a decoder", "FI410"
 REFUSED = FieldError("spec", None, "this cluster has no InferencePool", "FI870")
 
 
-def snapshot(service: Object | None = None, *objects: tuple[Kind, Object], **known: Any) -> Snapshot:
+def snapshot(service: Object | None = None, *objects: tuple[Kind[Any], Object], **known: Any) -> Snapshot:
     """Look at a service with these objects of it."""
     kinds = (LWS, POD, DEPLOYMENT, POOL, HTTP_ROUTE, GATEWAYS)
     rows = {kind.kind: tuple(kind.project(obj) for of, obj in objects if of is kind) for kind in kinds}
@@ -59,7 +59,9 @@ def part(name: str, **fields: Any) -> Object:
     return {"metadata": {"namespace": KEY[0], "name": name, "labels": labels}, **fields}
 
 
-def of_routes(*objects: tuple[Kind, Object], desired: Desired = NOTHING, **fields: Any) -> ObservedRoutes:
+def of_routes(
+    *objects: tuple[Kind[Any], Object], desired: Desired = NOTHING, **fields: Any
+) -> ObservedRoutes:
     """Observe the routes of a service whose router has these fields."""
     service = inference_service(role("prefill", "prefiller"), role("decode", "decoder"), router(**fields))
     found = observed(snapshot(service, *objects), desired).routes
@@ -150,7 +152,7 @@ def test_one_without_a_router_has_no_routes() -> None:
         (HTTP_ROUTE, "r1-httproute", "http_route"),
     ],
 )
-def test_a_part_is_known_by_its_name(kind: Kind, name: str, field: str) -> None:
+def test_a_part_is_known_by_its_name(kind: Kind[Any], name: str, field: str) -> None:
     found = (of_routes((kind, part(name))), of_routes((kind, part("other"))))
 
     assert [getattr(routes, field) is None for routes in found] == [False, True]
@@ -214,7 +216,7 @@ def test_one_that_breaks_a_rule_is_known_by_its_roles() -> None:
 # --- a service of that name that is gone ------------------------------------------------------------
 
 
-def left_over(*objects: tuple[Kind, Object]) -> Snapshot:
+def left_over(*objects: tuple[Kind[Any], Object]) -> Snapshot:
     """Look at a service that was replaced while the one before still has its LeaderWorkerSet."""
     replaced = routed(uid="uid-again")
     return snapshot(replaced, (LWS, made("r1-prefill", observedGeneration=1)), *objects)
