@@ -1,4 +1,4 @@
-"""A fake API server on a real socket, and clients of it."""
+"""A fake API server on a real socket, its clients, and a controller that uses it."""
 
 import asyncio
 import time
@@ -33,9 +33,9 @@ FOR_EVER = 3600.0
 
 
 async def quiet(times: int = 1) -> None:
-    """Wait for so long that an idle loop would have written something: 0.3 s, or longer on a busy machine.
+    """Wait long enough for an idle controller to write something: 0.3 s, or longer on a busy machine.
 
-    The loop and its API server run in this process: while it waits for a processor, none of the turns comes.
+    The controller and its API server run in this process: while it has no processor, no iteration passes.
     """
     for _ in range(30 * times):
         await asyncio.sleep(0.01)
@@ -43,7 +43,7 @@ async def quiet(times: int = 1) -> None:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try again after hundredths of a second, so that tests are short."""
+    """Shorten retry delays to hundredths of a second."""
     monkeypatch.setattr(clock, "SHORTEST", 0.02)
     monkeypatch.setattr(clock, "LONGEST", 0.1)
     monkeypatch.setattr(events, "PATIENCE", 0.05)
@@ -52,7 +52,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def api() -> AsyncIterator[Api]:
-    """Serve an empty cluster on a port of the system's choice."""
+    """Serve an empty cluster on a free port."""
     fake = Api()
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", fake.handle)
@@ -82,7 +82,7 @@ def kubeconfig(api: Api, tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def clients(kubeconfig: Path) -> AsyncIterator[Callable[[], Awaitable[Client]]]:
-    """Make clients, and close them in the end."""
+    """Return a factory of clients, which are closed in the end."""
     async with AsyncExitStack() as stack:
 
         async def make() -> Client:
@@ -95,13 +95,13 @@ async def clients(kubeconfig: Path) -> AsyncIterator[Callable[[], Awaitable[Clie
 
 @pytest.fixture
 async def client(clients: Callable[[], Awaitable[Client]]) -> Client:
-    """Make one client."""
+    """Return a client."""
     return await clients()
 
 
 @pytest.fixture
 async def background() -> AsyncIterator[Callable[[Any], asyncio.Task[Any]]]:
-    """Run coroutines beside the test; they are cancelled in the end."""
+    """Run coroutines beside the test, and cancel them in the end."""
     tasks: list[asyncio.Task[Any]] = []
 
     def start(work: Any) -> asyncio.Task[Any]:
@@ -116,7 +116,7 @@ async def background() -> AsyncIterator[Callable[[Any], asyncio.Task[Any]]]:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Wait until something is so, for at most a minute."""
+    """Wait until a condition holds, for at most a minute."""
 
     async def wait(holds: Callable[[], bool]) -> None:
         end = time.monotonic() + 60
@@ -129,7 +129,7 @@ def eventually() -> Eventually:
 
 @pytest.fixture
 async def make(client: Client, background: Background) -> Start:
-    """Make a loop and start its reflectors."""
+    """Return a factory of controllers whose reflectors run."""
 
     def begin(
         settings: Settings | None = None,
@@ -149,28 +149,28 @@ async def make(client: Client, background: Background) -> Start:
 
 @pytest.fixture
 async def start(make: Start, background: Background) -> Start:
-    """Make a loop and start it."""
+    """Return a factory of running controllers."""
 
     def begin(**known: Any) -> Controller:
-        loop = make(**known)
-        background(loop.run())
-        return loop
+        controller = make(**known)
+        background(controller.run())
+        return controller
 
     return begin
 
 
 @pytest.fixture
 def admission(api: Api) -> None:
-    """Let LeaderWorkerSets be expanded on their way in."""
+    """Expand LeaderWorkerSets at their admission."""
     api.prune = admit
 
 
 @pytest.fixture
 async def served(api: Api, admission: None, start: Start, eventually: Eventually) -> Controller:  # noqa: ARG001 - first
-    """Run a loop until an InferenceService with routes has all that it should have."""
+    """Run a controller until an InferenceService with routes has all its objects."""
     api.put(SERVICE, routed())
-    loop = start()
+    controller = start()
     await eventually(lambda: {PREFILL, DECODE, PG, *ROUTES.values()} <= api.objects.keys())
     await eventually(lambda: reported(api, "RoutesReady") == "PickerNotAvailable")
     await quiet()
-    return loop
+    return controller

@@ -1,7 +1,7 @@
-"""A stand-in for the Kubernetes API, for what the real one cannot be made to do: refuse, break off, forget.
+"""A fake Kubernetes API for what the real one cannot be made to do: refuse, drop connections, lose data.
 
-It knows objects by path, versions, pages, watches, labels, server-side apply of whole fields, dry runs, uids.
-Every fault is a function from a request to an answer, asked before anything else.
+It implements paths, versions, pages, watches, labels, server-side apply of whole fields, dry runs and uids.
+Every fault is a function from a request to an answer, and is called before anything else.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def status(code: int, reason: str, message: str = "", name: str = "", **headers: str) -> web.Response:
-    """Answer as apimachinery's `Status`."""
+    """Return apimachinery's `Status`."""
     details = {"name": name} if name else {}
     body = {"kind": "Status", "code": code, "reason": reason, "message": message, "details": details}
     return web.json_response(body, status=code, headers=headers)
@@ -40,21 +40,21 @@ class Api:
 
     objects: dict[str, Object] = field(default_factory=dict)
     history: list[tuple[str, Object]] = field(default_factory=list)
-    """Event type and object; the version of an event is its place, from 1."""
+    """Event type and object; the version of an event is its index, from 1."""
     first: int = 0
-    """Events before this one are forgotten: a watch from there is answered with 410."""
+    """The first event that is kept: a watch from an earlier one is answered with 410."""
     writes: list[tuple[str, str]] = field(default_factory=list)
-    """Method and path of every request that may have changed something; no Leases."""
+    """Method and path of every request that may have changed something, Leases excepted."""
     requests: list[tuple[str, str]] = field(default_factory=list)
     fault: Fault = lambda _request: None
     prune: Callable[[Object], None] = lambda _obj: None
-    """What admission changes of an object, or an older CRD drops."""
+    """What admission changes in an object, or an older CRD prunes."""
     collects: bool = True
-    """Whether the garbage collector works: what has lost all its owners goes."""
+    """Whether the garbage collector runs: it deletes an object that lost all its owners."""
     hanging: set[str] = field(default_factory=set)
     """Paths of requests that are never answered."""
     spelled: dict[str, str] = field(default_factory=dict)
-    """What is sent in place of words, as it is: JSON of any depth, or none."""
+    """Raw bytes that replace a placeholder in answers: JSON of any depth, or no JSON."""
     absent: set[str] = field(default_factory=set)
     """Collections of kinds that are not installed."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -67,7 +67,7 @@ class Api:
     # --- what a test does -----------------------------------------------------------------------
 
     def put(self, path: str, obj: Object) -> None:
-        """Store an object, as somebody else would."""
+        """Store an object, as another client does."""
         self._store(path, copy.deepcopy(obj), "MODIFIED" if path in self.objects else "ADDED")
 
     def edit(self, path: str, **spec: Any) -> None:
@@ -77,14 +77,14 @@ class Api:
         self.put(path, obj)
 
     def remove(self, path: str) -> None:
-        """Delete an object, as somebody else would; the garbage collector follows."""
+        """Delete an object, as another client does; the garbage collector follows."""
         obj = self.objects.pop(path)
         self._remember("DELETED", obj)
         if self.collects:
             self._collect(obj["metadata"]["uid"])
 
     def _collect(self, uid: str) -> None:
-        """Remove what only an object of this uid owned; where others own it too, the reference goes."""
+        """Delete objects that only this uid owned; remove the reference where there are other owners."""
         for path, obj in list(self.objects.items()):
             owners = obj["metadata"].get("ownerReferences", [])
             if uid in {owner["uid"] for owner in owners}:
@@ -93,17 +93,17 @@ class Api:
                     self.remove(path)
 
     def forget(self) -> None:
-        """Forget all events, as a compaction does, and end all watches."""
+        """Drop all events, as a compaction does, and end all watches."""
         self.first = len(self.history)
         self.drop()
 
     def drop(self) -> None:
-        """Break off all watches."""
+        """End all watches."""
         for task in self.watches:
             task.cancel()
 
     def kept(self, plural: str) -> list[Object]:
-        """Give all objects of a kind."""
+        """Return all objects of a kind."""
         return [obj for path, obj in self.objects.items() if _plural(path) == plural]
 
     # --- what the API server does ---------------------------------------------------------------
@@ -176,7 +176,7 @@ class Api:
             self.changed.clear()
             for kind, obj in self.history[seen:]:
                 if _plural_of(obj) == plural and (_has(obj, label) or kind == "MODIFIED"):
-                    told = kind if _has(obj, label) else "DELETED"  # it is in the selection no more
+                    told = kind if _has(obj, label) else "DELETED"  # the selector no longer matches
                     line = orjson.dumps({"type": told, "object": obj}).decode()
                     await response.write(f"{self._spelled(line)}\n".encode())
             seen = len(self.history)
@@ -230,7 +230,7 @@ class Api:
         return web.json_response(self._store(request.path, merged, "MODIFIED" if stored else "ADDED"))
 
     def _is_late(self, request: web.Request, body: Object) -> bool:
-        """Whether a patch is of another version of its object than the stored one."""
+        """Return whether a patch names another version of its object than the stored one."""
         asked = body.get("metadata", {}).get("resourceVersion") if isinstance(body, dict) else ""
         stored = self.objects.get(request.path, {"metadata": {}})
         return bool(asked) and asked != stored["metadata"].get("resourceVersion")
@@ -263,7 +263,7 @@ class Api:
 
 
 def merge(value: Object, part: Object) -> Object:
-    """Merge as RFC 7386: maps merge, null removes, the rest is set."""
+    """Merge as RFC 7386: maps merge, null removes, everything else replaces."""
     merged = dict(value)
     for key, new in part.items():
         if new is None:
@@ -274,7 +274,7 @@ def merge(value: Object, part: Object) -> Object:
 
 
 def _applied(body: Object, manager: str) -> Object:
-    """Say whose the fields of an apply are: those of the object, and of its spec."""
+    """Record the manager of an apply for the fields of the object and of its spec."""
     fields: Object = {f"f:{field}": {} for field in body if field not in {"apiVersion", "kind"}}
     if "spec" in body:
         fields["f:spec"] = {f"f:{field}": {} for field in body["spec"]}
@@ -282,13 +282,13 @@ def _applied(body: Object, manager: str) -> Object:
 
 
 def _fields(entries: list[Object], manager: str = "") -> set[str]:
-    """Give the fields of the spec that entries of `managedFields` own; of one manager, if it is named."""
+    """Return the fields of the spec that entries of `managedFields` own, optionally those of one manager."""
     chosen = [one for one in entries if not manager or one["manager"] == manager]
     return {key[2:] for one in chosen for key in one["fieldsV1"].get("f:spec", {})}
 
 
 def _yielding(entries: list[Object], stored: Object, spec: Object) -> list[Object]:
-    """Take from other managers the fields of the spec that an apply changes; an entry without fields goes."""
+    """Remove fields that an apply changes from other managers; drop an entry without fields."""
     taken = {f"f:{key}" for key, value in spec.items() if stored.get("spec", {}).get(key) != value}
     kept = []
     for entry in copy.deepcopy(entries):
@@ -300,13 +300,13 @@ def _yielding(entries: list[Object], stored: Object, spec: Object) -> list[Objec
 
 
 def _invalid_label(obj: Object) -> str:
-    """Find a label value that the API server refuses; it looks after admission."""
+    """Return a label value that the API server refuses, checked after admission."""
     values = obj["metadata"].get("labels", {}).values()
     return next((value for value in values if not is_label_value(value)), "")
 
 
 def _has(obj: Object, label: str) -> bool:
-    """Whether an object has a label; an ERROR event has none, and is sent all the same."""
+    """Return whether an object has a label; an ERROR event has none, and is sent anyway."""
     return not label or "name" not in obj["metadata"] or label in obj["metadata"].get("labels", {})
 
 

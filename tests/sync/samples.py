@@ -1,4 +1,4 @@
-"""LeaderWorkerSets, members and PodGroups to test with."""
+"""Sample LeaderWorkerSets, members, PodGroups and InferenceServices."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ APPLIED: list[Object] = [
 
 
 def member(name: str, component_type: ComponentType = "worker", **fields: Any) -> Member:
-    """Make a member of service r1, as volcano would schedule it."""
+    """Return a member of service r1 with the scheduler volcano."""
     role = {"worker": "worker", "prefiller": "prefill", "decoder": "decode"}[component_type]
     known: dict[str, Any] = {
         "role_name": role,
@@ -34,40 +34,40 @@ def member(name: str, component_type: ComponentType = "worker", **fields: Any) -
 
 
 def prefill(name: str = "p", **fields: Any) -> Member:
-    """Make a prefiller of two pods."""
+    """Return a prefiller of two pods."""
     return member(name, "prefiller", **fields)
 
 
 def decode(name: str = "d", **fields: Any) -> Member:
-    """Make a decoder of four pods."""
+    """Return a decoder of four pods."""
     return member(name, "decoder", **({"size": 4} | fields))
 
 
 def planned(*members: Member, **known: Any) -> GangPlan:
-    """Plan for these members."""
+    """Plan the gang of these members."""
     return plan(Situation(KEY, members, **known), SETTINGS)
 
 
 def ours(*members: Member, roles: tuple[str, ...] = (), **fields: Any) -> PodGroup:
-    """Make our stored PodGroup, owned by these members."""
+    """Return our stored PodGroup, owned by these members."""
     owners = tuple(Owner(LWS, one.name, one.uid) for one in members)
     named = frozenset(roles)
     return PodGroup(*KEY, uid="pg", service=KEY[1], applied=True, owners=owners, roles=named, **fields)
 
 
 def codes(decided: GangPlan) -> set[tuple[str, str]]:
-    """Say who is told what."""
+    """Return subjects and codes of findings."""
     return {(finding.subject.name, finding.error.code) for finding in decided.findings}
 
 
 def required(decided: GangPlan) -> dict[str, int]:
-    """Say how many groups each policy requires, without the last policy."""
+    """Return how many groups each policy requires, without the last policy."""
     assert decided.gang is not None
     return {policy.name: policy.required for policy in decided.gang.policies[:-1]}
 
 
 def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: Any) -> Object:
-    """Make a LeaderWorkerSet as it is stored after its expansion."""
+    """Return a LeaderWorkerSet as it is stored after its expansion."""
     role = {"worker": "worker", "prefiller": "prefill", "decoder": "decode"}[component_type]
     ours = {"service": KEY[1], "component-type": component_type, "role-name": role}
     stamped = {f"fusioninfer.io/{key}": value for key, value in ours.items()}
@@ -91,7 +91,7 @@ def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: An
 
 
 def inference_service(*roles: Object, **metadata: Any) -> Object:
-    """Make an InferenceService with a prefiller and a decoder, or with other roles."""
+    """Return an InferenceService with a prefiller and a decoder, or with other roles."""
     known = {"namespace": KEY[0], "name": KEY[1], "uid": "uid-r1", "generation": 1}
     return {
         "apiVersion": "fusioninfer.io/v1alpha1",
@@ -102,27 +102,27 @@ def inference_service(*roles: Object, **metadata: Any) -> Object:
 
 
 def router(**fields: Any) -> Object:
-    """Make a router whose HTTPRoute hangs on a shared Gateway."""
+    """Return a router whose HTTPRoute has a shared Gateway as its parent."""
     parent = {"namespace": "infra", "name": "shared"}
     known = {"name": "router", "componentType": "router", "httproute": {"parentRefs": [parent]}}
     return known | fields
 
 
 def routed(*roles: Object, **metadata: Any) -> Object:
-    """Make an InferenceService with a router beside a prefiller and a decoder, or beside other roles."""
+    """Return an InferenceService with a router beside a prefiller and a decoder, or beside other roles."""
     engines = roles or (role("prefill", "prefiller"), role("decode", "decoder"))
     return inference_service(*engines, router(), **metadata)
 
 
 def role(name: str, component_type: ComponentType = "worker", **fields: Any) -> Object:
-    """Make a role of one pod with an engine."""
+    """Return a role of one pod with an engine."""
     engine = {"name": "vllm", "image": "vllm/vllm-openai:v0.11.0", "args": ["--model", "Qwen/Qwen3-8B"]}
     pods = {"spec": {"containers": [engine]}}
     return {"name": name, "componentType": component_type, "replicas": 1, "template": pods, **fields}
 
 
 def template(scheduler: str = "volcano", priority: str = "") -> Object:
-    """Make a pod template that is in the gang of r1."""
+    """Return a pod template in the gang of r1."""
     return {
         "metadata": {"annotations": {"scheduling.k8s.io/group-name": KEY[1]}},
         "spec": {"schedulerName": scheduler, "priorityClassName": priority},

@@ -1,4 +1,4 @@
-"""InferenceServices as the loop serves them in the fake cluster: names, parts, and what is read of them."""
+"""InferenceServices that the controller serves in the fake cluster: names, objects, and how to read them."""
 
 import copy
 from typing import Any, Final
@@ -33,7 +33,7 @@ SETTINGS: Final = Settings()
 
 
 def admit(obj: Object) -> None:
-    """Expand LeaderWorkerSets as admission does, and default as the API server does."""
+    """Expand LeaderWorkerSets as admission does, and default them as the API server does."""
     if obj["kind"] == "LeaderWorkerSet":
         obj.update(expanded(obj, SETTINGS))
         obj["spec"].setdefault("startupPolicy", "LeaderCreated")
@@ -42,7 +42,7 @@ def admit(obj: Object) -> None:
 
 
 def ready_pod(name: str, **status: Any) -> Object:
-    """Make a pod of a LeaderWorkerSet of one pod a group, that runs."""
+    """Return a running pod of a LeaderWorkerSet with one pod a group."""
     labels = {
         "fusioninfer.io/service": "r1",
         "leaderworkerset.sigs.k8s.io/name": name,
@@ -58,7 +58,7 @@ def ready_pod(name: str, **status: Any) -> Object:
 
 
 def accepted() -> Object:
-    """Make what the shared Gateway answers to the HTTPRoute that it takes."""
+    """Return the answer of the shared Gateway to an HTTPRoute that it accepts."""
     said = [
         {"type": kind, "status": "True", "observedGeneration": 1} for kind in ("Accepted", "ResolvedRefs")
     ]
@@ -66,18 +66,18 @@ def accepted() -> Object:
 
 
 def condition(api: Api, kind: str) -> Object:
-    """Give one condition of the stored status; empty if there is none."""
+    """Return one condition of the stored status; empty if there is none."""
     conditions = api.objects[SERVICE].get("status", {}).get("conditions", [])
     return next((one for one in conditions if one["type"] == kind), {})
 
 
 def reported(api: Api, kind: str) -> str:
-    """Give the reason of one condition of the stored status."""
+    """Return the reason of one condition of the stored status."""
     return str(condition(api, kind).get("reason", ""))
 
 
 def reasons(api: Api) -> list[tuple[str, str, str]]:
-    """Say which Events there are on which objects."""
+    """Return subjects and reasons of the Events."""
     about = [(event["involvedObject"], event["reason"]) for event in api.kept("events")]
     return sorted((subject["kind"], subject["name"], reason) for subject, reason in about)
 
@@ -88,7 +88,7 @@ def change(api: Api, path: str, **fields: Any) -> None:
 
 
 def with_gateway() -> Object:
-    """Make an InferenceService that brings its Gateway."""
+    """Return an InferenceService with its own Gateway."""
     own = router(gateway={"gatewayClassName": "istio", "listeners": [LISTENER]})
     del own["httproute"]
     return inference_service(role("prefill", "prefiller"), role("decode", "decoder"), own)

@@ -1,4 +1,4 @@
-"""Whatever an object holds, in whatever field: it is projected, and no service stops because of it."""
+"""Any object can be projected, whatever its fields contain, and no service stops because of it."""
 
 import contextlib
 import copy
@@ -66,7 +66,7 @@ OWNER: Final = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "cont
 
 
 def service() -> Object:
-    """Make an InferenceService that uses every field, with a status."""
+    """Return an InferenceService that uses every field, with a status."""
     route = {
         "parentRefs": [
             {"name": "g", "namespace": "infra", "sectionName": "web", "port": 80, "kind": "Gateway"}
@@ -87,7 +87,7 @@ def service() -> Object:
 
 
 def made(kind: Kind[Any], spec: Object, status: Object) -> Object:
-    """Make an object of a kind whose metadata says all that is read of it."""
+    """Return an object of a kind with all metadata that is read."""
     return {
         "apiVersion": kind.resource.api_version,
         "kind": kind.kind,
@@ -98,7 +98,7 @@ def made(kind: Kind[Any], spec: Object, status: Object) -> Object:
 
 
 def sets() -> Object:
-    """Make a LeaderWorkerSet that an InferenceService controls."""
+    """Return a LeaderWorkerSet that an InferenceService controls."""
     found = lws("r1-prefill") | {"status": {"conditions": [CONDITION], "observedGeneration": 1}}
     found["metadata"] |= {"ownerReferences": [OWNER], "managedFields": METADATA["managedFields"]}
     engine = {
@@ -126,7 +126,7 @@ def sets() -> Object:
 
 
 def pod() -> Object:
-    """Make a pod that fails."""
+    """Return a pod that fails."""
     found = ready_pod("r1-prefill")
     state = {"waiting": {"reason": "CrashLoopBackOff", "message": "m"}}
     ended = {"terminated": {"exitCode": 1, "reason": "Error"}}
@@ -163,7 +163,7 @@ OBJECTS: Final[dict[str, Object]] = {
 
 
 def nested(levels: int) -> Any:
-    """Nest a list so many levels deep."""
+    """Return a list nested to this depth."""
     return orjson.loads(b"[" * levels + b"]" * levels)
 
 
@@ -199,12 +199,12 @@ ANYTHING: Final = st.one_of(
     ),
 )
 PROMISED: Final = {("metadata",), ("metadata", "name"), ("metadata", "namespace")}
-"""Every API server checks these."""
+"""Fields that every API server validates."""
 LIMITS: Final = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def index_keys(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Give the path of every field and item."""
+    """Yield the path of every field and item."""
     if path and path not in PROMISED:
         yield path
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -217,11 +217,11 @@ PLACES: Final = {kind: list(index_keys(sample)) for kind, sample in SAMPLES.item
 
 @st.composite
 def spoiled(draw: st.DrawFn, kind: str) -> Object:
-    """Put anything in the place of one to three fields."""
+    """Replace one to three fields by arbitrary values."""
     obj = copy.deepcopy(SAMPLES[kind])
     for _ in range(draw(st.integers(1, 3))):
         *way, last = draw(st.sampled_from(PLACES[kind]))
-        with contextlib.suppress(LookupError, TypeError):  # what was put in before may have no such field
+        with contextlib.suppress(LookupError, TypeError):  # an earlier replacement may have no such field
             reduce(getitem, way, obj)[last] = draw(ANYTHING)
     return obj
 
@@ -229,7 +229,7 @@ def spoiled(draw: st.DrawFn, kind: str) -> Object:
 @pytest.mark.parametrize("kind", WATCHED, ids=lambda kind: kind.kind)
 @given(data=st.data())
 @LIMITS
-def test_any_object_is_a_row_that_compares(kind: Kind[Any], data: st.DataObject) -> None:
+def test_any_object_has_a_row_that_compares(kind: Kind[Any], data: st.DataObject) -> None:
     obj = data.draw(spoiled(kind.kind))
     cache, again = Cache(kind), Cache(kind)
 
@@ -242,7 +242,7 @@ def test_any_object_is_a_row_that_compares(kind: Kind[Any], data: st.DataObject)
 
 @given(data=st.data())
 @LIMITS
-def test_a_service_with_any_object_is_decided_and_reported(data: st.DataObject) -> None:
+def test_a_service_with_any_object_is_planned_and_reported(data: st.DataObject) -> None:
     kinds = data.draw(st.sets(st.sampled_from(sorted(SAMPLES)), min_size=1, max_size=3))
     caches = {kind.kind: Cache(kind) for kind in WATCHED}
     for kind, cache in caches.items():
@@ -261,7 +261,7 @@ def test_a_service_with_any_object_is_decided_and_reported(data: st.DataObject) 
 
 
 @pytest.mark.parametrize("levels", [250, 300, 900])
-def test_a_deep_template_makes_a_service_that_cannot_be_read(levels: int) -> None:
+def test_a_deep_template_makes_its_service_unreadable(levels: int) -> None:
     obj = service()
     obj["spec"]["roles"][0]["template"]["deep"] = nested(levels)
 

@@ -1,4 +1,4 @@
-"""What is stored is changed or deleted only by what is so: a cache may be behind, or lack an object."""
+"""A stored object is changed or deleted only after its owners were read: a cache may be old or incomplete."""
 
 import contextlib
 import copy
@@ -21,24 +21,24 @@ PAUSED = "fusioninfer.io/paused"
 
 
 async def successor(make: Start, eventually: Eventually) -> Controller:
-    """Make a loop that knows everything, and does not work yet."""
-    loop = make()
-    await eventually(lambda: all(cache.synced.is_set() for cache in loop.caches.values()))
-    return loop
+    """Return a controller with full caches that is not running yet."""
+    controller = make()
+    await eventually(lambda: all(cache.synced.is_set() for cache in controller.caches.values()))
+    return controller
 
 
-async def snapshot(loop: Controller) -> None:
-    """Look at the service once."""
-    await loop.reconcile(KEY)
+async def snapshot(controller: Controller) -> None:
+    """Reconcile the service once."""
+    await controller.reconcile(KEY)
 
 
 def paths(api: Api) -> set[str]:
-    """Give what was written."""
+    """Return the writes."""
     return {path for _, path in api.writes}
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_older_inference_service_starts_no_pods_anew(
+async def test_an_older_inference_service_restarts_no_pods(
     api: Api, make: Start, eventually: Eventually
 ) -> None:
     before = copy.deepcopy(api.objects[SERVICE])
@@ -58,7 +58,7 @@ async def test_an_older_inference_service_starts_no_pods_anew(
 
 @pytest.fixture
 async def gang(api: Api, start: Start, eventually: Eventually) -> Object:
-    """Run a loop until a prefiller and a decoder have their PodGroup; gives it."""
+    """Run a controller until a prefiller and a decoder have their PodGroup; return the PodGroup."""
     api.put(P, lws("p"))
     api.put(D, lws("d", "decoder"))
     start()
@@ -68,7 +68,7 @@ async def gang(api: Api, start: Start, eventually: Eventually) -> Object:
 
 
 @pytest.mark.parametrize("left", [P, D])
-async def test_a_member_that_a_cache_lacks_keeps_its_place_in_the_gang(
+async def test_a_member_that_a_cache_lacks_stays_in_the_gang(
     api: Api, gang: Object, make: Start, eventually: Eventually, left: str
 ) -> None:
     behind = await successor(make, eventually)
@@ -101,7 +101,7 @@ async def test_an_older_size_of_a_member_splits_no_group(
 
 
 @pytest.mark.usefixtures("gang")
-async def test_a_member_that_is_gone_leaves_the_gang(api: Api, eventually: Eventually) -> None:
+async def test_a_deleted_member_leaves_the_gang(api: Api, eventually: Eventually) -> None:
     api.collects = False
     api.remove(D)
 
@@ -113,7 +113,7 @@ async def test_a_member_that_is_gone_leaves_the_gang(api: Api, eventually: Event
 async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(
     api: Api, make: Start, eventually: Eventually
 ) -> None:
-    """The author takes a LeaderWorkerSet over, and then its role out."""
+    """The author takes over a LeaderWorkerSet, and then removes its role."""
     behind = await successor(make, eventually)
     before = behind.caches["LeaderWorkerSet"].rows[KEY[0], "r1-decode"]
     api.fault = lambda r: web.Response(status=503) if "fieldManager" in r.query else None
@@ -133,10 +133,10 @@ async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_look_that_put_off_a_write_deletes_nothing(
+async def test_a_reconcile_with_a_paused_write_deletes_nothing(
     api: Api, make: Start, eventually: Eventually
 ) -> None:
-    """A role is renamed while its service is paused, and the pause ends amid a look."""
+    """A role is renamed while its service is paused, and the pause ends in the middle of a reconcile."""
     behind = await successor(make, eventually)
     renamed = routed(role("prefill", "prefiller"), role("second", "decoder"), generation=2)
     api.fault = lambda r: web.Response(status=503) if "fieldManager" in r.query else None
@@ -144,12 +144,12 @@ async def test_a_look_that_put_off_a_write_deletes_nothing(
     change(api, SERVICE, metadata=metadata, spec=renamed["spec"])
     await eventually(lambda: behind.caches["InferenceService"].rows[KEY].generation == 2)
     api.fault = lambda _request: None
-    await quiet(2)  # the other loop has looked, and is paused
+    await quiet(2)  # the other controller has reconciled, and is paused
 
     tried: list[str] = []
 
     def resume(request: web.Request) -> None:
-        """End the pause at the first request after the one that tries the new role."""
+        """End the pause at the first request after the dry run of the new role."""
         if tried:
             row = behind.caches["InferenceService"].rows[KEY]
             object.__setattr__(row, "paused", False)
@@ -164,7 +164,7 @@ async def test_a_look_that_put_off_a_write_deletes_nothing(
 
 @pytest.fixture
 async def joined(api: Api, gang: Object, eventually: Eventually) -> Object:  # noqa: ARG001 - first
-    """Let a role join after the gate has opened: nothing of it is required; gives the PodGroup."""
+    """Add a role after the gate has opened, so that it is not required; return the PodGroup."""
     late = lws("late", "decoder")
     for words in ("annotations", "labels"):
         late["metadata"][words]["fusioninfer.io/role-name"] = "late"
@@ -174,14 +174,14 @@ async def joined(api: Api, gang: Object, eventually: Eventually) -> Object:  # n
 
 
 def named(api: Api) -> dict[str, int]:
-    """Give the policies of the PodGroup, and how many groups each requires."""
+    """Return the policies of the PodGroup, and how many groups each requires."""
     return {one["name"]: one["minSubGroups"] for one in api.objects[PG]["spec"]["subGroupPolicy"]}
 
 
-async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_that_opened_its_gate(
+async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_of_its_open_gate(
     api: Api, joined: Object, make: Start, eventually: Eventually
 ) -> None:
-    """Else a role that joined later, and does not fit, would keep the others from coming back."""
+    """Otherwise a role that was added later, and cannot be placed, would keep the others from recovering."""
     behind = await successor(make, eventually)
     behind.caches["PodGroup"].replace([])
     versions = len(api.history)
@@ -194,7 +194,7 @@ async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_that_opened_its_ga
     assert (stored, api.objects[PG]["spec"]) == ([], joined["spec"])
 
 
-async def test_roles_that_somebody_takes_off_a_pod_group_are_those_with_which_its_gate_opened(
+async def test_roles_removed_from_a_pod_group_are_restored_as_the_gate_opened(
     api: Api, joined: Object, eventually: Eventually
 ) -> None:
     metadata = {key: one for key, one in api.objects[PG]["metadata"].items() if key != "annotations"}

@@ -1,4 +1,4 @@
-"""What varies from try to try starts no hot loop: reconciles, writes and Events stay few."""
+"""What varies between tries causes no hot loop: reconciles, writes and Events stay few."""
 
 import asyncio
 import copy
@@ -17,19 +17,19 @@ from tests.sync.samples import inference_service, lws
 from tests.sync.served import HOME, PREFILL, SERVICE, STATUS, change, condition
 
 SECONDS = 4.0
-"""For so long it is tried; with half a second before the second try, there are few."""
+"""Duration of the test in seconds; the second try comes after half a second, so there are few."""
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait between tries as a cluster has it."""
+    """Use the retry delays of a real cluster."""
     monkeypatch.setattr(clock, "SHORTEST", 0.5)
     monkeypatch.setattr(clock, "LONGEST", 30.0)
 
 
 @pytest.fixture(params=[(500, "InternalError"), (403, "Forbidden")], ids=["may pass", "refused"])
 def varying(api: Api, request: pytest.FixtureRequest) -> Iterator[list[int]]:
-    """Refuse PodGroups, each time in other words; gives the number of tries."""
+    """Refuse PodGroups with a different message each time; return the number of tries."""
     numbers, tries = count(), [0]
     code, reason = request.param
 
@@ -45,7 +45,7 @@ def varying(api: Api, request: pytest.FixtureRequest) -> Iterator[list[int]]:
 
 
 @pytest.mark.usefixtures("patient", "admission")
-async def test_a_refusal_in_ever_other_words_is_tried_and_written_a_few_times(
+async def test_a_refusal_with_changing_messages_causes_few_tries_and_writes(
     api: Api, varying: list[int], start: Start, eventually: Eventually
 ) -> None:
     api.put(SERVICE, inference_service())
@@ -59,11 +59,11 @@ async def test_a_refusal_in_ever_other_words_is_tried_and_written_a_few_times(
 
 
 @pytest.mark.usefixtures("admission")
-async def test_a_refusal_in_ever_other_words_is_said_once(
+async def test_a_refusal_with_changing_messages_causes_one_event(
     api: Api, varying: list[int], start: Start, eventually: Eventually
 ) -> None:
     api.put(SERVICE, inference_service())
-    loop = start()
+    controller = start()
     await eventually(lambda: varying[0] > 0)
 
     await quiet(5)
@@ -81,10 +81,10 @@ async def test_a_refusal_in_ever_other_words_is_said_once(
 
     said = [event for event in api.kept("events") if event["reason"] == "PodGroupRefused"]
     assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
-    assert all(len(memory) <= 4 for memory in loop.recorder.states.values())
+    assert all(len(memory) <= 4 for memory in controller.recorder.states.values())
 
 
-def test_the_first_other_words_are_written_at_once_and_a_flood_of_them_waits() -> None:
+def test_first_rewordings_are_written_at_once_and_further_ones_wait() -> None:
     history = ApplyHistory(desired=b"said 0", shape=b"NotScheduled")
 
     waits = [history.reword_in(f"said {number}".encode(), b"NotScheduled") for number in range(1, 50)]
@@ -94,12 +94,12 @@ def test_the_first_other_words_are_written_at_once_and_a_flood_of_them_waits() -
     assert history.reword_in(b"said 50", b"AllScheduled") == 0.0
 
 
-async def test_what_no_longer_holds_is_forgotten_in_time(
+async def test_findings_that_no_longer_hold_are_forgotten_in_time(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.runtime.events.REPEAT", 0.1)
     api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/p", lws("p"))
-    loop = start()
+    controller = start()
     await eventually(lambda: bool(api.kept("events")))
 
     api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/d", lws("d", "decoder"))
@@ -108,17 +108,19 @@ async def test_what_no_longer_holds_is_forgotten_in_time(
     api.edit(POD_GROUP.path(HOME, "r1"), minMember=1)
     await eventually(lambda: api.objects[POD_GROUP.path(HOME, "r1")]["spec"]["minMember"] == 4)
 
-    await eventually(lambda: not any(loop.recorder.states.values()))
+    await eventually(lambda: not any(controller.recorder.states.values()))
 
 
 @pytest.mark.usefixtures("served")
-async def test_our_own_status_wakes_nobody(api: Api, served: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_our_own_status_causes_no_reconcile(
+    api: Api, served: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     snapshots: list[object] = []
     reconcile = type(served).reconcile  # type: ignore[attr-defined]
 
-    async def counted(loop: object, key: object) -> object:
+    async def counted(controller: object, key: object) -> object:
         snapshots.append(key)
-        return await reconcile(loop, key)
+        return await reconcile(controller, key)
 
     monkeypatch.setattr(type(served), "reconcile", counted)
     changed = copy.deepcopy(api.objects[SERVICE])

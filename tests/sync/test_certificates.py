@@ -1,4 +1,4 @@
-"""The webhook's certificates, kept by the loop: what goes wrong is counted, said once, and tried again."""
+"""The webhook's certificates, maintained by the controller: errors are counted, logged once, and retried."""
 
 import asyncio
 import logging
@@ -35,44 +35,46 @@ def snapshots(measured: ControllerMetrics, outcome: str) -> float:
 
 @pytest.fixture
 def broken(api: Api) -> None:
-    """Have every request fail."""
+    """Let every request fail."""
     api.fault = lambda _request: status(500, "InternalError")
 
 
 @pytest.fixture
 def foreign(api: Api) -> None:
-    """Store a Secret of that name, as somebody else would."""
+    """Store a Secret of that name, as another client does."""
     api.put(SECRET, {"kind": "Secret", "metadata": {"name": "tls"}, "data": {"password": "eA=="}})
 
 
 @pytest.fixture
 def strange(api: Api) -> None:
-    """Have every object be one that the API server would not store."""
+    """Let every object be one that the API server would not store."""
     api.fault = lambda _request: web.json_response({"metadata": {}, "webhooks": [{}]})
 
 
 @pytest.fixture
 async def keeping(client: Client, measured: ControllerMetrics, background: Background) -> asyncio.Task[None]:
-    """Keep certificates, from the next step of the test on."""
+    """Maintain certificates from the next step of the test on."""
     return background(keep(client, "system", KEPT, lambda: FOR_EVER, measured))
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_the_secret_is_made(api: Api, eventually: Eventually) -> None:
+async def test_the_secret_is_created(api: Api, eventually: Eventually) -> None:
     await eventually(lambda: SECRET in api.objects)
 
     assert objects.read(api.objects[SECRET]).ca_certificates
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_then_nothing_is_written(api: Api, measured: ControllerMetrics, eventually: Eventually) -> None:
+async def test_an_unchanged_secret_is_not_written_again(
+    api: Api, measured: ControllerMetrics, eventually: Eventually
+) -> None:
     await eventually(lambda: snapshots(measured, "unchanged") > 3)
 
     assert [write for write in api.writes if write[1] == SECRET] == [("PATCH", SECRET)]
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_it_is_shown_when_what_is_kept_ends(
+async def test_the_expiry_of_certificates_is_a_metric(
     measured: ControllerMetrics, eventually: Eventually
 ) -> None:
     await eventually(lambda: snapshots(measured, "changed") > 0)
@@ -83,7 +85,7 @@ async def test_it_is_shown_when_what_is_kept_ends(
 
 
 @pytest.mark.usefixtures("broken", "keeping")
-async def test_what_goes_wrong_is_said_once_and_tried_again(
+async def test_an_error_is_logged_once_and_retried(
     measured: ControllerMetrics, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
     await eventually(lambda: snapshots(measured, "failed") > 3)
@@ -92,7 +94,7 @@ async def test_what_goes_wrong_is_said_once_and_tried_again(
 
 
 @pytest.mark.usefixtures("foreign", "keeping")
-async def test_a_secret_of_somebody_else_is_left_alone(
+async def test_a_foreign_secret_is_left_alone(
     api: Api, measured: ControllerMetrics, eventually: Eventually
 ) -> None:
     await eventually(lambda: snapshots(measured, "failed") > 0)
@@ -101,11 +103,11 @@ async def test_a_secret_of_somebody_else_is_left_alone(
 
 
 @pytest.mark.usefixtures("strange", "keeping")
-async def test_a_bug_ends_nothing(measured: ControllerMetrics, eventually: Eventually) -> None:
+async def test_a_bug_does_not_end_the_task(measured: ControllerMetrics, eventually: Eventually) -> None:
     await eventually(lambda: snapshots(measured, "bug") > 3)
 
 
-async def test_who_does_not_lead_any_more_writes_nothing(
+async def test_a_process_that_is_no_longer_the_leader_writes_nothing(
     api: Api, client: Client, measured: ControllerMetrics
 ) -> None:
     def refuse() -> float:

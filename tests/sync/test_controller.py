@@ -1,4 +1,4 @@
-"""The whole loop against a fake API server: what it writes, says, repairs, and leaves alone."""
+"""The controller against a fake API server: what it writes, reports, repairs, and leaves alone."""
 
 import asyncio
 import copy
@@ -32,19 +32,19 @@ def service(api: Api) -> None:
 
 @pytest.fixture
 async def running(api: Api, service: None, start: Start, eventually: Eventually) -> Controller:  # noqa: ARG001 - stored first
-    """Run a loop until a complete service has its PodGroup."""
-    loop = start()
+    """Run a controller until a complete service has its PodGroup."""
+    controller = start()
     await eventually(lambda: PG in api.objects)
-    return loop
+    return controller
 
 
 def reasons(api: Api) -> list[tuple[str, str]]:
-    """Say which Events there are on which objects."""
+    """Return names and reasons of the Events."""
     return sorted((event["involvedObject"]["name"], event["reason"]) for event in api.kept("events"))
 
 
 def pod_group_writes(api: Api) -> list[str]:
-    """Give the methods of all writes of PodGroups."""
+    """Return the methods of all writes of PodGroups."""
     return [method for method, path in api.writes if path == PG]
 
 
@@ -62,7 +62,7 @@ def test_one_write_is_enough(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("service")
-async def test_it_is_tried_before_it_is_written(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_a_dry_run_precedes_the_write(api: Api, start: Start, eventually: Eventually) -> None:
     tried: list[tuple[str, dict[str, str]]] = []
     api.fault = lambda r: None if r.method == "GET" else tried.append((r.method, dict(r.query)))
 
@@ -94,7 +94,7 @@ async def test_the_missing_role_opens_the_gate(api: Api, start: Start, eventuall
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_member_without_replicas_rests_in_time(
+async def test_a_member_without_replicas_is_no_longer_required_after_a_while(
     api: Api, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.desired.plan.REST_AFTER", 0.2)
@@ -114,23 +114,21 @@ async def test_a_resize_is_written(api: Api, eventually: Eventually) -> None:
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_role_that_goes_leaves_the_others(api: Api, eventually: Eventually) -> None:
+async def test_a_deleted_role_leaves_the_others(api: Api, eventually: Eventually) -> None:
     api.remove(DECODE)
 
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
 
 
 @pytest.mark.usefixtures("running")
-async def test_the_last_member_takes_the_pod_group_along(api: Api, eventually: Eventually) -> None:
+async def test_the_pod_group_is_deleted_with_the_last_member(api: Api, eventually: Eventually) -> None:
     api.remove(DECODE)
     api.remove(PREFILL)
 
     await eventually(lambda: PG not in api.objects)
 
 
-async def test_a_service_that_is_gone_is_forgotten(
-    api: Api, running: Controller, eventually: Eventually
-) -> None:
+async def test_a_deleted_service_is_forgotten(api: Api, running: Controller, eventually: Eventually) -> None:
     api.remove(DECODE)
     api.remove(PREFILL)
 
@@ -143,7 +141,7 @@ async def test_a_service_that_is_gone_is_forgotten(
 
 
 @pytest.mark.usefixtures("running")
-async def test_idle_it_writes_nothing(api: Api) -> None:
+async def test_an_idle_controller_writes_nothing(api: Api) -> None:
     api.writes.clear()
 
     api.put(PREFILL, lws("p") | {"status": {"readyReplicas": 1}})
@@ -154,7 +152,7 @@ async def test_idle_it_writes_nothing(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_second_loop_writes_nothing(api: Api, start: Start) -> None:
+async def test_a_second_controller_writes_nothing(api: Api, start: Start) -> None:
     api.writes.clear()
 
     start()
@@ -177,7 +175,7 @@ async def test_a_foreign_pod_group_is_not_touched(api: Api, start: Start, eventu
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_pod_group_of_volcano_itself_is_not_pruned(api: Api) -> None:
+async def test_a_pod_group_made_by_volcano_is_not_pruned(api: Api) -> None:
     own = {"namespace": "team-a", "name": "podgroup-1", "labels": {"fusioninfer.io/service": "r1"}}
 
     api.put(POD_GROUP.path("team-a", "podgroup-1"), {"kind": "PodGroup", "metadata": own, "spec": {}})
@@ -202,28 +200,28 @@ async def test_members_that_disagree_change_nothing(api: Api, eventually: Eventu
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_hand_edit_is_repaired(api: Api, eventually: Eventually) -> None:
+async def test_a_manual_edit_is_reverted(api: Api, eventually: Eventually) -> None:
     api.edit(PG, minMember=1)
 
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 4)
 
 
 @pytest.mark.usefixtures("running")
-async def test_min_resources_are_taken_out(api: Api, eventually: Eventually) -> None:
+async def test_min_resources_are_removed(api: Api, eventually: Eventually) -> None:
     api.edit(PG, minResources={"nvidia.com/gpu": 32}, minTaskMember={"prefill": 1})
 
     await eventually(lambda: not {"minResources", "minTaskMember"} & api.objects[PG]["spec"].keys())
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_priority_that_no_member_has_is_taken_out(api: Api, eventually: Eventually) -> None:
+async def test_a_priority_that_no_member_has_is_removed(api: Api, eventually: Eventually) -> None:
     api.edit(PG, priorityClassName="high")
 
     await eventually(lambda: "priorityClassName" not in api.objects[PG]["spec"])
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_deleted_pod_group_is_made_again(api: Api, eventually: Eventually) -> None:
+async def test_a_deleted_pod_group_is_created_again(api: Api, eventually: Eventually) -> None:
     api.remove(PG)
 
     await eventually(lambda: PG in api.objects)
@@ -240,7 +238,9 @@ async def test_an_open_gate_outlasts_its_pod_group(api: Api, eventually: Eventua
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_fight_is_not_fought(api: Api, background: Background, eventually: Eventually) -> None:
+async def test_a_write_that_is_always_reverted_is_given_up(
+    api: Api, background: Background, eventually: Eventually
+) -> None:
     async def undo() -> None:
         while True:
             await asyncio.sleep(0.02)
@@ -256,7 +256,7 @@ async def test_a_fight_is_not_fought(api: Api, background: Background, eventuall
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_field_that_admission_changes_on_every_write_is_left_so(
+async def test_a_field_that_admission_changes_on_every_write_is_accepted(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.prune = lambda obj: obj["spec"].update(queue="team")
@@ -274,7 +274,7 @@ async def test_a_field_that_admission_changes_on_every_write_is_left_so(
 # --- what it says -----------------------------------------------------------------------------------
 
 
-async def test_it_says_a_thing_once(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_an_event_is_written_once(api: Api, start: Start, eventually: Eventually) -> None:
     api.put(PREFILL, lws("p"))
     start()
     await eventually(lambda: bool(api.kept("events")))
@@ -286,13 +286,13 @@ async def test_it_says_a_thing_once(api: Api, start: Start, eventually: Eventual
     assert api.writes == []
 
 
-async def test_what_passes_at_once_is_not_said(
+async def test_a_finding_that_passes_at_once_causes_no_event(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.runtime.events.PATIENCE", 0.2)
     api.put(PREFILL, lws("p"))
-    loop = start()
-    await eventually(lambda: bool(loop.recorder.findings.get(KEY)))
+    controller = start()
+    await eventually(lambda: bool(controller.recorder.findings.get(KEY)))
 
     api.put(DECODE, lws("d", "decoder"))
     await quiet()
@@ -300,7 +300,7 @@ async def test_what_passes_at_once_is_not_said(
     assert api.kept("events") == []
 
 
-async def test_what_still_holds_much_later_is_said_again(
+async def test_the_event_of_a_persistent_finding_is_repeated(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.runtime.events.REPEAT", 0.2)
@@ -311,7 +311,7 @@ async def test_what_still_holds_much_later_is_said_again(
     await eventually(lambda: [event["count"] for event in api.kept("events")] == [3])
 
 
-async def test_an_event_carries_its_code_the_remedy_and_the_cause(
+async def test_an_event_has_the_code_the_remedy_and_the_cause(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.put(PREFILL, lws("p"))
@@ -324,7 +324,7 @@ async def test_an_event_carries_its_code_the_remedy_and_the_cause(
     assert api.kept("events")[0]["message"] == told
 
 
-async def test_it_says_a_thing_again_if_it_comes_back(
+async def test_a_finding_that_returns_is_reported_again(
     api: Api, running: Controller, eventually: Eventually
 ) -> None:
     other = lws("d", "decoder")
@@ -339,7 +339,7 @@ async def test_it_says_a_thing_again_if_it_comes_back(
     await eventually(lambda: [event["count"] for event in api.kept("events")] == [2, 2])
 
 
-async def test_a_new_leader_does_not_repeat_the_old_one(
+async def test_a_new_leader_does_not_repeat_the_events_of_the_old_one(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.put(PREFILL, lws("p"))
@@ -366,10 +366,10 @@ async def test_lws_own_gang_scheduling_is_reported(api: Api, eventually: Eventua
 async def test_findings_are_counted(api: Api, start: Start, eventually: Eventually) -> None:
     api.put(PREFILL, lws("p"))
 
-    loop = start()
+    controller = start()
     await eventually(lambda: bool(api.kept("events")))
 
-    value = loop.metrics.registry.get_sample_value("fusioninfer_sync_findings", {"code": "FI410"})
+    value = controller.metrics.registry.get_sample_value("fusioninfer_sync_findings", {"code": "FI410"})
     assert value == 1
 
 
@@ -387,20 +387,22 @@ async def test_with_an_old_volcano_configured_there_is_no_pod_group(
 
 
 @pytest.mark.usefixtures("service")
-async def test_an_old_volcano_is_found_by_its_image(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_an_old_volcano_is_detected_by_its_image(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     containers = [{"image": "volcanosh/vc-scheduler:v1.13.2"}]
     template = {"spec": {"containers": containers}}
     api.objects[SCHEDULER] = {"kind": "Deployment", "metadata": {}, "spec": {"template": template}}
 
-    loop = start()
+    controller = start()
     await eventually(lambda: len(api.kept("events")) == 2)
 
-    too_old = loop.metrics.registry.get_sample_value("fusioninfer_sync_volcano_too_old")
+    too_old = controller.metrics.registry.get_sample_value("fusioninfer_sync_volcano_too_old")
     assert (api.kept("podgroups"), too_old) == ([], 1)
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_crd_that_drops_subgroups_gets_no_pod_group(
+async def test_a_crd_that_prunes_subgroups_gets_no_pod_group(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.prune = lambda obj: obj["spec"].pop("subGroupPolicy", None)
@@ -427,7 +429,9 @@ async def test_a_crd_without_subgroups_gets_no_pod_group(
 
 
 @pytest.mark.usefixtures("service")
-async def test_without_volcano_the_authors_are_told(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_a_missing_volcano_is_reported_to_the_authors(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.absent = {"podgroups"}
     start()
 
@@ -438,7 +442,7 @@ async def test_without_volcano_the_authors_are_told(api: Api, start: Start, even
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_refused_pod_group_is_said(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_a_refused_pod_group_is_reported(api: Api, start: Start, eventually: Eventually) -> None:
     def refuse(request: web.Request) -> web.Response | None:
         message = "queue gpu is not open"
         return status(403, "Forbidden", message, "r1") if request.method == "PATCH" else None
@@ -451,7 +455,7 @@ async def test_a_refused_pod_group_is_said(api: Api, start: Start, eventually: E
 
 
 @pytest.mark.usefixtures("service")
-async def test_what_was_refused_is_tried_again(
+async def test_a_refused_write_is_tried_again(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
@@ -465,7 +469,7 @@ async def test_what_was_refused_is_tried_again(
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("code", [409, 429, 500, 503])
-async def test_a_write_that_fails_is_tried_again(
+async def test_a_failed_write_is_tried_again(
     api: Api, start: Start, eventually: Eventually, code: int
 ) -> None:
     answers = [status(code, "Trouble") for _ in range(3)]
@@ -501,7 +505,7 @@ def refuse() -> float:
 
 
 @pytest.mark.usefixtures("service")
-async def test_after_the_deadline_nothing_is_written(api: Api, start: Start) -> None:
+async def test_nothing_is_written_after_the_deadline(api: Api, start: Start) -> None:
     start(permit=refuse)
     await quiet()
 
@@ -509,11 +513,11 @@ async def test_after_the_deadline_nothing_is_written(api: Api, start: Start) -> 
 
 
 @pytest.mark.usefixtures("service")
-async def test_after_the_deadline_the_loop_ends(make: Start) -> None:
-    loop = make(permit=refuse)
+async def test_the_controller_ends_after_the_deadline(make: Start) -> None:
+    controller = make(permit=refuse)
 
     with pytest.raises(ExceptionGroup) as ended:
-        await asyncio.wait_for(loop.run(), 5)
+        await asyncio.wait_for(controller.run(), 5)
 
     assert ended.group_contains(LeadershipLostError)
 
@@ -521,7 +525,7 @@ async def test_after_the_deadline_the_loop_ends(make: Start) -> None:
 # --- many of them -----------------------------------------------------------------------------------
 
 
-async def test_looks_that_write_nothing_leave_room_for_the_lease(running: Controller) -> None:
+async def test_reconciles_that_write_nothing_do_not_delay_the_lease(running: Controller) -> None:
     for at in range(400):
         running.queue.add(("team-a", f"gone-{at}"))
 

@@ -1,4 +1,4 @@
-"""The loop and InferenceServices, against a fake API server with our own admission in it."""
+"""The controller and InferenceServices, against a fake API server with our admission in it."""
 
 import asyncio
 import copy
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("admission")
 
 
 def without_version(section: Any) -> Any:
-    """Leave out what every write changes."""
+    """Return an object without what every write changes."""
     if not isinstance(section, dict):
         return section
     return {key: value for key, value in section.items() if key != "resourceVersion"}
@@ -80,7 +80,9 @@ async def test_a_changed_role_is_written(api: Api, eventually: Eventually) -> No
 
 
 @pytest.mark.usefixtures("served")
-async def test_replicas_that_nobody_asks_for_are_an_autoscalers(api: Api, eventually: Eventually) -> None:
+async def test_replicas_that_the_author_omits_are_left_to_an_autoscaler(
+    api: Api, eventually: Eventually
+) -> None:
     free = role("decode", "decoder")
     del free["replicas"]
     api.put(SERVICE, routed(role("prefill", "prefiller"), free))
@@ -96,7 +98,7 @@ async def test_replicas_that_nobody_asks_for_are_an_autoscalers(api: Api, eventu
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_restarted_loop_writes_nothing(api: Api, start: Start) -> None:
+async def test_a_restarted_controller_writes_nothing(api: Api, start: Start) -> None:
     api.writes.clear()
 
     start()
@@ -106,7 +108,7 @@ async def test_a_restarted_loop_writes_nothing(api: Api, start: Start) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_idle_it_asks_nothing_either(api: Api) -> None:
+async def test_an_idle_controller_sends_no_dry_runs(api: Api) -> None:
     api.requests.clear()
 
     await quiet()
@@ -115,7 +117,7 @@ async def test_idle_it_asks_nothing_either(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_the_annotation_of_a_controller_is_no_drift(api: Api) -> None:
+async def test_an_annotation_of_another_controller_is_no_drift(api: Api) -> None:
     api.writes.clear()
     metadata = copy.deepcopy(api.objects[ROUTES["Deployment"]]["metadata"])
     metadata["annotations"] = {"deployment.kubernetes.io/revision": "1"}
@@ -126,9 +128,7 @@ async def test_the_annotation_of_a_controller_is_no_drift(api: Api) -> None:
     assert api.writes == []
 
 
-async def test_an_lws_that_somebody_wrote_is_not_touched(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_an_lws_made_by_a_user_is_not_touched(api: Api, start: Start, eventually: Eventually) -> None:
     theirs = lws("r1-decode", "decoder")
     api.put(DECODE, theirs)
     api.put(SERVICE, inference_service())
@@ -143,7 +143,7 @@ async def test_an_lws_that_somebody_wrote_is_not_touched(
 
 
 @pytest.mark.parametrize("labels", [{}, {"fusioninfer.io/service": "r1"}], ids=["unlabelled", "labelled"])
-async def test_an_object_of_somebody_else_is_not_touched(
+async def test_a_foreign_object_is_not_touched(
     api: Api, start: Start, eventually: Eventually, labels: dict[str, str]
 ) -> None:
     metadata = {"namespace": HOME, "name": "r1-epp-config", "labels": labels}
@@ -160,7 +160,7 @@ async def test_an_object_of_somebody_else_is_not_touched(
 
 
 @pytest.mark.usefixtures("served")
-async def test_somebodys_own_object_with_our_label_is_not_pruned(api: Api) -> None:
+async def test_a_foreign_object_with_our_label_is_not_pruned(api: Api) -> None:
     own = OUTPUTS["Service"].path(HOME, "mine")
     metadata = {"namespace": HOME, "name": "mine", "labels": {"fusioninfer.io/service": "r1"}}
 
@@ -171,7 +171,7 @@ async def test_somebodys_own_object_with_our_label_is_not_pruned(api: Api) -> No
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_unreadable_one_changes_nothing(api: Api, eventually: Eventually) -> None:
+async def test_an_unreadable_inference_service_changes_nothing(api: Api, eventually: Eventually) -> None:
     api.writes.clear()
 
     api.put(SERVICE, inference_service(role("a", replicas="many"), generation=2))
@@ -181,7 +181,9 @@ async def test_an_unreadable_one_changes_nothing(api: Api, eventually: Eventuall
 
 
 @pytest.mark.usefixtures("served")
-async def test_one_that_breaks_a_rule_loses_nothing(api: Api, eventually: Eventually) -> None:
+async def test_an_inference_service_that_breaks_a_rule_loses_nothing(
+    api: Api, eventually: Eventually
+) -> None:
     renamed = (role("first", "prefiller"), role("decode", "decoder"))
     broken = inference_service(*renamed, generation=2, annotations={"fusioninfer.io/strategy": "queue-size"})
 
@@ -193,7 +195,7 @@ async def test_one_that_breaks_a_rule_loses_nothing(api: Api, eventually: Eventu
 
 
 @pytest.mark.usefixtures("served")
-async def test_one_that_goes_is_left_to_the_garbage_collector(api: Api) -> None:
+async def test_an_inference_service_being_deleted_is_left_to_the_garbage_collector(api: Api) -> None:
     api.writes.clear()
     metadata = api.objects[SERVICE]["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
@@ -205,7 +207,7 @@ async def test_one_that_goes_is_left_to_the_garbage_collector(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_one_that_is_gone_is_left_to_the_garbage_collector(api: Api) -> None:
+async def test_a_deleted_inference_service_is_left_to_the_garbage_collector(api: Api) -> None:
     api.collects = False
     api.writes.clear()
 
@@ -217,7 +219,7 @@ async def test_one_that_is_gone_is_left_to_the_garbage_collector(api: Api) -> No
 
 
 @pytest.mark.usefixtures("served")
-async def test_what_is_on_its_way_out_is_waited_for(api: Api) -> None:
+async def test_an_object_being_deleted_is_awaited(api: Api) -> None:
     metadata = api.objects[DECODE]["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     change(api, DECODE, metadata=metadata)
     await quiet()
@@ -233,7 +235,7 @@ async def test_what_is_on_its_way_out_is_waited_for(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_hand_edit_of_an_lws_is_repaired(api: Api, eventually: Eventually) -> None:
+async def test_a_manual_edit_of_an_lws_is_reverted(api: Api, eventually: Eventually) -> None:
     api.edit(DECODE, replicas=0)
 
     await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 1)
@@ -253,7 +255,7 @@ async def test_a_hand_edit_of_an_lws_is_repaired(api: Api, eventually: Eventuall
         ("HTTPRoute", "spec", {"rules": []}),
     ],
 )
-async def test_a_hand_edit_of_a_route_is_repaired(
+async def test_a_manual_edit_of_a_route_is_reverted(
     api: Api, eventually: Eventually, kind: str, section: str, edit: Any
 ) -> None:
     before = copy.deepcopy(api.objects[ROUTES[kind]][section])
@@ -264,14 +266,14 @@ async def test_a_hand_edit_of_a_route_is_repaired(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_deleted_part_is_made_again(api: Api, eventually: Eventually) -> None:
+async def test_a_deleted_object_is_created_again(api: Api, eventually: Eventually) -> None:
     api.remove(ROUTES["ConfigMap"])
 
     await eventually(lambda: ROUTES["ConfigMap"] in api.objects)
 
 
 @pytest.mark.usefixtures("served")
-async def test_lws_that_are_deleted_by_hand_are_made_again_and_the_routes_stay(
+async def test_lws_deleted_by_hand_are_created_again_and_the_routes_stay(
     api: Api, eventually: Eventually
 ) -> None:
     api.writes.clear()
@@ -285,7 +287,7 @@ async def test_lws_that_are_deleted_by_hand_are_made_again_and_the_routes_stay(
 
 
 @pytest.mark.usefixtures("served")
-async def test_nothing_is_written_again_and_again(api: Api, background: Background) -> None:
+async def test_no_object_is_written_repeatedly(api: Api, background: Background) -> None:
     api.writes.clear()
 
     async def undo() -> None:
@@ -311,7 +313,7 @@ async def test_a_renamed_role_gets_a_new_lws_and_loses_the_old_one(api: Api, eve
 
 
 @pytest.mark.usefixtures("served")
-async def test_while_the_new_name_is_refused_the_old_lws_stays(api: Api, eventually: Eventually) -> None:
+async def test_the_old_lws_stays_while_the_new_name_is_refused(api: Api, eventually: Eventually) -> None:
     def refuse(request: web.Request) -> web.Response | None:
         creates = request.method == "POST" and request.path == LWS.path(HOME)
         return status(403, "Forbidden", "exceeded quota", "r1-decode-a") if creates else None
@@ -324,7 +326,7 @@ async def test_while_the_new_name_is_refused_the_old_lws_stays(api: Api, eventua
 
 
 @pytest.mark.usefixtures("served")
-async def test_without_its_router_the_routes_go_and_the_rest_stays(api: Api, eventually: Eventually) -> None:
+async def test_removing_the_router_deletes_the_routes_only(api: Api, eventually: Eventually) -> None:
     api.writes.clear()
 
     api.put(SERVICE, inference_service())
@@ -339,14 +341,14 @@ async def test_without_its_router_the_routes_go_and_the_rest_stays(api: Api, eve
 
 
 def orphan(api: Api, path: str) -> None:
-    """Take the owners off, as the garbage collector does for `--cascade=orphan`."""
+    """Remove the owners, as the garbage collector does for `--cascade=orphan`."""
     metadata = copy.deepcopy(api.objects[path]["metadata"])
     del metadata["ownerReferences"]
     change(api, path, metadata=metadata)
 
 
 def orphan_all(api: Api) -> None:
-    """Delete the InferenceService, and nothing that it has."""
+    """Delete the InferenceService, and none of its objects."""
     api.collects = False
     api.remove(SERVICE)
     for path in (PREFILL, DECODE, *ROUTES.values()):
@@ -355,15 +357,13 @@ def orphan_all(api: Api) -> None:
 
 
 def controllers(api: Api, *paths: str) -> list[str]:
-    """Give the uids of who controls objects."""
+    """Return the uids of the controlling owners of objects."""
     owners = [api.objects[path]["metadata"].get("ownerReferences", []) for path in paths]
     return [owner["uid"] for each in owners for owner in each if owner.get("controller")]
 
 
 @pytest.mark.usefixtures("served")
-async def test_what_was_orphaned_is_adopted_by_the_next_one_of_the_name(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_orphans_are_adopted_by_the_next_service_of_the_name(api: Api, eventually: Eventually) -> None:
     kept = (PREFILL, DECODE, PG, *ROUTES.values())
     before = {path: api.objects[path]["metadata"]["uid"] for path in kept}
     orphan_all(api)
@@ -377,7 +377,7 @@ async def test_what_was_orphaned_is_adopted_by_the_next_one_of_the_name(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_orphan_whose_spec_somebody_took_over_is_theirs(api: Api, eventually: Eventually) -> None:
+async def test_an_orphan_whose_spec_was_taken_over_is_not_adopted(api: Api, eventually: Eventually) -> None:
     orphan_all(api)
     metadata = copy.deepcopy(api.objects[DECODE]["metadata"])
     del metadata["managedFields"][0]["fieldsV1"]["f:spec"]
@@ -392,9 +392,7 @@ async def test_an_orphan_whose_spec_somebody_took_over_is_theirs(api: Api, event
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("gone", [True, False], ids=["gone", "going"])
-async def test_nothing_is_adopted_for_one_that_goes_before_the_loop_hears_of_it(
-    api: Api, *, gone: bool
-) -> None:
+async def test_nothing_is_adopted_for_a_service_that_is_being_deleted(api: Api, *, gone: bool) -> None:
     there = api.objects[SERVICE]
     going = there["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
@@ -412,7 +410,7 @@ async def test_nothing_is_adopted_for_one_that_goes_before_the_loop_hears_of_it(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_orphan_of_a_role_that_is_not_wanted_any_more_stays(api: Api) -> None:
+async def test_an_orphan_of_a_role_that_is_no_longer_desired_stays(api: Api) -> None:
     orphan_all(api)
     await quiet()
 
@@ -441,7 +439,7 @@ async def test_a_router_with_a_gateway_gets_it_and_a_route_on_it(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_gateway_that_is_not_asked_for_any_more_goes(api: Api, eventually: Eventually) -> None:
+async def test_a_gateway_that_is_no_longer_desired_is_deleted(api: Api, eventually: Eventually) -> None:
     api.put(SERVICE, with_gateway())
     await eventually(lambda: OWN_GATEWAY in api.objects)
 
@@ -450,7 +448,7 @@ async def test_a_gateway_that_is_not_asked_for_any_more_goes(api: Api, eventuall
     await eventually(lambda: OWN_GATEWAY not in api.objects)
 
 
-async def test_a_gateway_of_somebody_else_is_not_touched_and_nothing_hangs_on_it(
+async def test_a_foreign_gateway_is_not_touched_and_has_no_route(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     metadata = {"namespace": HOME, "name": "r1-gateway"}
@@ -467,9 +465,7 @@ async def test_a_gateway_of_somebody_else_is_not_touched_and_nothing_hangs_on_it
     assert ROUTES["HTTPRoute"] not in api.objects
 
 
-async def test_a_service_that_is_gone_is_forgotten(
-    api: Api, served: Controller, eventually: Eventually
-) -> None:
+async def test_a_deleted_service_is_forgotten(api: Api, served: Controller, eventually: Eventually) -> None:
     api.remove(SERVICE)
 
     await eventually(lambda: not (served.memories or served.recorder.states or served.writer.histories))

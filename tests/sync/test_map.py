@@ -1,4 +1,4 @@
-"""The first page of the loop's code names every module of it."""
+"""The package docstring names the controller's modules."""
 
 import pkgutil
 
@@ -10,5 +10,5 @@ MODULES = [module.name for module in pkgutil.iter_modules(sync.__path__)]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_page_names_every_module(name: str) -> None:
+def test_the_package_docstring_names_every_module(name: str) -> None:
     assert f"`{name}`" in (sync.__doc__ or "")

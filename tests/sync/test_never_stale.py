@@ -1,4 +1,4 @@
-"""What the loop says in a status is of the generation that it names, whatever else goes wrong."""
+"""A status is of the generation that it names, whatever else fails."""
 
 import asyncio
 import copy
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("admission")
 
 
 def asking(replicas: int, generation: int) -> Object:
-    """Ask for so many prefillers and decoders."""
+    """Set the replicas of the prefill and decode roles."""
     engines = (
         role("prefill", "prefiller", replicas=replicas),
         role("decode", "decoder", replicas=replicas),
@@ -26,10 +26,10 @@ def asking(replicas: int, generation: int) -> Object:
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_look_that_a_change_overtakes_says_nothing_of_the_change(
+async def test_a_reconcile_that_a_change_overtakes_does_not_report_the_change(
     api: Api, eventually: Eventually
 ) -> None:
-    """While the second generation is stored the third comes: no status says that all of it is there."""
+    """The third generation comes while the second is applied: no status reports the third as complete."""
     said: list[tuple[int, int]] = []
 
     async def note(request: web.Request) -> None:
@@ -59,7 +59,7 @@ async def test_a_look_that_a_change_overtakes_says_nothing_of_the_change(
 
 
 def refusing(method: str, part: str) -> Fault:
-    """Refuse all requests of a method to paths with a part."""
+    """Refuse all requests of a method to paths that contain a part."""
 
     def refuse(request: web.Request) -> web.Response | None:
         refused = request.method == method and part in request.path
@@ -69,9 +69,7 @@ def refusing(method: str, part: str) -> Fault:
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_deletion_that_is_refused_keeps_no_status_from_being_written(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_refused_deletion_does_not_block_the_status(api: Api, eventually: Eventually) -> None:
     api.fault = refusing("DELETE", "httproutes")
     without = copy.deepcopy(asking(1, 2))
     without["spec"]["roles"].pop()
@@ -83,9 +81,7 @@ async def test_a_deletion_that_is_refused_keeps_no_status_from_being_written(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_deletion_that_is_refused_keeps_no_other_from_being_made(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_refused_deletion_does_not_block_another_one(api: Api, eventually: Eventually) -> None:
     api.fault = refusing("DELETE", "httproutes")
     without = asking(1, 2)
     without["spec"]["roles"].pop()
@@ -97,9 +93,7 @@ async def test_a_deletion_that_is_refused_keeps_no_other_from_being_made(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_event_that_is_refused_keeps_no_status_from_being_written(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_refused_event_does_not_block_the_status(api: Api, eventually: Eventually) -> None:
     refused: list[str] = []
 
     def refuse(request: web.Request) -> web.StreamResponse | None:

@@ -1,4 +1,4 @@
-"""New work goes before the sweep over services in which nothing changed."""
+"""Changes go before the sweep over services in which nothing changed."""
 
 import copy
 import time
@@ -17,7 +17,7 @@ NEW = POD_GROUP.path("team-a", "new")
 
 
 def worker(service: str) -> Object:
-    """Make a LeaderWorkerSet that is a service."""
+    """Return a LeaderWorkerSet that is a service by itself."""
     obj = copy.deepcopy(lws(service, "worker"))
     for texts in (obj["metadata"]["labels"], obj["metadata"]["annotations"]):
         texts["fusioninfer.io/service"] = service
@@ -33,7 +33,7 @@ def store(api: Api, service: str) -> None:
 
 @pytest.fixture
 def many(api: Api) -> None:
-    """Store services whose PodGroups are there; only a dry run tells that nothing has to be written."""
+    """Store services that have their PodGroups; each needs one dry run to see that it is unchanged."""
     api.prune = lambda obj: obj["spec"].update(queue="team")
     owner = {"apiVersion": LWS.resource.api_version, "kind": LWS.kind, "controller": False}
     for number in range(MANY):
@@ -50,19 +50,19 @@ def many(api: Api) -> None:
 
 
 def swept(api: Api) -> int:
-    """Count the services of the sweep that were looked at: each takes a dry run, at least."""
+    """Return how many services of the sweep were reconciled: each takes a dry run, at least."""
     return len({path for method, path in api.requests if method == "PATCH" and "old-" in path})
 
 
 async def ready(api: Api, start: Start, eventually: Eventually) -> None:
-    """Start a leader, and have the API server become slow once it works."""
+    """Start a leader, and slow the API server down once it works."""
     start()
     await eventually(lambda: swept(api) > 0)
     api.latency = 0.05
 
 
 @pytest.mark.usefixtures("many")
-async def test_a_service_that_comes_during_the_sweep_is_served_at_once(
+async def test_a_service_created_during_the_sweep_is_served_at_once(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     await ready(api, start, eventually)
@@ -76,7 +76,7 @@ async def test_a_service_that_comes_during_the_sweep_is_served_at_once(
 
 
 @pytest.mark.usefixtures("many")
-async def test_a_service_that_came_before_the_leader_is_served_at_once(
+async def test_a_service_created_before_the_leader_started_is_served_at_once(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     store(api, "new")
@@ -87,7 +87,7 @@ async def test_a_service_that_came_before_the_leader_is_served_at_once(
     assert swept(api) < MANY / 10
 
 
-async def test_news_goes_before_the_sweep() -> None:
+async def test_changes_go_before_the_sweep() -> None:
     queue = Queue()
     queue.sweep([("ns", "old"), ("ns", "changed")])
     queue.add(("ns", "changed"))
@@ -97,7 +97,7 @@ async def test_news_goes_before_the_sweep() -> None:
     assert (taken, queue.unchanged) == ([("ns", "changed"), ("ns", "old")], {})
 
 
-async def test_the_sweep_goes_on_while_there_is_news() -> None:
+async def test_the_sweep_continues_while_there_are_changes() -> None:
     queue = Queue()
     queue.sweep([("ns", "old")])
     for number in range(10):

@@ -1,4 +1,4 @@
-"""What stands in the way of an InferenceService, and that it stops nothing else."""
+"""What blocks one object of an InferenceService blocks nothing else."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,9 +28,7 @@ from tests.sync.served import (
 pytestmark = pytest.mark.usefixtures("admission")
 
 
-async def test_without_their_crds_the_routes_are_missing_and_nothing_else(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_missing_crds_block_the_routes_only(api: Api, start: Start, eventually: Eventually) -> None:
     api.absent = {"inferencepools", "httproutes", "gateways"}
     api.put(SERVICE, routed())
 
@@ -40,7 +38,7 @@ async def test_without_their_crds_the_routes_are_missing_and_nothing_else(
     assert {PREFILL, DECODE, PG, ROUTES["ConfigMap"]} <= api.objects.keys()
 
 
-async def test_it_names_the_crds_that_are_missing(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_an_event_names_the_missing_crds(api: Api, start: Start, eventually: Eventually) -> None:
     api.absent = {"inferencepools", "httproutes", "gateways"}
     api.put(SERVICE, routed())
 
@@ -54,9 +52,7 @@ async def test_it_names_the_crds_that_are_missing(api: Api, start: Start, eventu
     )
 
 
-async def test_without_istio_its_rule_is_missing_and_nothing_else(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_missing_istio_blocks_its_rule_only(api: Api, start: Start, eventually: Eventually) -> None:
     api.absent = {"destinationrules"}
     api.put(SERVICE, routed())
 
@@ -69,7 +65,9 @@ async def test_without_istio_its_rule_is_missing_and_nothing_else(
     )
 
 
-async def test_what_needs_a_missing_kind_is_not_tried(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_objects_that_require_a_missing_kind_are_not_tried(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.absent = {"inferencepools"}
     api.put(SERVICE, routed())
 
@@ -79,7 +77,7 @@ async def test_what_needs_a_missing_kind_is_not_tried(api: Api, start: Start, ev
     assert not {ROUTES["Deployment"], ROUTES["HTTPRoute"]} & api.objects.keys()
 
 
-async def test_crds_that_come_later_need_no_restart(
+async def test_crds_installed_later_need_no_restart(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
@@ -93,7 +91,7 @@ async def test_crds_that_come_later_need_no_restart(
     await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
 
 
-async def test_missing_kinds_do_not_concern_who_has_no_routes(
+async def test_missing_kinds_do_not_concern_services_without_routes(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.absent = {"inferencepools", "httproutes", "gateways"}
@@ -129,7 +127,7 @@ async def test_a_missing_kind_is_logged_once(
     ],
     ids=["refused", "failed"],
 )
-async def test_a_pod_group_that_cannot_be_written_does_not_stop_the_routes(
+async def test_a_refused_pod_group_does_not_block_the_routes(
     api: Api, start: Start, eventually: Eventually, answer: Callable[[], web.Response]
 ) -> None:
     api.fault = lambda r: answer() if r.method != "GET" and "podgroups" in r.path else None
@@ -140,7 +138,7 @@ async def test_a_pod_group_that_cannot_be_written_does_not_stop_the_routes(
     await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
 
 
-async def test_an_lws_that_admission_does_not_expand_is_not_made(
+async def test_an_lws_that_admission_does_not_expand_is_not_created(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.prune = lambda _obj: None
@@ -155,7 +153,9 @@ async def test_an_lws_that_admission_does_not_expand_is_not_made(
     )
 
 
-async def test_one_that_cannot_be_read_is_told(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_an_unreadable_inference_service_is_reported(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.put(SERVICE, inference_service(role("a", replicas="many")))
 
     start()
@@ -164,10 +164,10 @@ async def test_one_that_cannot_be_read_is_told(api: Api, start: Start, eventuall
 
 
 @pytest.mark.usefixtures("served")
-async def test_one_that_breaks_a_rule_can_be_scaled_and_says_what_is_wrong(
+async def test_an_inference_service_that_breaks_a_rule_can_be_scaled_and_is_reported(
     api: Api, eventually: Eventually
 ) -> None:
-    """As one is that an earlier release admitted."""
+    """Such a service was admitted by an earlier release."""
     broken = routed(
         role("prefill", "prefiller"),
         role("decode", "decoder", replicas=3),
@@ -186,7 +186,7 @@ NAMESAKE = LWS.path(HOME, "r1-epp")
 
 
 def namesake() -> Object:
-    """Make a LeaderWorkerSet of another service, of the name of the picker's Service."""
+    """Return a LeaderWorkerSet of another service that has the name of the endpoint picker."""
     found = lws("r1-epp", "worker")
     for words in (found["metadata"]["labels"], found["metadata"]["annotations"]):
         words["fusioninfer.io/service"] = "other"
@@ -194,7 +194,7 @@ def namesake() -> Object:
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_set_that_comes_with_the_name_of_the_picker_is_told_so(
+async def test_an_lws_with_the_name_of_the_endpoint_picker_is_reported(
     api: Api, eventually: Eventually
 ) -> None:
     api.put(NAMESAKE, namesake())
@@ -204,7 +204,9 @@ async def test_a_set_that_comes_with_the_name_of_the_picker_is_told_so(
     await eventually(lambda: reported(api, "RoutesReady") == "RoutesRefused")
 
 
-async def test_once_it_is_gone_the_routes_are_made(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_the_routes_are_created_once_that_lws_is_gone(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.put(NAMESAKE, namesake())
     api.put(SERVICE, routed())
     start()

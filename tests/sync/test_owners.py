@@ -1,4 +1,4 @@
-"""Nothing is deleted, and nothing called somebody else's, on the word of a cache alone."""
+"""Nothing is deleted, or taken for a foreign object, because of a cache alone."""
 
 import copy
 from typing import Any
@@ -21,24 +21,24 @@ EPP = OUTPUTS["Deployment"].path(HOME, "r1-epp")
 
 @pytest.fixture
 async def annotated(api: Api, start: Start, eventually: Eventually) -> Controller:
-    """Run a loop until an annotated worker of two pods has its PodGroup and its routes."""
+    """Run a controller until an annotated worker of two pods has its PodGroup and its routes."""
     worker = lws("w", "worker")
     worker["metadata"]["annotations"] |= ROUTED
     api.put(MEMBER, worker)
-    loop = start()
+    controller = start()
     await eventually(lambda: {PG, EPP} <= api.objects.keys())
     await quiet()
     api.writes.clear()
-    return loop
+    return controller
 
 
 def deleted(api: Api) -> set[str]:
-    """Give what the loop deleted."""
+    """Return what the controller deleted."""
     return {path for method, path in api.writes if method == "DELETE"}
 
 
 def as_of_now(api: Api, plural: str) -> Any:
-    """Answer lists and watches of a kind as if there were nothing, and all else as it is."""
+    """Answer lists and watches of a kind with no objects, and everything else correctly."""
 
     def empty(request: web.Request) -> web.StreamResponse | None:
         if request.method != "GET" or not request.path.endswith(f"/{plural}"):
@@ -51,8 +51,8 @@ def as_of_now(api: Api, plural: str) -> Any:
 
 
 @pytest.mark.usefixtures("annotated")
-async def test_members_that_a_list_leaves_out_lose_nothing(api: Api) -> None:
-    """An API server that starts anew may answer a list with 404, or with nothing."""
+async def test_members_missing_from_a_list_lose_nothing(api: Api) -> None:
+    """An API server that starts may answer a list with 404, or with no items."""
     api.fault = as_of_now(api, "leaderworkersets")
     api.drop()
     await quiet(3)
@@ -61,7 +61,7 @@ async def test_members_that_a_list_leaves_out_lose_nothing(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_inference_service_whose_sets_a_list_leaves_out_loses_nothing(api: Api) -> None:
+async def test_an_inference_service_whose_lws_are_missing_from_a_list_loses_nothing(api: Api) -> None:
     api.writes.clear()
     api.fault = as_of_now(api, "leaderworkersets")
     api.drop()
@@ -73,11 +73,11 @@ async def test_an_inference_service_whose_sets_a_list_leaves_out_loses_nothing(a
     )
 
 
-async def test_a_loop_whose_watch_was_deaf_deletes_nothing_when_it_starts_to_work(
+async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_leader(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     worker = lws("w", "worker")
-    plain = copy.deepcopy(worker)  # what it was before its author asked for routes
+    plain = copy.deepcopy(worker)  # its state before the author asked for routes
     worker["metadata"]["annotations"] |= ROUTED
     api.put(MEMBER, worker)
     start()
@@ -94,9 +94,7 @@ async def test_a_loop_whose_watch_was_deaf_deletes_nothing_when_it_starts_to_wor
 
 
 @pytest.mark.usefixtures("annotated")
-async def test_a_member_that_is_opted_out_loses_what_was_made_for_it(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api, eventually: Eventually) -> None:
     metadata = copy.deepcopy(api.objects[MEMBER]["metadata"]) | {"annotations": {}, "labels": {}}
 
     change(api, MEMBER, metadata=metadata)
@@ -106,7 +104,7 @@ async def test_a_member_that_is_opted_out_loses_what_was_made_for_it(
 
 
 @pytest.mark.usefixtures("annotated")
-async def test_what_lost_its_last_member_is_left_to_the_garbage_collector(
+async def test_objects_without_members_are_left_to_the_garbage_collector(
     api: Api, eventually: Eventually
 ) -> None:
     api.remove(MEMBER)
@@ -117,7 +115,7 @@ async def test_what_lost_its_last_member_is_left_to_the_garbage_collector(
 
 
 @pytest.mark.usefixtures("served")
-async def test_routes_stay_while_the_inference_service_is_not_as_it_was_seen(
+async def test_routes_stay_while_the_inference_service_differs_from_the_cache(
     api: Api, eventually: Eventually
 ) -> None:
     before = copy.deepcopy(api.objects[SERVICE])

@@ -1,4 +1,4 @@
-"""The loop as a process: probes, metrics, leadership and how it ends."""
+"""The controller as a process: probes, metrics, leadership and how it ends."""
 
 import asyncio
 import os
@@ -24,13 +24,13 @@ from tests.sync.samples import lws
 Background = Callable[[Any], asyncio.Task[Any]]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/fusioninfer-sync"
 TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
-"""A Lease that no busy machine loses."""
+"""A Lease that is not lost on a busy machine."""
 SHORT = Timing(lease_duration=1.0, renew_deadline=0.6, retry_period=0.1)
 
 
 @pytest.fixture
 def port() -> int:
-    """Find a free port."""
+    """Return a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number: int = free.getsockname()[1]
@@ -39,7 +39,7 @@ def port() -> int:
 
 @pytest.fixture
 async def process(kubeconfig: Path, port: int, background: Background) -> asyncio.Task[int]:
-    """Start the whole loop."""
+    """Start the whole process."""
     running = sync(
         Settings(),
         kubeconfig=str(kubeconfig),
@@ -56,7 +56,7 @@ async def answer(port: int, path: str) -> tuple[int, str]:
 
 
 async def until_it_leads(port: int) -> None:
-    """Wait until the process knows that the Lease is its own: later than the API server does."""
+    """Wait until the process knows that it holds the Lease, which is later than the API server knows."""
     for _ in range(500):
         if "fusioninfer_sync_is_leader 1.0" in (await answer(port, "/metrics"))[1]:
             return
@@ -65,7 +65,7 @@ async def until_it_leads(port: int) -> None:
 
 
 @pytest.mark.usefixtures("process")
-async def test_it_makes_the_pod_group(api: Api, eventually: Eventually) -> None:
+async def test_it_creates_the_pod_group(api: Api, eventually: Eventually) -> None:
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
 
     await eventually(lambda: bool(api.kept("podgroups")))
@@ -74,13 +74,13 @@ async def test_it_makes_the_pod_group(api: Api, eventually: Eventually) -> None:
 
 
 @pytest.mark.usefixtures("process")
-async def test_the_leader_says_so(api: Api, port: int, eventually: Eventually) -> None:
+async def test_the_leader_sets_its_metric(api: Api, port: int, eventually: Eventually) -> None:
     await eventually(lambda: LEASE in api.objects)
 
     await until_it_leads(port)
 
 
-async def test_who_waits_is_ready_too(
+async def test_a_standby_is_ready_too(
     api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
 ) -> None:
     held = {"holderIdentity": "other", "leaseDurationSeconds": 60}
@@ -103,7 +103,7 @@ async def test_without_lists_it_is_not_ready(api: Api, port: int, eventually: Ev
     assert answers == [503, 200]
 
 
-async def test_a_signal_ends_it_and_gives_the_lease_back(
+async def test_a_signal_ends_it_and_releases_the_lease(
     api: Api, process: asyncio.Task[int], port: int, eventually: Eventually
 ) -> None:
     await eventually(lambda: LEASE in api.objects)

@@ -1,4 +1,4 @@
-"""An Event that is not taken costs itself: everything else of the reconcile is done and said."""
+"""An Event that is refused affects nothing else: the rest of the reconcile is done."""
 
 import pytest
 from aiohttp import web
@@ -19,7 +19,7 @@ ANSWERS = {
 
 @pytest.fixture
 def disagreeing(api: Api) -> None:
-    """Store a prefiller and a decoder in different queues: each is told."""
+    """Store a prefiller and a decoder in different queues: each gets an Event."""
     for path, obj, queue in ((PREFILL, lws("p"), "a"), (DECODE, lws("d", "decoder"), "b")):
         obj["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = queue
         api.put(path, obj)
@@ -27,7 +27,7 @@ def disagreeing(api: Api) -> None:
 
 @pytest.mark.parametrize(("code", "reason"), ANSWERS.values(), ids=ANSWERS.keys())
 @pytest.mark.usefixtures("disagreeing")
-async def test_an_event_that_is_refused_costs_itself(api: Api, start: Start, code: int, reason: str) -> None:
+async def test_a_refused_event_affects_nothing_else(api: Api, start: Start, code: int, reason: str) -> None:
     asked: list[str] = []
 
     def refuse_the_first(request: web.Request) -> web.StreamResponse | None:
@@ -37,11 +37,11 @@ async def test_an_event_that_is_refused_costs_itself(api: Api, start: Start, cod
         return status(code, reason, "no Event is taken", name="x") if len(asked) == 1 else None
 
     api.fault = refuse_the_first
-    loop = start()
+    controller = start()
     await quiet(4)
 
     outcomes = {
-        outcome: loop.metrics.registry.get_sample_value(
+        outcome: controller.metrics.registry.get_sample_value(
             "fusioninfer_sync_reconciles_total", {"outcome": outcome}
         )
         for outcome in ("retry", "bug")
@@ -50,7 +50,7 @@ async def test_an_event_that_is_refused_costs_itself(api: Api, start: Start, cod
 
 
 @pytest.mark.usefixtures("disagreeing")
-async def test_an_event_that_was_refused_is_said_later(
+async def test_a_refused_event_is_written_later(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.runtime.events.AGAIN", 0.05)
@@ -63,7 +63,7 @@ async def test_an_event_that_was_refused_is_said_later(
 
 
 @pytest.mark.usefixtures("disagreeing")
-async def test_tries_are_ever_further_apart(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_delay_between_tries_grows(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sync.runtime.events.AGAIN", 0.05)
     tries: list[str] = []
 

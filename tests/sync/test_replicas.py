@@ -1,4 +1,4 @@
-"""Whose the replicas of a role are: its author's, or an autoscaler's."""
+"""Who owns the replicas of a role: its author, or an autoscaler."""
 
 import copy
 from typing import Any
@@ -17,7 +17,7 @@ HPA = "kube-controller-manager"
 
 @pytest.fixture(autouse=True)
 def _defaults(api: Api) -> None:
-    """Admit, and default `replicas` as the definition of LeaderWorkerSet does."""
+    """Admit, and default `replicas` as the CRD of LeaderWorkerSet does."""
 
     def defaulted(obj: Object) -> None:
         admit(obj)
@@ -28,7 +28,7 @@ def _defaults(api: Api) -> None:
 
 
 def asking(replicas: int | None, generation: int = 1) -> Object:
-    """Make a service whose decode role asks for replicas, or for none."""
+    """Return a service whose decode role sets replicas, or omits them."""
     decode = role("decode", "decoder", replicas=replicas)
     if replicas is None:
         del decode["replicas"]
@@ -40,7 +40,7 @@ def replicas(api: Api) -> int:
 
 
 def owners(api: Api) -> set[str]:
-    """Name the field managers that own `spec.replicas`."""
+    """Return the field managers that own `spec.replicas`."""
     entries = api.objects[DECODE]["metadata"]["managedFields"]
     return {one["manager"] for one in entries if "f:replicas" in one["fieldsV1"].get("f:spec", {})}
 
@@ -61,7 +61,7 @@ def scale(api: Api, count: int, manager: str) -> None:
 
 @pytest.fixture
 async def three(api: Api, start: Start, eventually: Eventually) -> None:
-    """Run a loop until the role has the three replicas that it asks for."""
+    """Run a controller until the role has its three replicas."""
     api.put(SERVICE, asking(3))
     start()
     await eventually(lambda: DECODE in api.objects and replicas(api) == 3)
@@ -69,7 +69,7 @@ async def three(api: Api, start: Start, eventually: Eventually) -> None:
 
 
 @pytest.mark.usefixtures("three")
-async def test_replicas_that_are_let_go_stay(api: Api) -> None:
+async def test_replicas_that_the_author_removes_keep_their_value(api: Api) -> None:
     api.put(SERVICE, asking(None, 2))
     await quiet(2)
 
@@ -77,7 +77,7 @@ async def test_replicas_that_are_let_go_stay(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("three")
-async def test_they_stay_if_the_controller_stops_half_way(api: Api, start: Start) -> None:
+async def test_they_keep_their_value_if_the_controller_stops_in_between(api: Api, start: Start) -> None:
     kept: list[str] = []
 
     def stops(request: web.Request) -> web.Response | None:
@@ -100,7 +100,7 @@ async def test_they_stay_if_the_controller_stops_half_way(api: Api, start: Start
 
 
 @pytest.mark.usefixtures("three")
-async def test_replicas_that_are_asked_for_again_are_the_authors(api: Api, eventually: Eventually) -> None:
+async def test_replicas_that_are_set_again_belong_to_the_author(api: Api, eventually: Eventually) -> None:
     api.put(SERVICE, asking(None, 2))
     await quiet(2)
 
@@ -110,7 +110,7 @@ async def test_replicas_that_are_asked_for_again_are_the_authors(api: Api, event
 
 
 @pytest.mark.usefixtures("three")
-async def test_an_autoscaler_is_reported_and_not_fought(api: Api, eventually: Eventually) -> None:
+async def test_an_autoscaler_is_reported_and_not_reverted(api: Api, eventually: Eventually) -> None:
     scale(api, 8, HPA)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
     await quiet()
@@ -120,7 +120,7 @@ async def test_an_autoscaler_is_reported_and_not_fought(api: Api, eventually: Ev
 
 
 @pytest.mark.usefixtures("three")
-async def test_what_a_person_scales_is_put_back(api: Api, eventually: Eventually) -> None:
+async def test_kubectl_scale_is_reverted(api: Api, eventually: Eventually) -> None:
     scale(api, 8, "kubectl")
 
     await eventually(lambda: replicas(api) == 3)
@@ -140,7 +140,7 @@ async def test_an_author_who_changes_replicas_wins_once(api: Api, eventually: Ev
 
 
 @pytest.mark.usefixtures("three")
-async def test_replicas_that_are_let_go_after_a_scale_stay_as_they_are(api: Api) -> None:
+async def test_replicas_removed_after_a_scale_keep_their_value(api: Api) -> None:
     scale(api, 8, HPA)
     api.put(SERVICE, asking(None, 2))
     await quiet(2)

@@ -1,4 +1,4 @@
-"""The manifests grant what the rows of `sync.kinds` say, and what endpoint pickers are granted in turn."""
+"""The manifests grant what the rows of `sync.kinds` need, and what endpoint pickers are granted in turn."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ GRANTED = {
 }
 """What an endpoint picker reads (`config/charts/inferencepool/templates/rbac.yaml` of the extension, 1.5)."""
 ELECTION = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "update")}
-"""How several of them elect one."""
+"""What several endpoint pickers need to elect a leader."""
 
 
 def group(kind: Kind[Any]) -> str:
@@ -37,14 +37,14 @@ def granted(name: str) -> set[Right]:
     }
 
 
-def test_the_loop_has_the_rights_that_its_kinds_need_and_no_more() -> None:
+def test_the_controller_has_the_rights_that_its_kinds_need_and_no_more() -> None:
     reads = {(group(kind), kind.resource.plural) for kind in WATCHED} | GRANTED
     writes = {(group(kind), kind.resource.plural) for kind in OUTPUTS.values()}
     needed = {
         *((*of, verb) for of in reads for verb in ("list", "watch")),
         *((*of, verb) for of in writes for verb in ("get", "create", "patch", "delete")),
         *(("", "events", verb) for verb in ("create", "patch")),
-        (group(INFERENCE_SERVICE), "inferenceservices", "get"),  # again, before anything is adopted
+        (group(INFERENCE_SERVICE), "inferenceservices", "get"),  # the live read before an adoption
         *ELECTION,
         (group(INFERENCE_SERVICE), "inferenceservices/status", "patch"),
     }

@@ -23,7 +23,7 @@ def spec(api: Api) -> Any:
 
 
 def annotate(api: Api, path: str, **annotations: str) -> None:
-    """Set annotations of ours on an object, as a person would."""
+    """Set annotations of ours on an object, as a user does."""
     metadata = copy.deepcopy(api.objects[path]["metadata"])
     set_ = {f"fusioninfer.io/{key}": value for key, value in annotations.items()}
     metadata["annotations"] = metadata.get("annotations", {}) | set_
@@ -31,7 +31,7 @@ def annotate(api: Api, path: str, **annotations: str) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_admission_that_goes_between_the_dry_run_and_the_write_stores_nothing(
+async def test_admission_that_fails_between_dry_run_and_write_stores_nothing(
     api: Api, eventually: Eventually
 ) -> None:
     before = spec(api)
@@ -49,7 +49,7 @@ async def test_admission_that_goes_between_the_dry_run_and_the_write_stores_noth
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_new_leader_that_finds_no_admission_changes_nothing_and_looks_again(
+async def test_a_new_leader_without_admission_changes_nothing_and_retries(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(controller_module, "RETRY_REFUSED", 0.2)
@@ -68,7 +68,7 @@ async def test_a_new_leader_that_finds_no_admission_changes_nothing_and_looks_ag
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("where", [DECODE, SERVICE], ids=["set", "service"])
-async def test_inject_disabled_leaves_a_set_as_it_is_and_says_so(
+async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(
     api: Api, eventually: Eventually, where: str
 ) -> None:
     annotate(api, where, inject="disabled")
@@ -88,7 +88,7 @@ async def test_inject_disabled_leaves_a_set_as_it_is_and_says_so(
 
 
 @pytest.mark.usefixtures("served")
-async def test_without_it_the_change_goes_through(api: Api, eventually: Eventually) -> None:
+async def test_the_change_is_applied_once_the_annotation_is_removed(api: Api, eventually: Eventually) -> None:
     annotate(api, DECODE, inject="disabled")
     api.put(SERVICE, CHANGED)
     await eventually(lambda: ("InferenceService", "r1", "LeftAlone") in reasons(api))
@@ -100,7 +100,7 @@ async def test_without_it_the_change_goes_through(api: Api, eventually: Eventual
     await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
 
 
-async def test_a_set_that_is_absent_is_not_made_while_it_would_not_be_expanded(
+async def test_a_missing_lws_is_not_created_while_admission_would_not_expand_it(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.put(SERVICE, routed(annotations={INJECT: "disabled"}))

@@ -1,4 +1,4 @@
-"""When the loop writes the status of an InferenceService, and when it does not."""
+"""When the controller writes the status of an InferenceService, and when it does not."""
 
 import asyncio
 import copy
@@ -44,7 +44,7 @@ async def test_an_equal_status_is_not_written(api: Api) -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let every look at a service have a time of its own."""
+    """Give every reconcile a time of its own."""
     seconds = count()
     monkeypatch.setattr("sync.controller.now", lambda: f"2026-01-01T12:00:{next(seconds) % 60:02}Z")
     yield
@@ -52,12 +52,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def status_writes(api: Api) -> int:
-    """Count the writes of the status."""
+    """Return the number of status writes."""
     return [path for _, path in api.writes].count(STATUS)
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_a_settled_status_keeps_its_times_look_after_look(api: Api, eventually: Eventually) -> None:
+async def test_a_settled_status_keeps_its_times(api: Api, eventually: Eventually) -> None:
     before = copy.deepcopy(api.objects[SERVICE]["status"])
     api.writes.clear()
 
@@ -73,7 +73,7 @@ async def test_a_settled_status_keeps_its_times_look_after_look(api: Api, eventu
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_a_restarted_loop_finds_its_status_and_leaves_it(api: Api, start: Start) -> None:
+async def test_a_restarted_controller_keeps_the_stored_status(api: Api, start: Start) -> None:
     api.writes.clear()
 
     start()
@@ -83,7 +83,7 @@ async def test_a_restarted_loop_finds_its_status_and_leaves_it(api: Api, start: 
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_each_pod_that_becomes_ready_is_one_write(api: Api, eventually: Eventually) -> None:
+async def test_each_pod_that_becomes_ready_causes_one_write(api: Api, eventually: Eventually) -> None:
     api.writes.clear()
 
     for at, name in enumerate(("r1-prefill", "r1-decode")):
@@ -95,7 +95,7 @@ async def test_each_pod_that_becomes_ready_is_one_write(api: Api, eventually: Ev
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_what_a_pod_says_beside_is_no_write(api: Api, eventually: Eventually) -> None:
+async def test_irrelevant_changes_of_a_pod_cause_no_write(api: Api, eventually: Eventually) -> None:
     api.put(POD.path(HOME, "r1-prefill-0"), ready_pod("r1-prefill"))
     await eventually(lambda: api.objects[SERVICE]["status"]["components"]["prefill"]["readyPods"] == 1)
     await quiet()
@@ -108,7 +108,7 @@ async def test_what_a_pod_says_beside_is_no_write(api: Api, eventually: Eventual
 
 
 @pytest.mark.usefixtures("clock")
-async def test_a_status_of_which_an_older_crd_drops_a_field_is_written_once(
+async def test_a_status_of_which_an_older_crd_prunes_a_field_is_written_once(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     def drop(obj: Object) -> None:
@@ -130,14 +130,16 @@ async def test_a_status_of_which_an_older_crd_drops_a_field_is_written_once(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_status_that_somebody_changed_is_written_again(api: Api, eventually: Eventually) -> None:
+async def test_a_status_that_another_writer_changed_is_written_again(
+    api: Api, eventually: Eventually
+) -> None:
     change(api, SERVICE, status={"url": "http://elsewhere"})
 
     await eventually(lambda: reported(api, "RoutesReady") == "PickerNotAvailable")
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_a_status_that_somebody_keeps_changing_is_not_fought_for(
+async def test_a_status_that_another_writer_keeps_changing_is_given_up(
     api: Api, background: Background
 ) -> None:
     api.writes.clear()
@@ -154,7 +156,7 @@ async def test_a_status_that_somebody_keeps_changing_is_not_fought_for(
     assert status_writes(api) == FIGHT
 
 
-async def test_the_status_says_what_the_events_say(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_the_status_and_the_events_agree(api: Api, start: Start, eventually: Eventually) -> None:
     api.put(SERVICE, inference_service(annotations={"fusioninfer.io/strategy": "queue-size"}))
 
     start()
@@ -164,7 +166,9 @@ async def test_the_status_says_what_the_events_say(api: Api, start: Start, event
     await eventually(lambda: f"({code})" in condition(api, "Failed").get("message", ""))
 
 
-async def test_the_status_knows_whether_all_is_stored(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_the_status_reports_whether_everything_is_stored(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.absent = {"inferencepools"}
     api.put(SERVICE, routed())
 
@@ -178,7 +182,7 @@ async def test_the_status_knows_whether_all_is_stored(api: Api, start: Start, ev
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_gateway_that_changes_is_seen_by_the_service_whose_route_hangs_on_it(
+async def test_a_changed_gateway_reconciles_the_services_with_routes_on_it(
     api: Api, eventually: Eventually
 ) -> None:
     change(api, ROUTES["HTTPRoute"], status=accepted())

@@ -1,4 +1,4 @@
-"""What is not known is not taken for absent: no list that fails deletes anything, or stops anything else."""
+"""Unknown objects do not count as absent: a failed list deletes nothing, and blocks nothing else."""
 
 import asyncio
 import copy
@@ -32,13 +32,13 @@ ROUTE_KINDS = tuple(kind for kind in WATCHED if kind.kind in ROUTES)
 
 
 def lists_of(*kinds: Any, answer: Callable[[], web.Response]) -> Fault:
-    """Answer lists and watches of kinds like that."""
+    """Answer lists and watches of these kinds like this."""
     paths = {kind.resource.collection for kind in kinds}
     return lambda request: answer() if request.path in paths else None
 
 
 async def listed_again(api: Api, eventually: Eventually, kind: Any, times: int) -> None:
-    """Break off the watches, and wait until a kind was asked for so often."""
+    """End the watches, and wait until a kind was requested this often."""
     asked = ("GET", kind.resource.collection)
     before = api.requests.count(asked)
     api.forget()
@@ -47,7 +47,7 @@ async def listed_again(api: Api, eventually: Eventually, kind: Any, times: int) 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("kind", [LWS, INFERENCE_SERVICE, POD_GROUP], ids=lambda kind: kind.kind)
-async def test_a_list_that_fails_deletes_nothing_of_a_live_service(
+async def test_a_failed_list_deletes_nothing_of_a_live_service(
     api: Api, served: Controller, eventually: Eventually, kind: Any, answer: str
 ) -> None:
     before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
@@ -63,7 +63,7 @@ async def test_a_list_that_fails_deletes_nothing_of_a_live_service(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_kind_whose_definition_is_gone_is_absent(
+async def test_a_kind_whose_crd_is_deleted_is_absent(
     api: Api, eventually: Eventually, served: Controller
 ) -> None:
     api.absent = {HTTP_ROUTE.resource.plural}
@@ -75,21 +75,21 @@ async def test_a_kind_whose_definition_is_gone_is_absent(
 
 
 @pytest.mark.parametrize("answer", ["403", "500", "no list"])
-async def test_without_rights_on_routes_gangs_are_made(
+async def test_gangs_are_made_without_rights_on_routes(
     api: Api, start: Start, eventually: Eventually, answer: str
 ) -> None:
     for one in (lws("p"), lws("d", "decoder")):
         api.put(LWS.path(HOME, one["metadata"]["name"]), one)
     api.fault = lists_of(*ROUTE_KINDS, GATEWAYS, OUTPUTS["DestinationRule"], answer=ANSWERS[answer])
 
-    loop = start()
+    controller = start()
 
     await eventually(lambda: PG in api.objects)
-    assert {kind for kind, cache in loop.caches.items() if cache.trouble} >= set(ROUTES)
+    assert {kind for kind, cache in controller.caches.items() if cache.trouble} >= set(ROUTES)
 
 
 @pytest.mark.usefixtures("admission")
-async def test_what_needs_a_kind_that_is_unavailable_waits_and_says_so(
+async def test_objects_that_require_an_unavailable_kind_wait_and_are_reported(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.fault = lists_of(POOL, answer=ANSWERS["403"])
@@ -105,7 +105,7 @@ async def test_what_needs_a_kind_that_is_unavailable_waits_and_says_so(
     assert meanwhile == ROUTES.keys() - {"InferencePool", "Deployment", "HTTPRoute"}
 
 
-async def test_a_kind_that_gives_no_answer_does_not_keep_the_loop_from_starting(
+async def test_a_kind_without_an_answer_does_not_keep_the_controller_from_starting(
     api: Api, make: Start, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.controller.LISTED_WITHIN", 0.3)
@@ -118,35 +118,35 @@ async def test_a_kind_that_gives_no_answer_does_not_keep_the_loop_from_starting(
 
 
 @pytest.mark.usefixtures("admission")
-async def test_a_kind_that_stays_unavailable_makes_no_looks(
+async def test_a_kind_that_stays_unavailable_causes_no_reconciles(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten thousand services would be looked at for ever; they are when the kind is back."""
+    """Ten thousand services would be reconciled forever; they are reconciled when the kind is back."""
     monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.02)
     api.fault = lists_of(POOL, answer=ANSWERS["403"])
     api.put(SERVICE, routed())
-    loop = start()
+    controller = start()
     await eventually(lambda: ("InferenceService", "r1", "KindUnavailable") in reasons(api))
     await quiet(2)
-    snapshots = loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"})
+    snapshots = controller.metrics.registry.get_sample_value(BUGS, {"outcome": "done"})
 
     await quiet(2)
 
-    assert loop.metrics.registry.get_sample_value(BUGS, {"outcome": "done"}) == snapshots
+    assert controller.metrics.registry.get_sample_value(BUGS, {"outcome": "done"}) == snapshots
 
 
 # --- what cannot be read ----------------------------------------------------------------------------
 
 
 def deep(obj: Object, levels: int) -> Object:
-    """Nest a template of an InferenceService so deep."""
+    """Nest the template of an InferenceService to this depth."""
     made = copy.deepcopy(obj)
     made["spec"]["roles"][0]["template"]["deep"] = f"@{levels}@"
     return made
 
 
 @pytest.mark.parametrize("levels", [300, 1005, 3000])
-async def test_a_deep_object_keeps_nobody_from_being_followed(
+async def test_a_deep_object_does_not_block_the_watch(
     api: Api, client: Client, background: Background, eventually: Eventually, levels: int
 ) -> None:
     """It is sent as it is: in a list, and twice on a watch."""
@@ -167,7 +167,7 @@ async def test_a_deep_object_keeps_nobody_from_being_followed(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_service_that_gets_too_deep_keeps_all_that_it_has(
+async def test_a_service_that_becomes_too_deep_keeps_its_objects(
     api: Api, served: Controller, eventually: Eventually
 ) -> None:
     before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
@@ -180,10 +180,10 @@ async def test_a_service_that_gets_too_deep_keeps_all_that_it_has(
     assert served.metrics.registry.get_sample_value(BUGS, {"outcome": "bug"}) == 0
 
 
-async def test_a_line_that_cannot_be_read_leads_to_a_new_list(
+async def test_an_unreadable_watch_line_causes_a_new_list(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
-    """To go on from the same version would get the same line, for ever."""
+    """Another watch from the same version would receive the same line, forever."""
     lists: list[str] = []
     api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
     api.spelled = {'"@bad@"': "nonsense"}

@@ -1,4 +1,4 @@
-"""What is written where server-side apply alone does not do."""
+"""What is written where server-side apply alone is not enough."""
 
 import pytest
 from aiohttp import web
@@ -28,7 +28,7 @@ WANTED: Object = {
 
 @pytest.fixture
 async def writer(api: Api, client: Client) -> Writer:
-    """Make a writer that wrote a Service, to which somebody adds a port that makes ours invalid."""
+    """Return a writer that wrote a Service, to which another client adds a port that makes ours invalid."""
     made = Writer(client, metrics(), lambda: FOR_EVER, {"Service": Cache(SERVICE)})
     await made.apply(KEY, SERVICE, WANTED)
     api.edit(PATH, ports=[THEIRS])
@@ -42,7 +42,7 @@ async def writer(api: Api, client: Client) -> Writer:
     return made
 
 
-async def test_an_item_that_makes_ours_invalid_is_taken_out(api: Api, writer: Writer) -> None:
+async def test_an_item_that_makes_ours_invalid_is_removed(api: Api, writer: Writer) -> None:
     refusal = await writer.apply(KEY, SERVICE, WANTED)
 
     assert (refusal, api.objects[PATH]["spec"]["ports"]) == (None, [OURS])
@@ -55,15 +55,15 @@ async def fight(api: Api, writer: Writer) -> None:
         await writer.apply(KEY, SERVICE, WANTED)
 
 
-async def test_that_is_a_repair_and_ends_if_it_does_not_hold(api: Api, writer: Writer) -> None:
+async def test_that_removal_counts_as_a_repair_and_ends_if_it_is_reverted(api: Api, writer: Writer) -> None:
     await fight(api, writer)
 
     assert writer.contested(KEY) == {"Service"}
     assert api.objects[PATH]["spec"]["ports"] == [THEIRS]
 
 
-async def test_who_asks_for_something_else_ends_a_fight(api: Api, writer: Writer) -> None:
-    """A loop whose news of one kind are old may fight with the garbage collector; then the news come."""
+async def test_a_new_desired_state_ends_a_conflict(api: Api, writer: Writer) -> None:
+    """A controller with an old cache may conflict with the garbage collector until its cache is current."""
     await fight(api, writer)
 
     await writer.apply(KEY, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}})
@@ -71,7 +71,7 @@ async def test_who_asks_for_something_else_ends_a_fight(api: Api, writer: Writer
     assert (writer.contested(KEY), api.objects[PATH]["spec"]["ports"]) == (frozenset(), [OTHER])
 
 
-async def test_what_is_refused_without_it_too_is_said(api: Api, writer: Writer) -> None:
+async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Writer) -> None:
     api.fault = lambda _request: status(422, "Invalid", "no", "r1-epp")
 
     refusal = await writer.apply(KEY, SERVICE, WANTED)

@@ -1,4 +1,4 @@
-"""A write that comes late does nothing, and who may write only for a while waits no longer than that."""
+"""A late write changes nothing, and a write lasts no longer than the process may write."""
 
 import asyncio
 import time
@@ -39,7 +39,7 @@ def port(api: Api) -> int:
 
 
 async def written(client: Client, permit: Permit) -> Writer:
-    """Make a writer that wrote port 1."""
+    """Return a writer that wrote port 1."""
     made = Writer(client, metrics(), lambda: FOR_EVER, {"Service": Cache(SERVICE)})
     await made.apply(KEY, SERVICE, service(1))
     made.permit = permit
@@ -47,7 +47,7 @@ async def written(client: Client, permit: Permit) -> Writer:
 
 
 def overtaken(api: Api, times: int) -> None:
-    """Have somebody else write port 7 just before each of our next writes arrives."""
+    """Let another client write port 7 just before each of our next writes arrives."""
     left = list(range(times))
 
     def overtake(request: web.Request) -> None:
@@ -58,7 +58,7 @@ def overtaken(api: Api, times: int) -> None:
     api.fault = overtake
 
 
-async def test_what_somebody_wrote_in_between_is_not_written_over(api: Api, client: Client) -> None:
+async def test_a_change_in_between_is_not_overwritten(api: Api, client: Client) -> None:
     seconds = iter((FOR_EVER,))
 
     def once() -> float:
@@ -75,7 +75,7 @@ async def test_what_somebody_wrote_in_between_is_not_written_over(api: Api, clie
     assert port(api) == 7
 
 
-async def test_who_still_leads_tries_again_at_once(api: Api, client: Client) -> None:
+async def test_a_leader_tries_again_at_once(api: Api, client: Client) -> None:
     writer = await written(client, lambda: FOR_EVER)
     overtaken(api, 2)
 
@@ -84,7 +84,7 @@ async def test_who_still_leads_tries_again_at_once(api: Api, client: Client) -> 
     assert (refusal, port(api)) == (None, 2)
 
 
-async def test_being_overtaken_is_no_fight(api: Api, client: Client) -> None:
+async def test_a_change_in_between_is_no_conflict(api: Api, client: Client) -> None:
     writer = await written(client, lambda: FOR_EVER)
     for _ in range(2):
         api.edit(PATH, ports=[{"name": "grpc", "port": 5}])
@@ -95,7 +95,7 @@ async def test_being_overtaken_is_no_fight(api: Api, client: Client) -> None:
     assert (writer.contested(KEY), port(api)) == (frozenset(), 1)
 
 
-async def test_the_api_server_is_told_how_long_we_may_write(api: Api, client: Client) -> None:
+async def test_the_api_server_receives_our_deadline(api: Api, client: Client) -> None:
     writer = await written(client, lambda: 2.5)
     told: list[str] = []
     api.fault = lambda request: told.append(request.query.get("timeout", ""))
@@ -105,7 +105,7 @@ async def test_the_api_server_is_told_how_long_we_may_write(api: Api, client: Cl
     assert told == ["", "2500ms"]
 
 
-async def test_a_write_ends_when_we_may_not_write_any_more(api: Api, client: Client) -> None:
+async def test_a_write_ends_when_the_process_may_no_longer_write(api: Api, client: Client) -> None:
     writer = await written(client, lambda: 0.3)
     api.latency = 5.0
     began = time.monotonic()
@@ -116,7 +116,7 @@ async def test_a_write_ends_when_we_may_not_write_any_more(api: Api, client: Cli
     assert 0.3 <= time.monotonic() - began < 5.0
 
 
-async def test_who_is_cancelled_waits_for_what_was_sent(
+async def test_a_cancelled_write_waits_for_what_was_sent(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     writer = await written(client, lambda: FOR_EVER)

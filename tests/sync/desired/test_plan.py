@@ -1,4 +1,4 @@
-"""What one service should have, rule by rule."""
+"""The plan of a gang, rule by rule."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_a_prefiller_alone_has_no_pod_group() -> None:
     assert decided.gang is None
 
 
-def test_a_prefiller_alone_is_told_that_it_waits() -> None:
+def test_a_prefiller_alone_is_reported_as_waiting() -> None:
     decided = planned(prefill())
 
     assert codes(decided) == {("p", "FI410")}
@@ -31,7 +31,7 @@ def test_a_prefiller_and_a_decoder_open_the_gate() -> None:
     assert required(decided) == {"p": 1, "d": 1}
 
 
-def test_nobody_waits_once_the_gate_is_open() -> None:
+def test_no_member_waits_once_the_gate_is_open() -> None:
     decided = planned(prefill(), decode())
 
     assert codes(decided) == set()
@@ -43,7 +43,7 @@ def test_one_worker_opens_its_gate_alone() -> None:
     assert required(decided) == {"w": 1}
 
 
-def test_a_declared_role_that_is_not_there_keeps_the_gate_shut() -> None:
+def test_a_missing_declared_role_keeps_the_gate_closed() -> None:
     roles = frozenset({"prefill", "decode", "decode-long"})
 
     decided = planned(prefill(roles=roles), decode())
@@ -74,14 +74,14 @@ def test_all_roles_present_when_the_gate_opens_are_required() -> None:
     assert required(decided) == {"p": 1, "d": 1, "long": 1}
 
 
-def test_what_opened_the_gate_is_written_down() -> None:
+def test_the_roles_of_the_open_gate_are_recorded() -> None:
     decided = planned(prefill(), decode())
 
     assert decided.gang is not None
     assert decided.gang.roles == ("decode", "prefill")
 
 
-def test_a_role_that_joins_later_is_not_required() -> None:
+def test_a_role_that_is_added_later_is_not_required() -> None:
     p, d, late = prefill(), decode(), decode("late", role_name="decode-late")
 
     decided = planned(p, d, late, stored=ours(p, d, roles=("prefill", "decode")))
@@ -89,7 +89,7 @@ def test_a_role_that_joins_later_is_not_required() -> None:
     assert required(decided) == {"p": 1, "d": 1, "late": 0}
 
 
-def test_an_open_gate_stays_open_when_a_role_goes() -> None:
+def test_an_open_gate_stays_open_when_a_role_is_deleted() -> None:
     p, d = prefill(), decode()
 
     decided = planned(p, stored=ours(p, d, roles=("prefill", "decode")))
@@ -97,7 +97,7 @@ def test_an_open_gate_stays_open_when_a_role_goes() -> None:
     assert required(decided) == {"p": 1}
 
 
-def test_a_required_role_that_comes_back_is_required_again() -> None:
+def test_a_required_role_that_returns_is_required_again() -> None:
     p, again = prefill(), decode("d2")
 
     decided = planned(p, again, stored=ours(p, roles=("prefill", "decode")))
@@ -105,7 +105,7 @@ def test_a_required_role_that_comes_back_is_required_again() -> None:
     assert required(decided) == {"p": 1, "d2": 1}
 
 
-def test_a_deleted_pod_group_is_made_again_though_a_role_is_gone() -> None:
+def test_a_deleted_pod_group_is_created_again_although_a_role_is_gone() -> None:
     p, d = prefill(), decode()
 
     decided = planned(p, remembered=ours(p, d, roles=("prefill", "decode")))
@@ -113,7 +113,7 @@ def test_a_deleted_pod_group_is_made_again_though_a_role_is_gone() -> None:
     assert required(decided) == {"p": 1}
 
 
-def test_roles_that_somebody_took_off_the_pod_group_are_remembered() -> None:
+def test_roles_removed_from_the_pod_group_are_remembered() -> None:
     p, d, late = prefill(), decode(), decode("late", role_name="decode-late")
     before = ours(p, d, roles=("prefill", "decode"))
 
@@ -122,19 +122,19 @@ def test_roles_that_somebody_took_off_the_pod_group_are_remembered() -> None:
     assert required(decided) == {"p": 1, "d": 1, "late": 0}
 
 
-def test_a_pod_group_left_over_from_earlier_members_goes() -> None:
+def test_a_pod_group_of_earlier_members_is_deleted() -> None:
     decided = planned(prefill(), stored=ours(prefill("gone"), roles=("prefill", "decode")))
 
     assert (decided.gang, decided.hold) == (None, False)
 
 
-def test_a_pod_group_left_over_opens_no_gate_after_it_is_gone() -> None:
+def test_a_pod_group_of_earlier_members_opens_no_gate_after_it_is_gone() -> None:
     decided = planned(prefill(), remembered=ours(prefill("gone"), roles=("prefill", "decode")))
 
     assert decided.gang is None
 
 
-def test_a_pod_group_on_its_way_out_is_waited_for() -> None:
+def test_a_pod_group_being_deleted_is_awaited() -> None:
     p, d = prefill(), decode()
 
     decided = planned(p, d, stored=ours(p, d, deleting=True))
@@ -201,7 +201,7 @@ def test_the_last_policy_holds_pods_that_have_no_policy_yet() -> None:
     assert (last.name, last.label, last.size) == ("unassigned", ("fusioninfer.io/service", "r1"), 1_000_000)
 
 
-def test_a_member_may_be_called_unassigned() -> None:
+def test_a_member_may_be_named_unassigned() -> None:
     decided = planned(prefill("unassigned"), decode())
 
     assert decided.gang is not None
@@ -222,7 +222,7 @@ def test_the_queue_is_the_one_that_members_name() -> None:
     assert decided.gang.queue == "gpu"
 
 
-def test_a_priority_that_all_share_is_the_gangs() -> None:
+def test_a_priority_that_all_share_is_the_priority_of_the_gang() -> None:
     decided = planned(prefill(priority_classes=("high",)), decode(priority_classes=("high",)))
 
     assert decided.gang is not None
@@ -235,7 +235,9 @@ def test_a_priority_that_all_share_is_the_gangs() -> None:
     [(("high",), ("low",)), (("high",), ("",)), (("", "high"), ("", "high"))],
     ids=["two", "one of two", "leader and worker"],
 )
-def test_two_priorities_are_none_and_said(prefills: tuple[str, ...], decodes: tuple[str, ...]) -> None:
+def test_two_priorities_result_in_none_and_are_reported(
+    prefills: tuple[str, ...], decodes: tuple[str, ...]
+) -> None:
     decided = planned(prefill(priority_classes=prefills), decode(priority_classes=decodes))
 
     assert decided.gang is not None
@@ -260,7 +262,7 @@ def test_a_role_without_replicas_is_still_required_for_a_minute() -> None:
     assert required(decided) == {"p": 1, "d": 1}
 
 
-def test_the_loop_looks_again_when_the_minute_is_over() -> None:
+def test_the_plan_is_due_again_when_the_minute_is_over() -> None:
     decided = planned(prefill(), decode(replicas=0), empty_for={"d": 59.0})
 
     assert decided.requeue_after == 1.0
@@ -272,7 +274,7 @@ def test_a_role_without_replicas_for_a_minute_is_not_required() -> None:
     assert required(decided) == {"p": 1, "d": 0}
 
 
-def test_a_role_that_rests_stays_so_after_a_restart() -> None:
+def test_a_role_that_is_not_required_stays_so_after_a_restart() -> None:
     p, d = prefill(), decode(replicas=0)
     stored = ours(p, d, roles=("prefill", "decode"), resting=frozenset({"d", "unassigned"}))
 
@@ -300,25 +302,25 @@ def test_min_member_is_never_zero() -> None:
 # --- contradictions ---------------------------------------------------------------------------------
 
 
-def test_a_later_member_with_a_role_that_is_taken_is_not_required() -> None:
+def test_a_later_member_with_a_duplicate_role_is_not_required() -> None:
     decided = planned(prefill(), decode(), decode("copy", created="2026-02-01"))
 
     assert required(decided) == {"p": 1, "copy": 0, "d": 1}
 
 
-def test_both_members_of_one_role_are_told() -> None:
+def test_both_members_of_a_duplicate_role_are_told() -> None:
     decided = planned(prefill(), decode(), decode("copy", created="2026-02-01"))
 
     assert codes(decided) == {("d", "FI401"), ("copy", "FI401")}
 
 
-def test_a_worker_that_joins_prefill_and_decode_is_not_required() -> None:
+def test_a_worker_beside_prefill_and_decode_is_not_required() -> None:
     decided = planned(prefill(), decode(), member("w", created="2026-02-01"))
 
     assert required(decided) == {"p": 1, "d": 1, "w": 0}
 
 
-def test_everybody_is_told_that_a_worker_is_not_alone() -> None:
+def test_every_member_is_told_that_a_worker_is_not_alone() -> None:
     decided = planned(prefill(), decode(), member("w", created="2026-02-01"))
 
     assert codes(decided) == {(name, "FI402") for name in ("p", "d", "w")}
@@ -330,7 +332,7 @@ def test_a_second_worker_is_not_required() -> None:
     assert required(decided) == {"w": 1, "w2": 0}
 
 
-def test_two_workers_are_told_one_thing_not_two() -> None:
+def test_two_workers_cause_one_finding_not_two() -> None:
     decided = planned(member("w"), member("w2"))
 
     assert codes(decided) == {("w", "FI402"), ("w2", "FI402")}
@@ -344,7 +346,7 @@ def test_members_that_disagree_on_the_queue_change_nothing() -> None:
     assert decided.hold
 
 
-def test_each_is_told_that_they_disagree_on_the_queue() -> None:
+def test_each_member_is_told_about_the_disagreement_on_the_queue() -> None:
     decided = planned(prefill(queue="gpu"), decode())
 
     assert codes(decided) == {("p", "FI405"), ("d", "FI405")}
@@ -353,7 +355,7 @@ def test_each_is_told_that_they_disagree_on_the_queue() -> None:
 ROLES = frozenset({"prefill", "decode", "more"})
 
 
-def test_a_role_that_joins_after_the_gate_opened_is_not_required() -> None:
+def test_a_role_that_is_added_after_the_gate_opened_is_not_required() -> None:
     p, d = prefill(roles=ROLES), decode(roles=ROLES)
     more = decode("m", role_name="more", roles=ROLES)
 
@@ -364,7 +366,7 @@ def test_a_role_that_joins_after_the_gate_opened_is_not_required() -> None:
     assert decided.gang.roles == ("decode", "prefill")
 
 
-def test_once_none_of_its_first_roles_is_left_a_service_has_those_that_it_declares() -> None:
+def test_declared_roles_replace_first_roles_without_members() -> None:
     p = prefill("p2", role_name="prefill-2", roles=frozenset({"prefill-2", "decode-2"}))
     d = decode("d2", role_name="decode-2", roles=frozenset({"prefill-2", "decode-2"}))
 
@@ -373,7 +375,7 @@ def test_once_none_of_its_first_roles_is_left_a_service_has_those_that_it_declar
     assert required(decided) == {"p2": 1, "d2": 1}
 
 
-def test_a_queue_is_named_only_if_somebody_names_it() -> None:
+def test_the_queue_is_named_only_if_a_member_names_it() -> None:
     unnamed, named = planned(prefill(), decode()), planned(prefill(queue="gpu"), decode(queue="gpu"))
 
     assert (unnamed.gang and unnamed.gang.queue, named.gang and named.gang.queue) == ("", "gpu")
@@ -420,7 +422,7 @@ def test_with_an_old_volcano_there_is_no_pod_group_at_any_moment() -> None:
     assert (decided.gang, decided.hold, codes(decided)) == (None, False, {("p", "FI408"), ("d", "FI408")})
 
 
-def test_a_pod_group_of_lws_itself_is_reported_on_its_member() -> None:
+def test_a_pod_group_made_by_lws_is_reported_on_its_member() -> None:
     decided = planned(prefill(), decode(), rivals=frozenset({"d"}))
 
     assert codes(decided) == {("d", "FI409")}

@@ -1,4 +1,4 @@
-"""The PodGroup, as the design prints it; and what the loop would make of files."""
+"""The rendered PodGroup, and the offline preview."""
 
 import dataclasses
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_offline_there_are_no_owners() -> None:
     assert "ownerReferences" not in found.objects[0]["metadata"]
 
 
-def test_offline_an_incomplete_service_makes_a_note_and_no_pod_group() -> None:
+def test_offline_an_incomplete_service_has_a_finding_and_no_pod_group() -> None:
     found = preview([prefill(uid="")], SETTINGS)
 
     assert (found.objects, [f.error.code for f in found.findings]) == ((), ["FI410"])
@@ -42,7 +42,7 @@ def test_a_shared_priority_is_rendered() -> None:
     assert gang_objects(decided)[0]["spec"]["priorityClassName"] == "high"
 
 
-def test_offline_the_lws_of_an_inference_service_come_in_as_members() -> None:
+def test_offline_the_lws_of_an_inference_service_are_passed_in_as_members() -> None:
     value = cached_inferenceservice(inference_service()).value
     assert value is not None
 

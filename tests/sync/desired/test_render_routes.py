@@ -1,4 +1,4 @@
-"""What routes are made of; the whole of it stands in tests/golden/routes-*."""
+"""The rendered routes; tests/golden/routes-* has them in full."""
 
 import dataclasses
 from typing import Any
@@ -35,19 +35,19 @@ def made(found: Routes) -> dict[str, Object]:
 
 
 def pod(found: Routes) -> Object:
-    """Give the picker's pod template."""
+    """Return the endpoint picker's pod template."""
     template: Object = made(found)["Deployment"]["spec"]["template"]
     return template
 
 
 def epp(found: Routes) -> Object:
-    """Give the picker's container."""
+    """Return the endpoint picker's container."""
     container: Object = pod(found)["spec"]["containers"][0]
     return container
 
 
 def http_route(**spec: Any) -> Object:
-    """Render the spec of an HTTPRoute of an author."""
+    """Render the spec of an author's HTTPRoute."""
     service = isvc(strategy="queue-size", http_route={"parentRefs": [{"name": "g"}], **spec})
     rendered: Object = made(routes(worker(routing=Routing()), service=service))["HTTPRoute"]["spec"]
     return rendered
@@ -57,7 +57,7 @@ def test_no_routes_are_no_objects() -> None:
     assert route_objects(RoutePlan()) == ()
 
 
-def test_the_pool_is_there_before_the_picker() -> None:
+def test_the_pool_comes_before_the_endpoint_picker() -> None:
     assert list(made(routes(worker()))) == KINDS
 
 
@@ -65,27 +65,27 @@ def test_without_a_parent_there_is_no_http_route() -> None:
     assert list(made(routes(worker(routing=Routing("queue-size"))))) == KINDS[:-1]
 
 
-def test_everything_carries_the_label_of_the_service() -> None:
+def test_every_object_has_the_label_of_the_service() -> None:
     found = made(dataclasses.replace(routes(worker()), replicas=2, destination_rule=True))
 
     assert [obj["metadata"]["labels"]["fusioninfer.io/service"] for obj in found.values()] == ["r1"] * 10
 
 
 @each_row
-def test_the_deployment_says_which_generation_it_runs(row: Picker) -> None:
+def test_the_deployment_is_labelled_with_its_generation(row: Picker) -> None:
     found = made(dataclasses.replace(routes(worker()), picker=row))["Deployment"]
 
     assert found["metadata"]["labels"]["fusioninfer.io/picker"] == row.name
 
 
-def test_the_pickers_own_pod_is_no_endpoint_of_the_pool() -> None:
+def test_the_endpoint_pickers_pod_is_no_endpoint_of_the_pool() -> None:
     found = made(routes(worker()))
     selector = found["InferencePool"]["spec"]["selector"]["matchLabels"]
 
     assert found["Deployment"]["spec"]["template"]["metadata"]["labels"].keys() & selector.keys() == set()
 
 
-def test_the_pool_is_of_leaders_only() -> None:
+def test_the_pool_selects_leaders_only() -> None:
     selector = made(routes(worker()))["InferencePool"]["spec"]["selector"]
 
     assert selector == {
@@ -105,18 +105,18 @@ def test_the_pool_names_a_service_and_a_port_that_exist() -> None:
     assert reference["port"]["number"] in {port["port"] for port in found["Service"]["spec"]["ports"]}
 
 
-def test_the_service_finds_the_pickers_pod() -> None:
+def test_the_service_selects_the_endpoint_pickers_pod() -> None:
     found = made(routes(worker()))
 
     assert found["Service"]["spec"]["selector"] == found["Deployment"]["spec"]["selector"]["matchLabels"]
     assert found["Service"]["spec"]["selector"] == pod(routes(worker()))["metadata"]["labels"]
 
 
-def test_while_the_picker_is_away_any_worker_will_do() -> None:
+def test_without_the_endpoint_picker_any_worker_serves() -> None:
     assert made(routes(worker()))["InferencePool"]["spec"]["endpointPickerRef"]["failureMode"] == "FailOpen"
 
 
-def test_while_the_picker_is_away_no_request_goes_to_a_prefiller() -> None:
+def test_without_the_endpoint_picker_no_request_goes_to_a_prefiller() -> None:
     pool = made(routes(prefill(), decode(routing=PD)))["InferencePool"]
 
     assert pool["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
@@ -136,7 +136,7 @@ def test_every_generation_may_read_pods_and_pools(row: Picker) -> None:
     assert {("", "pods"), ("inference.networking.k8s.io", "inferencepools")} <= set(row.rights)
 
 
-def test_the_rights_are_given_to_the_account_that_the_pod_has() -> None:
+def test_the_rights_are_bound_to_the_account_of_the_pod() -> None:
     found = made(routes(worker()))
 
     account = found["ServiceAccount"]["metadata"]["name"]
@@ -147,14 +147,14 @@ def test_the_rights_are_given_to_the_account_that_the_pod_has() -> None:
     assert pod(routes(worker()))["spec"]["serviceAccountName"] == account
 
 
-def test_every_flag_is_one_word() -> None:
+def test_every_flag_is_one_argument() -> None:
     assert [
         word for word in epp(routes(worker()))["args"] if not word.startswith("--") or "=" not in word
     ] == []
 
 
 @each_row
-def test_only_old_generations_are_told_the_new_name_of_the_metric(row: Picker) -> None:
+def test_only_old_generations_get_the_new_name_of_the_metric(row: Picker) -> None:
     words = epp(dataclasses.replace(routes(worker()), picker=row))["args"]
 
     told = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc" in words
@@ -162,7 +162,7 @@ def test_only_old_generations_are_told_the_new_name_of_the_metric(row: Picker) -
 
 
 @pytest.mark.parametrize("flag", ["--metrics-endpoint-auth=false", "--tracing=false"])
-def test_what_would_need_more_than_the_namespace_is_off(flag: str) -> None:
+def test_features_that_need_cluster_wide_rights_are_off(flag: str) -> None:
     assert flag in epp(routes(worker()))["args"]
 
 
@@ -173,13 +173,13 @@ def test_a_generation_whose_tracing_has_no_switch_samples_nothing() -> None:
 
 
 @pytest.mark.parametrize("secure", [True, False])
-def test_tls_between_gateway_and_picker_is_said_either_way(secure: bool) -> None:  # noqa: FBT001 - a case
+def test_tls_between_gateway_and_endpoint_picker_is_always_explicit(secure: bool) -> None:  # noqa: FBT001 - a case
     found = dataclasses.replace(routes(worker()), secure_serving=secure)
 
     assert f"--secure-serving={str(secure).lower()}" in epp(found)["args"]
 
 
-def test_another_configuration_makes_another_pod() -> None:
+def test_another_configuration_makes_a_new_pod() -> None:
     one, two = routes(worker()), routes(worker(routing=Routing("queue-size")))
 
     assert pod(one)["metadata"]["annotations"] != pod(two)["metadata"]["annotations"]
@@ -200,7 +200,7 @@ def test_the_pod_mounts_the_configuration_that_its_flag_names() -> None:
     assert volume["configMap"]["name"] == found["ConfigMap"]["metadata"]["name"]
 
 
-def test_the_next_picker_serves_before_the_one_before_goes() -> None:
+def test_the_new_endpoint_picker_serves_before_the_old_one_ends() -> None:
     spec = made(routes(worker()))["Deployment"]["spec"]
 
     assert (spec["replicas"], spec["strategy"]["rollingUpdate"]) == (1, {"maxSurge": 1, "maxUnavailable": 0})
@@ -209,7 +209,7 @@ def test_the_next_picker_serves_before_the_one_before_goes() -> None:
 # --- several pickers --------------------------------------------------------------------------------
 
 
-def test_one_picker_elects_nobody() -> None:
+def test_one_endpoint_picker_has_no_leader_election() -> None:
     found = made(routes(worker()))
 
     assert "PodDisruptionBudget" not in found
@@ -218,14 +218,14 @@ def test_one_picker_elects_nobody() -> None:
 
 
 @each_row
-def test_several_pickers_elect_one(row: Picker) -> None:
+def test_several_endpoint_pickers_elect_a_leader(row: Picker) -> None:
     found = dataclasses.replace(SEVERAL, picker=row)
 
     assert made(found)["Deployment"]["spec"]["replicas"] == 3
     assert "--ha-enable-leader-election=true" in epp(found)["args"]
 
 
-def test_several_pickers_may_change_their_lease_and_no_other() -> None:
+def test_several_endpoint_pickers_may_change_their_lease_and_no_other() -> None:
     rules = made(SEVERAL)["Role"]["rules"]
 
     assert [
@@ -242,19 +242,19 @@ def test_a_lease_whose_name_is_not_known_yet_is_not_named() -> None:
     assert [rule for rule in rules if "resourceNames" in rule] == []
 
 
-def test_a_rollout_of_several_pickers_waits_for_no_second_leader() -> None:
+def test_a_rollout_of_several_endpoint_pickers_waits_for_no_second_leader() -> None:
     strategy = made(SEVERAL)["Deployment"]["spec"]["strategy"]
 
     assert strategy["rollingUpdate"] == {"maxSurge": "100%", "maxUnavailable": "100%"}
 
 
-def test_the_budget_is_that_of_the_pickers_pods() -> None:
+def test_the_disruption_budget_selects_the_endpoint_pickers_pods() -> None:
     found = made(SEVERAL)
 
     assert found["PodDisruptionBudget"]["spec"]["selector"] == found["Deployment"]["spec"]["selector"]
 
 
-def test_several_pickers_are_spread_where_there_is_room() -> None:
+def test_several_endpoint_pickers_are_spread_over_nodes() -> None:
     (spread,) = pod(SEVERAL)["spec"]["topologySpreadConstraints"]
 
     assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == (
@@ -267,7 +267,7 @@ def test_several_pickers_are_spread_where_there_is_room() -> None:
 # --- Istio ------------------------------------------------------------------------------------------
 
 
-def test_istio_calls_the_picker_on_tls_and_verifies_nothing() -> None:
+def test_istio_calls_the_endpoint_picker_with_tls_without_verification() -> None:
     found = made(dataclasses.replace(routes(worker()), destination_rule=True))
 
     assert found["DestinationRule"]["spec"] == {
@@ -279,7 +279,7 @@ def test_istio_calls_the_picker_on_tls_and_verifies_nothing() -> None:
 # --- the pod ----------------------------------------------------------------------------------------
 
 
-def test_a_picker_that_waits_for_its_pool_is_not_killed() -> None:
+def test_an_endpoint_picker_that_waits_for_its_pool_is_not_killed() -> None:
     probe = epp(routes(worker()))["startupProbe"]
 
     assert probe["periodSeconds"] * probe["failureThreshold"] >= 300
@@ -288,11 +288,11 @@ def test_a_picker_that_waits_for_its_pool_is_not_killed() -> None:
 @pytest.mark.parametrize(
     ("probe", "service"), [("livenessProbe", "liveness"), ("readinessProbe", "readiness")]
 )
-def test_health_is_asked_for_by_names_that_every_generation_knows(probe: str, service: str) -> None:
+def test_probes_use_names_that_every_generation_knows(probe: str, service: str) -> None:
     assert epp(routes(worker()))[probe]["grpc"] == {"port": 9003, "service": service}
 
 
-def test_the_pod_is_as_pod_security_restricted_wants_it() -> None:
+def test_the_pod_conforms_to_pod_security_restricted() -> None:
     context = {**pod(routes(worker()))["spec"]["securityContext"], **epp(routes(worker()))["securityContext"]}
 
     assert context == {
@@ -305,13 +305,13 @@ def test_the_pod_is_as_pod_security_restricted_wants_it() -> None:
     }
 
 
-def test_a_picker_has_time_to_finish_what_it_has_begun() -> None:
+def test_an_endpoint_picker_has_time_to_finish_its_requests() -> None:
     by_itself = 30
 
     assert pod(routes(worker()))["spec"]["terminationGracePeriodSeconds"] > by_itself
 
 
-def test_the_picker_asks_for_resources() -> None:
+def test_the_endpoint_picker_requests_resources() -> None:
     assert epp(routes(worker()))["resources"]["requests"].keys() == {"cpu", "memory"}
 
 
@@ -330,11 +330,11 @@ def test_an_inferenceservice_owns_and_controls_its_routes_alone() -> None:
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("InferenceService", "uid-isvc", True)
 
 
-def test_offline_nobody_owns_them() -> None:
+def test_offline_the_routes_have_no_owners() -> None:
     assert "ownerReferences" not in made(routes(worker(uid="")))["InferencePool"]["metadata"]
 
 
-def test_a_gateway_is_its_authors_and_comes_before_the_route_on_it() -> None:
+def test_a_gateway_is_rendered_as_written_and_before_its_route() -> None:
     mine = {"gatewayClassName": "kgateway", "listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]}
 
     found = made(routes(worker(routing=Routing()), service=isvc(strategy="queue-size", gateway=mine)))
@@ -343,7 +343,7 @@ def test_a_gateway_is_its_authors_and_comes_before_the_route_on_it() -> None:
     assert (found["Gateway"]["metadata"]["name"], found["Gateway"]["spec"]) == ("r1-gateway", mine)
 
 
-def test_a_gateway_goes_with_its_inference_service() -> None:
+def test_a_gateway_is_owned_by_its_inference_service() -> None:
     service = isvc(strategy="queue-size", gateway={"gatewayClassName": "kgateway"})
 
     (owner,) = made(routes(worker(), service=service))["Gateway"]["metadata"]["ownerReferences"]
@@ -351,7 +351,7 @@ def test_a_gateway_goes_with_its_inference_service() -> None:
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("InferenceService", "uid-isvc", True)
 
 
-def test_no_rules_are_one_that_takes_everything_and_never_times_out() -> None:
+def test_without_rules_one_rule_matches_everything_without_a_timeout() -> None:
     assert http_route()["rules"] == [
         {
             "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
@@ -377,7 +377,7 @@ def test_an_authors_rule_keeps_matches_filters_and_timeouts() -> None:
     assert {key: value for key, value in rule.items() if key != "backendRefs"} == mine
 
 
-def test_a_rule_with_backends_of_its_own_stays() -> None:
+def test_a_rule_with_its_own_backends_is_kept() -> None:
     mine = {"backendRefs": [{"name": "canary", "port": 80}]}
 
     assert http_route(rules=[mine])["rules"] == [mine]

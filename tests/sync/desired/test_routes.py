@@ -1,4 +1,4 @@
-"""Which routes a service should have, and what stands in their way."""
+"""The plan of a service's routes, and what blocks it."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ CACHE = Routing("prefix-cache", gateway="infra/gate")
 
 
 def worker(name: str = "w", component_type: ComponentType = "worker", **fields: Any) -> Member:
-    """Make a worker that asks for a strategy."""
+    """Return a worker that asks for a strategy."""
     return member(name, component_type, **({"routing": CACHE} | fields))
 
 
@@ -33,25 +33,25 @@ def plan(
 
 
 def routes(*members: Member, **known: Any) -> Routes:
-    """Plan routes that there are to be."""
+    """Plan routes, which must exist."""
     found = plan(*members, **known).routes
     assert found is not None
     return found
 
 
 def codes(found: RoutePlan) -> set[tuple[str, str]]:
-    """Say who is told what."""
+    """Return subjects and codes of findings."""
     return {(finding.subject.name, finding.error.code) for finding in found.findings}
 
 
 def isvc(**router: Any) -> InferenceServiceIntent:
-    """Make an InferenceService with a router."""
+    """Return an InferenceService with a router."""
     gateway = router.pop("gateway", {})
     made = Router("router", Routing(**router), gateway)
     return InferenceServiceIntent(*KEY, router=made, uid="uid-isvc")
 
 
-def test_nobody_asks_and_there_are_none() -> None:
+def test_without_a_request_there_are_no_routes() -> None:
     assert plan(worker(routing=Routing())) == RoutePlan()
 
 
@@ -59,27 +59,27 @@ def test_a_strategy_makes_routes() -> None:
     assert routes(worker(port=81)).port == 81
 
 
-def test_the_picker_is_the_configured_one() -> None:
+def test_the_endpoint_picker_is_the_configured_one() -> None:
     assert routes(worker(), settings=Settings(picker="gie-1.2")).picker is PICKERS["gie-1.2"]
 
 
-def test_prefillers_and_decoders_have_the_picker_that_knows_them() -> None:
+def test_prefillers_and_decoders_get_an_endpoint_picker_that_supports_them() -> None:
     assert routes(prefill(), decode(routing=PD)).picker is PICKERS[SETTINGS.disaggregated_picker]
 
 
-def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
+def test_an_authors_configuration_is_used_as_it_is() -> None:
     text = f"{yaml.dump(presets(PICKERS['gie-1.5'])['queue-size'])}# mine\n"
 
     assert routes(worker(routing=Routing(config=text))).config == text
 
 
-def test_a_configuration_that_stops_the_picker_is_not_rolled_out() -> None:
+def test_a_configuration_that_stops_the_endpoint_picker_is_not_rolled_out() -> None:
     found = plan(worker(routing=Routing(config="kind: Other")))
 
     assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
 
 
-def test_a_configuration_with_a_word_without_effect_is_rolled_out() -> None:
+def test_a_configuration_with_a_parameter_without_effect_is_rolled_out() -> None:
     config = yaml.dump(presets(PICKERS["gie-1.5"])["prefix-cache"]).replace("lruCapacityPerServer", "lru")
 
     found = plan(worker(routing=Routing(config=config)))
@@ -87,7 +87,7 @@ def test_a_configuration_with_a_word_without_effect_is_rolled_out() -> None:
     assert (found.routes is not None, codes(found)) == (True, {("w", "FI818")})
 
 
-def test_what_one_member_says_counts_for_all() -> None:
+def test_the_annotations_of_one_member_count_for_all() -> None:
     found = routes(prefill(routing=Routing(gateway="gate")), decode(routing=Routing("pd-disaggregation")))
 
     assert found.http_route == {"parentRefs": [{"name": "gate"}]}
@@ -101,7 +101,7 @@ def test_without_a_gateway_there_is_no_http_route() -> None:
     assert routes(worker(routing=Routing("queue-size"))).http_route == {}
 
 
-def test_hostnames_are_the_routes() -> None:
+def test_hostnames_are_added_to_the_route() -> None:
     asked = Routing("queue-size", gateway="gate", hostnames=("a.b", "c.d"))
 
     assert routes(worker(routing=asked)).http_route["hostnames"] == ["a.b", "c.d"]
@@ -113,7 +113,7 @@ def test_members_that_disagree_keep_the_routes_as_they_are() -> None:
     assert (found.routes, found.hold, codes(found)) == (None, True, {("p", "FI806"), ("d", "FI806")})
 
 
-def test_a_disagreement_names_who_says_what() -> None:
+def test_a_disagreement_names_the_members_and_their_values() -> None:
     found = plan(prefill(routing=Routing(gateway="other")), decode(routing=PD))
 
     assert "the gateway (p: other)" in str(found.findings[0].error)
@@ -125,7 +125,7 @@ def test_a_disagreement_on_a_configuration_does_not_print_it() -> None:
     assert "(p: a ...)" in str(found.findings[0].error)
 
 
-def test_a_decoder_without_the_strategy_has_no_part_in_the_hand_over() -> None:
+def test_a_decoder_without_the_strategy_takes_no_part_in_the_kv_transfer() -> None:
     found = plan(prefill(), decode(routing=PD), decode("d2", role_name="decode-2"))
 
     assert (found.hold, codes(found)) == (True, {("d2", "FI807")})
@@ -152,7 +152,7 @@ def test_a_worker_does_not_disaggregate() -> None:
     assert codes(plan(worker(routing=PD))) == {("w", "FI801")}
 
 
-def test_a_picker_that_cannot_disaggregate_is_named_with_those_that_can() -> None:
+def test_an_endpoint_picker_without_disaggregation_is_reported_with_alternatives() -> None:
     found = plan(prefill(), decode(routing=PD), settings=Settings(disaggregated_picker="gie-1.5"))
 
     assert {finding.error.code for finding in found.findings} == {"FI805"}
@@ -174,7 +174,7 @@ def test_a_generation_that_an_author_chose_and_that_cannot_disaggregate_is_refus
     assert {error.path for error in refused} == {"metadata.annotations[fusioninfer.io/picker]"}
 
 
-def test_members_that_disagree_on_the_picker_keep_the_routes_as_they_are() -> None:
+def test_members_that_disagree_on_the_endpoint_picker_keep_the_routes() -> None:
     found = plan(
         prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=replace(PD, picker="llm-d-0.7"))
     )
@@ -182,7 +182,7 @@ def test_members_that_disagree_on_the_picker_keep_the_routes_as_they_are() -> No
     assert (found.hold, codes(found) >= {("p", "FI806"), ("d", "FI806")}) == (True, True)
 
 
-def test_a_configuration_is_held_against_the_generation_that_its_author_chose() -> None:
+def test_a_configuration_is_checked_against_the_generation_that_its_author_chose() -> None:
     config = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"]) + "parser: {pluginRef: queue-scorer}\n"
 
     found = plan(worker(routing=Routing(config=config, picker="gie-1.2")))
@@ -191,84 +191,84 @@ def test_a_configuration_is_held_against_the_generation_that_its_author_chose() 
     assert codes(plan(worker(routing=Routing(config=config)))) == set()
 
 
-def test_a_decoder_that_names_no_picker_has_the_sidecar_of_another() -> None:
+def test_a_decoder_without_a_named_endpoint_picker_has_the_sidecar_of_another() -> None:
     found = plan(prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=PD))
 
     assert (found.hold, ("d", "FI823") in codes(found)) == (True, True)
 
 
-def test_a_decoder_that_names_the_picker_of_all_has_its_sidecar() -> None:
+def test_a_decoder_with_the_common_endpoint_picker_has_its_sidecar() -> None:
     found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.7")))
 
     assert (found.hold, codes(found)) == (False, set())
 
 
-def test_a_picker_that_forgets_prefillers_is_taken_and_said() -> None:
+def test_an_endpoint_picker_that_forgets_prefillers_is_accepted_with_a_warning() -> None:
     found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.4")))
 
     assert (found.routes is None, codes(found)) == (False, {("p", "FI822"), ("d", "FI822")})
 
 
-def test_the_picker_where_nobody_chooses_remembers_prefillers() -> None:
+def test_the_default_endpoint_picker_remembers_prefillers() -> None:
     assert codes(plan(prefill(), decode(routing=PD))) == set()
 
 
-def test_there_are_as_many_pickers_as_the_operator_set() -> None:
+def test_the_operator_sets_the_number_of_endpoint_pickers() -> None:
     assert routes(worker(), settings=Settings(picker_replicas=2)).replicas == 2
 
 
-def test_there_are_as_many_pickers_as_the_author_wrote() -> None:
+def test_the_author_sets_the_number_of_endpoint_pickers() -> None:
     chosen = worker(routing=replace(CACHE, picker_replicas=3))
 
     assert routes(chosen, settings=Settings(picker_replicas=2)).replicas == 3
 
 
-def test_the_picker_of_a_router_is_that_of_its_inference_service() -> None:
+def test_the_endpoint_picker_of_a_router_is_that_of_its_inference_service() -> None:
     found = routes(worker(), service=isvc(strategy="queue-size", picker="gie-1.2", picker_replicas=2))
 
     assert (found.picker.name, found.replicas) == ("gie-1.2", 2)
 
 
 @pytest.mark.parametrize(("tls", "told"), [(True, True), (False, False)])
-def test_istio_is_told_of_tls_where_there_is_some(tls: bool, told: bool) -> None:  # noqa: FBT001 - a table
+def test_istio_gets_a_rule_where_tls_is_used(tls: bool, told: bool) -> None:  # noqa: FBT001 - a table
     settings = Settings(destination_rules=True, secure_serving=tls)
 
     assert routes(worker(), settings=settings).destination_rule == told
 
 
-def test_nobody_is_told_of_istio_unless_it_is_there() -> None:
+def test_there_is_no_rule_for_istio_unless_it_is_enabled() -> None:
     assert not routes(worker()).destination_rule
 
 
-def test_a_strategy_and_a_configuration_are_one_too_many() -> None:
+def test_a_strategy_and_a_configuration_exclude_each_other() -> None:
     assert codes(plan(worker(routing=Routing("queue-size", config="x")))) == {("w", "FI804")}
 
 
-def test_a_gateway_without_a_strategy_leads_nowhere() -> None:
+def test_a_gateway_without_a_strategy_has_no_effect() -> None:
     found = plan(prefill(routing=Routing(gateway="gate")), decode())
 
     assert (found.routes, found.hold, codes(found)) == (None, False, {("p", "FI803"), ("d", "FI803")})
 
 
-def test_leaders_at_two_ports_fit_no_pool() -> None:
+def test_leaders_with_two_ports_fit_no_pool() -> None:
     found = plan(prefill(port=8001), decode(routing=PD))
 
     assert (found.hold, codes(found)) == (True, {("p", "FI809"), ("d", "FI809")})
 
 
-def test_members_that_go_say_nothing_any_more() -> None:
+def test_members_that_are_being_deleted_do_not_count() -> None:
     found = plan(worker("old", deleting=True, routing=Routing("queue-size")), worker())
 
     assert found.routes is not None
 
 
-def test_who_breaks_a_rule_about_roles_takes_no_part() -> None:
+def test_a_member_with_a_conflicting_role_takes_no_part() -> None:
     late = member("late", created="2027", port=81)
 
     assert routes(prefill(), decode(routing=PD), late).members == (("d", "uid-d"), ("p", "uid-p"))
 
 
-def test_the_router_says_it_for_all_its_members() -> None:
+def test_the_router_decides_for_all_its_members() -> None:
     service = isvc(strategy="queue-size", http_route={"parentRefs": [{"name": "g"}]})
 
     found = routes(worker(routing=Routing()), service=service)
@@ -288,7 +288,7 @@ def test_a_service_without_a_router_has_no_routes() -> None:
     assert plan(worker(routing=Routing()), service=InferenceServiceIntent(*KEY)) == RoutePlan()
 
 
-def test_a_router_that_is_gone_does_not_speak_through_its_members() -> None:
+def test_a_removed_router_has_no_effect_through_its_members() -> None:
     assert plan(worker(), service=InferenceServiceIntent(*KEY)) == RoutePlan()
 
 
@@ -296,17 +296,17 @@ def test_the_routes_of_an_inference_service_wait_for_its_lws() -> None:
     assert plan(service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
 
 
-def test_lws_that_go_leave_the_routes_to_their_inference_service() -> None:
+def test_lws_being_deleted_leave_the_routes_to_their_inference_service() -> None:
     going = worker(routing=Routing(), deleting=True)
 
     assert plan(going, service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
 
 
-def test_without_an_inference_service_the_last_lws_takes_the_routes_along() -> None:
+def test_without_an_inference_service_the_routes_are_deleted_with_the_last_lws() -> None:
     assert plan(worker(deleting=True)) == RoutePlan()
 
 
-def test_an_author_who_names_a_parent_keeps_it_beside_a_gateway_of_ones_own() -> None:
+def test_an_author_who_names_a_parent_keeps_it_beside_an_own_gateway() -> None:
     mine = {"parentRefs": [{"name": "g"}]}
     service = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"}, http_route=mine)
 
@@ -324,7 +324,7 @@ def test_an_author_who_names_a_parent_keeps_it_beside_a_gateway_of_ones_own() ->
         ({"gateway": {"gatewayClassName": "c"}}, True),
     ],
 )
-def test_an_http_route_needs_a_gateway_to_hang_on(router: Object, attached: bool) -> None:  # noqa: FBT001 - a case
+def test_an_http_route_needs_a_gateway(router: Object, attached: bool) -> None:  # noqa: FBT001 - a case
     service = isvc(strategy="queue-size", **router)
     assert service.router is not None
 
@@ -339,7 +339,7 @@ def test_the_configuration_is_yaml_that_reads_back() -> None:
     assert read["kind"] == "EndpointPickerConfig"
 
 
-def test_what_is_wrong_with_a_router_is_said_once_and_to_its_author() -> None:
+def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
     service = replace(isvc(config="kind: Other"), roles=(RoleIntent("w", "worker", {}),))
     members = [worker(name, role_name=name, routing=Routing()) for name in ("w", "x")]
 

@@ -1,4 +1,4 @@
-"""What one service should have, all parts together."""
+"""The desired state of one service, all parts together."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,7 +44,7 @@ def test_an_inference_service_has_an_lws_for_each_role() -> None:
     assert [obj["metadata"]["name"] for obj in desired.objects] == ["r1-prefill", "r1-decode"]
 
 
-def test_it_controls_them_and_no_deletion_waits_for_them() -> None:
+def test_it_controls_them_and_blocks_no_deletion() -> None:
     desired = desired_state(snapshot(inference_service()), SETTINGS)
 
     assert desired.objects[0]["metadata"]["ownerReferences"] == [
@@ -58,25 +58,25 @@ def test_it_controls_them_and_no_deletion_waits_for_them() -> None:
     ]
 
 
-def test_they_have_the_label_by_which_the_loop_finds_them() -> None:
+def test_they_have_the_label_by_which_the_controller_finds_them() -> None:
     desired = desired_state(snapshot(inference_service()), SETTINGS)
 
     assert desired.objects[0]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"}
 
 
-def test_the_order_is_that_of_need() -> None:
+def test_the_order_follows_the_requirements() -> None:
     desired = desired_state(snapshot(routed(), ROUTED), SETTINGS)
 
     assert kinds(desired) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", *PARTS]
 
 
-def test_people_keep_the_lws_that_they_wrote() -> None:
+def test_users_keep_the_lws_that_they_wrote() -> None:
     desired = desired_state(snapshot(members=MEMBERS), SETTINGS)
 
     assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind})
 
 
-def test_an_unreadable_one_changes_no_lws_and_no_route() -> None:
+def test_an_unreadable_inference_service_changes_no_lws_and_no_route() -> None:
     broken = routed(role("a", replicas="many"))
 
     desired = desired_state(snapshot(broken, ROUTED), SETTINGS)
@@ -84,7 +84,7 @@ def test_an_unreadable_one_changes_no_lws_and_no_route() -> None:
     assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
 
 
-def test_one_with_a_field_of_a_later_release_changes_nothing() -> None:
+def test_an_inference_service_with_a_field_of_a_later_release_changes_nothing() -> None:
     newer = inference_service(role("a", sharding="by expert"))
 
     desired = desired_state(snapshot(newer), SETTINGS)
@@ -93,7 +93,7 @@ def test_one_with_a_field_of_a_later_release_changes_nothing() -> None:
     assert said(desired) == [("InferenceService", "r1", "FI702")]
 
 
-def test_one_that_breaks_a_rule_has_what_it_asks_for_and_loses_nothing() -> None:
+def test_an_inference_service_that_breaks_a_rule_is_applied_and_loses_nothing() -> None:
     broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
 
     desired = desired_state(snapshot(broken), SETTINGS)
@@ -101,7 +101,7 @@ def test_one_that_breaks_a_rule_has_what_it_asks_for_and_loses_nothing() -> None
     assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet"] * 2, {LWS.kind} | ROUTES)
 
 
-def test_it_is_told_so() -> None:
+def test_a_broken_rule_is_reported() -> None:
     broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
 
     desired = desired_state(snapshot(broken), SETTINGS)
@@ -109,7 +109,7 @@ def test_it_is_told_so() -> None:
     assert said(desired) == [("InferenceService", "r1", "FI709")]
 
 
-def test_an_unreadable_one_is_told_why() -> None:
+def test_an_unreadable_inference_service_is_told_why() -> None:
     broken = inference_service(role("a", replicas="many"))
 
     desired = desired_state(snapshot(broken), SETTINGS)
@@ -117,7 +117,7 @@ def test_an_unreadable_one_is_told_why() -> None:
     assert [finding.subject.kind for finding in desired.findings] == ["InferenceService"]
 
 
-def test_one_that_goes_changes_nothing() -> None:
+def test_an_inference_service_being_deleted_changes_nothing() -> None:
     going = inference_service(deletionTimestamp="2026-01-01T00:00:00Z")
 
     desired = desired_state(snapshot(going, MEMBERS), SETTINGS)
@@ -125,7 +125,7 @@ def test_one_that_goes_changes_nothing() -> None:
     assert (desired.objects, set(desired.held)) == ((), set(ALL))
 
 
-def test_one_of_which_nothing_can_be_read_is_told_so_and_changes_nothing() -> None:
+def test_an_unreadable_object_is_reported_and_changes_nothing() -> None:
     """Its LeaderWorkerSets look as if it were gone."""
     subject, why = (
         Subject("fusioninfer.io/v1alpha1", "InferenceService", "team-a", "r1", "uid-r1"),
@@ -143,7 +143,9 @@ def test_one_of_which_nothing_can_be_read_is_told_so_and_changes_nothing() -> No
 
 
 @pytest.mark.parametrize("service", [None, inference_service(uid="uid-new")], ids=["gone", "replaced"])
-def test_what_is_left_of_one_that_is_gone_is_left_to_the_garbage_collector(service: Object | None) -> None:
+def test_objects_of_a_deleted_inference_service_are_left_to_the_garbage_collector(
+    service: Object | None,
+) -> None:
     controller = {"kind": "InferenceService", "name": "r1", "uid": "uid-old", "controller": True}
     metadata = {"namespace": "team-a", "name": "r1-prefill", "ownerReferences": [controller]}
 
@@ -173,7 +175,7 @@ def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> N
     assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
 
 
-def test_before_its_lws_are_there_no_route_is_made_or_deleted() -> None:
+def test_before_its_lws_exist_no_route_is_made_or_deleted() -> None:
     desired = desired_state(snapshot(routed()), SETTINGS)
 
     assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet", "LeaderWorkerSet"], set(ROUTES))
@@ -185,7 +187,7 @@ def test_without_a_router_no_route_is_held() -> None:
     assert desired.held == frozenset()
 
 
-def test_a_refused_route_is_said_of_the_inference_service() -> None:
+def test_a_refused_route_is_reported_on_the_inference_service() -> None:
     refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
 
     desired = desired_state(snapshot(inference_service(), MEMBERS), SETTINGS, (refusal,))
@@ -193,7 +195,7 @@ def test_a_refused_route_is_said_of_the_inference_service() -> None:
     assert said(desired) == [("InferenceService", "r1", "FI870")]
 
 
-def test_without_an_inference_service_it_is_said_of_every_member() -> None:
+def test_without_an_inference_service_it_is_reported_on_every_member() -> None:
     refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
 
     desired = desired_state(snapshot(members=MEMBERS), SETTINGS, (refusal,))
@@ -201,7 +203,7 @@ def test_without_an_inference_service_it_is_said_of_every_member() -> None:
     assert said(desired) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
 
 
-def test_an_old_volcano_takes_the_pod_group_and_leaves_the_rest() -> None:
+def test_an_old_volcano_removes_the_pod_group_only() -> None:
     refusal = Refusal("FI408", "too old", "PodGroup")
 
     desired = desired_state(snapshot(members=ROUTED), SETTINGS, (refusal,))
@@ -209,7 +211,7 @@ def test_an_old_volcano_takes_the_pod_group_and_leaves_the_rest() -> None:
     assert (kinds(desired), {code for _, _, code in said(desired)}) == (PARTS, {"FI408"})
 
 
-def test_what_routes_find_is_said_of_the_routes_alone() -> None:
+def test_findings_about_routes_are_kept_apart() -> None:
     desired = desired_state(snapshot(routed(), MEMBERS), SETTINGS)
 
     assert ([one.error.code for one in desired.of_routes], desired.findings) == (["FI807"], ())

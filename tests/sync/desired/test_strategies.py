@@ -1,4 +1,4 @@
-"""What a strategy becomes for each generation of pickers."""
+"""The configuration of each strategy for each generation of endpoint pickers."""
 
 import pytest
 
@@ -14,7 +14,7 @@ each_preset = pytest.mark.parametrize(
 
 
 def made(row: Picker, strategy: str) -> dict[str, list[dict[str, object]]]:
-    """Give plugin references by profile."""
+    """Return plugin references by profile."""
     config = preset(row, strategy)
     assert config is not None
     return {profile["name"]: profile["plugins"] for profile in config["schedulingProfiles"]}
@@ -35,13 +35,13 @@ def test_only_plugins_and_parameters_of_the_generation_are_named(row: Picker, st
 
 
 @each_preset
-def test_every_profile_looks_at_the_load(row: Picker, strategy: str) -> None:
+def test_every_profile_has_a_load_term(row: Picker, strategy: str) -> None:
     for plugins in made(row, strategy).values():
         assert {QUEUE_SCORER, CACHE_SCORER} <= {plugin["pluginRef"] for plugin in plugins}
 
 
 @each_preset
-def test_every_scorer_has_a_weight_and_the_picker_is_last(row: Picker, strategy: str) -> None:
+def test_every_scorer_has_a_weight_and_the_picker_plugin_is_last(row: Picker, strategy: str) -> None:
     for plugins in made(row, strategy).values():
         names = [str(plugin["pluginRef"]) for plugin in plugins]
         assert [is_picker(name) for name in names] == [False] * (len(names) - 1) + [True]
@@ -50,7 +50,7 @@ def test_every_scorer_has_a_weight_and_the_picker_is_last(row: Picker, strategy:
         ] == []
 
 
-def test_every_generation_can_all_strategies_but_disaggregation() -> None:
+def test_every_generation_supports_all_strategies_but_disaggregation() -> None:
     able = {row.name: set(STRATEGIES) - presets(row).keys() for row in PICKERS.values()}
 
     assert able == {
@@ -63,7 +63,7 @@ def test_every_generation_can_all_strategies_but_disaggregation() -> None:
     }
 
 
-def test_who_can_disaggregate_has_a_sidecar() -> None:
+def test_a_generation_with_disaggregation_has_a_sidecar() -> None:
     assert {row.name for row in PICKERS.values() if row.disaggregation} == {
         row.name for row in PICKERS.values() if row.sidecar
     }
@@ -96,7 +96,7 @@ def test_every_strategy_has_weights_and_a_meaning() -> None:
 
 
 def score(weights: dict[str, int], **scores: float) -> float:
-    """Sum up what a pod scores."""
+    """Return the score of a pod."""
     return sum(weights[scorer] * scores[scorer.partition("-")[0]] for scorer in weights)
 
 
@@ -106,13 +106,13 @@ def test_a_pod_with_the_adapter_wins_under_small_load() -> None:
     assert score(weights, lora=1.0, queue=0.0, kv=0.9) > score(weights, lora=0.8, queue=1.0, kv=1.0)
 
 
-def test_a_full_pod_with_the_adapter_is_left() -> None:
+def test_a_full_pod_with_the_adapter_is_not_chosen() -> None:
     weights = dict(WEIGHTS["lora-affinity"])
 
     assert score(weights, lora=1.0, queue=0.0, kv=0.1) < score(weights, lora=0.8, queue=1.0, kv=1.0)
 
 
-def test_a_warm_pod_under_load_is_left() -> None:
+def test_a_warm_pod_under_load_is_not_chosen() -> None:
     weights = dict(WEIGHTS["prefix-cache"])
 
     assert score(weights, prefix=1.0, queue=0.0, kv=0.3) < score(weights, prefix=0.0, queue=1.0, kv=1.0)

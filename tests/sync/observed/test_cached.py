@@ -1,4 +1,4 @@
-"""When two objects count as equal, and whose they are."""
+"""When two objects count as equal, and which objects are ours."""
 
 import copy
 from typing import Any
@@ -13,7 +13,7 @@ from tests.sync.samples import lws
 
 OURS = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:metadata": {}, "f:spec": {}}}]
 REPLACED = [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]
-"""Others have written all of the spec since."""
+"""Other managers have written all of the spec since."""
 
 
 def cached_object(obj: Object) -> CachedObject[None]:
@@ -42,7 +42,7 @@ def owned(kind: str = "InferenceService", *, controller: bool = True) -> Object:
     "metadata",
     [{"uid": "u"}, {"resourceVersion": "7"}, {"generation": 3}, {"managedFields": OURS}],
 )
-def test_what_the_api_server_counts_makes_no_difference(metadata: Object) -> None:
+def test_fields_set_by_the_api_server_make_no_difference(metadata: Object) -> None:
     assert cached_object(deployment(**metadata)).fingerprint == cached_object(deployment()).fingerprint
 
 
@@ -53,7 +53,7 @@ def test_a_status_makes_no_difference() -> None:
     )
 
 
-def test_whether_a_list_names_the_kind_makes_no_difference() -> None:
+def test_a_list_without_kinds_makes_no_difference() -> None:
     listed = {key: value for key, value in deployment().items() if key not in {"apiVersion", "kind"}}
 
     assert cached_object(listed).fingerprint == cached_object(deployment()).fingerprint
@@ -67,11 +67,11 @@ def test_whether_a_list_names_the_kind_makes_no_difference() -> None:
         {"metadata": deployment(annotations={"a": "b"})["metadata"]},
     ],
 )
-def test_everything_else_makes_a_difference(change: Object) -> None:
+def test_every_other_change_makes_a_difference(change: Object) -> None:
     assert cached_object(deployment() | change).fingerprint != cached_object(deployment()).fingerprint
 
 
-def test_what_is_projected_is_not_changed() -> None:
+def test_the_projected_object_is_not_changed() -> None:
     obj = deployment(managedFields=OURS)
     before = copy.deepcopy(obj)
 
@@ -103,17 +103,17 @@ def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, 
     ],
     ids=["not applied", "by another", "updated", "another owner", "no owner"],
 )
-def test_nothing_else_is_ours(metadata: Object) -> None:
+def test_no_other_object_is_ours(metadata: Object) -> None:
     assert not is_ours(cached_object(deployment(**metadata)), frozenset({"uid-r1"}))
 
 
-def test_what_we_applied_stays_ours_where_others_wrote_all_of_its_spec() -> None:
+def test_what_we_applied_stays_ours_after_others_wrote_all_of_its_spec() -> None:
     row = cached_object(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
 
     assert is_ours(row, frozenset({"uid-r1"}))
 
 
-def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_label() -> None:
+def test_what_we_applied_without_owners_is_an_orphan_of_the_service_in_its_label() -> None:
     row = cached_object(deployment(managedFields=OURS))
 
     assert (is_orphaned(row, "r1"), is_orphaned(row, "r2")) == (True, False)
@@ -124,18 +124,18 @@ def test_what_we_applied_and_nobody_owns_is_an_orphan_of_the_service_in_its_labe
     [{}, {"managedFields": OURS, "ownerReferences": [BY_SERVICE]}, {"managedFields": REPLACED}],
     ids=["not applied", "owned", "another spec"],
 )
-def test_nothing_else_is_an_orphan(metadata: Object) -> None:
+def test_no_other_object_is_an_orphan(metadata: Object) -> None:
     assert not is_orphaned(cached_object(deployment(**metadata)), "r1")
 
 
-def test_an_lws_without_a_record_is_kept_if_an_inference_service_has_it() -> None:
+def test_an_lws_without_a_record_is_kept_if_an_inference_service_controls_it() -> None:
     obj = owned()
     obj["metadata"]["annotations"] = {}
 
     assert isinstance(LWS.project(obj), CachedObject)
 
 
-def test_a_route_meets_the_gateways_that_it_hangs_on() -> None:
+def test_a_route_has_the_index_keys_of_its_gateways() -> None:
     parents = [
         {"name": "mine"},
         {"namespace": "infra", "name": "shared"},
@@ -148,7 +148,7 @@ def test_a_route_meets_the_gateways_that_it_hangs_on() -> None:
     assert row.index_keys == (("team-a", "Gateway/mine"), ("infra", "Gateway/shared"))
 
 
-def test_a_gateway_is_where_routes_meet_it() -> None:
+def test_a_gateway_has_its_own_index_key() -> None:
     row = GATEWAYS.projected({"metadata": {"namespace": "infra", "name": "shared"}})
 
     assert row_keys(row) == (("infra", "Gateway/shared"),)

@@ -1,4 +1,4 @@
-"""What is kept of HTTPRoutes, InferencePools and Gateways."""
+"""Projections of HTTPRoutes, InferencePools and Gateways."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from sync.observed.routes import Listener, Parent
 
 
 def answer(generation: int = 2, **ref: Any) -> Object:
-    """Make what a gateway says of a generation."""
+    """Return a gateway's answer for a generation."""
     accepted = {"type": "Accepted", "status": "True", "observedGeneration": generation}
     return {"parentRef": {"name": "gw", **ref}, "conditions": [accepted]}
 
 
 def route(spec: Object, *parents: Object) -> Object:
-    """Make the second generation of an HTTPRoute."""
+    """Return the second generation of an HTTPRoute."""
     metadata = {"namespace": "team-a", "name": "r1-httproute", "generation": 2}
     return {"metadata": metadata, "spec": spec, "status": {"parents": list(parents)}}
 
 
 def matching(path: Object) -> Object:
-    """Make the spec of a route with one match."""
+    """Return the spec of a route with one match."""
     return {"rules": [{"matches": [{"path": path}]}]}
 
 
@@ -53,7 +53,7 @@ def test_an_answer_to_an_earlier_generation_does_not(generation: int) -> None:
     assert routes.project_http_route(route({}, answer(generation))).answers[0].accepted is None
 
 
-def test_a_pool_has_answers_as_a_route_has() -> None:
+def test_the_answers_of_a_pool_are_read_as_those_of_a_route() -> None:
     assert (
         routes.project_pool(route({}, answer())).answers
         == routes.project_http_route(route({}, answer())).answers
@@ -74,7 +74,7 @@ def test_the_prefix_is_that_of_the_first_match(path: Object, prefix: str) -> Non
     assert routes.project_http_route(route(matching(path))).prefix == prefix
 
 
-def test_a_gateway_gives_its_listeners_and_addresses() -> None:
+def test_a_gateway_has_its_listeners_and_addresses() -> None:
     row = routes.project_gateway(
         {
             "metadata": {"namespace": "team-a", "name": "gw"},
@@ -87,17 +87,17 @@ def test_a_gateway_gives_its_listeners_and_addresses() -> None:
 
 
 def programmed(observed: int) -> Object:
-    """Make the second generation of a Gateway whose controller speaks of one."""
+    """Return the second generation of a Gateway, with a condition of some generation."""
     said = {"type": "Programmed", "status": "False", "reason": "Invalid", "observedGeneration": observed}
     return {"metadata": {"generation": 2}, "status": {"conditions": [said]}}
 
 
-def test_a_gateway_says_whether_it_is_programmed() -> None:
+def test_a_gateway_has_its_condition_programmed() -> None:
     assert routes.project_gateway(programmed(2)).programmed == ObservedCondition(
         "Programmed", "False", "Invalid", observed=2
     )
 
 
 @pytest.mark.parametrize("observed", [0, 1])
-def test_what_a_gateway_says_of_an_earlier_generation_does_not_count(observed: int) -> None:
+def test_a_condition_of_an_earlier_generation_does_not_count(observed: int) -> None:
     assert routes.project_gateway(programmed(observed)).programmed is None

@@ -1,4 +1,4 @@
-"""What is kept of a PodGroup, and when two count as equal."""
+"""The projection of a PodGroup, and when two count as equal."""
 
 import copy
 from typing import Any
@@ -14,7 +14,7 @@ WANTED = gang_objects(planned(prefill(), decode()))[0]
 
 
 def stored(**spec: Any) -> Object:
-    """Make the PodGroup as the API server would give it, with another spec."""
+    """Return the PodGroup as the API server would, with another spec."""
     obj = copy.deepcopy(WANTED)
     obj["metadata"] |= {"uid": "pg", "resourceVersion": "7", "managedFields": APPLIED, "generation": 1}
     obj["spec"] |= spec
@@ -25,14 +25,14 @@ def test_our_pod_group_names_its_service() -> None:
     assert pod_group(stored()).service == "r1"
 
 
-def test_a_label_alone_makes_none_ours() -> None:
+def test_a_label_alone_makes_no_pod_group_ours() -> None:
     obj = stored()
     obj["metadata"]["managedFields"] = []
 
     assert pod_group(obj).service == ""
 
 
-def test_what_the_api_server_adds_makes_no_difference() -> None:
+def test_fields_added_by_the_api_server_make_no_difference() -> None:
     assert pod_group(stored()).fingerprint == pod_group(WANTED).fingerprint
 
 
@@ -47,25 +47,25 @@ def test_what_the_api_server_adds_makes_no_difference() -> None:
         {"minResources": {"nvidia.com/gpu": 16}},
     ],
 )
-def test_a_hand_edit_makes_a_difference(spec: Object) -> None:
+def test_a_manual_edit_makes_a_difference(spec: Object) -> None:
     assert pod_group(stored(**spec)).fingerprint != pod_group(WANTED).fingerprint
 
 
-def test_an_owner_that_is_missing_makes_a_difference() -> None:
+def test_a_missing_owner_makes_a_difference() -> None:
     obj = stored()
     obj["metadata"]["ownerReferences"].pop()
 
     assert pod_group(obj).fingerprint != pod_group(WANTED).fingerprint
 
 
-def test_an_owner_of_somebody_else_makes_none() -> None:
+def test_a_foreign_owner_makes_no_difference() -> None:
     obj = stored()
     obj["metadata"]["ownerReferences"].append({"apiVersion": "v1", "kind": "ConfigMap", "uid": "c"})
 
     assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
 
 
-def test_a_label_that_was_taken_off_makes_a_difference() -> None:
+def test_a_removed_label_makes_a_difference() -> None:
     obj = stored()
     del obj["metadata"]["labels"]
 
@@ -73,25 +73,25 @@ def test_a_label_that_was_taken_off_makes_a_difference() -> None:
     assert (row.service, row.fingerprint == pod_group(WANTED).fingerprint) == ("r1", False)
 
 
-def test_a_queue_that_nobody_names_is_volcanos() -> None:
+def test_a_queue_that_is_not_desired_is_volcanos() -> None:
     assert surplus(pod_group(stored(queue="of-the-namespace")), pod_group(WANTED)) == ()
 
 
-def test_a_topology_that_somebody_added_makes_none() -> None:
+def test_an_added_topology_makes_no_difference() -> None:
     obj = stored(networkTopology={"mode": "hard"})
 
     assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
 
 
-def test_fields_that_are_ours_alone_are_named() -> None:
+def test_fields_that_belong_to_the_controller_alone_are_listed() -> None:
     assert pod_group(stored(minResources={"cpu": 1})).owned == (*pod_group(WANTED).owned, "minResources")
 
 
-def test_policies_that_require_nothing_are_named() -> None:
+def test_policies_that_require_no_group_are_listed() -> None:
     assert pod_group(stored()).resting == {"unassigned"}
 
 
-def test_a_pod_group_of_lws_itself_names_its_lws() -> None:
+def test_a_pod_group_made_by_lws_names_its_lws() -> None:
     obj: Object = {
         "metadata": {
             "namespace": "team-a",

@@ -1,4 +1,4 @@
-"""How much of a LeaderWorkerSet is read."""
+"""The limit up to which a LeaderWorkerSet is read."""
 
 import time
 from collections.abc import Callable
@@ -20,18 +20,18 @@ LARGE: dict[str, list[Object]] = {
     CONTAINERS.name: [{"name": f"c{at}", "args": ["vllm"]} for at in range(4 * CONTAINERS.most)],
 }
 MOST = 200
-"""Times the reading of its JSON that an object may cost, on a machine that does other things too."""
+"""How much longer than parsing its JSON an object may take, on a busy machine."""
 
 
 def made(containers: list[Object]) -> Object:
-    """Make a LeaderWorkerSet with containers."""
+    """Return a LeaderWorkerSet with containers."""
     found = lws("p")
     found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"] = containers
     return found
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_one_that_is_too_large_is_kept_by_name_only(name: str) -> None:
+def test_an_object_that_is_too_large_is_kept_by_name_only(name: str) -> None:
     cache = Cache(LWS)
 
     cache.take(made(LARGE[name]))
@@ -41,7 +41,7 @@ def test_one_that_is_too_large_is_kept_by_name_only(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_it_costs_little_more_than_its_json(name: str) -> None:
+def test_refusing_it_costs_little_more_than_parsing_its_json(name: str) -> None:
     obj = made(LARGE[name])
     text = orjson.dumps(obj)
 
@@ -57,7 +57,7 @@ def test_a_long_command_is_read() -> None:
 
 
 def best(work: Callable[[], Any]) -> float:
-    """Give the seconds of the fastest of five runs."""
+    """Return the seconds of the fastest of five runs."""
     taken = []
     for _ in range(5):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Which Volcano is old enough to schedule a gang."""
+"""Which versions of Volcano schedule gangs."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from sync.observed.volcano import contains, too_old
 
 
 @pytest.mark.parametrize("version", ["1.14.1", "v1.14.1", "v1.15.0", "2.0.0", "", "latest", "main-abc"])
-def test_a_version_that_may_do(version: str) -> None:
+def test_a_version_that_is_supported(version: str) -> None:
     assert too_old(version) == ""
 
 
@@ -25,5 +25,9 @@ def test_a_version_that_is_too_old(version: str) -> None:
         (None, [{"a": 1}], False),
     ],
 )
-def test_maps_may_hold_more_lists_may_not(value: object, part: object, expected: bool) -> None:  # noqa: FBT001 - a case
+def test_maps_may_have_more_keys_lists_no_more_items(
+    value: object,
+    part: object,
+    expected: bool,  # noqa: FBT001 - a case
+) -> None:
     assert contains(value, part) is expected

@@ -1,4 +1,4 @@
-"""What a cache takes in, and whom it wakes."""
+"""What a cache stores, and which services a change concerns."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spe
 
 
 def known(*rows: Any) -> tuple[Cache[Any], list[ServiceKey]]:
-    """Know these rows, one after the other; and give who is woken from now on."""
+    """Return a cache with these rows, and the list of keys that later changes concern."""
     cache, woken = Cache(LWS), list[ServiceKey]()
     for one in rows:
         cache.put(one)
@@ -34,7 +34,7 @@ def known(*rows: Any) -> tuple[Cache[Any], list[ServiceKey]]:
     return cache, woken
 
 
-def test_a_change_wakes_the_service_and_those_who_meet_there() -> None:
+def test_a_change_concerns_the_service_and_its_index_keys() -> None:
     cache, woken = known(row(1))
 
     cache.put(row(2, replicas=3))
@@ -42,7 +42,7 @@ def test_a_change_wakes_the_service_and_those_who_meet_there() -> None:
     assert set(woken) == {KEY, PLACE, PICKER}
 
 
-def test_the_status_of_an_lws_that_nobody_asks_about_wakes_nobody() -> None:
+def test_the_status_of_an_uncontrolled_lws_is_no_change() -> None:
     cache, woken = known(row(1))
 
     cache.put(row(2, ready=1))
@@ -50,7 +50,7 @@ def test_the_status_of_an_lws_that_nobody_asks_about_wakes_nobody() -> None:
     assert woken == []
 
 
-def test_the_status_of_an_inference_services_lws_wakes_its_service() -> None:
+def test_the_status_of_an_inference_services_lws_is_a_change() -> None:
     cache, woken = known(row(1, (OWNER,)))
 
     cache.put(row(2, (OWNER,), ready=1))
@@ -58,7 +58,7 @@ def test_the_status_of_an_inference_services_lws_wakes_its_service() -> None:
     assert KEY in woken
 
 
-def test_an_older_version_comes_late_and_counts_for_nothing() -> None:
+def test_an_older_version_that_comes_late_is_ignored() -> None:
     cache, woken = known(row(7, replicas=3))
 
     cache.put(row(6))
@@ -66,7 +66,7 @@ def test_an_older_version_comes_late_and_counts_for_nothing() -> None:
     assert (woken, cache.of(KEY)) == ([], (row(7, replicas=3),))
 
 
-def test_an_equal_row_of_a_newer_version_is_the_newer_one() -> None:
+def test_an_equal_row_of_a_newer_version_replaces_the_older_one() -> None:
     cache, _ = known(row(1, replicas=3), row(3, replicas=3))
 
     cache.put(row(2))
@@ -83,7 +83,7 @@ def test_a_list_counts_whatever_its_versions_are() -> None:
     assert cache.of(KEY) == (row(6),)
 
 
-def test_what_a_list_lacks_is_forgotten() -> None:
+def test_objects_missing_from_a_list_are_dropped() -> None:
     cache, woken = known(row(7))
 
     cache.replace([])
@@ -95,24 +95,24 @@ def test_what_a_list_lacks_is_forgotten() -> None:
 
 
 def parents(*names: str) -> Object:
-    """Make an HTTPRoute that hangs on these Gateways."""
+    """Return an HTTPRoute with these Gateways as parents."""
     return {
         "metadata": {"namespace": "team-a", "name": "r1-httproute", "labels": {SERVICE: "r1"}},
         "spec": {"parentRefs": [{"name": name, "sectionName": str(at)} for at, name in enumerate(names)]},
     }
 
 
-def test_two_references_to_one_gateway_are_one_place() -> None:
+def test_two_references_to_one_gateway_have_one_index_key() -> None:
     assert parent_keys(parents("g", "g", "h")) == (("team-a", "Gateway/g"), ("team-a", "Gateway/h"))
 
 
-def test_a_set_that_is_named_like_its_services_picker_is_at_one_place() -> None:
+def test_an_lws_with_the_name_of_its_endpoint_picker_has_one_index_key() -> None:
     obj = lws("r1-epp")
 
     assert leader_worker_set_keys(obj) == ((KEY[0], "LeaderWorkerSet/r1-epp"),)
 
 
-def test_a_key_that_a_row_gives_twice_does_no_harm() -> None:
+def test_a_duplicate_key_of_a_row_does_no_harm() -> None:
     """Whatever the projection of a kind returns."""
     woken = list[ServiceKey]()
     cache = Cache(HTTP_ROUTE, woken.append)
@@ -128,13 +128,13 @@ def test_a_key_that_a_row_gives_twice_does_no_harm() -> None:
 
 
 def fails(obj: Object) -> Any:
-    """Project as a kind does that cannot read one object."""
+    """Project as a kind that cannot read one object."""
     if obj["metadata"]["name"] == "p":
         raise RecursionError
     return LWS.project(obj)
 
 
-def test_an_object_that_cannot_be_projected_costs_itself_only(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_object_that_cannot_be_projected_affects_itself_only(caplog: pytest.LogCaptureFixture) -> None:
     cache = Cache(replace(LWS, project=fails))
 
     for _ in range(3):
@@ -146,7 +146,7 @@ def test_an_object_that_cannot_be_projected_costs_itself_only(caplog: pytest.Log
     assert [record.message for record in caplog.records] == ["object cannot be read"]
 
 
-def test_once_it_can_be_read_it_is_a_row_again() -> None:
+def test_an_object_that_becomes_readable_has_a_row_again() -> None:
     cache, woken = known(row(3))
     cache.kind = replace(LWS, project=fails)
 
@@ -158,7 +158,7 @@ def test_once_it_can_be_read_it_is_a_row_again() -> None:
     assert (cache.of(KEY), cache.unreadable_of(KEY)) == ((row(5),), ())
 
 
-def test_a_version_that_is_known_is_not_projected_again() -> None:
+def test_a_known_version_is_not_projected_again() -> None:
     projected = list[Object]()
 
     def project(obj: Object) -> Any:
@@ -178,7 +178,7 @@ def test_a_version_that_is_known_is_not_projected_again() -> None:
 
 
 @pytest.mark.parametrize("denied", [[False] * 9, [True, False] * 5, [True, True]])
-def test_lists_that_fail_empty_no_cache(denied: list[bool]) -> None:
+def test_failed_lists_empty_no_cache(denied: list[bool]) -> None:
     cache, woken = known(row(7))
 
     for one in denied:
@@ -187,7 +187,7 @@ def test_lists_that_fail_empty_no_cache(denied: list[bool]) -> None:
     assert (cache.absent, cache.of(KEY), woken) == (False, (row(7),), [])
 
 
-def test_a_kind_that_discovery_denies_again_and_again_is_absent() -> None:
+def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
     cache, _ = known(row(7))
 
     for _ in range(ENOUGH):

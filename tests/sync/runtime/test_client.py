@@ -1,4 +1,4 @@
-"""Credentials as Kubernetes gives them, and answers that are no objects."""
+"""Credentials as Kubernetes provides them, and answers that are not objects."""
 
 import socket
 from pathlib import Path
@@ -29,7 +29,7 @@ async def test_in_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch:
     assert (host, settings["BearerToken"]["value"]) == ("https://10.0.0.1:443", "bearer of-the-pod")
 
 
-async def test_a_status_says_what_was_refused(api: Api, client: Client) -> None:
+async def test_a_status_names_what_was_refused(api: Api, client: Client) -> None:
     api.fault = lambda _request: status(422, "Invalid", "spec.queue is wrong")
 
     with pytest.raises(ApiError) as refused:
@@ -38,7 +38,7 @@ async def test_a_status_says_what_was_refused(api: Api, client: Client) -> None:
     assert str(refused.value) == "422 Invalid: spec.queue is wrong"
 
 
-async def test_the_page_of_a_proxy_is_not_quoted(api: Api, client: Client) -> None:
+async def test_a_proxys_error_page_is_not_quoted(api: Api, client: Client) -> None:
     api.fault = lambda _request: web.Response(status=502, text="<html>secret</html>")
 
     with pytest.raises(ApiError) as refused:
@@ -58,7 +58,7 @@ async def test_retry_after_is_kept(api: Api, client: Client) -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel gives nothing up")
-def test_what_nobody_acknowledges_is_given_up() -> None:
+def test_a_connection_without_acknowledgements_is_closed() -> None:
     make = sockets(1.5)
 
     with make((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))) as made:

@@ -1,4 +1,4 @@
-"""Events name the object that they are about, and keep their own names from release to release."""
+"""Events name their object, and keep their names from release to release."""
 
 import ast
 import importlib
@@ -21,7 +21,7 @@ NEVER: Final = {"FI750": "a warning about an InferenceService: who cannot be rea
 
 
 def written() -> Iterator[str]:
-    """Give the codes in everything that decides what one service should have, but the table of codes."""
+    """Return the codes in all modules that compute desired objects, except the table of codes."""
     graph = grimp.build_graph("catalog", "intent", "kube", "sync", cache_dir=None)
     tables = {"catalog.codes", *graph.find_descendants("catalog.codes")}
     for module in {"sync.desired.service", *graph.find_upstream_modules("sync.desired.service")} - tables:
@@ -30,7 +30,7 @@ def written() -> Iterator[str]:
                 yield str(node.value)
 
 
-def test_whatever_is_said_of_a_service_has_a_reason() -> None:
+def test_every_code_of_a_service_has_a_reason() -> None:
     of_one_template = {code for code in written() if code[2] in "13"}
 
     assert set(written()) - of_one_template - NEVER.keys() == REASONS.keys()

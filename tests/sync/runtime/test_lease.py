@@ -18,18 +18,18 @@ from tests.sync.fake_api import Api, status
 Background = Callable[[Any], asyncio.Task[Any]]
 Clients = Callable[[], Awaitable[Client]]
 TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=0.2)
-"""Tries that follow each other quickly, and a Lease that no busy machine loses."""
+"""Tries in quick succession, and a Lease that is not lost on a busy machine."""
 UNHURRIED = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
-"""Calls that a busy machine has time for, where there is only one try."""
+"""Calls with enough time on a busy machine, where there is only one try."""
 SHORT = Timing(lease_duration=6.0, renew_deadline=3.0, retry_period=1.0)
-"""A Lease that is lost in two seconds, with one more to stop the work in."""
+"""A Lease that is lost in two seconds, with one more to stop the work."""
 SLOW = Timing(lease_duration=9.0, renew_deadline=6.0, retry_period=1.0)
-"""The proportions of the defaults: a call that takes longer than the time between two tries is no failure."""
-PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/loop"
+"""The proportions of the defaults: a call that takes longer than the retry period is no failure."""
+PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/sync"
 
 
 class Clock:
-    """A clock that stands until it is set forward."""
+    """A clock that stands still until it is set forward."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -39,7 +39,7 @@ class Clock:
 
 
 class Worker:
-    """Work that never ends, and notes when it began and when it was over."""
+    """Work that never ends, and records when it began and when it was over."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Worker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.leadership = Leadership(timing, clock=clock)
-        self.elector = Elector(client, "system", "loop", name, self.leadership)
+        self.elector = Elector(client, "system", "sync", name, self.leadership)
         self.leading: list[bool] = []
         self.began = self.ended = 0.0
 
@@ -66,7 +66,7 @@ class Worker:
 
 
 def snapshots(api: Api) -> int:
-    """Count how often the Lease was read; who holds it writes without reading."""
+    """Count the reads of the Lease; the holder writes without reading."""
     return api.requests.count(("GET", PATH))
 
 
@@ -118,7 +118,7 @@ async def test_a_second_process_waits_while_the_lease_is_renewed(
     assert second.began == 0
 
 
-async def test_a_lease_given_back_is_taken_at_once(
+async def test_a_released_lease_is_acquired_at_once(
     api: Api, clients: Clients, background: Background, eventually: Eventually
 ) -> None:
     first, second = Worker(await clients(), "a", UNHURRIED), Worker(await clients(), "b", UNHURRIED)
@@ -133,11 +133,11 @@ async def test_a_lease_given_back_is_taken_at_once(
     assert spec(api)["leaseTransitions"] == 1
 
 
-async def test_a_lease_that_nobody_renews_runs_out(
+async def test_a_lease_that_is_not_renewed_expires(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     held = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"}
-    api.put(PATH, {"kind": "Lease", "metadata": {"name": "loop"}, "spec": held})
+    api.put(PATH, {"kind": "Lease", "metadata": {"name": "sync"}, "spec": held})
     clock = Clock()
     worker = Worker(client, "b", clock=clock)
 
@@ -152,7 +152,7 @@ async def test_a_lease_that_nobody_renews_runs_out(
     assert before == 0
 
 
-async def test_work_ends_before_the_deadline_if_nobody_answers(
+async def test_work_ends_before_the_deadline_without_an_answer(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     worker = Worker(client, "a", SHORT)
@@ -185,7 +185,7 @@ async def test_work_ends_before_the_deadline_if_the_answer_is_late(
     assert 0 < worker.ended < worker.leadership.until
 
 
-async def test_a_few_failures_lose_nothing(
+async def test_a_few_failures_do_not_lose_the_lease(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     worker = Worker(client, "a")
@@ -201,7 +201,7 @@ async def test_a_few_failures_lose_nothing(
     assert worker.leading == [True]
 
 
-async def test_somebody_else_in_the_lease_ends_the_work(
+async def test_another_holder_of_the_lease_ends_the_work(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     worker = Worker(client, "a")
@@ -215,7 +215,7 @@ async def test_somebody_else_in_the_lease_ends_the_work(
     assert spec(api)["holderIdentity"] == "b"
 
 
-async def test_a_deleted_lease_is_made_again(
+async def test_a_deleted_lease_is_created_again(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     worker = Worker(client, "a")
@@ -228,7 +228,7 @@ async def test_a_deleted_lease_is_made_again(
     assert worker.leading == [True]
 
 
-async def test_a_clean_end_gives_the_lease_back(
+async def test_a_clean_end_releases_the_lease(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     worker = Worker(client, "a", UNHURRIED)
@@ -241,7 +241,7 @@ async def test_a_clean_end_gives_the_lease_back(
     assert "holderIdentity" not in spec(api)
 
 
-async def test_of_many_candidates_one_works(
+async def test_one_of_many_candidates_works(
     api: Api, clients: Clients, background: Background, eventually: Eventually
 ) -> None:
     workers = [Worker(await clients(), name) for name in "abcde"]
@@ -263,7 +263,7 @@ def test_after_the_deadline_nothing_may_be_written() -> None:
         leadership.check()
 
 
-def test_before_the_deadline_writing_is_fine() -> None:
+def test_before_the_deadline_writes_are_allowed() -> None:
     clock = Clock()
     leadership = Leadership(TIMING, clock=clock)
 
@@ -272,7 +272,7 @@ def test_before_the_deadline_writing_is_fine() -> None:
     leadership.check()
 
 
-def test_what_is_left_for_a_write_is_the_time_to_the_deadline() -> None:
+def test_the_time_left_for_a_write_ends_at_the_deadline() -> None:
     clock = Clock()
     leadership = Leadership(TIMING, clock=clock)
 
@@ -281,7 +281,7 @@ def test_what_is_left_for_a_write_is_the_time_to_the_deadline() -> None:
     assert leadership.check() == pytest.approx(0.5)
 
 
-async def test_after_the_deadline_the_lease_is_not_given_back(
+async def test_after_the_deadline_the_lease_is_not_released(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     clock = Clock()
@@ -297,7 +297,7 @@ async def test_after_the_deadline_the_lease_is_not_given_back(
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="no clock counts a machine's sleep")
-def test_a_machine_that_sleeps_does_not_stop_the_clock() -> None:
+def test_a_suspended_machine_does_not_stop_the_clock() -> None:
     before = time.clock_gettime(time.CLOCK_BOOTTIME)
 
     now = steady()
@@ -319,7 +319,7 @@ async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(
     assert worker.leading == [True]
 
 
-async def test_one_slow_renewal_loses_nothing(
+async def test_one_slow_renewal_does_not_lose_the_lease(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     worker = Worker(client, "a", SLOW)
@@ -339,10 +339,10 @@ async def test_one_slow_renewal_loses_nothing(
     assert snapshots(api) == 1, "no renewal failed, so the Lease was not read again"
 
 
-async def test_a_lease_without_a_spec_is_taken_and_led(
+async def test_a_lease_without_a_spec_is_acquired_and_led(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
-    api.put(PATH, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "loop"}})
+    api.put(PATH, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "sync"}})
     worker = Worker(client, "a")
 
     background(worker.lead())
@@ -356,12 +356,12 @@ def test_a_call_gets_half_of_the_renew_deadline_or_what_is_left() -> None:
 
 
 async def tries(worker: Worker) -> bool:
-    """Try to take or to renew the Lease, once."""
+    """Try once to acquire or renew the Lease."""
     return await worker.elector._try(3.0)  # noqa: SLF001 - `lead` would try again and again
 
 
-async def test_the_lease_of_another_that_is_deleted_runs_out_all_the_same(api: Api, client: Client) -> None:
-    """Its holder works until it hears of it; whoever deletes the Lease does not stop the process."""
+async def test_a_deleted_lease_of_another_holder_still_expires(api: Api, client: Client) -> None:
+    """Its holder works until it notices: deleting the Lease does not stop the process."""
     clock = Clock()
     holding, waiting = (Worker(client, name, SHORT, clock) for name in "ab")
     taken = [await tries(worker) for worker in (holding, waiting)]

@@ -1,4 +1,4 @@
-"""A paused service is looked at, and nothing is written for it; one that is resumed is served at once."""
+"""A paused service is reconciled without writes; a resumed one is served at once."""
 
 import logging
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from tests.sync.test_controller import DECODE, PREFILL
 PAUSED = "fusioninfer.io/paused"
 
 
-def would(loop: Controller, **labels: str) -> float:
-    """Sum up what would have been written."""
-    families = loop.metrics.registry.collect()
+def would(controller: Controller, **labels: str) -> float:
+    """Return the number of paused writes."""
+    families = controller.metrics.registry.collect()
     samples = [one for family in families for one in family.samples]
     found = [one for one in samples if one.name == "fusioninfer_sync_paused_writes_total"]
     return sum(one.value for one in found if labels.items() <= one.labels.items())
@@ -40,26 +40,26 @@ async def test_a_process_that_only_observes_writes_nothing(
     caplog.set_level(logging.INFO)
     api.put(SERVICE, routed())
 
-    loop = start(observe_only=True)
+    controller = start(observe_only=True)
     await quiet(4)
 
     assert api.writes == []
-    assert (would(loop, kind="LeaderWorkerSet"), would(loop, kind="InferenceService")) == (2, 1)
-    assert sum(record.message == "would write" for record in caplog.records) == would(loop)
+    assert (would(controller, kind="LeaderWorkerSet"), would(controller, kind="InferenceService")) == (2, 1)
+    assert sum(record.message == "would write" for record in caplog.records) == would(controller)
 
 
 @pytest.mark.usefixtures("admission")
-async def test_what_would_be_written_is_told_once(api: Api, start: Start) -> None:
+async def test_a_paused_write_is_logged_once(api: Api, start: Start) -> None:
     api.put(SERVICE, routed())
-    loop = start(observe_only=True)
+    controller = start(observe_only=True)
     await quiet(3)
-    before = would(loop)
+    before = would(controller)
 
     for number in range(3):
         change(api, SERVICE, metadata=api.objects[SERVICE]["metadata"] | {"annotations": {"at": str(number)}})
         await quiet()
 
-    assert would(loop) == before > 0
+    assert would(controller) == before > 0
 
 
 @pytest.mark.parametrize("member", [PREFILL, DECODE])
@@ -69,16 +69,16 @@ async def test_any_paused_member_pauses_its_service(
     api.put(PREFILL, lws("p"))
     api.put(DECODE, lws("d", "decoder"))
     annotate(api, member, "true")
-    loop = start()
-    await eventually(lambda: would(loop, kind="PodGroup") == 1)
-    paused = loop.metrics.registry.get_sample_value("fusioninfer_sync_paused")
+    controller = start()
+    await eventually(lambda: would(controller, kind="PodGroup") == 1)
+    paused = controller.metrics.registry.get_sample_value("fusioninfer_sync_paused")
 
     written = list(api.writes)
     annotate(api, member, None)
     await eventually(lambda: PG in api.objects)
 
     assert (written, paused) == ([], 1)
-    assert loop.metrics.registry.get_sample_value("fusioninfer_sync_paused") == 0
+    assert controller.metrics.registry.get_sample_value("fusioninfer_sync_paused") == 0
 
 
 async def test_false_pauses_nothing(api: Api, start: Start, eventually: Eventually) -> None:
@@ -91,20 +91,20 @@ async def test_false_pauses_nothing(api: Api, start: Start, eventually: Eventual
     await eventually(lambda: PG in api.objects)
 
 
-async def test_nothing_is_said_of_a_paused_service_until_it_is_resumed(
+async def test_a_paused_service_gets_no_events_until_it_is_resumed(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.put(PREFILL, lws("p"))
     annotate(api, PREFILL, "true")
-    loop = start()
-    await eventually(lambda: would(loop, kind="Event") == 1)
+    controller = start()
+    await eventually(lambda: would(controller, kind="Event") == 1)
     await quiet()
 
     written = list(api.writes)
     annotate(api, PREFILL, None)
     await eventually(lambda: bool(api.kept("events")))
 
-    assert (written, would(loop)) == ([], 1)
+    assert (written, would(controller)) == ([], 1)
 
 
 async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
@@ -128,7 +128,7 @@ async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
 
 
 @pytest.mark.usefixtures("admission")
-async def test_other_services_are_not_held_up(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_other_services_are_not_paused(api: Api, start: Start, eventually: Eventually) -> None:
     api.put(SERVICE, inference_service())
     other = inference_service(name="r2", uid="uid-r2")
     api.put(INFERENCE_SERVICE.path(HOME, "r2"), other)
@@ -147,14 +147,18 @@ WRITES: list[Callable[[Writer, Any], Any]] = [
 
 
 @pytest.mark.parametrize("write", WRITES)
-async def test_each_way_to_write_is_paused(
+async def test_every_kind_of_write_is_paused(
     api: Api, make: Start, write: Callable[[Writer, Any], Any], eventually: Eventually
 ) -> None:
     api.put(SERVICE, inference_service())
-    loop = make(observe_only=True)
-    await eventually(lambda: bool(loop.caches["InferenceService"].rows))
-    row = loop.caches["InferenceService"].rows["team-a", "r1"]
+    controller = make(observe_only=True)
+    await eventually(lambda: bool(controller.caches["InferenceService"].rows))
+    row = controller.caches["InferenceService"].rows["team-a", "r1"]
 
-    await write(loop.writer, row)
+    await write(controller.writer, row)
 
-    assert (api.writes, would(loop), row in loop.caches["InferenceService"].rows.values()) == ([], 1, True)
+    assert (api.writes, would(controller), row in controller.caches["InferenceService"].rows.values()) == (
+        [],
+        1,
+        True,
+    )

@@ -1,4 +1,4 @@
-"""Every service gets its look: once, by one worker, and later after a failure."""
+"""Every service is reconciled once, by one worker, and later after a failure."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from sync.runtime.queue import Queue
 A, B = ("ns", "a"), ("ns", "b")
 
 
-async def test_a_key_that_comes_twice_is_looked_at_once() -> None:
+async def test_a_key_added_twice_is_returned_once() -> None:
     queue = Queue()
     for key in (A, B, A):
         queue.add(key)
@@ -18,7 +18,7 @@ async def test_a_key_that_comes_twice_is_looked_at_once() -> None:
     assert (looked, queue.ready) == ([A, B], {})
 
 
-async def test_a_key_that_comes_during_its_look_gets_another_one() -> None:
+async def test_a_key_added_during_its_reconcile_is_returned_again() -> None:
     queue = Queue()
     queue.add(A)
     await queue.get()
@@ -30,7 +30,7 @@ async def test_a_key_that_comes_during_its_look_gets_another_one() -> None:
     assert await queue.get() == A
 
 
-async def test_a_key_may_come_later() -> None:
+async def test_a_key_may_be_added_with_a_delay() -> None:
     queue = Queue()
 
     queue.add_later(A, 0.05)
@@ -39,7 +39,7 @@ async def test_a_key_may_come_later() -> None:
     assert await asyncio.wait_for(queue.get(), 1) == A
 
 
-async def test_a_later_look_can_be_taken_back() -> None:
+async def test_a_delay_can_be_removed() -> None:
     queue = Queue()
     queue.add_later(A, 0.02)
 
@@ -49,11 +49,11 @@ async def test_a_later_look_can_be_taken_back() -> None:
     assert not queue.ready
 
 
-def test_who_is_told_to_wait_waits() -> None:
+def test_retry_after_is_respected() -> None:
     assert Backoff().next(at_least=20) == 20
 
 
-def test_it_never_waits_longer_than_the_longest() -> None:
+def test_the_delay_has_a_maximum() -> None:
     backoff = Backoff()
 
     waits = [backoff.next() for _ in range(50)]
@@ -61,7 +61,7 @@ def test_it_never_waits_longer_than_the_longest() -> None:
     assert max(waits) <= 0.1
 
 
-def test_it_waits_longer_after_more_failures() -> None:
+def test_the_delay_grows_with_failures() -> None:
     first = [Backoff(last=0.02).next() for _ in range(200)]
     later = [Backoff(last=0.1).next() for _ in range(200)]
 

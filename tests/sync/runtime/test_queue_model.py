@@ -1,4 +1,4 @@
-"""No service is forgotten, and none is looked at by two workers, whatever comes in which order."""
+"""No service is lost, and none is reconciled by two workers, in any order of events."""
 
 import asyncio
 from typing import Any, Final
@@ -18,16 +18,16 @@ STEP = st.one_of(
 
 
 class Model:
-    """What the queue owes."""
+    """A model of the queue."""
 
     def __init__(self) -> None:
         self.queue = Queue()
         self.owed: set[tuple[str, str]] = set()
-        """Keys of which a look is due and has not begun since."""
+        """Keys whose reconcile is due and has not begun since."""
         self.busy: list[tuple[str, str]] = []
 
     async def play(self, step: str, what: Any) -> None:
-        """Do one step, and compare."""
+        """Do one step in both, and compare."""
         queue, key = self.queue, what
         if step == "add":
             queue.add(key)
@@ -58,7 +58,7 @@ class Model:
         self.compare()
 
     def compare(self) -> None:
-        """Each key that is owed is in one lane, or waits for its look to end; no other key is anywhere."""
+        """Each due key is in one lane, or waits for the end of its reconcile; no other key is anywhere."""
         queue, ready = self.queue, {*self.queue.ready, *self.queue.unchanged}
         assert not queue.ready.keys() & queue.unchanged.keys()
         assert queue.busy == set(self.busy)
@@ -71,7 +71,7 @@ class Model:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(STEP, max_size=30))
-def test_no_service_is_forgotten(steps: list[tuple[str, Any]]) -> None:
+def test_no_service_is_lost(steps: list[tuple[str, Any]]) -> None:
     async def run() -> None:
         model = Model()
         for step, what in steps:
@@ -85,7 +85,7 @@ def test_no_service_is_forgotten(steps: list[tuple[str, Any]]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.booleans(), min_size=SHARE * 8, max_size=SHARE * 8))
 def test_neither_lane_starves(news: list[bool]) -> None:
-    """However often a tenant changes things, the sweep goes on; however long the sweep, news is first."""
+    """The sweep continues despite constant changes; changes go first however long the sweep is."""
 
     async def run() -> None:
         queue, swept = Queue(), 0
@@ -105,8 +105,10 @@ def test_neither_lane_starves(news: list[bool]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 300), st.integers(1, 4))
-def test_services_of_one_namespace_cost_those_of_another_one_place(hostile: int, namespaces: int) -> None:
-    """A tenant of whom all services are refused, and tried again at once, comes before another one once."""
+def test_services_of_one_namespace_delay_another_namespace_by_one_place(
+    hostile: int, namespaces: int
+) -> None:
+    """A tenant whose services are all refused and retried at once gets one turn before another tenant."""
 
     async def run() -> None:
         queue = Queue()

@@ -1,4 +1,4 @@
-"""A cache equals what the API server has, whatever happens on the way."""
+"""A cache equals the API server, whatever happens in between."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,13 +25,13 @@ def path(name: str) -> str:
 
 @pytest.fixture
 async def cache(client: Client, background: Background) -> Cache[Any]:
-    """Keep a cache of LeaderWorkerSets."""
+    """Return a cache of LeaderWorkerSets that is kept up to date."""
     kept = Cache(LWS)
     background(reflect(client, kept))
     return kept
 
 
-async def test_what_is_there_is_listed(api: Api, client: Client, background: Background) -> None:
+async def test_existing_objects_are_listed(api: Api, client: Client, background: Background) -> None:
     for number in range(7):
         api.put(path(f"p{number}"), lws(f"p{number}"))
     api.page = 3
@@ -52,7 +52,7 @@ async def test_the_token_is_sent(api: Api, cache: Cache[Any]) -> None:
     assert seen[0] == "Bearer secret-token"
 
 
-async def test_the_list_asks_for_pages_and_our_label(api: Api, cache: Cache[Any]) -> None:
+async def test_the_list_uses_pages_and_our_label(api: Api, cache: Cache[Any]) -> None:
     seen: list[str] = []
     api.fault = lambda request: seen.append(request.query_string)
 
@@ -61,7 +61,7 @@ async def test_the_list_asks_for_pages_and_our_label(api: Api, cache: Cache[Any]
     assert seen[0] == "labelSelector=fusioninfer.io/service&limit=100"
 
 
-async def test_what_is_added_changed_and_deleted_is_followed(
+async def test_added_changed_and_deleted_objects_are_followed(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     await cache.synced.wait()
@@ -74,7 +74,7 @@ async def test_what_is_added_changed_and_deleted_is_followed(
     await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [5])
 
 
-async def test_a_member_that_loses_its_record_is_forgotten(
+async def test_a_member_that_loses_its_record_is_dropped(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     api.put(path("p"), lws("p"))
@@ -87,7 +87,7 @@ async def test_a_member_that_loses_its_record_is_forgotten(
     await eventually(lambda: not cache.rows)
 
 
-async def test_a_dropped_watch_goes_on_where_it_was(
+async def test_a_dropped_watch_continues_from_its_version(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     api.put(path("p"), lws("p"))
@@ -99,9 +99,7 @@ async def test_a_dropped_watch_goes_on_where_it_was(
     await eventually(lambda: len(cache.rows) == 2)
 
 
-async def test_a_dropped_watch_does_not_list_again(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_dropped_watch_causes_no_list(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
     lists: list[str] = []
     api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
     await eventually(lambda: bool(api.watches))
@@ -113,7 +111,7 @@ async def test_a_dropped_watch_does_not_list_again(
     assert len(lists) == 1
 
 
-async def test_a_version_that_is_gone_is_listed_again(
+async def test_a_version_that_is_gone_causes_a_list(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     api.put(path("p"), lws("p"))
@@ -127,7 +125,7 @@ async def test_a_version_that_is_gone_is_listed_again(
 
 
 @pytest.mark.usefixtures("cache")
-async def test_an_error_event_lists_again(api: Api, eventually: Eventually) -> None:
+async def test_an_error_event_causes_a_list(api: Api, eventually: Eventually) -> None:
     lists: list[str] = []
     api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
     await eventually(lambda: bool(api.watches))
@@ -138,7 +136,7 @@ async def test_an_error_event_lists_again(api: Api, eventually: Eventually) -> N
     await eventually(lambda: len(lists) > 1)
 
 
-async def test_a_truncated_line_is_read_again(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
+async def test_a_truncated_line_causes_a_list(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
     broken: list[str] = []
 
     def truncate(request: web.Request) -> web.Response | None:
@@ -188,7 +186,7 @@ async def test_an_answer_that_is_no_list_is_tried_again(
     assert not answers
 
 
-async def test_a_kind_that_does_not_exist_is_an_empty_cache(
+async def test_a_kind_that_is_not_served_has_an_empty_cache(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     api.fault = lambda _request: web.Response(status=404, text="404 page not found")
@@ -198,7 +196,7 @@ async def test_a_kind_that_does_not_exist_is_an_empty_cache(
     assert cache.rows == {}
 
 
-async def test_a_silent_watch_is_given_up(
+async def test_a_silent_watch_is_ended(
     api: Api, client: Client, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "SILENCE", 0.2)
@@ -210,7 +208,7 @@ async def test_a_silent_watch_is_given_up(
     await eventually(lambda: len(watched) >= 2)
 
 
-async def test_an_equal_row_wakes_nobody(
+async def test_an_equal_row_causes_no_reconcile(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
     woken: list[object] = []

@@ -1,4 +1,4 @@
-"""An InferenceService of prefill and decode, and rows of what there is of it."""
+"""A sample InferenceService of prefill and decode, and its observed objects."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -24,31 +24,31 @@ CRASH: Final = Failure("vllm", "CrashLoopBackOff", "back-off 5m0s")
 
 
 def service(*roles: RoleIntent, **fields: Any) -> InferenceServiceIntent:
-    """Make the third generation of r1; the roles are prefill and decode."""
+    """Return the third generation of r1 with the roles prefill and decode."""
     return InferenceServiceIntent("team-a", "r1", roles=roles or (PREFILL, DECODE), generation=3, **fields)
 
 
 def lws(role: str, **fields: Any) -> LeaderWorkerSet:
-    """Make a LeaderWorkerSet whose controller has seen it."""
+    """Return a LeaderWorkerSet with a current status."""
     return LeaderWorkerSet(f"r1-{role}", **({"generation": 1, "observed": 1} | fields))
 
 
 def group(
     role: str, index: int, size: int, accelerators: Amounts = GPUS, **fields: Any
 ) -> tuple[ObservedPod, ...]:
-    """Make the pods of one group, on nodes and ready."""
+    """Return the pods of one group, on nodes and ready."""
     known: dict[str, Any] = {"scheduled": True, "ready": True, "accelerators": accelerators} | fields
     names = (f"r1-{role}-{index}-{number}" for number in range(size))
     return tuple(ObservedPod("team-a", name, "r1", f"r1-{role}", str(index), **known) for name in names)
 
 
 def waiting(role: str, index: int, size: int, **fields: Any) -> tuple[ObservedPod, ...]:
-    """Make the pods of a group for which there is no room."""
+    """Return the pods of a group that cannot be scheduled."""
     return group(role, index, size, **({"scheduled": False, "ready": False} | fields))
 
 
 def starting(role: str, index: int, size: int, **fields: Any) -> tuple[ObservedPod, ...]:
-    """Make the pods of a group that are on nodes and not ready."""
+    """Return the pods of a group that are on nodes and not ready."""
     return group(role, index, size, **({"ready": False} | fields))
 
 
@@ -58,7 +58,7 @@ D1: Final = group("decode", 1, 4)
 
 
 def seen(*groups: tuple[ObservedPod, ...], **fields: Any) -> Observed:
-    """Observe r1 with these groups; with none named, with all of them ready."""
+    """Return r1 with these groups; without any, with all of them ready."""
     pods = tuple(pod for one in groups or (P0, D0, D1) for pod in one)
     known = Observed(
         service(),
@@ -70,12 +70,12 @@ def seen(*groups: tuple[ObservedPod, ...], **fields: Any) -> Observed:
 
 
 def said(status: str = "True", reason: str = "Accepted", message: str = "") -> ObservedCondition:
-    """Make what a gateway says."""
+    """Return a gateway's answer."""
     return ObservedCondition("Accepted", status, reason, message)
 
 
 def route(*answers: ParentStatus, **fields: Any) -> HTTPRoute:
-    """Make an HTTPRoute that asks for one gateway."""
+    """Return an HTTPRoute with one gateway as its parent."""
     known: dict[str, Any] = {
         "parents": (GATEWAY,),
         "answers": answers or (ParentStatus(GATEWAY, said(), said()),),
@@ -84,7 +84,7 @@ def route(*answers: ParentStatus, **fields: Any) -> HTTPRoute:
 
 
 def gateway(**fields: Any) -> Gateway:
-    """Make a Gateway that is programmed."""
+    """Return a Gateway that is programmed."""
     known: dict[str, Any] = {
         "listeners": (Listener("web", 80, "HTTP"),),
         "addresses": ("10.0.0.1",),
@@ -95,7 +95,7 @@ def gateway(**fields: Any) -> Gateway:
 
 
 def routes(**fields: Any) -> ObservedRoutes:
-    """Make routes that work."""
+    """Return routes that work."""
     known: dict[str, Any] = {
         "picker": Deployment(available=True, current=True, picker="llm-d-0.7"),
         "pool": InferencePool("r1-pool", (ParentStatus(GATEWAY, said(), said()),)),
@@ -106,17 +106,17 @@ def routes(**fields: Any) -> ObservedRoutes:
 
 
 def condition(kind: str, observed: Observed, before: Object | None = None, now: str = NOW) -> Object:
-    """Give one condition of the status."""
+    """Return one condition of the status."""
     made = status(observed, before or {}, now)["conditions"]
     return next(one for one in made if one["type"] == kind)
 
 
 def reason(kind: str, observed: Observed) -> tuple[str, str]:
-    """Give status and reason of one condition."""
+    """Return status and reason of one condition."""
     found = condition(kind, observed)
     return found["status"], found["reason"]
 
 
 def message(kind: str, observed: Observed) -> str:
-    """Give the message of one condition."""
+    """Return the message of one condition."""
     return str(condition(kind, observed)["message"])

@@ -1,4 +1,4 @@
-"""Every role in numbers and in one word."""
+"""The counts and the phase of every role."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ SETS = {"prefill": lws("prefill"), "decode": lws("decode", replicas=2)}
 
 
 def decode(observed: Observed, before: Object | None = None, now: str = NOW) -> Any:
-    """Give what is said of the decoders."""
+    """Return the component of the decoders."""
     return status(observed, before or {}, now)["components"]["decode"]
 
 
 def phase(observed: Observed) -> Any:
-    """Give the phase of the decoders."""
+    """Return the phase of the decoders."""
     return decode(observed)["phase"]
 
 
@@ -45,7 +45,7 @@ def test_a_role_is_counted() -> None:
     }
 
 
-def test_a_ready_pod_of_a_group_that_is_not_counts_as_a_pod_alone() -> None:
+def test_a_ready_pod_of_an_unready_group_counts_as_a_pod_only() -> None:
     found = decode(seen(P0, D0[:3] + starting("decode", 0, 4)[3:]))
 
     assert (found["readyReplicas"], found["readyPods"]) == (0, 3)
@@ -58,11 +58,11 @@ def test_replicas_of_an_autoscaler_are_desired() -> None:
     assert decode(seen(service=service(*roles), sets=sets))["desiredReplicas"] == 5
 
 
-def test_a_role_without_its_set_is_pending() -> None:
+def test_a_role_without_its_lws_is_pending() -> None:
     assert phase(seen(sets={"prefill": lws("prefill")})) == "Pending"
 
 
-def test_a_role_without_room_is_pending() -> None:
+def test_an_unschedulable_role_is_pending() -> None:
     assert phase(seen(P0, waiting("decode", 0, 4))) == "Pending"
 
 
@@ -78,7 +78,7 @@ def test_a_complete_role_is_running() -> None:
     assert phase(seen()) == "Running"
 
 
-def test_a_role_that_should_be_empty_is_running() -> None:
+def test_a_role_scaled_to_zero_is_running() -> None:
     roles = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=0, nodes=4))
 
     assert phase(seen(P0, service=service(*roles))) == "Running"
@@ -92,25 +92,25 @@ def test_a_role_of_an_earlier_generation_is_unknown() -> None:
     assert phase(seen(sets=SETS | {"decode": lws("decode", generation=2)})) == "Unknown"
 
 
-def test_a_role_that_has_not_changed_keeps_its_time() -> None:
+def test_an_unchanged_role_keeps_its_time() -> None:
     before = status(seen(), {}, NOW)
 
     assert decode(seen(), before, LATER)["lastUpdateTime"] == NOW
 
 
-def test_a_role_that_has_changed_gets_a_new_one() -> None:
+def test_a_changed_role_gets_a_new_time() -> None:
     before = status(seen(), {}, NOW)
 
     assert decode(seen(P0, D0), before, LATER)["lastUpdateTime"] == LATER
 
 
-def test_pods_come_and_go() -> None:
+def test_changing_pods_change_the_counts() -> None:
     counts = [decode(seen(P0, *groups))["readyPods"] for groups in ((), (D0,), (D0, D1), (D1,), ())]
 
     assert counts == [0, 4, 8, 4, 0]
 
 
-def test_a_role_that_is_gone_is_not_listed() -> None:
+def test_a_removed_role_is_not_listed() -> None:
     before = status(seen(), {}, NOW)
     alone = seen(P0, service=service(PREFILL))
 

@@ -49,18 +49,18 @@ def test_a_reason_is_one_word_of_a_known_condition(row: Reason) -> None:
 # --- Initialized ------------------------------------------------------------------------------------
 
 
-def test_a_service_with_its_sets_is_initialized() -> None:
+def test_a_service_with_its_lws_is_initialized() -> None:
     assert reason("Initialized", seen()) == ("True", "InferenceServiceCreating")
 
 
-def test_a_role_without_its_set_is_named() -> None:
+def test_a_role_without_its_lws_is_named() -> None:
     observed = seen(sets={"prefill": lws("prefill")})
 
     assert reason("Initialized", observed) == ("False", "LeaderWorkerSetMissing")
     assert message("Initialized", observed) == "no LeaderWorkerSet yet for role decode"
 
 
-def test_a_service_that_cannot_be_read_says_why() -> None:
+def test_an_unreadable_service_has_the_cause() -> None:
     assert reason("Initialized", UNREAD) == ("False", "CannotBeRead")
     assert message("Initialized", UNREAD).startswith("spec.roles[1].template: is required (FI108)")
 
@@ -68,7 +68,7 @@ def test_a_service_that_cannot_be_read_says_why() -> None:
 # --- Ready ------------------------------------------------------------------------------------------
 
 
-def test_a_service_with_one_ready_replica_a_role_is_ready() -> None:
+def test_a_service_with_one_ready_replica_per_role_is_ready() -> None:
     observed = seen(P0, D0, waiting("decode", 1, 4))
 
     assert reason("Ready", observed) == ("True", "ServiceReady")
@@ -77,11 +77,11 @@ def test_a_service_with_one_ready_replica_a_role_is_ready() -> None:
     )
 
 
-def test_a_service_that_cannot_be_read_is_not_ready() -> None:
+def test_an_unreadable_service_is_not_ready() -> None:
     assert reason("Ready", UNREAD) == ("False", "NotInitialized")
 
 
-def test_a_service_without_room_is_not_ready() -> None:
+def test_an_unschedulable_service_is_not_ready() -> None:
     observed = seen(P0, waiting("decode", 0, 4))
 
     assert reason("Ready", observed) == ("False", "NotScheduled")
@@ -95,11 +95,11 @@ def test_a_role_without_a_ready_replica_is_named() -> None:
     assert message("Ready", observed) == "role decode has 0 of 2 replicas ready"
 
 
-def test_a_group_with_one_pod_that_is_not_ready_is_not_ready() -> None:
+def test_a_group_with_one_unready_pod_is_not_ready() -> None:
     assert reason("Ready", seen(P0, D0[:3] + D_STARTS[3:])) == ("False", "RoleNotReady")
 
 
-def test_a_role_that_should_be_empty_keeps_the_service_from_being_ready() -> None:
+def test_a_role_scaled_to_zero_keeps_the_service_from_being_ready() -> None:
     roles = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=0, nodes=4))
     observed = seen(P0, service=service(*roles))
 
@@ -110,11 +110,11 @@ def test_routes_that_work_keep_it_ready() -> None:
     assert reason("Ready", seen(routes=routes())) == ("True", "ServiceReady")
 
 
-def test_routes_that_are_not_there_keep_it_from_being_ready() -> None:
+def test_missing_routes_keep_it_from_being_ready() -> None:
     assert reason("Ready", seen(routes=routes(pool=None))) == ("False", "RoutesNotReady")
 
 
-def test_a_gateway_that_is_silent_leaves_it_open() -> None:
+def test_a_gateway_without_an_answer_makes_it_unknown() -> None:
     silent = routes()
     assert silent.http_route is not None
     observed = seen(routes=replace(silent, http_route=replace(silent.http_route, answers=())))
@@ -124,11 +124,11 @@ def test_a_gateway_that_is_silent_leaves_it_open() -> None:
 
 @pytest.mark.parametrize("lag", [{"settled": False}, {"sets": LATE}])
 @pytest.mark.parametrize("kind", ["Ready", "Active", "Scheduled"])
-def test_nothing_is_true_of_an_earlier_generation(kind: str, lag: dict[str, object]) -> None:
+def test_nothing_is_true_because_of_an_earlier_generation(kind: str, lag: dict[str, object]) -> None:
     assert reason(kind, replace(seen(), **lag)) == ("Unknown", "NotObserved")  # type: ignore[arg-type]
 
 
-def test_what_is_not_ready_is_said_of_any_generation() -> None:
+def test_what_is_not_ready_is_reported_for_any_generation() -> None:
     assert reason("Ready", seen(P0, D_STARTS, settled=False)) == ("False", "RoleNotReady")
 
 
@@ -139,7 +139,7 @@ def test_a_complete_service_is_active() -> None:
     assert reason("Active", seen()) == ("True", "InferenceServiceAvailable")
 
 
-def test_a_service_with_a_replica_missing_is_not_active() -> None:
+def test_a_service_with_a_missing_replica_is_not_active() -> None:
     observed = seen(P0, D0)
 
     assert reason("Active", observed) == ("False", "InferenceServiceProcessing")
@@ -159,14 +159,14 @@ def test_a_complete_service_does_not_progress() -> None:
     assert reason("Progressing", seen()) == ("False", "Complete")
 
 
-def test_a_service_that_is_being_stored_progresses() -> None:
+def test_a_service_that_is_being_applied_progresses() -> None:
     observed = seen(settled=False)
 
     assert reason("Progressing", observed) == ("True", "Applying")
     assert message("Progressing", observed) == "what generation 3 asks for is not all stored yet"
 
 
-def test_a_set_that_lags_progresses() -> None:
+def test_an_lws_with_an_old_status_progresses() -> None:
     assert reason("Progressing", seen(sets=LATE)) == ("True", "Applying")
 
 
@@ -178,7 +178,7 @@ def test_a_rolling_update_is_named() -> None:
     assert message("Progressing", observed) == "replicas of role prefill are replaced"
 
 
-def test_a_replica_that_waits_progresses_and_says_for_what() -> None:
+def test_a_waiting_replica_progresses_and_names_what_it_lacks() -> None:
     observed = seen(P0, D0, waiting("decode", 1, 4))
 
     assert reason("Progressing", observed) == ("True", "ReplicasNotReady")
@@ -187,11 +187,11 @@ def test_a_replica_that_waits_progresses_and_says_for_what() -> None:
     )
 
 
-def test_an_error_that_holds_the_service_ends_its_progress() -> None:
+def test_an_error_that_blocks_the_service_ends_its_progress() -> None:
     assert reason("Progressing", seen(settled=False, errors=(RULE,))) == ("False", "Held")
 
 
-def test_what_may_pass_is_named_while_it_lasts() -> None:
+def test_a_temporary_error_is_named_while_it_lasts() -> None:
     trouble = FieldError("spec", None, "r1-decode is not written: 500", "FI872", softened=True)
     observed = seen(settled=False, errors=(trouble,))
 
@@ -207,13 +207,13 @@ def test_routes_that_are_not_stored_hide_no_pod(kind: str, errors: tuple[FieldEr
     assert reason(kind, observed)[0] == "True"
 
 
-def test_routes_that_are_being_stored_are_progress() -> None:
+def test_routes_that_are_being_applied_are_progress() -> None:
     observed = seen(routes=replace(routes(), settled=False))
 
     assert reason("Progressing", observed) == ("True", "Applying")
 
 
-def test_routes_that_are_refused_hold_it() -> None:
+def test_refused_routes_block_the_progress() -> None:
     observed = seen(routes=replace(routes(), settled=False, errors=(RULE,)))
 
     assert reason("Progressing", observed) == ("False", "Held")
@@ -236,7 +236,7 @@ def test_a_broken_rule_is_a_failure_with_a_remedy() -> None:
     )
 
 
-def test_of_several_errors_the_first_by_code_is_said_in_any_order() -> None:
+def test_the_first_of_several_errors_by_code_is_reported_in_any_order() -> None:
     other = FieldError("metadata", None, "members disagree", "FI404")
 
     assert message("Failed", seen(errors=(other, RULE))) == message("Failed", seen(errors=(RULE, other)))
@@ -266,7 +266,7 @@ def test_every_failure_of_a_container_has_a_code() -> None:
     assert CODE_OF.keys() == FAILURES
 
 
-def test_a_crash_stays_said_while_its_group_starts_again() -> None:
+def test_a_crash_is_reported_while_its_group_starts_again() -> None:
     before = status(seen(P0, D_CRASHES), {}, NOW)
 
     found = condition("Failed", seen(P0, D_STARTS), before)
@@ -287,13 +287,13 @@ def test_a_crash_is_forgotten_with_its_generation() -> None:
     assert condition("Failed", repaired, before)["reason"] == "NothingFailed"
 
 
-def test_a_pod_that_goes_and_crashed_is_a_failure() -> None:
+def test_a_deleted_pod_that_crashed_is_a_failure() -> None:
     going = starting("decode", 0, 4, failure=CRASH, deleting=True)
 
     assert reason("Failed", seen(P0, going)) == ("True", "PodsFailing")
 
 
-def test_a_crash_behind_an_error_is_said_again_without_its_words() -> None:
+def test_a_crash_hidden_by_an_error_is_reported_again_without_its_message() -> None:
     before = status(seen(P0, D_CRASHES, errors=(RULE,)), {}, NOW)
 
     assert condition("Failed", seen(P0, D_STARTS), before)["message"] == (

@@ -1,4 +1,4 @@
-"""What holds for any rows and any stored status."""
+"""Properties that hold for any rows and any stored status."""
 
 import copy
 from collections.abc import Callable
@@ -100,7 +100,7 @@ OBSERVED = st.builds(
     settled=st.booleans(),
 )
 STORED = OBJECTS | OBSERVED.map(lambda seen: status(seen, {}, NOW))
-"""What may stand there: anything, or the status of other rows."""
+"""What may be stored: anything, or the status of other rows."""
 PROJECTIONS: Final[tuple[Callable[[Object], object], ...]] = (
     *(pod.project, lws.project, pod_group),
     *(routes.project_deployment, routes.project_http_route, routes.project_pool, routes.project_gateway),
@@ -127,7 +127,7 @@ def test_the_same_rows_give_the_same_status(seen: Observed, before: Object) -> N
 
 @often
 @given(OBSERVED, STORED)
-def test_what_is_stored_is_not_changed(seen: Observed, before: Object) -> None:
+def test_the_stored_status_is_not_modified(seen: Observed, before: Object) -> None:
     as_it_was = copy.deepcopy(before)
 
     status(seen, before, NOW)

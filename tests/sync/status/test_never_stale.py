@@ -1,4 +1,4 @@
-"""Whatever makes a condition `True` can go: then it is not `True`, whatever else goes too."""
+"""A condition is not `True` once its cause is gone, whatever else is gone too."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -44,7 +44,7 @@ def sets(role: str, **fields: Any) -> Change:
 
 
 def pods(role: str, *groups: Any) -> Change:
-    """Put other pods in place of those of a role."""
+    """Replace the pods of a role."""
 
     def change(now: Observed) -> Observed:
         others = (pod for pod in now.pods if pod.lws != f"r1-{role}")
@@ -54,7 +54,7 @@ def pods(role: str, *groups: Any) -> Change:
 
 
 def routed(**fields: Any) -> Change:
-    """Change what there is of the routes."""
+    """Change the observed routes."""
     return lambda now: replace(now, routes=replace(now.routes, **fields) if now.routes else None)
 
 
@@ -64,12 +64,12 @@ def service(**fields: Any) -> Change:
 
 
 def answered(*answers: ParentStatus) -> Change:
-    """Let gateways say something else of the route."""
+    """Change the gateways' answers to the route."""
     return routed(http_route=route(*answers))
 
 
 def without(role: str) -> Change:
-    """Take the LeaderWorkerSet of a role away."""
+    """Remove the LeaderWorkerSet of a role."""
     return lambda now: replace(now, sets={name: one for name, one in now.sets.items() if name != role})
 
 
@@ -123,23 +123,23 @@ CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
     "a gateway that nobody observed": (routed(gateways=(gateway(programmed=None),)), ROUTES),
     "a rule about routes": (routed(errors=(RULE,)), ROUTES),
 }
-"""What is taken away from a complete service, and what is then not `True`."""
+"""What is removed from a complete service, and which conditions are then not `True`."""
 TROUBLES: Final = sorted(CAUSES.keys() - {"no replicas"})
-"""With no replicas wanted nothing is missing where nothing is."""
+"""With no replicas desired nothing is missing."""
 
 
 def true(now: Observed, before: Object | None = None) -> set[str]:
-    """Name the conditions that are `True`."""
+    """Return the conditions that are `True`."""
     made = status(now, before or {}, NOW)["conditions"]
     return {one["type"] for one in made if one["status"] == "True"}
 
 
-def test_a_complete_service_is_all_that_is_good() -> None:
+def test_a_complete_service_has_every_good_condition() -> None:
     assert true(COMPLETE) == set(GOOD)
 
 
 @pytest.mark.parametrize(("change", "gone"), CAUSES.values(), ids=CAUSES)
-def test_what_goes_takes_its_conditions_along(change: Change, gone: tuple[str, ...]) -> None:
+def test_a_removed_cause_ends_its_conditions(change: Change, gone: tuple[str, ...]) -> None:
     before = status(COMPLETE, {}, NOW)
 
     assert true(change(COMPLETE), before) & set(GOOD) == set(GOOD) - set(gone)
@@ -147,7 +147,7 @@ def test_what_goes_takes_its_conditions_along(change: Change, gone: tuple[str, .
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(TROUBLES), min_size=1, max_size=4, unique=True))
-def test_no_other_trouble_makes_it_true_again(names: list[str]) -> None:
+def test_no_other_problem_makes_a_condition_true_again(names: list[str]) -> None:
     now, before = COMPLETE, status(COMPLETE, {}, NOW)
     for name in names:
         now = CAUSES[name][0](now)
@@ -158,7 +158,7 @@ def test_no_other_trouble_makes_it_true_again(names: list[str]) -> None:
 
 @pytest.mark.parametrize("change", [change for change, _ in CAUSES.values()], ids=CAUSES)
 @pytest.mark.parametrize("kind", ["Failed", "Progressing"])
-def test_failure_and_progress_end_when_all_is_well(change: Change, kind: str) -> None:
+def test_failure_and_progress_end_when_the_service_is_complete(change: Change, kind: str) -> None:
     before = status(change(COMPLETE), {}, NOW)
 
     assert kind not in true(COMPLETE, before)
@@ -174,7 +174,7 @@ def test_a_failure_ends_with_the_generation_that_failed() -> None:
 
 
 @pytest.mark.parametrize("change", [change for change, _ in CAUSES.values()], ids=CAUSES)
-def test_all_of_a_status_speaks_of_the_generation_that_was_looked_at(change: Change) -> None:
+def test_every_part_of_a_status_is_of_the_observed_generation(change: Change) -> None:
     before = status(COMPLETE, {}, NOW)
     now = service(generation=7)(change(COMPLETE))
 

@@ -1,4 +1,4 @@
-"""What of a look at a service goes into its status, and where."""
+"""Which part of a snapshot goes into which part of the status."""
 
 from dataclasses import replace
 from typing import Any
@@ -37,7 +37,7 @@ REFUSED = FieldError("spec", None, "this cluster has no InferencePool", "FI870")
 
 
 def snapshot(service: Object | None = None, *objects: tuple[Kind[Any], Object], **known: Any) -> Snapshot:
-    """Look at a service with these objects of it."""
+    """Return a snapshot of a service with these objects."""
     kinds = (LWS, POD, DEPLOYMENT, POOL, HTTP_ROUTE, GATEWAYS)
     rows = {kind.kind: tuple(kind.project(obj) for of, obj in objects if of is kind) for kind in kinds}
     situation = Situation(KEY, (), **known)
@@ -47,14 +47,14 @@ def snapshot(service: Object | None = None, *objects: tuple[Kind[Any], Object], 
 
 
 def made(name: str, **status: Any) -> Object:
-    """Make a LeaderWorkerSet that the InferenceService controls."""
+    """Return a LeaderWorkerSet that the InferenceService controls."""
     obj = lws(name) | {"status": status}
     obj["metadata"]["ownerReferences"] = [OWNER]
     return obj
 
 
 def part(name: str, **fields: Any) -> Object:
-    """Make an object of the routes."""
+    """Return an object of the routes."""
     labels = {"fusioninfer.io/service": "r1"}
     return {"metadata": {"namespace": KEY[0], "name": name, "labels": labels}, **fields}
 
@@ -62,38 +62,38 @@ def part(name: str, **fields: Any) -> Object:
 def of_routes(
     *objects: tuple[Kind[Any], Object], desired: Desired = NOTHING, **fields: Any
 ) -> ObservedRoutes:
-    """Observe the routes of a service whose router has these fields."""
+    """Return the observed routes of a service whose router has these fields."""
     service = inference_service(role("prefill", "prefiller"), role("decode", "decoder"), router(**fields))
     found = observed(snapshot(service, *objects), desired).routes
     assert found is not None
     return found
 
 
-def test_without_an_inference_service_nobody_is_told() -> None:
+def test_without_an_inference_service_there_is_no_status() -> None:
     assert report(Snapshot(Situation(KEY, (prefill(),))), NOTHING, NOW) is None
 
 
-def test_a_status_that_is_stored_is_none_to_write() -> None:
+def test_a_stored_status_is_not_written_again() -> None:
     service = inference_service()
     service["status"] = report(snapshot(service), NOTHING, NOW)
 
     assert report(snapshot(service), NOTHING, LATER) is None
 
 
-def test_a_status_that_says_something_else_is_one_to_write() -> None:
+def test_a_changed_status_is_written() -> None:
     service = inference_service()
     service["status"] = report(snapshot(service), NOTHING, NOW)
 
     assert report(snapshot(service, (LWS, made("r1-prefill"))), NOTHING, LATER) is not None
 
 
-def test_a_lws_is_reported_by_its_role() -> None:
+def test_an_lws_is_reported_by_its_role() -> None:
     found = observed(snapshot(None, (LWS, made("r1-prefill", observedGeneration=2))), NOTHING)
 
     assert {name: row.observed for name, row in found.sets.items()} == {"prefill": 2}
 
 
-def test_a_lws_that_somebody_wrote_is_no_role_of_it() -> None:
+def test_an_lws_made_by_a_user_is_no_role() -> None:
     assert observed(snapshot(None, (LWS, lws("r1-prefill"))), NOTHING).sets == {}
 
 
@@ -103,7 +103,7 @@ def test_pods_are_reported() -> None:
     ]
 
 
-def test_the_words_of_our_pod_group_are_quoted() -> None:
+def test_the_message_of_our_pod_group_is_quoted() -> None:
     said = [{"type": "Unschedulable", "status": "True", "message": "2/4 tasks in gang unschedulable"}]
     metadata = {"namespace": KEY[0], "name": "r1", "managedFields": APPLIED}
     stored = POD_GROUP.project({"metadata": metadata, "status": {"conditions": said}})
@@ -114,17 +114,17 @@ def test_the_words_of_our_pod_group_are_quoted() -> None:
     assert found.message == "2/4 tasks in gang unschedulable"
 
 
-def test_a_pod_group_of_somebody_else_is_none() -> None:
+def test_a_foreign_pod_group_does_not_count() -> None:
     stored = POD_GROUP.project({"metadata": {"namespace": KEY[0], "name": "r1"}})
 
     assert observed(snapshot(stored=stored), NOTHING).pod_group is None
 
 
-def test_a_silent_pod_group_is_there_all_the_same() -> None:
+def test_a_pod_group_without_a_message_counts() -> None:
     assert observed(snapshot(stored=ours(prefill(), decode())), NOTHING).pod_group is not None
 
 
-def test_findings_go_where_they_belong() -> None:
+def test_findings_are_assigned_to_the_service_or_its_routes() -> None:
     subject = prefill().subject
     desired = Desired(findings=(Finding(subject, WAITS),), of_routes=(Finding(subject, REFUSED),))
 
@@ -134,13 +134,13 @@ def test_findings_go_where_they_belong() -> None:
     assert (found.errors, found.routes.errors) == ((WAITS,), (REFUSED,))
 
 
-def test_what_is_said_of_every_member_is_reported_once() -> None:
+def test_a_finding_on_every_member_is_reported_once() -> None:
     desired = Desired(findings=tuple(Finding(one.subject, WAITS) for one in (prefill(), decode())))
 
     assert observed(snapshot(), desired).errors == (WAITS,)
 
 
-def test_one_without_a_router_has_no_routes() -> None:
+def test_a_service_without_a_router_has_no_routes() -> None:
     assert observed(snapshot(), NOTHING).routes is None
 
 
@@ -152,13 +152,13 @@ def test_one_without_a_router_has_no_routes() -> None:
         (HTTP_ROUTE, "r1-httproute", "http_route"),
     ],
 )
-def test_a_part_is_known_by_its_name(kind: Kind[Any], name: str, field: str) -> None:
+def test_an_object_is_found_by_its_name(kind: Kind[Any], name: str, field: str) -> None:
     found = (of_routes((kind, part(name))), of_routes((kind, part("other"))))
 
     assert [getattr(routes, field) is None for routes in found] == [False, True]
 
 
-def test_a_picker_is_reported_as_its_controller_does() -> None:
+def test_an_endpoint_picker_is_reported_by_its_deployment() -> None:
     found = of_routes((DEPLOYMENT, part("r1-epp", status={"availableReplicas": 1})))
 
     assert found.picker == Deployment(available=True, current=True)
@@ -179,11 +179,11 @@ def test_the_gateways_of_the_route_are_reported() -> None:
         ({"httproute": {}, "gateway": {"gatewayClassName": "c"}}, True),
     ],
 )
-def test_an_http_route_is_missed_only_where_there_is_to_be_one(fields: Object, attached: bool) -> None:  # noqa: FBT001 - a case
+def test_an_http_route_is_missing_only_where_one_is_desired(fields: Object, attached: bool) -> None:  # noqa: FBT001 - a case
     assert of_routes(**fields).attached is attached
 
 
-def test_of_one_that_cannot_be_read_only_name_and_generation_are_known() -> None:
+def test_of_an_unreadable_service_only_name_and_generation_are_known() -> None:
     found = observed(snapshot(routed(role("a", replicas="many"), generation=7)), NOTHING)
 
     assert (found.service, found.routes) == (InferenceServiceIntent(*KEY, generation=7), None)
@@ -192,20 +192,20 @@ def test_of_one_that_cannot_be_read_only_name_and_generation_are_known() -> None
 @pytest.mark.parametrize(
     ("unapplied", "settled"), [((), True), (("LeaderWorkerSet",), False), (("Service",), True)]
 )
-def test_what_is_not_all_stored_but_for_routes_is_not_settled(
+def test_a_service_with_an_unstored_object_is_not_settled(
     unapplied: tuple[str, ...],
     settled: bool,  # noqa: FBT001 - a case
 ) -> None:
     assert observed(replace(snapshot(), unapplied=frozenset(unapplied)), NOTHING).settled is settled
 
 
-def test_what_cannot_be_read_is_never_settled() -> None:
+def test_an_unreadable_service_is_never_settled() -> None:
     broken = inference_service(role("a", replicas="many"))
 
     assert not observed(snapshot(broken), NOTHING).settled
 
 
-def test_one_that_breaks_a_rule_is_known_by_its_roles() -> None:
+def test_a_service_that_breaks_a_rule_has_its_roles() -> None:
     broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
 
     found = observed(snapshot(broken), NOTHING)
@@ -217,16 +217,16 @@ def test_one_that_breaks_a_rule_is_known_by_its_roles() -> None:
 
 
 def left_over(*objects: tuple[Kind[Any], Object]) -> Snapshot:
-    """Look at a service that was replaced while the one before still has its LeaderWorkerSet."""
+    """Return a snapshot of a service whose predecessor's LeaderWorkerSet still exists."""
     replaced = routed(uid="uid-again")
     return snapshot(replaced, (LWS, made("r1-prefill", observedGeneration=1)), *objects)
 
 
-def test_a_set_of_a_service_that_is_gone_is_none_of_its_successor() -> None:
+def test_an_lws_of_a_deleted_service_does_not_belong_to_its_successor() -> None:
     assert observed(left_over(), NOTHING).sets == {}
 
 
-def test_nothing_is_stored_as_asked_while_its_predecessor_is_not_gone() -> None:
+def test_a_service_is_not_settled_while_its_predecessor_exists() -> None:
     found = observed(left_over(), NOTHING)
 
     assert found.routes is not None

@@ -1,4 +1,4 @@
-"""What the gateways and the endpoint picker say, read back."""
+"""The condition RoutesReady: answers of gateways, and the endpoint picker."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,20 +14,20 @@ OTHER = Parent("infra", "other")
 
 
 def observed(**fields: Any) -> Observed:
-    """Observe routes that work, but for these fields."""
+    """Return routes that work, except for these fields."""
     return seen(routes=routes(**fields))
 
 
 def refused(why: str, text: str = "no") -> ParentStatus:
-    """Make an answer that accepts the route and cannot follow its references."""
+    """Return an answer that accepts the route and cannot resolve its references."""
     return ParentStatus(GATEWAY, said(), said("False", why, text))
 
 
-def test_no_routes_are_as_good_as_ready() -> None:
+def test_a_service_without_routes_is_ready() -> None:
     assert reason("RoutesReady", seen()) == ("True", "NoRoutesWanted")
 
 
-def test_routes_that_gateways_take_are_ready() -> None:
+def test_routes_that_gateways_accept_are_ready() -> None:
     assert reason("RoutesReady", observed()) == ("True", "RoutesAccepted")
     assert message("RoutesReady", observed()) == "accepted by Gateway team-a/gw, picked by llm-d-0.7"
 
@@ -40,12 +40,12 @@ def test_routes_that_gateways_take_are_ready() -> None:
         ("http_route", "HTTPRoute"),
     ],
 )
-def test_a_part_that_is_missing_is_named(part: str, name: str) -> None:
+def test_a_missing_object_is_named(part: str, name: str) -> None:
     assert reason("RoutesReady", observed(**{part: None})) == ("False", "RouteMissing")
     assert message("RoutesReady", observed(**{part: None})) == f"not there yet: {name}"
 
 
-def test_a_finding_about_routes_says_why_there_are_none() -> None:
+def test_a_finding_about_routes_is_the_cause_of_their_absence() -> None:
     found = observed(pool=None, errors=(RULE,))
 
     assert reason("RoutesReady", found) == ("False", "RoutesRefused")
@@ -62,7 +62,7 @@ def test_a_gateway_that_refuses_the_route_is_quoted() -> None:
     )
 
 
-def test_a_gateway_that_does_not_know_inference_pools_is_named() -> None:
+def test_a_gateway_without_inference_pool_support_is_named() -> None:
     found = observed(http_route=route(refused("InvalidKind", "kind InferencePool")))
 
     assert reason("RoutesReady", found) == ("False", "GatewayWithoutInferencePool")
@@ -70,17 +70,17 @@ def test_a_gateway_that_does_not_know_inference_pools_is_named() -> None:
 
 
 @pytest.mark.parametrize("why", ["BackendNotFound", "RefNotPermitted"])
-def test_a_reference_that_cannot_be_followed_is_said(why: str) -> None:
+def test_a_reference_that_cannot_be_resolved_is_reported(why: str) -> None:
     assert reason("RoutesReady", observed(http_route=route(refused(why)))) == ("False", "RefsNotResolved")
 
 
-def test_one_of_two_controllers_that_takes_the_route_is_enough() -> None:
+def test_one_of_two_controllers_that_accepts_the_route_is_enough() -> None:
     yes = ParentStatus(GATEWAY, said(), said())
 
     assert reason("RoutesReady", observed(http_route=route(refused("InvalidKind"), yes)))[0] == "True"
 
 
-def test_every_gateway_that_is_asked_must_take_the_route() -> None:
+def test_every_parent_must_accept_the_route() -> None:
     both = route(
         ParentStatus(GATEWAY, said(), said()), ParentStatus(OTHER, said("False", "NoMatchingParent"))
     )
@@ -89,7 +89,7 @@ def test_every_gateway_that_is_asked_must_take_the_route() -> None:
     assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
 
 
-def test_a_gateway_that_is_asked_no_more_does_not_count() -> None:
+def test_a_gateway_that_is_no_longer_a_parent_does_not_count() -> None:
     former = route(
         ParentStatus(OTHER, said("False", "NoMatchingParent")), ParentStatus(GATEWAY, said(), said())
     )
@@ -97,7 +97,7 @@ def test_a_gateway_that_is_asked_no_more_does_not_count() -> None:
     assert reason("RoutesReady", observed(http_route=former))[0] == "True"
 
 
-def test_a_gateway_that_has_not_answered_leaves_it_open() -> None:
+def test_a_gateway_without_an_answer_makes_it_unknown() -> None:
     found = observed(http_route=route(ParentStatus(GATEWAY)))
 
     assert reason("RoutesReady", found) == ("Unknown", "WaitingForGateway")
@@ -122,7 +122,7 @@ def test_a_gateway_that_its_controller_refuses_is_quoted_with_the_cause() -> Non
 
 
 @pytest.mark.parametrize("programmed", [None, said("Unknown", "Pending")])
-def test_a_gateway_that_has_not_said_that_it_is_programmed_leaves_it_open(
+def test_a_gateway_that_is_not_yet_programmed_makes_it_unknown(
     programmed: ObservedCondition | None,
 ) -> None:
     found = observed(gateways=(gateway(programmed=programmed),))
@@ -137,21 +137,21 @@ def test_a_gateway_of_another_route_of_the_service_does_not_count() -> None:
     assert reason("RoutesReady", observed(gateways=(gateway(), other)))[0] == "True"
 
 
-def test_what_refuses_the_route_is_said_before_what_is_not_programmed() -> None:
+def test_a_refused_route_comes_before_an_unprogrammed_gateway() -> None:
     no = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners"), said())
     found = observed(http_route=route(no), gateways=(gateway(programmed=said("False", "Invalid")),))
 
     assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
 
 
-def test_a_service_that_brings_its_own_route_asks_no_gateway() -> None:
+def test_a_service_with_its_own_route_needs_no_gateway() -> None:
     gateways = (gateway(programmed=said("False", "Invalid")),)
     found = observed(attached=False, pool=InferencePool("r1-pool"), gateways=gateways)
 
     assert reason("RoutesReady", found) == ("True", "NoHTTPRouteWanted")
 
 
-def test_a_route_without_parents_says_so() -> None:
+def test_a_route_without_parents_is_reported() -> None:
     assert reason("RoutesReady", observed(http_route=route(parents=()))) == ("False", "RouteNotAccepted")
 
 
@@ -161,49 +161,49 @@ def test_a_gateway_that_refuses_the_pool_is_quoted() -> None:
     assert reason("RoutesReady", observed(pool=pool)) == ("False", "PoolNotAccepted")
 
 
-def test_a_pool_without_its_picker_says_so() -> None:
+def test_a_pool_without_its_endpoint_picker_is_reported() -> None:
     pool = InferencePool("r1-pool", (ParentStatus(GATEWAY, said(), said("False", "InvalidExtensionRef")),))
 
     assert reason("RoutesReady", observed(pool=pool)) == ("False", "RefsNotResolved")
 
 
-def test_a_pool_that_nobody_answers_leaves_it_open() -> None:
+def test_a_pool_without_answers_makes_it_unknown() -> None:
     assert reason("RoutesReady", observed(pool=InferencePool("r1-pool"))) == ("Unknown", "WaitingForGateway")
 
 
-def test_a_gateway_of_the_past_does_not_speak_for_the_pool() -> None:
+def test_a_former_gateway_does_not_count_for_the_pool() -> None:
     pool = InferencePool("r1-pool", (ParentStatus(OTHER, said(), said()),))
 
     assert reason("RoutesReady", observed(pool=pool)) == ("Unknown", "WaitingForGateway")
 
 
-def test_a_picker_that_is_not_available_is_said_with_its_cause() -> None:
+def test_an_unavailable_endpoint_picker_is_reported_with_its_cause() -> None:
     picker = Deployment(available=False, message="exceeded quota", current=True)
 
     assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
     assert message("RoutesReady", observed(picker=picker)).endswith("not available: exceeded quota")
 
 
-def test_a_picker_that_is_being_replaced_is_not_yet_what_is_asked_for() -> None:
+def test_an_endpoint_picker_that_is_being_replaced_is_not_current() -> None:
     picker = Deployment(available=True, current=True, replacing=True)
 
     assert reason("RoutesReady", observed(picker=picker)) == ("Unknown", "NotObserved")
 
 
-def test_a_picker_that_is_not_replaced_in_time_is_not_available() -> None:
+def test_an_endpoint_picker_that_is_not_replaced_in_time_is_not_available() -> None:
     picker = Deployment(available=True, current=True, replacing=True, message="timed out")
 
     assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
     assert message("RoutesReady", observed(picker=picker)).endswith("the one before it serves: timed out")
 
 
-def test_a_picker_of_an_earlier_generation_proves_nothing() -> None:
+def test_an_endpoint_picker_of_an_earlier_generation_proves_nothing() -> None:
     picker = Deployment(available=True, current=False)
 
     assert reason("RoutesReady", observed(picker=picker)) == ("Unknown", "NotObserved")
 
 
-def test_routes_that_are_being_stored_prove_nothing() -> None:
+def test_routes_that_are_being_applied_prove_nothing() -> None:
     assert reason("RoutesReady", replace(observed(), settled=False)) == ("Unknown", "NotObserved")
 
 
@@ -211,13 +211,13 @@ def test_routes_that_are_not_all_stored_prove_nothing() -> None:
     assert reason("RoutesReady", observed(settled=False)) == ("Unknown", "NotObserved")
 
 
-def test_a_service_that_brings_its_own_route_needs_none_of_ours() -> None:
+def test_a_service_with_its_own_route_needs_none_of_ours() -> None:
     found = observed(http_route=None, attached=False, pool=InferencePool("r1-pool"))
 
     assert reason("RoutesReady", found) == ("True", "NoHTTPRouteWanted")
 
 
-def test_a_route_of_ones_own_that_is_refused_is_said() -> None:
+def test_an_own_route_that_is_refused_is_reported() -> None:
     pool = InferencePool("r1-pool", (ParentStatus(OTHER, said("False", "NotSupportedByParent")),))
 
     assert reason("RoutesReady", observed(http_route=None, attached=False, pool=pool))[1] == "PoolNotAccepted"

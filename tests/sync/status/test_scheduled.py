@@ -1,4 +1,4 @@
-"""Whether a replica of every role is on nodes, and what is said while none is."""
+"""The condition Scheduled: whether a replica of every role is on nodes, and what the others wait for."""
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import RoleIntent
@@ -26,24 +26,24 @@ def test_a_service_with_all_pods_on_nodes_is_scheduled() -> None:
     assert reason("Scheduled", seen()) == ("True", "AllScheduled")
 
 
-def test_one_replica_a_role_is_enough() -> None:
+def test_one_replica_per_role_is_enough() -> None:
     assert reason("Scheduled", seen(P0, D0, MORE)) == ("True", "PartlyScheduled")
 
 
-def test_the_rest_says_what_it_waits_for() -> None:
+def test_the_other_replicas_name_what_they_lack() -> None:
     expected = "role decode has 1 of 2 replicas on nodes, waits for 32 more nvidia.com/gpu (4 pods)"
 
     assert message("Scheduled", seen(P0, D0, MORE)) == expected
 
 
-def test_a_role_without_room_waits_for_its_accelerators() -> None:
+def test_an_unschedulable_role_waits_for_its_accelerators() -> None:
     observed = seen(P0, D_WAITS, MORE)
 
     assert reason("Scheduled", observed) == ("False", "WaitingForResources")
     assert message("Scheduled", observed) == "role decode waits for 32 more nvidia.com/gpu (4 pods)"
 
 
-def test_two_roles_that_wait_are_both_named() -> None:
+def test_two_waiting_roles_are_both_named() -> None:
     assert message("Scheduled", seen(P_WAITS, D_WAITS)) == (
         "role prefill waits for 16 more nvidia.com/gpu (2 pods); "
         "role decode waits for 32 more nvidia.com/gpu (4 pods)"
@@ -56,13 +56,13 @@ def test_a_group_with_half_of_its_pods_on_nodes_waits_for_the_rest() -> None:
     assert message("Scheduled", seen(P0, half)) == "role decode waits for 16 more nvidia.com/gpu (2 pods)"
 
 
-def test_pods_that_are_not_made_yet_are_counted_with_their_group() -> None:
+def test_pods_that_do_not_exist_yet_count_with_their_group() -> None:
     leader = D_WAITS[:1]
 
     assert message("Scheduled", seen(P0, leader)) == "role decode waits for 32 more nvidia.com/gpu (4 pods)"
 
 
-def test_the_cheapest_group_is_what_a_role_waits_for() -> None:
+def test_a_role_waits_for_its_cheapest_group() -> None:
     nearly = D1[:3] + MORE[3:]
 
     assert message("Scheduled", seen(P0, D_WAITS, nearly)) == (
@@ -70,7 +70,7 @@ def test_the_cheapest_group_is_what_a_role_waits_for() -> None:
     )
 
 
-def test_pods_without_accelerators_wait_for_room() -> None:
+def test_pods_without_accelerators_wait_for_a_node() -> None:
     plain = waiting("decode", 0, 4, accelerators=())
 
     assert message("Scheduled", seen(P0, plain)) == "role decode waits for room for 4 pods"
@@ -82,7 +82,7 @@ def test_the_scheduler_is_quoted() -> None:
     assert message("Scheduled", seen(P0, held)).endswith(". The scheduler says: 0/6 nodes are available")
 
 
-def test_volcano_is_quoted_where_the_pods_say_nothing() -> None:
+def test_volcano_is_quoted_where_the_pods_have_no_message() -> None:
     observed = seen(
         P0, D_WAITS, pod_group=PodGroup("default", "qwen", message="4/6 tasks in gang unschedulable")
     )
@@ -90,7 +90,7 @@ def test_volcano_is_quoted_where_the_pods_say_nothing() -> None:
     assert message("Scheduled", observed).endswith(". The scheduler says: 4/6 tasks in gang unschedulable")
 
 
-def test_a_gang_without_its_pod_group_waits_for_that() -> None:
+def test_a_gang_without_its_pod_group_waits_for_it() -> None:
     assert reason("Scheduled", seen(P_WAITS, D_WAITS, pod_group=None)) == ("False", "WaitingForPodGroup")
 
 
@@ -102,7 +102,7 @@ def test_a_single_pod_needs_no_pod_group() -> None:
     assert reason("Scheduled", observed) == ("False", "WaitingForResources")
 
 
-def test_a_shut_gate_says_which_role_is_missing() -> None:
+def test_a_closed_gate_names_the_missing_role() -> None:
     shut = FieldError("metadata", None, "service r1 waits for role decode", "FI410")
     observed = seen(P_WAITS, pod_group=None, errors=(shut,))
 
@@ -117,23 +117,23 @@ def test_a_role_without_pods_lacks_them() -> None:
     assert message("Scheduled", observed) == "role decode has 0 of 4 pods of a replica"
 
 
-def test_a_pod_that_is_going_is_not_counted() -> None:
+def test_a_pod_being_deleted_does_not_count() -> None:
     going = group("decode", 0, 1, deleting=True) + D0[1:]
 
     assert message("Scheduled", seen(P0, going)) == "role decode has 3 of 4 pods of a replica"
 
 
-def test_a_pod_of_somebody_elses_set_is_not_counted() -> None:
+def test_a_pod_of_a_foreign_lws_does_not_count() -> None:
     assert reason("Scheduled", seen(P0, group("other", 0, 4))) == ("False", "PodsMissing")
 
 
-def test_a_role_that_should_be_empty_waits_for_nothing() -> None:
+def test_a_role_scaled_to_zero_waits_for_nothing() -> None:
     roles = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=0, nodes=4))
 
     assert reason("Scheduled", seen(P0, service=service(*roles))) == ("True", "AllScheduled")
 
 
-def test_replicas_that_nobody_wrote_are_those_of_the_set() -> None:
+def test_omitted_replicas_are_those_of_the_lws() -> None:
     roles = (PREFILL, RoleIntent("decode", "decoder", {}, nodes=4))
 
     assert reason("Scheduled", seen(P0, D0, service=service(*roles))) == ("True", "PartlyScheduled")
@@ -147,5 +147,5 @@ def test_pods_of_an_earlier_generation_prove_nothing() -> None:
     assert message("Scheduled", observed) == "LeaderWorkerSet r1-decode reports of generation 1, not 2"
 
 
-def test_what_is_certainly_missing_is_said_of_any_generation() -> None:
+def test_what_is_certainly_missing_is_reported_for_any_generation() -> None:
     assert reason("Scheduled", seen(P0, D_WAITS, settled=False)) == ("False", "WaitingForResources")

@@ -1,4 +1,4 @@
-"""Where requests go."""
+"""The URL of a service."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ RAW = Listener("raw", 5432, "TCP")
 
 
 def url(*listeners: Listener, address: str = "10.0.0.1", parent: Parent = GATEWAY, **fields: Any) -> Any:
-    """Give the URL of a route at a gateway with these listeners."""
+    """Return the URL of a route at a gateway with these listeners."""
     taken = route(ParentStatus(parent, said(), said()), parents=(parent,), **fields)
     at = gateway(listeners=listeners, addresses=(address,) if address else ())
     made = status(seen(routes=routes(http_route=taken, gateways=(at,))), {}, NOW)
@@ -36,15 +36,15 @@ def test_scheme_and_port_are_those_of_the_listener(listener: Listener, expected:
     assert url(listener) == expected
 
 
-def test_a_listener_of_another_protocol_is_passed_over() -> None:
+def test_a_listener_of_another_protocol_is_skipped() -> None:
     assert url(RAW, WEB) == "http://10.0.0.1"
 
 
-def test_the_listener_that_the_route_names_is_taken() -> None:
+def test_the_listener_that_the_route_names_is_used() -> None:
     assert url(WEB, TLS, parent=replace(GATEWAY, section="tls")) == "https://10.0.0.1"
 
 
-def test_the_port_that_the_route_names_is_taken() -> None:
+def test_the_port_that_the_route_names_is_used() -> None:
     assert url(WEB, HIGH, parent=replace(GATEWAY, port=8080)) == "http://10.0.0.1:8080"
 
 
@@ -52,7 +52,7 @@ def test_the_prefix_is_added() -> None:
     assert url(WEB, prefix="/r1") == "http://10.0.0.1/r1"
 
 
-def test_an_address_of_ipv6_stands_in_brackets() -> None:
+def test_an_ipv6_address_is_in_brackets() -> None:
     assert url(HIGH, address="fd00::1") == "http://[fd00::1]:8080"
 
 
@@ -73,7 +73,7 @@ def test_the_host_is_one_that_route_and_listener_share(
     assert url(replace(WEB, hostname=listener), hostnames=hostnames) == f"http://{host}"
 
 
-def test_a_listener_of_other_hosts_is_passed_over() -> None:
+def test_a_listener_of_other_hosts_is_skipped() -> None:
     assert url(replace(TLS, hostname="a.example.com"), WEB, hostnames=("b.example.com",)) == (
         "http://b.example.com"
     )
@@ -93,5 +93,5 @@ def test_without_routes_there_is_none() -> None:
     assert "url" not in status(seen(), {}, NOW)
 
 
-def test_it_stays_while_the_picker_is_away() -> None:
+def test_it_is_kept_while_the_endpoint_picker_is_down() -> None:
     assert "url" in status(seen(routes=routes(picker=None)), {}, NOW)
