@@ -58,14 +58,14 @@ async def keep(
         except FAILED as error:
             said = _complain(measured, error, said)
         except Exception:  # a door of the process: the loop beside it goes on
-            measured.certificate_looks.labels("bug").inc()
+            measured.certificate_checks.labels("bug").inc()
             log.exception("bug")
         await asyncio.sleep(certificates.look_seconds)
 
 
 def _tell(measured: ControllerMetrics, looked: Reconciled) -> str:
     """Say and count what was done, and show when what is kept ends; nothing is left to complain of."""
-    measured.certificate_looks.labels("changed" if looked.done else "unchanged").inc()
+    measured.certificate_checks.labels("changed" if looked.done else "unchanged").inc()
     if looked.done:
         log.info("certificates", extra={"done": looked.done})
     ends = {"authority": looked.kept.ca_certificates[0]}
@@ -78,7 +78,7 @@ def _tell(measured: ControllerMetrics, looked: Reconciled) -> str:
 
 def _complain(measured: ControllerMetrics, error: Exception, said: str) -> str:
     """Count what went wrong, and say it once."""
-    measured.certificate_looks.labels("failed").inc()
+    measured.certificate_checks.labels("failed").inc()
     words = f"{type(error).__name__}: {error}"
     if words != said:
         log.warning("certificates not kept", extra={"error": words})

@@ -2,13 +2,14 @@
 
 The path of a change:
 
-1. `runtime` lists and watches (`reflector`), keeps a projection of each object (`cache`), and hands out the
-   services to reconcile (`queue`). `kinds` names the kinds and their projections, which are in `observed`.
-2. `controller` takes one service and builds a snapshot of it (`runtime.observe`).
-3. `desired` computes the objects that the service should have: the gang (`plan`), the routes, the manifests
-   (`render`).
-4. `writer` applies the differences; `owners` decides who owns an object; `status` computes
-   the status; `runtime.events` writes Events.
+1. `runtime.reflector` lists and watches each kind, `runtime.cache` holds a projection of each object, and
+   `runtime.queue` returns the services to reconcile. `kinds` is the table of kinds; `observed` has their
+   projections.
+2. `controller` takes one service and builds its snapshot (`runtime.observe`).
+3. `desired.service` computes the objects that the service should have: the gang (`desired.plan`), the routes
+   (`desired.routes`), and their manifests (`desired.render`).
+4. `writer` applies the differences after a dry run (`runtime.apply_history`, `runtime.owners`), `status`
+   computes the status, and `runtime.events` records Events.
 
-Only `runtime`, `controller`, `writer` and `owners` do I/O.
+Only `runtime`, `controller` and `writer` do I/O.
 """

@@ -142,9 +142,9 @@ def _excluded_from_admission(
 ) -> str:
     """Return that a LeaderWorkerSet is excluded from admission, which then would not expand it."""
     if desired.projection.disabled:
-        return f"{INJECT} is disabled; LeaderWorkerSet {desired.name} is neither made nor changed"
+        return f"{INJECT} is disabled; LeaderWorkerSet {desired.name} is neither created nor changed"
     if stored and stored.projection.disabled:
-        return f"LeaderWorkerSet {desired.name} has {INJECT}: disabled; it is left as it is"
+        return f"LeaderWorkerSet {desired.name} has {INJECT}: disabled; it is not changed"
     return ""
 
 

@@ -355,7 +355,7 @@ def _foreign(kind: Kind[Any], desired: Object) -> Refusal:
 
 
 def _contested(code: str, kind: str, described: str) -> Refusal:
-    message = f"{described} was put back {FIGHT} times in a minute, and is changed each time"
+    message = f"{described} was applied {FIGHT} times in a minute, and another writer changed it each time"
     return Refusal(code, f"{message}; it is left alone for a while", kind)
 
 

@@ -94,7 +94,7 @@ def _unknown_sets(snapshot: Snapshot) -> Desired:
 
 def unavailable(kind: str, why: str) -> Refusal:
     """Return the refusal of an object whose kind is not known in full."""
-    return Refusal(UNAVAILABLE, f"{kind} is left as it is for now: {why}", kind, passing=True)
+    return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", kind, passing=True)
 
 
 def _sets(snapshot: Snapshot) -> Desired:
@@ -126,7 +126,7 @@ def _scaled_by_others(
         row = rows.get(member_name(service, role))
         left = row and row.scaler and role.name not in snapshot.claimed
         if row and left and role.replicas not in (None, row.replicas):
-            message = f"{row.scaler} scaled LeaderWorkerSet {row.name} to {row.replicas}, and is left to it"
+            message = f"{row.scaler} scaled LeaderWorkerSet {row.name} to {row.replicas} and keeps control"
             yield row.name, FieldError(f"spec.roles[{role.index}].replicas", role.replicas, message, "FI875")
 
 

@@ -20,7 +20,9 @@ def too_old(version: str) -> str:
     match = _VERSION.match(version)
     if match is None or tuple(int(part or 0) for part in match.groups()) >= FLOOR:
         return ""
-    return f"Volcano {version} is too old, 1.14.1 or later is needed; no PodGroup is made and the pods wait"
+    return (
+        f"Volcano {version} is too old, 1.14.1 or later is needed; no PodGroup is created and the pods wait"
+    )
 
 
 def pruned_fields(desired: Object, answer: Object) -> str:

@@ -114,7 +114,7 @@ class Elector:
         Returns when the work does. Raises `LeadershipLostError` if renewals failed for too long.
         """
         await self._acquire()
-        log.info("leading", extra={"identity": self.identity})
+        log.info("started leading", extra={"identity": self.identity})
         leading(True)
         try:
             await first_of(work(), self._renew_until_lost())
@@ -135,7 +135,7 @@ class Elector:
             await self._try(max(0.0, self.leadership.left()))
             if holder(self.lease) not in {"", self.identity}:
                 break
-        raise LeadershipLostError("the Lease could not be renewed, or somebody else holds it")
+        raise LeadershipLostError("the Lease could not be renewed, or another process holds it")
 
     async def _try(self, seconds: float) -> bool:
         """Acquire or renew the Lease if it is free, expired or ours; return whether that succeeded."""
@@ -202,7 +202,7 @@ class Elector:
                 if lease and holder(lease) == self.identity:
                     await self._write(_given_back(lease), end)
         except (*FAILED, LeadershipLostError) as error:
-            log.warning("lease not given back", extra={"error": f"{type(error).__name__}: {error}"})
+            log.warning("lease not released", extra={"error": f"{type(error).__name__}: {error}"})
 
 
 async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any, None]) -> None:

@@ -33,7 +33,7 @@ class ControllerMetrics:
     paused: Gauge
     paused_writes: Counter
     certificate_not_after: Gauge
-    certificate_looks: Counter
+    certificate_checks: Counter
 
 
 def metrics() -> ControllerMetrics:
@@ -41,40 +41,44 @@ def metrics() -> ControllerMetrics:
     to = CollectorRegistry()
     made = ControllerMetrics(
         registry=to,
-        is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process works", registry=to),
-        objects=Gauge("fusioninfer_sync_objects", "Objects known", ["kind"], registry=to),
+        is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process is the leader", registry=to),
+        objects=Gauge("fusioninfer_sync_objects", "Objects in the cache", ["kind"], registry=to),
         unreadable=Gauge(
             "fusioninfer_sync_unreadable_objects", "Objects that cannot be read", ["kind"], registry=to
         ),
         unavailable=Gauge(
             "fusioninfer_sync_kind_unavailable",
-            "1 while it is not known which objects of a kind there are",
+            "1 while the objects of a kind cannot be listed",
             ["kind"],
             registry=to,
         ),
-        findings=Gauge("fusioninfer_sync_findings", "Findings that hold now", ["code"], registry=to),
+        findings=Gauge("fusioninfer_sync_findings", "Current findings", ["code"], registry=to),
         volcano_too_old=Gauge(
-            "fusioninfer_sync_volcano_too_old", "1 if its version is below 1.14.1", registry=to
+            "fusioninfer_sync_volcano_too_old", "1 if the version of Volcano is below 1.14.1", registry=to
         ),
-        reconciles=Counter("fusioninfer_sync_reconciles", "Looks at a service", ["outcome"], registry=to),
-        seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Time of one look", registry=to),
-        writes=Counter("fusioninfer_sync_writes", "Requests that write", ["kind", "verb"], registry=to),
-        observe_only=Gauge("fusioninfer_sync_observe_only", "1 if this process writes nothing", registry=to),
+        reconciles=Counter(
+            "fusioninfer_sync_reconciles", "Reconciles of a service", ["outcome"], registry=to
+        ),
+        seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Duration of a reconcile", registry=to),
+        writes=Counter("fusioninfer_sync_writes", "Write requests", ["kind", "verb"], registry=to),
+        observe_only=Gauge(
+            "fusioninfer_sync_observe_only", "1 if this process is in observe-only mode", registry=to
+        ),
         paused=Gauge("fusioninfer_sync_paused", "Services that an annotation pauses", registry=to),
         paused_writes=Counter(
             "fusioninfer_sync_paused_writes",
-            "Requests that would write if nothing were paused",
+            "Write requests that were withheld by a pause",
             ["kind", "verb"],
             registry=to,
         ),
         certificate_not_after=Gauge(
             "fusioninfer_sync_certificate_not_after_seconds",
-            "When what is kept for the webhook ends, in seconds since 1970",
+            "Expiry of the webhook's certificates, in seconds since 1970",
             ["certificate"],
             registry=to,
         ),
-        certificate_looks=Counter(
-            "fusioninfer_sync_certificate_looks", "Looks at the webhook's Secret", ["outcome"], registry=to
+        certificate_checks=Counter(
+            "fusioninfer_sync_certificate_checks", "Checks of the webhook's Secret", ["outcome"], registry=to
         ),
     )
     for outcome in OUTCOMES:

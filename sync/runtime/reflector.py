@@ -49,7 +49,9 @@ async def reflect(client: Client, cache: Cache[R]) -> None:
             version = await _list(client, cache)
             await _watch(client, cache, version, backoff)
         except Gone as why:
-            log.info("list again", extra={"kind": cache.kind.resource.plural, "error": str(why)})
+            log.info(
+                "watch ended: listing again", extra={"kind": cache.kind.resource.plural, "error": str(why)}
+            )
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
             denied = _is_not_found(error) and await _is_denied(client, cache.kind)
@@ -129,7 +131,7 @@ def _events(client: Client, cache: Cache[R], version: str) -> Any:
 def _learn(cache: Cache[R], event: Object) -> str:
     """Store one event, and return the version to watch from next."""
     if event["type"] == "ERROR":
-        raise Gone("the API server says so")
+        raise Gone("the API server sent an ERROR event")
     obj = event["object"]
     metadata = obj["metadata"]
     if event["type"] == "DELETED":
@@ -146,6 +148,6 @@ def _reason(error: Exception) -> str:
 
 async def _wait(cache: Cache[R], backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
     seconds = backoff.next(getattr(error, "retry_after", 0.0))
-    extra = {"kind": cache.kind.resource.plural, "error": _reason(error), "again_in": seconds}
-    log.log(level, "no news", extra=extra)
+    extra = {"kind": cache.kind.resource.plural, "error": _reason(error), "retry_in": seconds}
+    log.log(level, "list or watch failed: will retry", extra=extra)
     await asyncio.sleep(seconds)

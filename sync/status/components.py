@@ -15,12 +15,12 @@ Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], ...]] = (
     (
         "Failed",
-        "a container of it keeps failing, or did in this generation and not all replicas are ready since",
+        "a container keeps failing, or failed in this generation and not all replicas have been ready since",
         failing,
     ),
     (
         "Pending",
-        "its LeaderWorkerSet is not there yet, or none of its pods is on a node",
+        "its LeaderWorkerSet does not exist yet, or none of its pods is on a node",
         lambda seen, role: desired(seen, role) > 0 and not any(pod.scheduled for pod in seen.pods_of(role)),
     ),
     (
@@ -30,7 +30,7 @@ PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], .
     ),
     (
         "Unknown",
-        "it looks complete, but what reports so does not speak of the present generation yet",
+        "it looks complete, but its objects do not report the present generation yet",
         lambda seen, role: bool(behind(seen)) or role.name not in seen.sets,
     ),
     ("Running", "every replica is ready", lambda _seen, _role: True),

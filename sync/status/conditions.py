@@ -54,7 +54,7 @@ def _blocked(seen: Observed, roles: list[RoleIntent]) -> Verdict:
         return Verdict("PodsMissing", "; ".join(_short_of_pods(seen, role) for role in roles))
     if seen.pod_group is None and any(_in_gang(seen, role) for role in roles):
         return Verdict(
-            "WaitingForPodGroup", f"pods wait for PodGroup {seen.service.name}, which is not there"
+            "WaitingForPodGroup", f"pods wait for PodGroup {seen.service.name}, which does not exist"
         )
     return Verdict("WaitingForResources", _with_words(lacking, seen))
 
@@ -106,7 +106,7 @@ def _not_scheduled(seen: Observed) -> Verdict | None:
 
 def _scaled_to_zero(seen: Observed) -> Verdict | None:
     empty = [role.name for role in seen.service.roles if not desired(seen, role)]
-    return Verdict("ScaledToZero", f"no replicas are wanted of {_named(empty)}") if empty else None
+    return Verdict("ScaledToZero", f"scaled to zero: {_named(empty)}") if empty else None
 
 
 def _role_not_ready(seen: Observed) -> Verdict | None:
@@ -162,12 +162,12 @@ def progressing(seen: Observed) -> Verdict:
     """Judge `Progressing`: objects are being applied, or pods start."""
     cause = failures.cause(seen)
     if cause and unstored(seen):
-        return Verdict("Held", f"not all is stored; repair first: {cause}")
+        return Verdict("Held", f"not all objects are applied; repair first: {cause}")
     if late := unstored(seen) or behind(seen):
         return Verdict("Applying", late)
     rolling = [role.name for role in seen.service.roles if updating(seen, role)]
     if rolling:
-        return Verdict("RollingUpdate", f"replicas of {_named(rolling)} are replaced")
+        return Verdict("RollingUpdate", f"replicas of {_named(rolling)} are being replaced")
     unready = [role for role in seen.service.roles if ready(seen, role) < desired(seen, role)]
     if unready:
         said = (_replicas(seen, unready), *map(str, waits(seen, unready)))

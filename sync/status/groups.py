@@ -31,7 +31,7 @@ class Wait:
     def lacks(self) -> str:
         """The same text without the role."""
         if not self.accelerators:
-            return f"waits for room for {counted(self.pods, 'pod')}"
+            return f"waits for capacity for {counted(self.pods, 'pod')}"
         asked = " and ".join(f"{amount} more {resource}" for resource, amount in self.accelerators)
         return f"waits for {asked} ({counted(self.pods, 'pod')})"
 

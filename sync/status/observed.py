@@ -81,7 +81,7 @@ def unstored(seen: Observed) -> str:
     """Return that a desired object is not stored, routes included; empty if all are."""
     if seen.settled and (seen.routes is None or seen.routes.settled):
         return ""
-    said = f"what generation {seen.service.generation} asks for is not all stored yet"
+    said = f"not all objects of generation {seen.service.generation} are applied yet"
     errors = (*seen.errors, *(seen.routes.errors if seen.routes else ()))
     return next((f"{said}: {error.message}" for error in errors if error.softened), said)
 
@@ -90,13 +90,13 @@ def behind(seen: Observed) -> str:
     """Return which objects of the roles are not of the present generation yet; empty if all are."""
     service = seen.service
     if not service.roles:
-        return "what it asks for could not be read"
+        return "its spec could not be read"
     if not seen.settled:
         return unstored(seen)
     rows = (seen.sets.get(role.name) for role in service.roles)
     late = [row for row in rows if row and not row.current]
     words = (
-        f"LeaderWorkerSet {one.name} reports of generation {one.observed}, not {one.generation}"
+        f"LeaderWorkerSet {one.name} has a status of generation {one.observed}, not {one.generation}"
         for one in late
     )
     return "; ".join(words)

@@ -30,7 +30,7 @@ def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
     if not routes.attached:
         return Verdict(
             "NoHTTPRouteWanted",
-            f"InferencePool {routes.pool.name if routes.pool else ''} is there{_picked_by(routes)}",
+            f"InferencePool {routes.pool.name if routes.pool else ''} exists{_picked_by(routes)}",
         )
     route = routes.http_route
     names = sorted({str(parent) for parent in route.parents}) if route else []
@@ -51,7 +51,7 @@ def _missing(routes: ObservedRoutes) -> Verdict | None:
         "HTTPRoute": routes.attached and routes.http_route is None,
     }
     lacking = [name for name, absent in parts.items() if absent]
-    return Verdict("RouteMissing", f"not there yet: {', '.join(lacking)}") if lacking else None
+    return Verdict("RouteMissing", f"missing: {', '.join(lacking)}") if lacking else None
 
 
 def _route_refused(routes: ObservedRoutes) -> Verdict | None:
@@ -84,12 +84,12 @@ def _picker_down(routes: ObservedRoutes) -> Verdict | None:
         return None
     if not picker.current:
         return Verdict(
-            "NotObserved", "the Deployment of the endpoint picker reports of an earlier generation"
+            "NotObserved", "the status of the endpoint picker's Deployment is of an earlier generation"
         )
     if not picker.available:
         why = picker.message or "no pod of it is ready"
         return Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
-    said = f"the endpoint picker is being replaced, and the one before it serves: {picker.message}"
+    said = f"the endpoint picker is being replaced, and the previous one serves: {picker.message}"
     return Verdict("PickerNotAvailable" if picker.message else "NotObserved", said.removesuffix(": "))
 
 
@@ -100,7 +100,7 @@ def _unanswered(routes: ObservedRoutes) -> Verdict | None:
         return None
     gone = [str(parent) for parent in _gone(route, routes)]
     if gone:
-        return Verdict("WaitingForGateway", f"not there: {', '.join(gone)}")
+        return Verdict("WaitingForGateway", f"missing: {', '.join(gone)}")
     silent = [str(parent) for parent in route.parents if not any(map(_takes, _to(parent, route.answers)))]
     if silent:
         return Verdict("WaitingForGateway", f"no answer for HTTPRoute {route.name} from {', '.join(silent)}")
@@ -180,7 +180,7 @@ def _route_verdict(answer: ParentStatus) -> Verdict | None:
         said = "does not know InferencePool: this gateway lacks the inference extension"
         return Verdict("GatewayWithoutInferencePool", _words(answer.parent, said, resolved))
     if resolved and resolved.status == "False":
-        said = "cannot follow a reference of the HTTPRoute"
+        said = "cannot resolve a reference of the HTTPRoute"
         return Verdict("RefsNotResolved", _words(answer.parent, said, resolved))
     return None
 
@@ -190,7 +190,7 @@ def _pool_verdict(answer: ParentStatus) -> Verdict | None:
     if accepted and accepted.status == "False":
         return Verdict("PoolNotAccepted", _words(answer.parent, "refuses the InferencePool", accepted))
     if resolved and resolved.status == "False":
-        said = "cannot follow a reference of the InferencePool"
+        said = "cannot resolve a reference of the InferencePool"
         return Verdict("RefsNotResolved", _words(answer.parent, said, resolved))
     return None
 

@@ -132,7 +132,7 @@ def there(cluster: Cluster) -> dict[str, float]:
 
 def listed_again(cluster: Cluster) -> int:
     """Return how often the loop was told that a version is gone (410), by its log."""
-    return log_of(cluster, NAME).read_text().count("list again")
+    return log_of(cluster, NAME).read_text().count("listing again")
 
 
 def said(cluster: Cluster) -> str:

@@ -28,7 +28,7 @@ def measured() -> ControllerMetrics:
 
 def snapshots(measured: ControllerMetrics, outcome: str) -> float:
     return (
-        measured.registry.get_sample_value("fusioninfer_sync_certificate_looks_total", {"outcome": outcome})
+        measured.registry.get_sample_value("fusioninfer_sync_certificate_checks_total", {"outcome": outcome})
         or 0.0
     )
 

@@ -252,7 +252,7 @@ async def test_a_write_that_is_always_reverted_is_given_up(
     await quiet()
 
     assert len(pod_group_writes(api)) == 1 + FIGHT
-    assert reasons(api) == [("d", "ChangedAgain"), ("p", "ChangedAgain")]
+    assert reasons(api) == [("d", "ChangedByAnother"), ("p", "ChangedByAnother")]
 
 
 @pytest.mark.usefixtures("service")

@@ -199,7 +199,7 @@ async def test_an_lws_with_the_name_of_the_endpoint_picker_is_reported(
 ) -> None:
     api.put(NAMESAKE, namesake())
 
-    await eventually(lambda: ("LeaderWorkerSet", "r1-epp", "NameOfPicker") in reasons(api))
+    await eventually(lambda: ("LeaderWorkerSet", "r1-epp", "EndpointPickerNameTaken") in reasons(api))
 
     await eventually(lambda: reported(api, "RoutesReady") == "RoutesRefused")
 
@@ -210,7 +210,7 @@ async def test_the_routes_are_created_once_that_lws_is_gone(
     api.put(NAMESAKE, namesake())
     api.put(SERVICE, routed())
     start()
-    await eventually(lambda: ("LeaderWorkerSet", "r1-epp", "NameOfPicker") in reasons(api))
+    await eventually(lambda: ("LeaderWorkerSet", "r1-epp", "EndpointPickerNameTaken") in reasons(api))
     before = ROUTES["Service"] in api.objects
 
     api.remove(NAMESAKE)

@@ -79,7 +79,7 @@ async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(
     changed = copy.deepcopy(CHANGED)
     changed["metadata"]["annotations"] = api.objects[SERVICE]["metadata"].get("annotations", {})
     api.put(SERVICE, changed)
-    await eventually(lambda: ("InferenceService", "r1", "LeftAlone") in reasons(api))
+    await eventually(lambda: ("InferenceService", "r1", "AdmissionDisabled") in reasons(api))
     await quiet()
 
     assert api.objects[DECODE]["spec"] == before
@@ -91,7 +91,7 @@ async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(
 async def test_the_change_is_applied_once_the_annotation_is_removed(api: Api, eventually: Eventually) -> None:
     annotate(api, DECODE, inject="disabled")
     api.put(SERVICE, CHANGED)
-    await eventually(lambda: ("InferenceService", "r1", "LeftAlone") in reasons(api))
+    await eventually(lambda: ("InferenceService", "r1", "AdmissionDisabled") in reasons(api))
     metadata = copy.deepcopy(api.objects[DECODE]["metadata"])
     del metadata["annotations"][INJECT]
 
@@ -106,6 +106,6 @@ async def test_a_missing_lws_is_not_created_while_admission_would_not_expand_it(
     api.put(SERVICE, routed(annotations={INJECT: "disabled"}))
 
     start()
-    await eventually(lambda: ("InferenceService", "r1", "LeftAlone") in reasons(api))
+    await eventually(lambda: ("InferenceService", "r1", "AdmissionDisabled") in reasons(api))
 
     assert not {PREFILL, DECODE} & api.objects.keys()

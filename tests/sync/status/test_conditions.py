@@ -163,7 +163,7 @@ def test_a_service_that_is_being_applied_progresses() -> None:
     observed = seen(settled=False)
 
     assert reason("Progressing", observed) == ("True", "Applying")
-    assert message("Progressing", observed) == "what generation 3 asks for is not all stored yet"
+    assert message("Progressing", observed) == "not all objects of generation 3 are applied yet"
 
 
 def test_an_lws_with_an_old_status_progresses() -> None:
@@ -175,7 +175,7 @@ def test_a_rolling_update_is_named() -> None:
     observed = seen(sets=sets)
 
     assert reason("Progressing", observed) == ("True", "RollingUpdate")
-    assert message("Progressing", observed) == "replicas of role prefill are replaced"
+    assert message("Progressing", observed) == "replicas of role prefill are being replaced"
 
 
 def test_a_waiting_replica_progresses_and_names_what_it_lacks() -> None:

@@ -42,7 +42,7 @@ def test_routes_that_gateways_accept_are_ready() -> None:
 )
 def test_a_missing_object_is_named(part: str, name: str) -> None:
     assert reason("RoutesReady", observed(**{part: None})) == ("False", "RouteMissing")
-    assert message("RoutesReady", observed(**{part: None})) == f"not there yet: {name}"
+    assert message("RoutesReady", observed(**{part: None})) == f"missing: {name}"
 
 
 def test_a_finding_about_routes_is_the_cause_of_their_absence() -> None:
@@ -194,7 +194,7 @@ def test_an_endpoint_picker_that_is_not_replaced_in_time_is_not_available() -> N
     picker = Deployment(available=True, current=True, replacing=True, message="timed out")
 
     assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
-    assert message("RoutesReady", observed(picker=picker)).endswith("the one before it serves: timed out")
+    assert message("RoutesReady", observed(picker=picker)).endswith("the previous one serves: timed out")
 
 
 def test_an_endpoint_picker_of_an_earlier_generation_proves_nothing() -> None:

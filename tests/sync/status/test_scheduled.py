@@ -73,7 +73,7 @@ def test_a_role_waits_for_its_cheapest_group() -> None:
 def test_pods_without_accelerators_wait_for_a_node() -> None:
     plain = waiting("decode", 0, 4, accelerators=())
 
-    assert message("Scheduled", seen(P0, plain)) == "role decode waits for room for 4 pods"
+    assert message("Scheduled", seen(P0, plain)) == "role decode waits for capacity for 4 pods"
 
 
 def test_the_scheduler_is_quoted() -> None:
@@ -144,7 +144,7 @@ def test_pods_of_an_earlier_generation_prove_nothing() -> None:
     observed = seen(sets=late)
 
     assert reason("Scheduled", observed) == ("Unknown", "NotObserved")
-    assert message("Scheduled", observed) == "LeaderWorkerSet r1-decode reports of generation 1, not 2"
+    assert message("Scheduled", observed) == "LeaderWorkerSet r1-decode has a status of generation 1, not 2"
 
 
 def test_what_is_certainly_missing_is_reported_for_any_generation() -> None:
