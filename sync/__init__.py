@@ -6,8 +6,8 @@ The path of a change:
    `runtime.queue` returns the services to reconcile. `kinds` is the table of kinds; `observed` has their
    projections.
 2. `controller` takes one service and builds its snapshot (`runtime.observe`).
-3. `desired.service` computes the objects that the service should have: the gang (`desired.plan`), the routes
-   (`desired.routes`), and their manifests (`desired.render`).
+3. `desired` computes the objects that the service should have (`desired.service`): the gang (`desired.plan`),
+   the routes (`desired.routes`), and their manifests (`desired.render`).
 4. `writer` applies the differences after a dry run (`runtime.apply_history`, `runtime.owners`), `status`
    computes the status, and `runtime.events` records Events.
 
