@@ -17,10 +17,10 @@ from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
 from webhook.expand import wish
-from webhook.launchers.plan import read_plan
-from webhook.launchers.recorded import recorded_launcher
+from webhook.launchers.plan import read_plan, recorded_launcher
 from webhook.launchers.templates import foreseen
-from webhook.mutate.rules import ENGINE, TEMPLATE, Input, Rule, rule_for
+from webhook.mutate import rule_for
+from webhook.mutate.concern import ENGINE, TEMPLATE, Input, Rule
 from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
 from webhook.overlay.overlay import COPY, DIGEST, Overlay
 from webhook.overlay.put import put

@@ -9,8 +9,7 @@ from intent.errors import FieldError
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
-from webhook.launchers.plan import read_plan
-from webhook.launchers.recorded import recorded_launcher
+from webhook.launchers.plan import read_plan, recorded_launcher
 from webhook.overlay import record as records
 from webhook.overlay.keyed import same
 from webhook.overlay.put import put

@@ -14,7 +14,8 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 from webhook.launchers.templates import foreseen
-from webhook.mutate import MUTATORS, Mutator
+from webhook.mutate import MUTATORS
+from webhook.mutate.concern import Mutator
 from webhook.overlay import record as records
 from webhook.overlay.overlay import COPY, Overlay, combine, compose, merge
 from webhook.overlay.patch import Operation, patch

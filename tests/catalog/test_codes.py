@@ -6,7 +6,8 @@ from typing import Final
 import pytest
 
 from catalog.codes import CODES, PARTS
-from webhook.mutate.rules import RULES, SIZE, WAYS_OUT, Input
+from webhook.mutate import CONCERNS, RULES
+from webhook.mutate.concern import SIZE, Input
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "codes.md"
 CHAPTERS: Final = {
@@ -23,7 +24,7 @@ CHAPTERS: Final = {
 START: Final = """\
 # Codes
 
-<!-- made from catalog/codes and webhook/mutate/rules.py by `make golden` -->
+<!-- made from catalog/codes and webhook/mutate by `make golden` -->
 
 Every finding ends with a code: in a response of the API server, in an Event, and offline. A code never changes
 its meaning. An error denies an object; on an update that does not change the invalid field it only warns.
@@ -41,8 +42,9 @@ def entries() -> dict[str, str]:
     rules = {
         rule.code: f"### {rule.code}\n\n`{rule.concern}`: {rule.reason}.\n\n"
         f"**Cause:** the first of these in your object: {', '.join(map(_named, rule.inputs))}.\n\n"
-        f"**To opt out:** {WAYS_OUT[rule.concern]}.\n"
-        for rule in RULES
+        f"**To opt out:** {concern.opt_out}.\n"
+        for concern in CONCERNS
+        for rule in concern.rules
     }
     return found | rules
 

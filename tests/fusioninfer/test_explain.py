@@ -13,8 +13,7 @@ from intent.settings import Settings
 from tests.golden.test_golden import CASES
 from tests.laws.laws import leaves
 from webhook.launchers.templates import foreseen
-from webhook.mutate import MUTATORS
-from webhook.mutate.rules import RULES, rule_for
+from webhook.mutate import CONCERNS, MUTATORS, RULES, rule_for
 from webhook.mutate.split import split
 from webhook.overlay import record
 from webhook.overlay.keyed import LIST_KEYS
@@ -150,7 +149,8 @@ def test_a_launch_that_is_recorded_and_would_not_be_chosen_now_says_so() -> None
 
 
 def test_every_mutator_has_a_rule_and_every_rule_a_mutator() -> None:
-    assert {rule.concern for rule in RULES} == {mutator.__name__ for mutator in MUTATORS}
+    named = {concern.mutate.__name__: {rule.concern for rule in concern.rules} for concern in CONCERNS}
+    assert named == {mutator.__name__: {mutator.__name__} for mutator in MUTATORS}
 
 
 def test_no_two_rules_share_a_code() -> None:

@@ -10,6 +10,7 @@ The choice where the annotation names no launcher (`auto`):
 So what the catalogue knows cannot start is written only if the annotation names it.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -29,8 +30,10 @@ from intent.launch import (
 )
 from intent.lws import Intent
 from intent.settings import Settings
+from intent.shapes import listed, mapping
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
+from webhook.overlay.overlay import Overlay
 
 _NAMED: Final = f"{LAUNCHER} names it"
 
@@ -161,3 +164,20 @@ def lacks(launch: Launch, name: str) -> str:
     row = LAUNCHERS[name]
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
     return f"{launch.image}{has}: {name} needs {row.needs}"
+
+
+# --- the launch of a record -------------------------------------------------------------------------
+
+
+def recorded_launcher(put_on: Overlay) -> str:
+    """Name the launcher whose words are put on; empty if none are. The overlay is a record's: any JSON."""
+    text = "\n".join(_words(put_on))
+    return next((name for name, row in LAUNCHERS.items() if any(mark in text for mark in row.marks)), "")
+
+
+def _words(put_on: Overlay) -> Iterator[str]:
+    templates = mapping(mapping(put_on.get("spec")).get("leaderWorkerTemplate"))
+    for template in templates.values():
+        for container in listed(mapping(mapping(template).get("spec")).get("containers")):
+            for field in ("command", "args"):
+                yield from map(str, listed(mapping(container).get(field)))

@@ -1,25 +1,27 @@
-"""What to add: one concern a module, one tuple that names them all.
+"""The mutators: one concern per module, one table that lists them.
 
-A mutator sees the Intent and gives an overlay. It knows nothing of its neighbours, of the object, or of
-what it put on last time; `webhook.expand` sees to that. To leave a concern out, take it from the tuple.
+A mutator reads the Intent and returns an overlay. It does not know the other mutators, the live object, or
+what was injected before; `webhook.expand` handles those. To drop a concern, remove its row from `CONCERNS`.
 """
 
-from collections.abc import Callable
 from typing import Final
 
-from intent.lws import Intent
-from intent.settings import Settings
-from webhook.mutate.dns import dns
-from webhook.mutate.env import env
-from webhook.mutate.gang import gang
-from webhook.mutate.labels import labels
-from webhook.mutate.launch import launch
-from webhook.mutate.probes import probes
-from webhook.mutate.shm import shm
-from webhook.mutate.sidecar import sidecar
-from webhook.mutate.split import split
-from webhook.overlay.overlay import Overlay
+from webhook.mutate.concern import Concern, Mutator, Rule
+from webhook.mutate.dns import DNS
+from webhook.mutate.env import ENV
+from webhook.mutate.gang import GANG
+from webhook.mutate.labels import LABELS
+from webhook.mutate.launch import LAUNCH
+from webhook.mutate.probes import PROBES
+from webhook.mutate.shm import SHM
+from webhook.mutate.sidecar import SIDECAR
+from webhook.mutate.split import SPLIT
 
-Mutator = Callable[[Intent, Settings], Overlay]
+CONCERNS: Final[tuple[Concern, ...]] = (LABELS, GANG, SPLIT, LAUNCH, ENV, SHM, PROBES, DNS, SIDECAR)
+MUTATORS: Final[tuple[Mutator, ...]] = tuple(concern.mutate for concern in CONCERNS)
+RULES: Final[tuple[Rule, ...]] = tuple(rule for concern in CONCERNS for rule in concern.rules)
 
-MUTATORS: Final[tuple[Mutator, ...]] = (labels, gang, split, launch, env, shm, probes, dns, sidecar)
+
+def rule_for(path: str) -> Rule | None:
+    """Return the rule that explains the field at `path`, or None if no mutator writes that field."""
+    return next((rule for rule in RULES if rule.is_for(path)), None)

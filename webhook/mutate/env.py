@@ -1,4 +1,4 @@
-"""Environment variables that a launch needs, and the one by which vLLM hands its KV cache to other pods."""
+"""Environment variables that a launch needs, and the address on which vLLM's NIXL connector is reached."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,15 +11,16 @@ from intent.transfer import read_transfer
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP
 from webhook.launchers.plan import read_plan
+from webhook.mutate.concern import SIZE, Concern, Rule, engine_field
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
 SIDE_CHANNEL: Final[Object] = {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": POD_IP}
-"""Its default is localhost, where no other pod is (vLLM `vllm/envs.py`)."""
+"""The default is localhost, which no other pod can reach (vLLM `vllm/envs.py`)."""
 
 
 def env(intent: Intent, settings: Settings) -> Overlay:
-    """Set what is needed. It stands first, so that the author's variables may name it."""
+    """Set the variables. They come first in the list, so that the author's variables may refer to them."""
     plan = read_plan(intent, settings)
     if "env" in intent.skip or not (plan.rewritten or intent.size == 1):
         return {}
@@ -37,3 +38,32 @@ def _needed(launch: Launch, plan: LaunchPlan) -> Iterator[Object]:
     transfer = read_transfer(launch) if launch.command.is_vllm else None
     if transfer and any(name.startswith("Nixl") for name in transfer.connectors):
         yield SIDE_CHANNEL
+
+
+ENV: Final = Concern(
+    env,
+    opt_out="set the variable yourself, or `fusioninfer.io/skip: env`",
+    rules=(
+        Rule(
+            "FI631",
+            "env",
+            r"\.env\[VLLM_NIXL_SIDE_CHANNEL_HOST\]",
+            "NIXL advertises this address to other pods; its default is localhost, which they cannot reach",
+            (engine_field("args"), engine_field("command")),
+        ),
+        Rule(
+            "FI632",
+            "env",
+            r"\.env\[VLLM_HOST_IP\]",
+            "the address that vLLM advertises to the other pods; they must be able to reach it",
+            (SIZE,),
+        ),
+        Rule(
+            "FI633",
+            "env",
+            r"\.env\[RAY_\w+\]",
+            "the pods wait for each other; Ray's own 30 seconds are too short to pull an image",
+            (SIZE,),
+        ),
+    ),
+)

@@ -1,18 +1,50 @@
-"""The gang: which scheduler places the pods, and with whom they are placed."""
+"""Gang scheduling: the scheduler of the pods, and the PodGroup and task that they belong to."""
+
+from typing import Final
 
 from intent.annotations import GROUP_NAME, TASK_SPEC
 from intent.gang import gang_scheduler
 from intent.lws import Intent
 from intent.settings import Settings
+from webhook.mutate.concern import COMPONENT_TYPE, ROLE_NAME, SCHEDULER_NAME, SERVICE, SIZE, Concern, Rule
 from webhook.mutate.templates import for_templates
 from webhook.overlay.overlay import Overlay
 
 
 def gang(intent: Intent, settings: Settings) -> Overlay:
-    """Hand every pod of the set to the gang scheduler, in the group of the service."""
+    """Assign each pod to the gang scheduler, in the PodGroup of the service."""
     scheduler = gang_scheduler(intent, settings)
     if not scheduler:
         return {}
     annotations = {GROUP_NAME: intent.service, TASK_SPEC: intent.role_name}
     template = {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
     return {"spec": for_templates(intent, template)}
+
+
+GANG: Final = Concern(
+    gang,
+    opt_out="set `fusioninfer.io/scheduler-name: default-scheduler` to schedule each pod on its own",
+    rules=(
+        Rule(
+            "FI611",
+            "gang",
+            r"\.schedulerName",
+            "one pod alone serves nothing, so a gang scheduler places all pods or none",
+            (SCHEDULER_NAME, SIZE, COMPONENT_TYPE),
+        ),
+        Rule(
+            "FI612",
+            "gang",
+            r"\.annotations\[scheduling\.k8s\.io/group-name\]",
+            "Volcano: the PodGroup of the service, whose pods start together",
+            (SERVICE,),
+        ),
+        Rule(
+            "FI613",
+            "gang",
+            r"\.annotations\[volcano\.sh/task-spec\]",
+            "Volcano: the task of the pods in their PodGroup, which is their role",
+            (ROLE_NAME, COMPONENT_TYPE, SERVICE),
+        ),
+    ),
+)

@@ -1,4 +1,6 @@
-"""The launch of the engine over the pods of a group. The only writer of command and args."""
+"""The launch of the engine over the pods of a group. No other mutator writes command and args."""
+
+from typing import Final
 
 from intent.launch import Launch
 from intent.lws import Engine, Intent
@@ -6,12 +8,13 @@ from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
 from webhook.launchers.plan import read_plan
+from webhook.mutate.concern import LAUNCHER, SIZE, STRATEGY, Concern, Rule
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
 
 def launch(intent: Intent, settings: Settings) -> Overlay:
-    """Start the engine on every pod of the group, through the launcher; or leave every template as it is."""
+    """Write command and args for the launcher, or only the moved port where nothing is launched."""
     plan = read_plan(intent, settings)
     if not plan.rewritten:
         return _moved(intent)
@@ -20,33 +23,56 @@ def launch(intent: Intent, settings: Settings) -> Overlay:
     def template(launch: Launch) -> Overlay:
         container = write(launch, intent.size)
         if launch.template.moved:
-            container = _or_words(container, launch.engine)
+            container = _or_engine(container, launch.engine)
         return in_engine(launch.engine, _written(container, opens=opens))
 
     return for_launches(plan.launches, template)
 
 
 def _moved(intent: Intent) -> Overlay:
-    """Write the words of an engine whose port moves, and that nobody launches."""
+    """Write command and args of an engine that has no launcher and whose port moves behind a sidecar."""
     made = {
-        one.field: in_engine(one.engine, _written(_or_words(Container(), one.engine), opens=False))
+        one.field: in_engine(one.engine, _written(_or_engine(Container(), one.engine), opens=False))
         for one in intent.templates
         if one.moved and one.engine
     }
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
 
 
-def _or_words(container: Container, engine: Engine) -> Container:
-    """Take the engine's words, which are not its author's any more, where a launcher leaves them."""
+def _or_engine(container: Container, engine: Engine) -> Container:
+    """Fill in the engine's own command and args, which have the new port, where the launcher writes none."""
     command = engine.command if container.command is None else container.command
     return Container(command, engine.args if container.args is None else container.args, container.ports)
 
 
 def _written(container: Container, *, opens: bool) -> Overlay:
+    """Return the container's overlay; `opens` adds the launcher's ports."""
     written: Overlay = {}
-    for field, words in (("command", container.command), ("args", container.args)):
-        if words is not None:
-            written[field] = list(words) or None
+    for field, values in (("command", container.command), ("args", container.args)):
+        if values is not None:
+            written[field] = list(values) or None
     if container.ports and opens:
         written["ports"] = [{"containerPort": port} for port in container.ports]
     return written
+
+
+LAUNCH: Final = Concern(
+    launch,
+    opt_out="set `fusioninfer.io/launcher: none`, or for the port alone `fusioninfer.io/skip: port`",
+    rules=(
+        Rule(
+            "FI621",
+            "launch",
+            r"\.command|\.args",
+            "starts one engine over all pods of the group, on the port behind its sidecar if there is one",
+            (LAUNCHER, SIZE, STRATEGY),
+        ),
+        Rule(
+            "FI622",
+            "launch",
+            r"\.ports\[(?!82[0-9]{2}/)[0-9]+/TCP\]",
+            "the pods of a group connect to the leader on it",
+            (LAUNCHER, SIZE),
+        ),
+    ),
+)

@@ -1,12 +1,13 @@
-"""Shared memory: a container's `/dev/shm` holds 64 MiB, which NCCL, vLLM and Ray's object store outgrow."""
+"""Shared memory: a container's `/dev/shm` has 64 MiB, too little for NCCL, vLLM and Ray's object store."""
 
 from typing import Final
 
 from intent.launch import Launch
-from intent.lws import Intent, Template
-from intent.read import SHM
+from intent.lws import Intent
+from intent.read import SHM as VOLUME
 from intent.settings import Settings
 from webhook.launchers.plan import read_plan
+from webhook.mutate.concern import SIZE, Concern, Rule
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
@@ -14,22 +15,40 @@ PATH: Final = "/dev/shm"  # noqa: S108 - a path in the container
 
 
 def shm(intent: Intent, settings: Settings) -> Overlay:
-    """Mount memory at /dev/shm, where nothing is mounted and the pod does not use the node's."""
+    """Mount memory at /dev/shm, unless something is mounted there or the pod shares the node's IPC."""
     plan = read_plan(intent, settings)
     return for_launches(plan.launches, _memory) if plan.rewritten and "shm" not in intent.skip else {}
 
 
 def _memory(launch: Launch) -> Overlay:
+    """Return the volume and its mount. A memory volume that has the name already is used as it is."""
     if launch.template.host_ipc or any(path.rstrip("/") == PATH for path in launch.engine.mounts):
         return {}
-    name = _name(launch.template)
+    taken = frozenset(launch.template.taken)
+    names = (VOLUME, *(f"{VOLUME}-{at}" for at in range(1, len(taken) + 1)))
+    name = next(name for name in names if name not in taken)
     volume = {"name": name, "emptyDir": {"medium": "Memory"}}
     mount = {"name": name, "mountPath": PATH}
     return in_engine(launch.engine, {"volumeMounts": [mount]}, {"volumes": [volume]})
 
 
-def _name(template: Template) -> str:
-    """Name the volume as its author could have; a memory volume of that name is taken as it is."""
-    taken = frozenset(template.taken)
-    names = (SHM, *(f"{SHM}-{at}" for at in range(1, len(taken) + 1)))
-    return next(name for name in names if name not in taken)
+SHM: Final = Concern(
+    shm,
+    opt_out="mount a volume at /dev/shm yourself, or set `fusioninfer.io/skip: shm`",
+    rules=(
+        Rule(
+            "FI641",
+            "shm",
+            r"\.volumes\[dshm(?:-[0-9]+)?\]",
+            "memory for /dev/shm, which has 64 MiB in a container by default",
+            (SIZE,),
+        ),
+        Rule(
+            "FI642",
+            "shm",
+            r"\.volumeMounts\[/dev/shm\]",
+            "NCCL, vLLM and Ray's object store share memory there",
+            (SIZE,),
+        ),
+    ),
+)

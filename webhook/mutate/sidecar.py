@@ -1,7 +1,7 @@
-"""The sidecar of a decoder: it has each prompt prefilled elsewhere, then hands it to the engine beside it.
+"""The routing sidecar of a decoder: it sends each prompt to a prefiller, then to the engine in the same pod.
 
-A native sidecar, an init container that stays (Kubernetes 1.29 and later): it is there before the engine
-starts, and ends after it.
+It is a native sidecar, an init container with `restartPolicy: Always` (Kubernetes 1.29 and later): it
+runs before the engine starts, and ends after it.
 """
 
 from typing import Final
@@ -13,11 +13,12 @@ from intent.lws import Engine, Intent, Moved, Probe, Template
 from intent.settings import Settings
 from webhook.launchers.launcher import POD_IP
 from webhook.launchers.sidecar import sidecar_of
+from webhook.mutate.concern import PICKER, STRATEGY, Concern, Rule
 from webhook.mutate.templates import in_engine
 from webhook.overlay.overlay import Overlay
 
 LIMITS: Final = {"cpu": "1", "memory": "512Mi"}
-"""As requests too, by default: a Guaranteed pod stays one. Spelled as LWS does."""
+"""They default the requests too, so a Guaranteed pod stays Guaranteed. Spelled as LWS does."""
 SECURITY: Final[Object] = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]},
@@ -25,13 +26,13 @@ SECURITY: Final[Object] = {
     "runAsNonRoot": True,
     "seccompProfile": {"type": "RuntimeDefault"},
 }
-"""PodSecurity's `restricted`; the image's user is 65532 (llm-d-routing-sidecar `Dockerfile`)."""
-_ASKED: Final = CALLS | {"grpc"}
-"""Handlers that ask a port."""
+"""PodSecurity's `restricted` level; the image's user is 65532 (llm-d-routing-sidecar `Dockerfile`)."""
+_WITH_PORT: Final = CALLS | {"grpc"}
+"""Handlers that have a port."""
 
 
 def sidecar(intent: Intent, settings: Settings) -> Overlay:
-    """Put it on the port that others call, and have the probes ask the engine, which makes room."""
+    """Inject the sidecar on the port that clients call, and point the probes at the engine's new port."""
     row = sidecar_of(intent, settings)
     opens = "port" not in intent.skip
     made = {
@@ -45,12 +46,12 @@ def sidecar(intent: Intent, settings: Settings) -> Overlay:
 def _template(template: Template, engine: Engine, moved: Moved, row: Sidecar, *, opens: bool) -> Overlay:
     proxy = _proxy(moved, row, declares=opens and moved.port not in template.ports.taken)
     ports: Overlay = {"ports": [{"containerPort": moved.to}]} if opens else {}
-    container = ports | _asking(template, engine, moved)
+    container = ports | _repointed(template, engine, moved)
     return in_engine(engine, container, {"initContainers": [proxy]})
 
 
 def _proxy(moved: Moved, row: Sidecar, *, declares: bool) -> Object:
-    """Write the container. Its `/health` says yes at once, so it tells of the sidecar alone."""
+    """Return the container. Its `/health` succeeds at once: it does not report on the engine."""
     container: Object = {
         "name": ROUTING_PROXY,
         "image": row.image,
@@ -66,13 +67,42 @@ def _proxy(moved: Moved, row: Sidecar, *, declares: bool) -> Object:
     return container
 
 
-def _asking(template: Template, engine: Engine, moved: Moved) -> Overlay:
-    """Have probes and hooks that ask the served port, by number or by name, ask the engine where it is."""
+def _repointed(template: Template, engine: Engine, moved: Moved) -> Overlay:
+    """Return probes and hooks of the served port, by number or name, with the engine's new port."""
     names = dict(template.ports.named)
 
-    def ask(asked: tuple[Probe, ...]) -> Overlay:
-        served = (one for one in asked if names.get(str(one.port), one.port) == moved.port)
-        return {one.field: {one.handler: {"port": moved.to}} for one in served if one.handler in _ASKED}
+    def on_new_port(probes: tuple[Probe, ...]) -> Overlay:
+        served = (one for one in probes if names.get(str(one.port), one.port) == moved.port)
+        return {one.field: {one.handler: {"port": moved.to}} for one in served if one.handler in _WITH_PORT}
 
-    hooks = ask(engine.hooks)
-    return ask(engine.probes) | ({"lifecycle": hooks} if hooks else {})
+    hooks = on_new_port(engine.hooks)
+    return on_new_port(engine.probes) | ({"lifecycle": hooks} if hooks else {})
+
+
+SIDECAR: Final = Concern(
+    sidecar,
+    opt_out="bring your own, and set `fusioninfer.io/skip: sidecar`",
+    rules=(
+        Rule(
+            "FI671",
+            "sidecar",
+            r"\.initContainers\[routing-proxy\]",
+            "sends each prompt to a prefiller first, on the port that clients call",
+            (STRATEGY, PICKER),
+        ),
+        Rule(
+            "FI672",
+            "sidecar",
+            r"\.ports\[82[0-9]{2}/TCP\]",
+            "the engine listens there, behind its sidecar",
+            (STRATEGY,),
+        ),
+        Rule(
+            "FI673",
+            "sidecar",
+            r"\.(?:httpGet|tcpSocket|grpc)\.port",
+            "probes the engine on its new port: the sidecar answers before the engine does",
+            (STRATEGY,),
+        ),
+    ),
+)

@@ -1,4 +1,4 @@
-"""Say one thing to every pod template that there will be."""
+"""Overlays for pod templates: for all of a group, for those that are launched, for the engine container."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,18 +8,18 @@ from webhook.overlay.overlay import NOTHING, Overlay
 
 
 def for_templates(intent: Intent, overlay: Overlay) -> Overlay:
-    """Put an overlay of a pod template on the leader's and the workers'."""
+    """Return `overlay`, which is one of a pod template, for the leader's and the workers' template."""
     return {"leaderWorkerTemplate": {template.field: overlay for template in intent.templates}}
 
 
 def for_launches(launches: Iterable[Launch], template: Callable[[Launch], Overlay]) -> Overlay:
-    """Put on every pod template that is launched what it needs, which may be nothing."""
+    """Return an overlay with `template(launch)` for each launched pod template; empty if all of those are."""
     needed = {one.template.field: overlay for one in launches if (overlay := template(one))}
     return {"spec": {"leaderWorkerTemplate": needed}} if needed else {}
 
 
 def in_engine(engine: Engine, container: Overlay, beside: Overlay = NOTHING) -> Overlay:
-    """Put an overlay of a container on the engine, and another beside it in the pod; nothing if empty."""
+    """Return a pod template's overlay: `container` for the engine, `beside` for the rest of the pod spec."""
     if container:
         beside = {**beside, "containers": [{"name": engine.container, **container}]}
     return {"spec": beside} if beside else {}

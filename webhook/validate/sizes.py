@@ -1,9 +1,9 @@
 """The parallel sizes of the engine against the accelerators of the pod and of the group."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from catalog.engines import PRODUCTS, Engines
+from catalog.engines import PRODUCTS, Engines, Model, known_model
 from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
 from intent.errors import FieldError
 from intent.launch import (
@@ -12,13 +12,13 @@ from intent.launch import (
     Sizes,
     countable,
     in_group,
+    model_of,
     read_size,
     read_sizes,
     value_of,
     word_path,
 )
 from webhook.launchers.launcher import Launcher
-from webhook.validate.models import model
 
 CHECKED: Final = ("vllm", "sglang")
 """Engines whose flags are known."""
@@ -35,7 +35,7 @@ def fits_pod(launch: Launch, engines: Engines) -> Iterator[FieldError]:
     """Check that a group of one has what its engine needs."""
     if launch.command.engine not in SIZED:
         return
-    yield from model(launch, engines)
+    yield from _model(launch, engines)
     needed, there = read_sizes(launch), countable(launch.engine)
     if needed and there and needed.accelerators > there:
         message = f"must fit the pod: {_shown(needed)}, the pod has {there}"
@@ -45,7 +45,7 @@ def fits_pod(launch: Launch, engines: Engines) -> Iterator[FieldError]:
 def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> Iterator[FieldError]:
     """Check that a group that is launched has what its engine needs, and uses what it has."""
     leader = plan.leader
-    yield from model(leader, engines)
+    yield from _model(leader, engines)
     yield from _unchecked(leader)
     yield from _shared_data(leader)
     needed = read_sizes(leader)
@@ -165,3 +165,55 @@ def _unchecked(launch: Launch) -> Iterator[FieldError]:
     if asked.count and countable(launch.engine) is None:
         message = "the sizes are not checked: the accelerator is a part of one"
         yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI511")
+
+
+# --- tensor parallelism against the model ------------------------------------------------------------
+
+
+def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
+    """Find sizes with which the engine refuses to load the model."""
+    flag, tensor = launch.command.flags.last(TENSOR), read_size(launch, TENSOR)
+    if flag is None or tensor is None:
+        return
+    known = known_model(engines, model_of(launch) or "")
+    message = _heads(launch, tensor, known) or _blocks(tensor, known) or _power(launch, tensor)
+    if message:
+        yield FieldError(word_path(launch, flag.value_at), None, message, "FI503")
+
+
+def _heads(launch: Launch, tensor: int, known: Model | None) -> str:
+    """All engines share the heads evenly (vLLM `vllm/config/model.py`, `verify_with_parallel_config`)."""
+    parts = max(tensor // _shared(launch), 1)
+    if known is None or not known.heads % parts:
+        return ""
+    best = _most(parts, lambda fewer: not known.heads % fewer)
+    return f"the model has {known.heads} attention heads, which {parts} parts do not share evenly: use {best}"
+
+
+def _shared(launch: Launch) -> int:
+    """Say how many data-parallel ranks share the tensor parts, each with whole attention of its own."""
+    is_shared = launch.command.engine == "lmdeploy" or launch.command.flags.last(SHARED_DATA)
+    return (read_size(launch, DATA) or 1) if is_shared else 1
+
+
+def _blocks(tensor: int, known: Model | None) -> str:
+    def splits(parts: int) -> bool:
+        return known is None or not any(width % (parts * known.block) for width in known.widths)
+
+    if known is None or not known.block or splits(tensor):
+        return ""
+    best = _most(tensor, splits)
+    return f"this FP8 model does not split into {tensor} parts of whole blocks of {known.block}: use {best}"
+
+
+def _power(launch: Launch, tensor: int) -> str:
+    """LMDeploy `lmdeploy/cli/utils.py`: a size of tensor parallelism should be 2^n."""
+    if launch.command.engine != "lmdeploy" or not tensor & (tensor - 1):
+        return ""
+    return f"LMDeploy takes a power of two here, not {tensor}: use {_most(tensor, bool)}"
+
+
+def _most(parts: int, fits: Callable[[int], bool]) -> int:
+    """Give the largest power of two that fits, and is no more."""
+    powers = (1 << at for at in reversed(range(parts.bit_length())))
+    return next((power for power in powers if fits(power)), 1)

@@ -12,8 +12,7 @@ from tests.lws import lws, put
 from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
 from webhook.check import check
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.plan import read_plan
-from webhook.launchers.recorded import recorded_launcher
+from webhook.launchers.plan import read_plan, recorded_launcher
 from webhook.launchers.templates import foreseen
 from webhook.mutate.launch import launch
 from webhook.overlay.undo import LAUNCHER_WORDS
