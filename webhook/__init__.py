@@ -1,1 +1,1 @@
-"""Admission: what to add, what may not be, and the path that both doors share."""
+"""Admission: the mutating and the validating webhook, and the server that answers both."""

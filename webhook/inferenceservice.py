@@ -1,6 +1,7 @@
-"""Every finding about an InferenceService: its own, and those about the LeaderWorkerSets that it becomes.
+"""Check an InferenceService: its own fields, and the LeaderWorkerSets that are rendered from it.
 
-The latter point to where their author wrote it, and are left out where the former say it already.
+Findings about a LeaderWorkerSet get the path in the InferenceService, and are left out if a finding of the
+InferenceService has that path already.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,16 +23,17 @@ from webhook.study import annotations, metadata
 
 
 def check(live: Object, old: Object | None = None, settings: Settings = DEFAULTS) -> list[FieldError]:
-    """Give the findings, errors first.
+    """Return the findings, errors first.
 
-    On an update whose author changed nothing, errors become warnings. Else those do that were there before,
-    and those about one LeaderWorkerSet while its own input does not change, as they do when it is written by
-    hand.
+    Errors become warnings on an update that changes neither the spec nor annotations. Otherwise this applies
+    to errors that the old object had too, and to those of a rendered LeaderWorkerSet whose input is
+    unchanged.
     """
     if annotations(live).get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
         return []
     findings = list(_findings(live, old, settings))
-    if old is not None and _wishes(live) == _wishes(old) and _generation(live) == _generation(old) != 0:
+    same_spec = old is not None and _generation(live) == _generation(old) != 0
+    if same_spec and _annotations(live) == _annotations(old):
         findings = [replace(one, softened=True) for one in findings]
     return sorted(findings, key=lambda one: one.severity != "error")
 
@@ -47,30 +49,33 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
         return
     known_service, known_errors = read(old)
     yield from _ratcheted(errors, known_errors)
-    said, before = {(error.path, "") for error in errors}, _members(known_service)
+    rendered_before = leader_worker_sets(known_service) if known_service else ()
+    before = {lws["metadata"]["name"]: lws for lws in rendered_before}
+    reported = {(error.path, "") for error in errors}
     for role, lws in zip(service.roles, leader_worker_sets(service), strict=True):
         known = before.get(lws["metadata"]["name"])
         for error in leaderworkerset.check(lws, known, settings, mutated=False):
-            told = authored(error, service, role)
-            if said.isdisjoint({(told.path, ""), (told.path, told.code + told.message)}):
-                said.add((told.path, told.code + told.message))
-                yield told
+            finding = authored(error, service, role)
+            key = (finding.path, finding.code + finding.message)
+            if reported.isdisjoint({(finding.path, ""), key}):
+                reported.add(key)
+                yield finding
     same = known_service is not None and _configuration(known_service) == _configuration(service)
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
     yield from _ratcheted(_of_routes(service), _of_routes(known_service) if known_service else ())
 
 
 def _ratcheted(found: Iterable[FieldError], before: Iterable[FieldError]) -> Iterator[FieldError]:
-    """Only warn of what was wrong before (as KEP-4008): a stricter release keeps nobody from scaling.
+    """Turn errors that the old object had too into warnings (as KEP-4008), so that it can still be scaled.
 
-    There may be tens of thousands on either side, so words are looked up.
+    There may be tens of thousands on either side, so their texts are looked up in a set.
     """
     known = set(map(str, before))
     return (replace(one, softened=str(one) in known) for one in found)
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:
-    """Hold a configuration of the author's own against the picker that would get it."""
+    """Check the author's endpoint picker configuration against the endpoint picker that gets it."""
     asked, split = _configuration(service)
     if service.router and asked.config:
         where = f"spec.roles[{service.router.index}].endpointPickerConfig"
@@ -78,31 +83,27 @@ def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[
 
 
 def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
-    """Give the configuration and its picker, and whether it is for prefillers and decoders."""
+    """Return the configuration and its endpoint picker, and whether the service is disaggregated."""
     split, router = any(role.component_type in DISAGGREGATED for role in service.roles), service.router
     return (router.routing if router else NO_ROUTING), split
 
 
 def _of_routes(service: InferenceServiceIntent) -> list[FieldError]:
-    """Hold what is asked of the Gateway API against it."""
+    """Return the findings about HTTPRoute and Gateway specs."""
     return list(route_findings(service.router)) if service.router else []
 
 
-def _members(service: InferenceServiceIntent | None) -> dict[str, Object]:
-    """Render what the InferenceService was, by name."""
-    return {} if service is None else {lws["metadata"]["name"]: lws for lws in leader_worker_sets(service)}
-
-
-def _wishes(live: Object) -> Object:
-    """Take the annotations that change what is rendered, or are refused."""
+def _annotations(live: Object | None) -> Object:
+    """Return the annotations that affect rendering or validation."""
     return {
         key: value for key, value in annotations(live).items() if key.startswith(PREFIX) or key == QUEUE_NAME
     }
 
 
-def _generation(live: Object) -> int:
-    """Count the changes of the spec, which may be too deep to compare.
+def _generation(live: Object | None) -> int:
+    """Return `metadata.generation`; 0 if there is none. Specs may be too deep to compare.
 
-    The API server counts before it asks (`apiextensions-apiserver` `registry/customresource/strategy.go`).
+    The API server increments it before it calls webhooks
+    (`apiextensions-apiserver` `registry/customresource/strategy.go`).
     """
     return number(metadata(live).get("generation"))

@@ -1,7 +1,7 @@
-"""An AdmissionReview of the API server (`k8s.io/api` `admission/v1/types.go`), read for what we look at.
+"""Decode the AdmissionReview of an API server (`k8s.io/api` `admission/v1/types.go`), as far as it is used.
 
-The rest is skipped where it stands: managedFields are half of a stored object, and an update sends two. The
-fields of a spec are read when somebody needs them: most updates can be told by their bytes.
+Other fields are skipped: managedFields are half of a stored object, and an update sends two objects. The
+fields of a spec are decoded on demand, since most updates can be recognized as irrelevant by comparing bytes.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,12 @@ VERSION: Final = "admission.k8s.io/v1"
 REVIEWED: Final = ("CREATE", "UPDATE")
 
 
-class Malformed(ValueError):  # noqa: N818 - what it says is the adjective
+class Malformed(ValueError):  # noqa: N818 - the name is an adjective
     """The body is not an AdmissionReview that the API server would send."""
 
 
 class AdmissionRequest(NamedTuple):
-    """What we need of a review. The fields of both specs are unread: they can be compared, and `opened`."""
+    """The admission request. The fields of both specs are raw JSON: comparable, and decoded by `opened`."""
 
     uid: str
     live: Object | None
@@ -29,7 +29,7 @@ class AdmissionRequest(NamedTuple):
 
 
 class _Metadata(msgspec.Struct, rename="camel", gc=False):
-    """What is looked at of the metadata, whatever its shape."""
+    """The metadata that is used. Any field may have any JSON type."""
 
     name: Any = UNSET
     namespace: Any = UNSET
@@ -42,7 +42,7 @@ class _Metadata(msgspec.Struct, rename="camel", gc=False):
 
 
 class _Object(msgspec.Struct, rename="camel", gc=False):
-    """An object of any kind; its status is the business of others."""
+    """An object of any kind, without its status."""
 
     api_version: Any = UNSET
     kind: Any = UNSET
@@ -71,7 +71,11 @@ _METADATA: Final = tuple(zip(_Metadata.__struct_fields__, _Metadata.__struct_enc
 
 
 def read(body: bytes) -> AdmissionRequest:
-    """Read a review; objects are None where there is nothing to look at, as on DELETE or a subresource."""
+    """Decode an AdmissionReview. Both objects are None on DELETE and for subresources, which need no answer.
+
+    Raises:
+        Malformed: the body is not an AdmissionReview of version `VERSION`.
+    """
     review = _read(_review, body)
     request = review.request
     if review.api_version != VERSION or request is None or not request.uid:
@@ -85,7 +89,7 @@ def read(body: bytes) -> AdmissionRequest:
 
 
 def opened(request: AdmissionRequest) -> tuple[Object, Object | None]:
-    """Read the specs of both objects; what has the same bytes in both is read once, and shared."""
+    """Decode the specs of both objects. Fields with the same bytes in both are decoded once, and shared."""
     live, old = request.live or {}, request.old
     spec = live.get("spec")
     if not isinstance(spec, dict):
@@ -110,12 +114,12 @@ def _read(decode: Callable[[bytes | Raw], _T], body: bytes | Raw) -> _T:
 
 
 def _spec(found: Raw) -> Any:
-    """Tell the fields of a spec apart; what is none is given as it is."""
+    """Split a spec into its raw fields; decode it as it is if it is not an object."""
     return _read(_fields if bytes(found)[:1] == b"{" else _value, found)
 
 
 def _plain(found: _Object) -> Object:
-    """Give the object as JSON has it, with what is looked at."""
+    """Return the object as a dict of the fields that are used."""
     whole = {"apiVersion": found.api_version, "kind": found.kind}
     plain = {key: value for key, value in whole.items() if value is not UNSET}
     if found.spec is not UNSET:

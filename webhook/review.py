@@ -1,8 +1,8 @@
-"""AdmissionReview bytes in, AdmissionReview bytes out (`k8s.io/api` `admission/v1/types.go`). Pure.
+"""Answer an AdmissionReview: bytes in, bytes out (`k8s.io/api` `admission/v1/types.go`). Pure.
 
-/mutate never denies and never warns; what it cannot read it returns unchanged. /validate sees the final
-object and says everything at once: all causes, all warnings. What was decided goes into the API server's
-audit log too, as `<name of the webhook>/record` and `<name of the webhook>/findings`.
+/mutate never denies and never warns; an object that it cannot read is left unchanged. /validate gets the
+final object and reports all errors and warnings at once. Both add an audit annotation, which the API server
+logs as `<name of the webhook>/record` and `<name of the webhook>/findings`.
 """
 
 from binascii import b2a_base64
@@ -27,45 +27,53 @@ from webhook.study import nothing_to_do
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 
 MESSAGE_LIMIT: Final = 4096
-"""Bytes of a denial; the API server passes on more, terminals and events do not."""
+"""Bytes of the message of a denial. The API server accepts more, terminals and Events do not."""
 MOST: Final = 256
-"""Errors of a denial that are written; fewer have room."""
+"""Errors of a denial that are formatted; fewer of them fit into the message."""
 WARNINGS_LIMIT: Final = 20
 WARNING_LENGTH: Final = 120
-"""A client may cut longer ones (`k8s.io/api` `admission/v1/types.go`, `Warnings`)."""
+"""Characters of a warning; clients may truncate more (`k8s.io/api` `admission/v1/types.go`, `Warnings`)."""
 AUDIT_LENGTH: Final = 256
 """Bytes of an audit annotation."""
 RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
 
 
 class AdmissionAnswer(NamedTuple):
-    """The body of the answer, and what it says, for the metrics."""
+    """The body of the answer, and its outcome, for the metrics."""
 
     body: bytes
     outcome: Outcome
 
 
 def mutate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
-    """Answer /mutate: a patch, or nothing."""
-    return _held(_mutated, read(body), settings)
+    """Answer /mutate: a patch, or nothing.
+
+    Raises:
+        Malformed: the body is not an AdmissionReview.
+    """
+    return _answered(_mutated, read(body), settings)
 
 
 def validate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
-    """Answer /validate: every error, or none, and the warnings."""
-    return _held(_validated, read(body), settings)
+    """Answer /validate: allowed or denied, with every error and warning.
+
+    Raises:
+        Malformed: the body is not an AdmissionReview.
+    """
+    return _answered(_validated, read(body), settings)
 
 
-def _held(
-    door: Callable[[AdmissionRequest, Settings], AdmissionAnswer],
+def _answered(
+    handler: Callable[[AdmissionRequest, Settings], AdmissionAnswer],
     request: AdmissionRequest,
     settings: Settings,
 ) -> AdmissionAnswer:
-    """Answer; what is nested too deep for that is no object of Kubernetes, and no bug of ours.
+    """Call the handler. Objects that are nested too deep, or have integers over 64 bits, are `Malformed`.
 
-    orjson writes 254 levels, and Python calls a thousand functions within each other.
+    orjson writes 254 levels, and Python allows a thousand nested calls.
     """
     try:
-        return door(request, settings)
+        return handler(request, settings)
     except (RecursionError, orjson.JSONEncodeError) as error:
         if isinstance(error, RecursionError) or "Recursion" in str(error):
             raise Malformed("nested too deep") from error
@@ -75,7 +83,11 @@ def _held(
 
 
 def _mutated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
-    operations = _operations(request, settings)
+    live, old = request.live, request.old
+    if live is None or nothing_to_do(live, old):
+        operations: list[Operation] = []
+    else:
+        operations = expand(*opened(request), settings)
     if not operations:
         return AdmissionAnswer(_answer(request.uid, {"allowed": True}), "unchanged")
     patch = b2a_base64(orjson.dumps(operations), newline=False).decode()
@@ -83,12 +95,6 @@ def _mutated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
     return AdmissionAnswer(
         _answer(request.uid, response | {"auditAnnotations": _audit(operations)}), "patched"
     )
-
-
-def _operations(request: AdmissionRequest, settings: Settings) -> list[Operation]:
-    if request.live is None or nothing_to_do(request.live, request.old):
-        return []
-    return expand(*opened(request), settings)
 
 
 def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
@@ -100,7 +106,8 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
     if len(findings) > len(errors):
         response["warnings"] = list(warnings(findings))
     if findings:
-        response["auditAnnotations"] = {"findings": _codes(findings)}
+        codes = ",".join(sorted({one.code for one in findings}))
+        response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}
     return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
 
 
@@ -111,20 +118,15 @@ def _check(live: Object, old: Object | None, settings: Settings) -> list[FieldEr
 
 
 def _audit(operations: Iterable[Operation]) -> dict[str, str]:
-    """Say for the audit log what became of the record: the digest of what the object was made from."""
+    """Return the audit annotation: the digest in the new record, or `withdrawn`, or `kept`."""
     for one in operations:
         if one["path"] == RECORD:
             return {"record": records.digest_of(one["value"]) if "value" in one else "withdrawn"}
     return {"record": "kept"}
 
 
-def _codes(findings: Iterable[FieldError]) -> str:
-    """Say for the audit log what was found: the codes, each once."""
-    return cut(",".join(sorted({one.code for one in findings})), AUDIT_LENGTH)
-
-
 def status(errors: list[FieldError], live: Object) -> Object:
-    """Make the Status of a denial, as the API server makes its own (reason Invalid, code 422)."""
+    """Return the Status of a denial, in the form of the API server's own (reason Invalid, code 422)."""
     metadata = live.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     kind = KIND if live.get("kind") == KIND else "LeaderWorkerSet"
@@ -142,7 +144,7 @@ def status(errors: list[FieldError], live: Object) -> Object:
 
 
 def _bounded(causes: Iterable[Object]) -> Iterator[Object]:
-    """Keep the causes that fit, so that a hostile object makes no large answer."""
+    """Yield causes up to the limit of the message, so that no object causes a large answer."""
     left = MESSAGE_LIMIT
     for cause in causes:
         left -= len(orjson.dumps(cause))
@@ -152,17 +154,17 @@ def _bounded(causes: Iterable[Object]) -> Iterator[Object]:
 
 
 def warnings(findings: list[FieldError]) -> Iterator[str]:
-    """Write the warnings: plain ASCII, one line each; the last one counts those left out."""
-    told = [one for one in findings if one.severity == "warning"]
-    shown = told if len(told) <= WARNINGS_LIMIT else told[: WARNINGS_LIMIT - 1]
+    """Yield the warnings in plain ASCII, one line each. The last one counts those left out."""
+    found = [one for one in findings if one.severity == "warning"]
+    shown = found if len(found) <= WARNINGS_LIMIT else found[: WARNINGS_LIMIT - 1]
     for one in shown:
         yield warning(one)
-    if len(shown) < len(told):
-        yield f"and {len(told) - len(shown)} more; run: fusioninfer validate -f FILE"
+    if len(shown) < len(found):
+        yield f"and {len(found) - len(shown)} more; run: fusioninfer validate -f FILE"
 
 
 def warning(finding: FieldError) -> str:
-    """Write one warning: code, what to know, and where, as far as there is room."""
+    """Return one warning: code, message, and the path if it fits."""
     text = _plain(f"{finding.code}: {finding.message}")
     where = _plain(f" [{finding.path.removeprefix('spec.leaderWorkerTemplate.')}]")
     return cut(text, WARNING_LENGTH) if len(text + where) > WARNING_LENGTH else text + where
@@ -175,7 +177,7 @@ def _plain(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Shorten a text to a number of bytes."""
+    """Truncate a text to `limit` bytes of UTF-8."""
     if len(text) <= limit and text.isascii():
         return text
     encoded = text.encode("utf-8", "replace")

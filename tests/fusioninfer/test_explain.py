@@ -123,7 +123,7 @@ def test_a_cause_is_what_the_author_wrote(case: Path) -> None:
         ("engine-01-documents-example-2", "ray-symmetric: fusioninfer.io/launcher names it"),
         (
             "engine-01-documents-example-2-auto",
-            f"ray-start: vllm-openai v0.11.0 has Ray 2.49 or older: {NEEDED}; ray-start is taken",
+            f"ray-start: vllm-openai v0.11.0 has Ray 2.49 or older: {NEEDED}; ray-start is used",
         ),
         ("engine-70-launcher-none", None),
     ],

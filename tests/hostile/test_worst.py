@@ -29,7 +29,7 @@ GROWS: Final = 3.2
 def answered(path: str, body: bytes) -> AdmissionAnswer | None:
     """Answer a body as the first one of its kind: nothing of it is remembered."""
     plan.read_plan.cache_clear()
-    sidecar._room.cache_clear()  # noqa: SLF001 - a test may forget what it remembers
+    sidecar._move.cache_clear()  # noqa: SLF001 - a test may forget what it remembers
     try:
         return DOORS[path](body)
     except Malformed:

@@ -1,9 +1,9 @@
-"""The launchers: each says what a container runs, so that the pods of a group run one engine.
+"""The table of launchers. A launcher starts one engine over all pods of a group.
 
-Their order is that in which `auto` prefers them (`webhook.launchers.plan`).
+The order is the order of preference of `launcher: auto` (`webhook.launchers.plan`).
 
-A launcher is a row: a function of what one template starts and of the group's size, and what that needs of
-the pods (`webhook.launchers.launcher`). To add one: a module, a row.
+A row has the function that writes the engine container, and what that requires of image and pods
+(`webhook.launchers.launcher`). To add a launcher, add a module with the function, and a row here.
 """
 
 from typing import Final

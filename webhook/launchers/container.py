@@ -1,4 +1,4 @@
-"""What a launcher gives: the fields of the engine container that it writes."""
+"""The fields of the engine container that a launcher writes, and how flags enter a command or a script."""
 
 from dataclasses import dataclass, replace
 
@@ -6,55 +6,58 @@ from intent.command_line.flags import end_of_flags
 from intent.command_line.shell import insert
 from intent.launch import Launch, in_shell, is_converted, serve_words
 
-Words = tuple[str, ...]
+Args = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """Command, args and ports of one container; None where the author's own stays, empty where none is."""
+    """Command, args and ports of one container; None keeps the author's, empty removes it."""
 
-    command: Words | None = None
-    args: Words | None = None
+    command: Args | None = None
+    args: Args | None = None
     ports: tuple[int, ...] = ()
 
 
 def behind_prefix(launch: Launch, launcher: Container) -> Container:
-    """Put what prepares the process (`tini --`, `env A=b`) before the launcher.
+    """Put the author's prefix (`tini --`, `env A=b`) before the launcher's command.
 
-    So `tini` stays process 1, and the variable reaches the launcher too.
+    So `tini` stays process 1, and the launcher gets the variable too.
     """
     prefix = launch.command.argv[: launch.command.program]
     return replace(launcher, command=(*prefix, *(launcher.command or ())))
 
 
-def flagged(launch: Launch, behind: Words) -> Words:
-    """Put flags behind the words that start one node, or before their `--`: behind it nothing is a flag.
+def flagged(launch: Launch, behind: Args) -> Args:
+    """Return the arguments that start one node with `behind` after the last flag, before a `--`.
 
-    What prepares the process is left out (`behind_prefix`).
+    A prefix such as `tini --` is left out (`behind_prefix`).
     """
-    words = serve_words(launch)
-    at = end_of_flags(words, _arguments(launch))
-    return (*words[launch.command.program : at], *behind, *words[at:])
+    args = serve_words(launch)
+    at = end_of_flags(args, _arguments(launch))
+    return (*args[launch.command.program : at], *behind, *args[at:])
 
 
-def appended(launch: Launch, behind: Words, *, without: frozenset[int] = frozenset()) -> Container:
-    """Keep the author's command and args, with flags behind, and without some; or write `vllm serve`."""
+def appended(launch: Launch, behind: Args, *, without: frozenset[int] = frozenset()) -> Container:
+    """Return command and args with `behind` added and the arguments at `without` removed.
+
+    The author's split into command and args is kept, unless the launch is converted to `vllm serve`.
+    """
     if in_shell(launch):
         return in_script(launch, (), behind, without=without)
-    engine, words = launch.engine, serve_words(launch)
-    is_kept = words == (*engine.command, *engine.args) and engine.command
+    engine, args = launch.engine, serve_words(launch)
+    is_kept = args == (*engine.command, *engine.args) and engine.command
     start = len(engine.command) if is_kept else _arguments(launch)
-    ends = end_of_flags(words, _arguments(launch))
-    kept = [(word, at < start) for at, word in enumerate(words[:ends]) if at not in without]
-    added = [(word, ends < start) for word in behind]
-    rest = [(word, ends + at < start) for at, word in enumerate(words[ends:])]
+    ends = end_of_flags(args, _arguments(launch))
+    kept = [(arg, at < start) for at, arg in enumerate(args[:ends]) if at not in without]
+    added = [(arg, ends < start) for arg in behind]
+    rest = [(arg, ends + at < start) for at, arg in enumerate(args[ends:])]
     placed = (*kept, *added, *rest)
-    command = tuple(word for word, is_command in placed if is_command)
-    return Container(command, tuple(word for word, is_command in placed if not is_command))
+    command = tuple(arg for arg, is_command in placed if is_command)
+    return Container(command, tuple(arg for arg, is_command in placed if not is_command))
 
 
 def _arguments(launch: Launch) -> int:
-    """Say where the engine's own arguments begin, in the words that start it."""
+    """Return the index of the engine's first argument among those that start one node."""
     command = launch.command
     if command.kind == "subcommand":
         return 2
@@ -63,24 +66,25 @@ def _arguments(launch: Launch) -> int:
 
 def in_script(
     launch: Launch,
-    before: Words,
-    behind: Words,
+    before: Args,
+    behind: Args,
     *,
     without: frozenset[int] = frozenset(),
     text_only: bool = False,
 ) -> Container:
-    """Write into a script: words before the engine, and behind its last flag or the items of its `"$@"`.
+    """Insert `before` ahead of the engine in a shell script, and `behind` after its last flag.
 
-    Words of the engine that are to go are items; those that stand in the script stay (`scripted`).
+    If the script ends in `"$@"`, `behind` goes after the list items instead, unless `text_only`. Arguments at
+    `without` are removed if they are list items; those in the text of the script stay (`scripted`).
     """
     shell = launch.command.shell
     if shell is None or shell.script is None:
         return Container()
     engine, script = launch.engine, shell.script
     gone = {shell.index + 2 + at - len(script.argv) for at in without if at >= len(script.argv)}
-    items = [word for at, word in enumerate((*engine.command, *engine.args)) if at not in gone]
+    items = [arg for at, arg in enumerate((*engine.command, *engine.args)) if at not in gone]
     is_item = script.rest and not script.ended and shell.index + 1 < len(items) and not text_only
-    text = "".join(f" {word}" for word in behind)
+    text = "".join(f" {arg}" for arg in behind)
     items[shell.index] = insert(script, " ".join((*before, "")), "" if is_item else text)
     if is_item:
         at = end_of_flags(items, shell.index + 2)
@@ -91,10 +95,10 @@ def in_script(
 
 
 def scripted(launch: Launch, at: int) -> bool:
-    """Whether a word of the engine stands in the text of a script."""
+    """Return whether the argument at `at` is in the text of a script, not a list item."""
     shell = launch.command.shell
     return in_shell(launch) and shell is not None and shell.script is not None and at < len(shell.script.argv)
 
 
-def _changed(new: Words, old: Words) -> Words | None:
+def _changed(new: Args, old: Args) -> Args | None:
     return new if new != old else None

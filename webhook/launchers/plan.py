@@ -1,18 +1,17 @@
-"""Which launcher a LeaderWorkerSet gets, why, and whether it is written.
+"""Choose the launcher of a LeaderWorkerSet, and decide whether the launch is written.
 
-The choice where the annotation names no launcher (`auto`):
+Without a launcher in the annotation (`auto`):
 
-    fits     the launchers of the engine that can write every template's command: its flags, its executor
-    order    that of the table of launchers; with data-parallel ranks those first that spread ranks over pods
-    take     the operator's default unless the image is known not to run it; else the first that the image is
-             known to run; else the first of which nothing is known, with a warning
+    candidates  launchers of the engine that support the flags and the executor of every template
+    order       that of the table of launchers; with data-parallel ranks, those that spread ranks come first
+    choice      the operator's default, unless the image is known not to run it; else the first that the image
+                is known to run; else the first for which that is unknown, with a warning
 
-So what the catalogue knows cannot start is written only if the annotation names it.
+A launcher that the image is known not to run is used only if the annotation names it.
 """
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
 
 from catalog.engines import described
 from intent.annotations import LAUNCHER
@@ -35,8 +34,6 @@ from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.overlay.overlay import Overlay
 
-_NAMED: Final = f"{LAUNCHER} names it"
-
 
 @lru_cache(maxsize=2)
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
@@ -58,7 +55,7 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
 
 
 def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
-    """Whether one node of an engine is started in a way that the launcher can take over."""
+    """Return whether the launcher can rewrite the command that starts one node of this engine."""
     return (
         serves(launch, launcher, asked=asked)
         and launcher.takes(launch)
@@ -67,22 +64,22 @@ def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
 
 
 def serves(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
-    """Whether the launcher starts this engine: some only if their authors ask for it by name."""
+    """Return whether the launcher starts this engine; some only if the annotation names it (`asked`)."""
     engine = launch.command.engine
     return engine in launcher.engines or (asked and engine in launcher.on_request)
 
 
 def other_backend(launch: Launch, launcher: Launcher) -> Flag | None:
-    """Give the flag that asks for an executor that the launcher cannot work with."""
+    """Return the flag that selects an executor which the launcher does not support, if there is one."""
     flag = launch.command.flags.last(BACKEND) if launcher.executors else None
     value = value_of(launch, flag) if flag else None
     return flag if value and value not in launcher.executors else None
 
 
 def runs(launch: Launch, launcher: Launcher) -> bool | None:
-    """Whether the image is known to run what the launcher writes; None if nothing tells.
+    """Return whether the image is known to run the launcher's command; None if that is unknown.
 
-    An image of another engine has no program that would start this one.
+    An image of another engine cannot: it lacks this engine's program.
     """
     if launch.image.engine not in ("", launch.command.engine):
         return False
@@ -92,21 +89,23 @@ def runs(launch: Launch, launcher: Launcher) -> bool | None:
 # --- the choice -------------------------------------------------------------------------------------
 
 
-def choose(launches: tuple[Launch, ...], wanted: str, default: str) -> Choice:
+def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice:
     """Choose one launcher for all templates.
 
-    `wanted` is the annotation, empty if there is none; `default` is the operator's (`Settings.launcher`).
+    `requested` is the annotation, empty if there is none; `default` is the operator's (`Settings.launcher`).
     """
-    if wanted not in ("", AUTO):
-        return Choice(wanted, _NAMED)
+    if requested not in ("", AUTO):
+        return Choice(requested, f"{LAUNCHER} names it")
     order = _order(launches)
-    fits = [name for name in order if all(_may(one, name) for one in launches)]
+    fits = [
+        name for name in order if all(may_be_launched(one, LAUNCHERS[name], asked=False) for one in launches)
+    ]
     if not fits:
         able = (name for name in order if _runs(launches[:1], name) is not False)
         other = default if default in LAUNCHERS else RAY_SYMMETRIC
         return Choice(next(able, order[0] if order else other), starts=False)
     verdicts = {name: _runs(launches, name) for name in fits}
-    if not wanted and verdicts.get(default, False) is not False:
+    if not requested and verdicts.get(default, False) is not False:
         return Choice(default, "it is the default of the settings")
     known = (name for name in fits if verdicts[name])
     unknown = (name for name in (default, *fits) if verdicts.get(name, False) is None)
@@ -115,13 +114,14 @@ def choose(launches: tuple[Launch, ...], wanted: str, default: str) -> Choice:
         at = _decides(launches, fits[0])
         message = f"{launches[at].image} cannot run {', '.join(fits)}; name one in {LAUNCHER} to force it"
         return Choice(fits[0], f"left as it is: {message}", "FI532", starts=False, at=at)
-    return _explained(launches, name, passed=fits[: fits.index(name)], is_asked=wanted == AUTO)
+    return _explained(launches, name, passed=fits[: fits.index(name)], is_asked=requested == AUTO)
 
 
 def _order(launches: tuple[Launch, ...]) -> list[str]:
-    """Order the launchers of the engine: Ray places the ranks of data parallelism on the leader's pod only.
+    """Return the engine's launchers in order of preference.
 
-    Source: vLLM `vllm/v1/engine/utils.py`, `CoreEngineProcManager`; not with `--data-parallel-backend ray`.
+    With data parallelism Ray comes last: it places all ranks on the leader's pod. Source: vLLM
+    `vllm/v1/engine/utils.py`, `CoreEngineProcManager`; `--data-parallel-backend ray` is the exception.
     """
     if not launches:
         return []
@@ -130,37 +130,33 @@ def _order(launches: tuple[Launch, ...]) -> list[str]:
     return sorted(able, key=lambda name: has_ranks and not LAUNCHERS[name].spreads)
 
 
-def _may(launch: Launch, name: str) -> bool:
-    return may_be_launched(launch, LAUNCHERS[name], asked=False)
-
-
 def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
-    """Whether the images of all templates run a launcher; None if one of them is not known to."""
+    """Return whether the images of all templates run a launcher; None if that is unknown for one of them."""
     verdicts = [runs(one, LAUNCHERS[name]) for one in launches]
     return False if False in verdicts else None if None in verdicts else True
 
 
 def _explained(launches: tuple[Launch, ...], name: str, *, passed: list[str], is_asked: bool) -> Choice:
-    """Say why a launcher is taken: what is assumed, or what the image lacks for those that come before it."""
+    """Return the choice with its reason: an assumption, or what the image lacks for preferred launchers."""
     row = LAUNCHERS[name]
     if _runs(launches, name) is None:
-        why = f"not known to have {row.needs}, which is assumed; settle it with {LAUNCHER}: {name}"
+        why = f"not known to have {row.needs}, which is assumed; to confirm, set {LAUNCHER}: {name}"
         return Choice(name, why, "FI527", at=_decides(launches, name))
     if passed:
         at = _decides(launches, passed[0])
-        why = f"{lacks(launches[at], passed[0])}; {name} is taken"
+        why = f"{lacks(launches[at], passed[0])}; {name} is used"
         return Choice(name, why, "" if is_asked else "FI531", at=at)
     return Choice(name, f"{launches[0].image} runs it")
 
 
 def _decides(launches: tuple[Launch, ...], name: str) -> int:
-    """Find the template whose image keeps a launcher from being known to run in all."""
+    """Return the index of the template whose image rules a launcher out, or leaves it uncertain."""
     verdicts = [runs(one, LAUNCHERS[name]) for one in launches]
     return verdicts.index(False if False in verdicts else None)
 
 
 def lacks(launch: Launch, name: str) -> str:
-    """Say what a launcher needs, beside what the image has."""
+    """Return a message that compares what the launcher needs with what the image has."""
     row = LAUNCHERS[name]
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
     return f"{launch.image}{has}: {name} needs {row.needs}"
@@ -170,12 +166,15 @@ def lacks(launch: Launch, name: str) -> str:
 
 
 def recorded_launcher(put_on: Overlay) -> str:
-    """Name the launcher whose words are put on; empty if none are. The overlay is a record's: any JSON."""
-    text = "\n".join(_words(put_on))
+    """Return the launcher that wrote the recorded command and args; empty if none did.
+
+    The overlay comes from a record, so it may be any JSON.
+    """
+    text = "\n".join(_arguments(put_on))
     return next((name for name, row in LAUNCHERS.items() if any(mark in text for mark in row.marks)), "")
 
 
-def _words(put_on: Overlay) -> Iterator[str]:
+def _arguments(put_on: Overlay) -> Iterator[str]:
     templates = mapping(mapping(put_on.get("spec")).get("leaderWorkerTemplate"))
     for template in templates.values():
         for container in listed(mapping(mapping(template).get("spec")).get("containers")):

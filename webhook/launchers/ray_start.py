@@ -1,7 +1,7 @@
 """`ray start` on every pod, then the engine on the leader: for images whose Ray has no `symmetric-run`.
 
-Source: vLLM `examples/online_serving/multi-node-serving.sh`. The author's words stay list items: a small
-script starts Ray and becomes the engine (`exec "$@"`), which so is process 1 and gets the signals.
+Source: vLLM `examples/online_serving/multi-node-serving.sh`. The author's arguments stay list items: a small
+script starts Ray, then replaces itself with the engine (`exec "$@"`), so that the engine receives signals.
 """
 
 import shlex
@@ -14,7 +14,7 @@ from webhook.launchers.ray_symmetric import PORT, executor
 
 _SHELL: Final = ("/bin/sh", "-c")
 _NODE: Final = '${VLLM_HOST_IP:+--node-ip-address="$VLLM_HOST_IP"}'
-"""Ray must know the pod by the address that vLLM gives as its own."""
+"""Ray must use the address that vLLM advertises."""
 _COUNT: Final = (
     'import ray; ray.init(address="auto", logging_level="ERROR"); '
     'exit(sum(node["Alive"] for node in ray.nodes()) < {size})'
@@ -32,15 +32,15 @@ exec ray start --address="$LWS_LEADER_ADDRESS:{port}" {node}{num_gpus} --block -
 
 
 def ray_start(launch: Launch, size: int) -> Container:
-    """Start Ray's head and the engine on the leader, and a node of Ray on each worker."""
+    """Start Ray's head and the engine on the leader, and a Ray node on each worker."""
     script = _script(launch, size)
     if in_shell(launch):
         before = (*_SHELL, shlex.quote(script), "sh")
         return replace(in_script(launch, before, executor(launch)), ports=(PORT,))
     if not launch.leads:
         return behind_prefix(launch, Container((*_SHELL, script), (), (PORT,)))
-    words = flagged(launch, executor(launch))
-    return behind_prefix(launch, Container((*_SHELL, script, "sh"), words, (PORT,)))
+    args = flagged(launch, executor(launch))
+    return behind_prefix(launch, Container((*_SHELL, script, "sh"), args, (PORT,)))
 
 
 def _script(launch: Launch, size: int) -> str:
@@ -51,5 +51,5 @@ def _script(launch: Launch, size: int) -> str:
 
 
 def has_ray(launch: Launch) -> bool | None:
-    """Whether there is a Ray in the image; None if that is not known."""
+    """Return whether the image has Ray; None if that is unknown."""
     return launch.facts.has_ray

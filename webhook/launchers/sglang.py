@@ -1,4 +1,4 @@
-"""SGLang's own launch over several nodes: the same command on every pod, each with its rank.
+"""SGLang's own launch over several nodes: the same command on every pod, each with its own rank.
 
 Source: SGLang `docs/references/multi_node.md` and `sglang/srt/server_args.py` (the same from 0.4.3 to
 0.5.23); the port is that of LWS's own example.
@@ -10,13 +10,13 @@ from intent.launch import Launch
 from webhook.launchers.container import Container, appended
 
 PORT: Final = 20000
-"""Where the ranks meet, on the leader."""
+"""Rendezvous of the ranks, on the leader."""
 ATTENTION_PORTS: Final = range(PORT + 1, PORT + 6)
-"""With `--enable-dp-attention` the ranks meet there too (`sglang/srt/server_args.py`, `PortArgs`)."""
+"""Used too with `--enable-dp-attention` (`sglang/srt/server_args.py`, `PortArgs`)."""
 
 
 def sglang(launch: Launch, size: int) -> Container:
-    """Tell every pod where the leader is, how many pods there are, and which one it is."""
+    """Add the leader's address, the number of nodes and the pod's rank to the command."""
     address = f"$(LWS_LEADER_ADDRESS):{PORT}"
     behind = ("--dist-init-addr", address, "--nnodes", str(size), "--node-rank", "$(LWS_WORKER_INDEX)")
     return appended(launch, behind)

@@ -1,4 +1,4 @@
-"""Which pod templates there will be, and which of their pods are probed."""
+"""The pod templates of the expanded object: whether leader and workers differ, and their probes."""
 
 from dataclasses import replace
 
@@ -8,23 +8,23 @@ from intent.lws import Intent, Moved, Probe
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
-from webhook.launchers.sidecar import makes_room, with_room
+from webhook.launchers.sidecar import engine_move, with_moved_engine
 
 
 def foreseen(intent: Intent, settings: Settings) -> Intent:
-    """Give the Intent with every template that there will be. Mutators see this one, so each marks both."""
+    """Return the Intent with the templates that the expanded object will have, for mutators to write into."""
     if splits(intent, settings):
         shared = intent.templates[-1]
         leader = replace(shared, field="leaderTemplate", made=True)
         intent = replace(intent, templates=(leader, shared))
-    return with_room(intent, settings) if intent.sidecar else intent
+    return with_moved_engine(intent, settings) if intent.sidecar else intent
 
 
 def splits(intent: Intent, settings: Settings) -> bool:
-    """Whether a template that both share becomes two: leader and workers must differ."""
+    """Return whether a shared template becomes two, because leader and workers must differ."""
     if intent.size == 1 or len(intent.templates) > 1:
         return False
-    if isinstance(makes_room(intent, settings), Moved):
+    if isinstance(engine_move(intent, settings), Moved):
         return True
     plan = read_plan(intent, settings)
     if not plan.rewritten:
@@ -35,12 +35,12 @@ def splits(intent: Intent, settings: Settings) -> bool:
 
 
 def serve_all(plan: LaunchPlan) -> bool:
-    """Whether workers serve the API as the leader does."""
+    """Return whether the workers serve the API as well as the leader."""
     return LAUNCHERS[plan.launcher].workers_serve(plan.leader)
 
 
 def misplaced(launch: Launch, plan: LaunchPlan, intent: Intent) -> tuple[Probe, ...]:
-    """Give the probes and hooks that are the leader's and stand on workers, which serve nothing."""
+    """Return the probes and hooks of a worker that are meant for the leader, since workers serve no API."""
     if launch.leads or serve_all(plan) or "probes" in intent.skip or len(plan.launches) == 1:
         return ()
     leader, found = plan.leader.engine, (*launch.engine.probes, *launch.engine.hooks)
@@ -50,9 +50,9 @@ def misplaced(launch: Launch, plan: LaunchPlan, intent: Intent) -> tuple[Probe, 
 
 
 def startup_port(launch: Launch, plan: LaunchPlan, intent: Intent) -> int | str | None:
-    """Give the port of the start-up probe that is missing; None if none is, or nobody knows the port.
+    """Return the port for a startup probe; None if none is needed or the port is unknown.
 
-    It is missing where other probes would run while the leader loads the model.
+    One is needed where the leader has other probes, which would run while it loads the model.
     """
     fields = {probe.field for probe in launch.engine.probes}
     is_leader = launch.leads or (len(plan.launches) == 1 and serve_all(plan))

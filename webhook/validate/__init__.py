@@ -1,4 +1,4 @@
-"""What may not be: one concern a module. A validator yields every finding, errors and warnings alike."""
+"""The validators: one concern per module. A validator yields every finding, errors and warnings alike."""
 
 from collections.abc import Callable, Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What deadlocks a gang, or belongs to somebody else's."""
+"""Gang scheduling: settings that deadlock a gang, and those of another gang scheduler."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,16 @@ from intent.settings import Settings
 
 
 def gang(intent: Intent, settings: Settings) -> Iterator[FieldError]:
-    """Check the object, then each template."""
+    """Check roles, start-up policy and topology of the object, then each template."""
     if intent.component_type == "worker" and set(intent.roles) - {intent.role_name}:
         yield FieldError(
             path(ROLES),
             ",".join(intent.roles),
-            f"a worker has no role but its own, {intent.role_name}",
+            f"must be {intent.role_name} or absent: a worker has only its own role",
             "FI208",
         )
     if intent.component_type in DISAGGREGATED and intent.roles and {*intent.roles} <= {intent.role_name}:
-        message = f"names no other role, so the {intent.component_type} starts without one; name all, or none"
+        message = f"names no other role, so the {intent.component_type} starts alone; name all roles, or none"
         yield FieldError(path(ROLES), None, message, "FI540")
     if intent.size > 1:
         yield from _deadlocks(intent)
@@ -40,18 +40,18 @@ def gang(intent: Intent, settings: Settings) -> Iterator[FieldError]:
 
 def _deadlocks(intent: Intent) -> Iterator[FieldError]:
     if intent.startup_policy == "LeaderReady":
-        message = "must be LeaderCreated: with LeaderReady the workers wait for a leader that waits for them"
+        message = "must be LeaderCreated: with LeaderReady workers wait for the leader, and the gang for them"
         yield FieldError("spec.startupPolicy", intent.startup_policy, message, "FI201")
     if intent.exclusive_topology:
         message = (
-            "must be absent: LWS makes workers only after the leader is scheduled, the gang waits for all"
+            "must be absent: LWS creates workers once the leader is scheduled, the gang waits for all pods"
         )
         yield FieldError(path(EXCLUSIVE_TOPOLOGY), intent.exclusive_topology, message, "FI202")
 
 
 def _other_gangs(intent: Intent) -> Iterator[FieldError]:
     if intent.own_scheduling:
-        yield FieldError("spec.scheduling", None, "must be absent: it makes a gang of its own", "FI203")
+        yield FieldError("spec.scheduling", None, "must be absent: it creates another gang", "FI203")
     if intent.kueue_queue:
         message = f"must be absent, or set {SCHEDULER_NAME}: default-scheduler"
         yield FieldError(f"metadata.labels[{KUEUE_QUEUE}]", intent.kueue_queue, message, "FI204")
@@ -64,6 +64,6 @@ def _template(template: Template, intent: Intent, scheduler: str) -> Iterator[Fi
         (f"{annotations}[{GROUP_NAME}]", template.group_name, intent.service, "FI206"),
         (f"{annotations}[{TASK_SPEC}]", template.task_spec, intent.role_name, "FI207"),
     )
-    for where, value, wanted, code in rows:
-        if value not in ("", wanted):
-            yield FieldError(where, value, f"must be {wanted}, or absent", code)
+    for where, value, expected, code in rows:
+        if value not in ("", expected):
+            yield FieldError(where, value, f"must be {expected}, or absent", code)

@@ -1,4 +1,4 @@
-"""A group whose launch is written: each template's image, accelerators and port, then the sizes."""
+"""A group whose launch is written: image, accelerators and port of each template, then the parallel sizes."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from webhook.validate.sizes import sizes
 
 
 def group(plan: LaunchPlan, launcher: Launcher, intent: Intent, settings: Settings) -> Iterator[FieldError]:
-    """Check what a launch needs of every pod, and of all together."""
+    """Check the requirements of a launch on each pod, and on all together."""
     for one in plan.launches:
         yield from _image(one, plan, launcher)
         yield from _accelerators(one, intent.size)
@@ -37,18 +37,18 @@ def group(plan: LaunchPlan, launcher: Launcher, intent: Intent, settings: Settin
 
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
-    """Look the image up: whether it is known to have what the launcher needs, and what else would work."""
+    """Report an image that is known not to run the launcher, and name a launcher that it runs."""
     if not launch.image.engine or plan.choice.code == "FI527" or runs(launch, launcher):
         return
     other = choose((launch,), AUTO, AUTO)
     is_better = other.starts and other.code != "FI527" and other.launcher != plan.launcher
-    advice = f"; launcher {other.launcher} works" if is_better else ""
+    advice = f"; use launcher {other.launcher}" if is_better else ""
     message = f"{lacks(launch, plan.launcher)}{advice}"
     yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
 
 
 def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
-    """Find an engine without accelerators: it may run on CPU, or on a device that is not known."""
+    """Report an engine without accelerators: it may run on CPU, or on an unknown device."""
     asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
     if asked.count or asked.claimed:
         return
@@ -58,11 +58,11 @@ def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI303")
     elif launch.engine.extended:
         message = (
-            f"{launch.engine.extended[0][:40]} is not known as an accelerator: the sizes are not checked"
+            f"{launch.engine.extended[0][:40]} is not a known accelerator: the parallel sizes are not checked"
         )
         yield FieldError(where, None, message, "FI537")
     else:
-        message = "asks for no accelerator: taken for an engine on CPU, and the sizes are not checked"
+        message = "requests no accelerator: assumed to run on CPU, so the parallel sizes are not checked"
         yield FieldError(where, None, message, "FI538")
 
 
@@ -70,17 +70,14 @@ _CPU: Final = re.compile(r"(?:^|[-_./])cpu(?:[-_.]|$)")
 
 
 def _on_cpu(launch: Launch) -> bool:
-    """Whether the image, `--device` or `VLLM_TARGET_DEVICE` says that the engine runs on CPU."""
+    """Return whether the image, `--device` or `VLLM_TARGET_DEVICE` names the CPU."""
     named = (text_of(launch, DEVICE), dict(launch.engine.values).get("VLLM_TARGET_DEVICE", ""))
     image = (launch.image.repository.rpartition("/")[2], launch.image.tag)
     return "cpu" in named or any(map(_CPU.search, image))
 
 
-_SPANS: Final = "and one spans pods: use -pp instead"
-
-
 def _data_ranks(launch: Launch) -> Iterator[FieldError]:
-    """Find data-parallel ranks that Ray does not spread.
+    """Report data-parallel ranks that Ray does not spread over the pods.
 
     With the default backend, `mp`, vLLM starts every rank as a process on the leader
     (`vllm/engine/arg_utils.py`: the local size defaults to the whole), and Ray places the first accelerator
@@ -95,8 +92,10 @@ def _data_ranks(launch: Launch) -> Iterator[FieldError]:
     if pod is not None and sizes.accelerators <= pod:
         return
     local = pod // rank if pod else 1
-    advice = f"add --{DATA_BACKEND} ray --{LOCAL_DATA} {local}" if local else _SPANS
-    message = f"all {sizes.data} ranks start on the leader: {advice}"
+    advice = (
+        f"add --{DATA_BACKEND} ray --{LOCAL_DATA} {local}" if local else "a rank spans pods: use -pp instead"
+    )
+    message = f"all {sizes.data} ranks start on the leader; {advice}"
     yield FieldError(word_path(launch, flag.value_at), None, message, "FI541")
 
 
@@ -105,17 +104,17 @@ def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
     port = (value_of(launch, flag) or "") if flag else ""
     if not flag or not is_size(port):
         return
-    who, where = "Ray" if launcher.uses_ray else "the launch", word_path(launch, flag.value_at)
+    user, where = "Ray" if launcher.uses_ray else "the launch", word_path(launch, flag.value_at)
     if int(port) == launcher.port:
-        message = f"must be another port: {who} takes {port} on the leader; the default is free"
+        message = f"must be another port: {user} uses {port} on the leader; the default is free"
         yield FieldError(where, port, message, "FI311")
     elif any(int(port) in taken for taken in launcher.others):
-        message = f"{who} may take {port} too: choose another --port, for example 8000"
+        message = f"{user} may use {port} too: choose another --port, for example 8000"
         yield FieldError(where, None, message, "FI529")
 
 
 def _async_scheduling(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
     flag = launch.command.flags.last(ASYNC_SCHEDULING)
     if flag and launcher.uses_ray:
-        message = "not checked: vLLM 0.11 refuses --async-scheduling with Ray; later releases may take it"
+        message = "not checked: vLLM 0.11 refuses --async-scheduling with Ray; later releases may accept it"
         yield FieldError(word_path(launch, flag.at), None, message, "FI511")

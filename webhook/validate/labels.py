@@ -1,4 +1,4 @@
-"""Labels that are ours, and names that end up in labels."""
+"""Reserved labels, and names that Kubernetes copies into labels."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from intent.settings import Settings
 
 
 def labels(intent: Intent, _settings: Settings) -> Iterator[FieldError]:
-    """Refuse a reserved label with another value than the stamped one, and a name that is too long."""
+    """Report a name that is too long, and reserved labels with a value other than the one that is set."""
     limit = longest_name(intent.size, intent.replicas)
     if len(intent.name) > limit:
         message = f"must be at most {limit} characters: pods carry it in a label with group and revision"
@@ -20,9 +20,9 @@ def labels(intent: Intent, _settings: Settings) -> Iterator[FieldError]:
 
 def _reserved(intent: Intent) -> Iterator[FieldError]:
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
-    places = [("metadata", intent.labels), *((f"{t.path}.metadata", t.labels) for t in intent.templates)]
-    for path, written in places:
+    labelled = [("metadata", intent.labels), *((f"{t.path}.metadata", t.labels) for t in intent.templates)]
+    for path, written in labelled:
         for key, value in written:
             if ours.get(key) != value:
-                right = f"must be {ours[key]}, or absent" if key in ours else "is reserved; remove it"
-                yield FieldError(f"{path}.labels[{key}]", value, right, "FI107")
+                message = f"must be {ours[key]}, or absent" if key in ours else "is reserved; remove it"
+                yield FieldError(f"{path}.labels[{key}]", value, message, "FI107")

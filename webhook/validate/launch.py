@@ -1,4 +1,4 @@
-"""The launch of the engine: what denies it, what is left alone, and what to look at."""
+"""The launch of the engine: errors, launches that are left as they are, and warnings."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from webhook.validate.transfer import transfer
 _LEFT_ALONE: Final[dict[Kind, tuple[str, str]]] = {
     "distributed": (
         "FI518",
-        "left as it is: it starts a distributed engine already; nothing is added to the launch",
+        "left as it is: it starts a distributed engine already",
     ),
     "complex": (
         "FI514",
@@ -35,9 +35,7 @@ _UNKNOWN_COMMAND: Final = (
     "left as it is: not known to start vLLM; write the command, for example [vllm, serve]"
 )
 _UNKNOWN_IMAGE: Final = "left as it is: the image's entrypoint is not known; write the command, e.g. "
-_MIXED: Final = (
-    "left as it is: the other template launches its pods in its own way; let both be written, or none"
-)
+_MIXED: Final = "left as it is: the other template has a launch of its own; use one launch for both"
 
 _COUNT_FLAGS: Final = frozenset({"--min-nodes", "--ray_cluster_size", "--nnodes", "-n"})
 _COUNT: Final = re.compile(
@@ -72,9 +70,11 @@ def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
 
 
 def _alone(intent: Intent, plan: LaunchPlan, launcher: Launcher, settings: Settings) -> Iterator[FieldError]:
-    """Check a group of one: its command runs as it is."""
+    """Check a group of one pod, whose command runs as it is."""
     if intent.launcher == plan.launcher and launcher.uses_ray:
-        message = "must be absent: a group of one needs no launcher; or raise spec.leaderWorkerTemplate.size"
+        message = (
+            "must be absent: a group of one pod needs no launcher; or raise spec.leaderWorkerTemplate.size"
+        )
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
     if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
@@ -83,7 +83,7 @@ def _alone(intent: Intent, plan: LaunchPlan, launcher: Launcher, settings: Setti
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
-    """Check one template of several pods."""
+    """Check one template of a group of several pods."""
     if launch.command.engine in SIZED and launch.command.engine not in CHECKED:
         yield from parallel_sizes(launch)
     if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
@@ -92,18 +92,15 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
     if launch.command.engine in CHECKED:
         yield from arguments(launch, rewritten=plan.rewritten)
     if flag := other_backend(launch, launcher):
-        yield FieldError(
-            word_path(launch, flag.value_at), flag.value, _executor(plan, launcher, intent.size), "FI313"
+        supported = " or ".join(launcher.executors)
+        starts = (
+            f"starts one Ray over the {intent.size} pods" if launcher.uses_ray else "starts vLLM without Ray"
         )
+        message = f"must be {supported}, or absent: {plan.launcher} {starts}"
+        yield FieldError(word_path(launch, flag.value_at), flag.value, message, "FI313")
     elif not launcher.takes(launch):
-        message = f"left as it is: {plan.launcher} needs vllm serve as list items, no Ray and no -- beside it"
+        message = f"left as it is: {plan.launcher} needs vllm serve as list items, without Ray and without --"
         yield FieldError(_where(launch), None, message, "FI526")
-
-
-def _executor(plan: LaunchPlan, launcher: Launcher, size: int) -> str:
-    wanted = " or ".join(launcher.executors)
-    how = f"starts one Ray over the {size} pods" if launcher.uses_ray else "starts vLLM without Ray"
-    return f"must be {wanted}, or absent: {plan.launcher} {how}"
 
 
 def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldError]:
@@ -116,18 +113,15 @@ def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldEr
 
 
 def _unknown(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
-    """Say what is not started: another engine, with the launcher that starts it, or nothing that is known."""
+    """Return code and message for an engine that the launcher does not start, or for an unknown command."""
     engine = launch.command.engine
     if not engine:
         example = PRODUCTS[launch.image.engine or "vllm"].command
         return "FI517", _UNKNOWN_COMMAND if launch.engine.command else _UNKNOWN_IMAGE + example
     able = " or ".join(name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request)
-    advice = f"name launcher {able}" if able else "each pod runs it by itself"
-    start = "" if plan.launcher in able else f" by {plan.launcher}"
-    return (
-        "FI519",
-        f"left as it is: {PRODUCTS[engine].title} is not started over pods{start or ' unasked'}; {advice}",
-    )
+    advice = f"set launcher: {able}" if able else "each pod runs its own"
+    launcher = "by default" if plan.launcher in able else f"by {plan.launcher}"
+    return "FI519", f"left as it is: {PRODUCTS[engine].title} is not started over pods {launcher}; {advice}"
 
 
 def _where(launch: Launch) -> str:
@@ -137,7 +131,7 @@ def _where(launch: Launch) -> str:
 
 
 def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
-    """Find numbers of nodes that are not the size of the group."""
+    """Report a number of nodes that differs from the size of the group."""
     items = (*launch.engine.command, *launch.engine.args)
     knows_short = any(flag.name in DISTRIBUTED for flag in launch.command.flags.given)
     for at, item in enumerate(items):
@@ -149,7 +143,7 @@ def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
 
 
 def _chosen(plan: LaunchPlan) -> Iterator[FieldError]:
-    """Say why this launcher, where the author named none; or why none."""
+    """Report why this launcher was chosen, or why none was, if the author named none."""
     if plan.choice.code and (plan.rewritten or not plan.choice.starts):
         where = f"{plan.launches[plan.choice.at].template.engine_path}.image"
         yield FieldError(where, None, plan.choice.why, plan.choice.code)

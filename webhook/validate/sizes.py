@@ -1,4 +1,4 @@
-"""The parallel sizes of the engine against the accelerators of the pod and of the group."""
+"""The parallel sizes of the engine: against the accelerators of the pods, and against the model."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -23,16 +23,16 @@ from webhook.launchers.launcher import Launcher
 CHECKED: Final = ("vllm", "sglang")
 """Engines whose flags are known."""
 SIZED: Final = tuple(PRODUCTS)
-"""Engines of which only the sizes are known, too."""
+"""Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
 _FLAGS: Final = {
     "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),
     "lmdeploy": ("--tp {group}",),
 }
-"""How an engine is told to use all accelerators; LMDeploy has no pipeline parallelism."""
+"""Flags that make an engine use all accelerators, if not vLLM's; LMDeploy has no pipeline parallelism."""
 
 
 def fits_pod(launch: Launch, engines: Engines) -> Iterator[FieldError]:
-    """Check that a group of one has what its engine needs."""
+    """Check that a group of one pod has the accelerators that its engine needs."""
     if launch.command.engine not in SIZED:
         return
     yield from _model(launch, engines)
@@ -43,7 +43,7 @@ def fits_pod(launch: Launch, engines: Engines) -> Iterator[FieldError]:
 
 
 def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> Iterator[FieldError]:
-    """Check that a group that is launched has what its engine needs, and uses what it has."""
+    """Check that a launched group has the accelerators that its engine needs, and uses all of them."""
     leader = plan.leader
     yield from _model(leader, engines)
     yield from _unchecked(leader)
@@ -56,7 +56,7 @@ def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> 
 
 
 def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
-    """Check a group that is left alone, where only its sizes are known."""
+    """Check a group that is not launched and of whose engine only the sizes are known."""
     command = plan.leader.command
     if (command.within or command.engine) not in SIZED[len(CHECKED) :]:
         return
@@ -67,7 +67,7 @@ def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
 
 
 def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
-    """Compare with the accelerators of all pods."""
+    """Compare the sizes with the accelerators of all pods."""
     there = in_group(plan, size)
     if there is not None and needed.accelerators > there:
         message = f"must fit the group: {_shown(needed)}, the {size} pods have {there}"
@@ -78,7 +78,7 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
 
 
 def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
-    """Say why ranks do not spread: every pod runs as many, each on an accelerator of its own."""
+    """Return why the ranks cannot be spread: every pod runs the same number, each on its own accelerator."""
     ranks, rest = divmod(needed.accelerators, size)
     if rest:
         return f"must be a multiple of the {size} pods: {_shown(needed)}"
@@ -89,17 +89,17 @@ def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
 
 
 def _shared_data(launch: Launch) -> Iterator[FieldError]:
-    """Check SGLang's data parallelism: over several pods it shares the ranks of tensor parallelism."""
+    """Check SGLang's data parallelism: over several pods it shares the tensor-parallel ranks."""
     flags = launch.command.flags
     flag, data = flags.last(DATA), read_size(launch, DATA) or 1
     if launch.command.engine != "sglang" or flag is None or data == 1:
         return
     tensor = read_size(launch, TENSOR)
     if not flags.last(SHARED_DATA):
-        message = "must stand beside --enable-dp-attention over several pods, or be absent"
+        message = "must be used with --enable-dp-attention over several pods, or be absent"
         yield FieldError(word_path(launch, flag.value_at), data, message, "FI316")
     elif tensor and tensor % data:
-        message = f"must divide the tensor parallel size {tensor}: its ranks are shared"
+        message = f"must divide the tensor parallel size {tensor}: the ranks are shared"
         yield FieldError(word_path(launch, flag.value_at), data, message, "FI316")
 
 
@@ -115,7 +115,7 @@ def _shown(needed: Sizes) -> str:
 
 
 def _where(launch: Launch) -> str:
-    """Point at the first size that is given, else at the container."""
+    """Return the path of the first size in the command, or else that of the container."""
     for name in SIZES:
         flag = launch.command.flags.last(name)
         if flag:
@@ -130,7 +130,7 @@ def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[Fi
 
 
 def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
-    """Say that tensor parallelism crosses pods: vLLM warns of it, others are meant to be used so."""
+    """Report tensor parallelism across pods, which vLLM advises against and other engines are built for."""
     pod = countable(plan.leader.engine)
     if pod and needed.tensor > pod and plan.leader.command.is_vllm:
         message = f"tensor parallel size {needed.tensor} crosses pods of {pod}{_better(plan, needed, size)}"
@@ -138,7 +138,7 @@ def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError
 
 
 def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
-    """Say the sizes that use all accelerators, tensor inside a pod and pipeline between them."""
+    """Return advice on sizes that use all accelerators: tensor inside a pod, pipeline between pods."""
     leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
     if leader is None or leader != worker or leader > 999 or needed.data > 1 or needed.context > 1:
         return ""
@@ -147,23 +147,23 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
         command.within or command.engine,
         ("--tensor-parallel-size {pod}", "--pipeline-parallel-size {size}"),
     )
-    return f": better {' '.join(flags)}".format(pod=leader, size=size, group=leader * size)
+    return f"; use {' '.join(flags)}".format(pod=leader, size=size, group=leader * size)
 
 
 def _unchecked(launch: Launch) -> Iterator[FieldError]:
-    """Say what keeps the sizes from being checked."""
+    """Report flags and resources that prevent the sizes from being checked."""
     for flag in launch.command.flags.given:
         if flag.name in CHANGES_SIZES:
-            message = f"the sizes are not checked: --{flag.name} may change them"
+            message = f"the parallel sizes are not checked: --{flag.name} may change them"
             yield FieldError(word_path(launch, flag.at), None, message, "FI511")
     for name in SIZES:
         size = launch.command.flags.last(name)
         if size and size.value and value_of(launch, size) is None:
-            message = f"the sizes are not checked: the value of --{name} is only known in the cluster"
+            message = f"the parallel sizes are not checked: --{name} is only known in the cluster"
             yield FieldError(word_path(launch, size.value_at), None, message, "FI511")
     asked = launch.engine.accelerators
     if asked.count and countable(launch.engine) is None:
-        message = "the sizes are not checked: the accelerator is a part of one"
+        message = "the parallel sizes are not checked: the resource is a fraction of an accelerator"
         yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI511")
 
 
@@ -171,7 +171,7 @@ def _unchecked(launch: Launch) -> Iterator[FieldError]:
 
 
 def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
-    """Find sizes with which the engine refuses to load the model."""
+    """Report tensor parallel sizes with which the engine refuses to load the model."""
     flag, tensor = launch.command.flags.last(TENSOR), read_size(launch, TENSOR)
     if flag is None or tensor is None:
         return
@@ -182,38 +182,39 @@ def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
 
 
 def _heads(launch: Launch, tensor: int, known: Model | None) -> str:
-    """All engines share the heads evenly (vLLM `vllm/config/model.py`, `verify_with_parallel_config`)."""
-    parts = max(tensor // _shared(launch), 1)
-    if known is None or not known.heads % parts:
-        return ""
-    best = _most(parts, lambda fewer: not known.heads % fewer)
-    return f"the model has {known.heads} attention heads, which {parts} parts do not share evenly: use {best}"
+    """Check that the heads divide evenly, as every engine requires.
 
-
-def _shared(launch: Launch) -> int:
-    """Say how many data-parallel ranks share the tensor parts, each with whole attention of its own."""
+    Source: vLLM `vllm/config/model.py`, `verify_with_parallel_config`.
+    """
+    # data-parallel ranks that share the tensor-parallel ones each run the whole attention
     is_shared = launch.command.engine == "lmdeploy" or launch.command.flags.last(SHARED_DATA)
-    return (read_size(launch, DATA) or 1) if is_shared else 1
+    shards = max(tensor // ((read_size(launch, DATA) or 1) if is_shared else 1), 1)
+    if known is None or not known.heads % shards:
+        return ""
+    best = _largest(shards, lambda fewer: not known.heads % fewer)
+    return f"{shards} shards do not divide the model's {known.heads} attention heads: use {best}"
 
 
 def _blocks(tensor: int, known: Model | None) -> str:
-    def splits(parts: int) -> bool:
-        return known is None or not any(width % (parts * known.block) for width in known.widths)
+    """Check that each shard of an FP8 model has whole quantization blocks."""
+
+    def splits(shards: int) -> bool:
+        return known is None or not any(width % (shards * known.block) for width in known.widths)
 
     if known is None or not known.block or splits(tensor):
         return ""
-    best = _most(tensor, splits)
-    return f"this FP8 model does not split into {tensor} parts of whole blocks of {known.block}: use {best}"
+    best = _largest(tensor, splits)
+    return f"tensor parallel size {tensor} does not divide the FP8 blocks of {known.block}: use {best}"
 
 
 def _power(launch: Launch, tensor: int) -> str:
-    """LMDeploy `lmdeploy/cli/utils.py`: a size of tensor parallelism should be 2^n."""
+    """Check for a power of two, which LMDeploy requires (`lmdeploy/cli/utils.py`)."""
     if launch.command.engine != "lmdeploy" or not tensor & (tensor - 1):
         return ""
-    return f"LMDeploy takes a power of two here, not {tensor}: use {_most(tensor, bool)}"
+    return f"LMDeploy requires a power of two, not {tensor}: use {_largest(tensor, bool)}"
 
 
-def _most(parts: int, fits: Callable[[int], bool]) -> int:
-    """Give the largest power of two that fits, and is no more."""
-    powers = (1 << at for at in reversed(range(parts.bit_length())))
+def _largest(shards: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest power of two up to `shards` that fits, or 1."""
+    powers = (1 << at for at in reversed(range(shards.bit_length())))
     return next((power for power in powers if fits(power)), 1)

@@ -1,4 +1,4 @@
-"""The hand-over of the KV cache: `--kv-transfer-config` against the component type and vLLM's version."""
+"""KV transfer: `--kv-transfer-config` against the component type and vLLM's version."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -22,7 +22,7 @@ from intent.launch import Launch, read_size, text_of, word_path
 from intent.lws import Intent, Moved
 from intent.settings import Settings
 from intent.transfer import DOTTED, ROLES, Transfer, read_transfer
-from webhook.launchers.sidecar import makes_room
+from webhook.launchers.sidecar import engine_move
 
 _ALLOWED: Final = {
     "prefiller": ("kv_producer", "kv_both"),
@@ -34,7 +34,7 @@ _ADVICE: Final = "NixlConnector"
 
 
 def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[FieldError]:
-    """Check one engine's side of the hand-over; behind a sidecar the leader's API is on another port."""
+    """Check the KV transfer settings of one engine. Behind a sidecar the leader's API has another port."""
     yield from _mode(launch, intent)
     yield from _none(launch, intent)
     found = read_transfer(launch) if launch.command.is_vllm else None
@@ -64,23 +64,23 @@ def _mode(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     engine = launch.command.engine or launch.command.within
     mode = text_of(launch, MODE)
     if engine == "sglang" and flag and mode == _OTHER_SIDE.get(intent.component_type):
-        right = _OTHER_SIDE["decoder" if intent.component_type == "prefiller" else "prefiller"]
-        message = f"must be {right}: the component type is {intent.component_type}"
+        expected = _OTHER_SIDE["decoder" if intent.component_type == "prefiller" else "prefiller"]
+        message = f"must be {expected}: the component type is {intent.component_type}"
         yield FieldError(word_path(launch, flag.value_at), mode, message, "FI318")
 
 
 def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
-    """Find a vLLM on one side of a hand-over that hands nothing over, as far as its words tell."""
+    """Report a prefiller or decoder whose vLLM has no KV transfer, as far as its arguments show."""
     command, flags = launch.command, launch.command.flags
     is_given = any(flag.name in {TRANSFER, CONFIG} or flag.name.startswith(DOTTED) for flag in flags.given)
     is_hidden = any("$" in command.argv[at] for at in flags.bare[1:])
     if command.is_vllm and intent.component_type in DISAGGREGATED and not (is_given or is_hidden):
-        message = f"a {intent.component_type} without --kv-transfer-config hands no KV cache over: add it"
+        message = f"a {intent.component_type} without --kv-transfer-config transfers no KV cache: add it"
         yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 
 Found = tuple[str, Any, str]
-"""A code, the value of an error, and the message."""
+"""The code, the value of an error or None, and the message."""
 
 
 def _role(found: Transfer, intent: Intent) -> Iterator[Found]:
@@ -89,20 +89,21 @@ def _role(found: Transfer, intent: Intent) -> Iterator[Found]:
     if connector is None:
         return
     if not isinstance(connector, str) or role not in ROLES:
-        yield "FI314", role, f"must have a kv_role beside kv_connector: one of {', '.join(ROLES)}"
+        yield "FI314", role, f"must have a kv_role with kv_connector: one of {', '.join(ROLES)}"
     elif role not in _ALLOWED[kind]:
         yield "FI315", role, f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
 
 
 def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator[Found]:
-    """Compare with what this version of vLLM has; what a person brings along themselves is not looked up."""
+    """Check connectors and fields against the version of vLLM. An author's own connector module is not."""
     config = found.config or {}
     if not version:
         return
     named = "vLLM " + ".".join(map(str, version))
     for connector in found.connectors if "kv_connector_module_path" not in config else ():
         if not ships(engines, connector, version):
-            yield "FI506", None, f"{connector[:30]} is not in {named}{_instead(version, engines)}"
+            instead = f"; {_ADVICE} is" if ships(engines, _ADVICE, version) else ""
+            yield "FI506", None, f"{connector[:30]} is not in {named}{instead}"
     stale = [name for name in _STALE if name in config]
     if stale and has(engines, "vllm", STALE_FIELDS, version):
         yield "FI507", None, f"{named} refuses {', '.join(stale)}: remove them"
@@ -112,21 +113,17 @@ def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator
 
 
 def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[Found]:
-    """Find a connector of V1 where V0 is asked for. Later versions have only one, and read no variable."""
+    """Report a V1 connector with the V0 core. Later versions have only V1, and ignore the variable."""
     version, value = launch.image.version, dict(launch.engine.values).get(V0_CORE, "")
     if not version or value.strip() != "0" or not has(engines, "vllm", V0_CORE, version):
         return
     for connector in found.connectors:
         if needs_v1(engines, connector, version):
-            yield "FI317", connector, f"must not stand beside {V0_CORE}=0: the connector is one of V1"
-
-
-def _instead(version: Version, engines: Engines) -> str:
-    return f"; {_ADVICE} is" if ships(engines, _ADVICE, version) else ""
+            yield "FI317", connector, f"must not be used with {V0_CORE}=0: it is a connector of V1"
 
 
 def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[Found]:
-    """Check what two connectors ask of the pods on both sides."""
+    """Check what NixlConnector requires of the pods on both sides."""
     pipeline = read_size(launch, PIPELINE) or 1
     if _ADVICE not in found.connectors:
         return
@@ -134,27 +131,35 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
         yield (
             "FI508",
             None,
-            f"{_ADVICE} hands nothing over to a decoder with pipeline parallel size {pipeline}",
+            f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}",
         )
     is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or LATEST)
     if intent.size > 1 and is_shared:
-        yield "FI508", None, f"{_ADVICE} over pods needs vLLM 0.11.1 or later: ranks share one address"
+        yield (
+            "FI508",
+            None,
+            f"{_ADVICE} over several pods needs vLLM 0.11.1 or later: ranks share one address",
+        )
 
 
 def _served(launch: Launch, intent: Intent, settings: Settings) -> str:
-    moved = makes_room(intent, settings)
+    moved = engine_move(intent, settings)
     if isinstance(moved, Moved) and launch.template == intent.templates[0]:
         return str(moved.to)
     return text_of(launch, PORT) or "8000"
 
 
 def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[Found]:
-    """Check what P2pNcclConnector asks: its proxy calls the engine on the port that it is told."""
+    """Check what P2pNcclConnector requires: its proxy calls the engine on `http_port`."""
     if "P2pNcclConnector" not in found.connectors:
         return
     extra = (found.config or {}).get("kv_connector_extra_config")
     port = extra.get("http_port") if isinstance(extra, dict) else None
     if (read_size(launch, PIPELINE) or 1) > 1:
-        yield "FI508", None, f"P2pNcclConnector has no pipeline parallelism: use {_ADVICE}, or size 1"
+        yield (
+            "FI508",
+            None,
+            f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1",
+        )
     if str(port) != served:
-        yield "FI508", None, f"P2pNcclConnector needs its http_port to be {served[:9]}, the port of the API"
+        yield "FI508", None, f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"

@@ -362,12 +362,12 @@ def test_the_operators_default_is_taken_unless_the_image_is_known_not_to_run_it(
     ("image", "annotation", "code", "why"),
     [
         (OLD, "", "FI531", "v0.10.2 has Ray 2.49 or older: ray-symmetric needs Ray 2.54 or later; ray-start"),
-        (NEW, "", "FI531", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is taken"),
-        (NEW, "auto", "", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is taken"),
+        (NEW, "", "FI531", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is used"),
+        (NEW, "auto", "", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is used"),
         ("vllm/vllm-openai:v0.17.1", "", "", "vllm-openai v0.17.1 runs it"),
         (OLD, "ray-symmetric", "", "fusioninfer.io/launcher names it"),
-        ("corp/llm:1", "", "FI527", "not known to have Ray 2.54 or later, which is assumed; settle it with"),
-        ("corp/llm:1", "auto", "FI527", "settle it with fusioninfer.io/launcher: ray-symmetric"),
+        ("corp/llm:1", "", "FI527", "not known to have Ray 2.54 or later, which is assumed; to confirm, set"),
+        ("corp/llm:1", "auto", "FI527", "to confirm, set fusioninfer.io/launcher: ray-symmetric"),
         ("corp/llm:1", "ray-symmetric", "", "fusioninfer.io/launcher names it"),
     ],
 )

@@ -14,7 +14,7 @@ from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template
 from webhook.check import check
 from webhook.expand import expand
-from webhook.launchers.sidecar import PORTS, makes_room
+from webhook.launchers.sidecar import PORTS, engine_move
 from webhook.mutate.sidecar import SECURITY
 from webhook.overlay import record
 
@@ -436,4 +436,4 @@ def test_nobody_else_is_asked_for_room() -> None:
     intent = read(lws(component_type="decoder")).intent
 
     assert intent is not None
-    assert makes_room(intent, Settings()) is None
+    assert engine_move(intent, Settings()) is None

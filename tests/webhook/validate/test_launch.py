@@ -176,7 +176,7 @@ def test_a_model_that_an_operator_describes_is_known() -> None:
 
     found = [one.message for one in launch(intent, settings) if one.code == "FI503"]
 
-    assert found == ["the model has 48 attention heads, which 32 parts do not share evenly: use 16"]
+    assert found == ["32 shards do not divide the model's 48 attention heads: use 16"]
 
 
 def test_the_documents_second_example_is_accepted_with_its_warnings() -> None:
@@ -531,7 +531,7 @@ def test_an_image_without_a_command_is_told_an_example_of_its_own(image: str, ex
     [
         ("M -tp 8 -dp 2", "add --data-parallel-backend ray --data-parallel-size-local 1"),
         ("M -tp 2 -dp 8", "add --data-parallel-backend ray --data-parallel-size-local 4"),
-        ("M -tp 8 -pp 2 -dp 2", "and one spans pods: use -pp instead"),
+        ("M -tp 8 -pp 2 -dp 2", "a rank spans pods: use -pp instead"),
         ("M -tp 8 -dp 2 --data-parallel-backend ray", ""),
         ("M -tp 4 -dp 2", ""),
         ("M -tp 8 -dp 2 -dpl 1", ""),
@@ -542,7 +542,7 @@ def test_data_parallel_ranks_that_all_start_on_the_leader_are_told(args: str, me
     asked = group(engine(args), launcher="ray-symmetric")
     found = [one.message for one in launch(asked, SETTINGS) if one.code == "FI541"]
 
-    assert [text.partition(": ")[2] for text in found] == ([message] if message else [])
+    assert [text.partition("; ")[2] for text in found] == ([message] if message else [])
 
 
 def test_data_parallel_ranks_without_ray_are_spread() -> None:

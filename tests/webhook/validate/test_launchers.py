@@ -82,12 +82,12 @@ def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list
 @pytest.mark.parametrize(
     ("launcher", "image", "needed"),
     [
-        ("ray-symmetric", OLD, "Ray 2.54 or later; launcher ray-start works"),
-        ("ray-symmetric", NEW, "Ray 2.54 or later; launcher vllm-native works"),
-        ("ray-start", NEW, "needs Ray; launcher vllm-native works"),
-        ("vllm-native", OLD, "vLLM 0.11.1 or later; launcher ray-start works"),
+        ("ray-symmetric", OLD, "Ray 2.54 or later; use launcher ray-start"),
+        ("ray-symmetric", NEW, "Ray 2.54 or later; use launcher vllm-native"),
+        ("ray-start", NEW, "needs Ray; use launcher vllm-native"),
+        ("vllm-native", OLD, "vLLM 0.11.1 or later; use launcher ray-start"),
         ("vllm-native", "vllm/vllm-openai:latest", "vLLM 0.11.1 or later"),
-        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "launcher vllm-native works"),
+        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "use launcher vllm-native"),
     ],
 )
 def test_an_image_that_cannot_run_the_launcher_is_told_what_would(
@@ -153,7 +153,7 @@ def test_a_first_rank_cannot_be_written_behind_two_dashes(args: str, found: list
 def test_the_advice_is_in_the_engines_own_flags(command: str, flags: str) -> None:
     intent = group(engine("", command, "corp/llm:1"))
 
-    assert any(message.endswith(f"better {flags}") for message in said(intent))
+    assert any(message.endswith(f"; use {flags}") for message in said(intent))
 
 
 @pytest.mark.parametrize(
