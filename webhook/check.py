@@ -1,4 +1,4 @@
-"""Every finding about an object: what cannot be read, what may not be, and what its author should know."""
+"""Check a LeaderWorkerSet: errors and warnings about its input, its record and its expansion."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,10 +32,10 @@ from webhook.validate import VALIDATORS
 def check(
     live: Object, old: Object | None = None, settings: Settings = DEFAULTS, *, mutated: bool = True
 ) -> list[FieldError]:
-    """Give the findings about an object, errors first.
+    """Return the findings about an object, errors first.
 
-    The object is final, as /validate sees it, unless it is not `mutated`, as in a file. On an update whose
-    author changed nothing, errors become warnings: a stricter release never strands an old object.
+    The object is expanded, as /validate gets it, unless `mutated` is false, as for a file. On an update that
+    leaves the input unchanged, errors become warnings: a stricter release does not block old objects.
     """
     if not concerns(live, old):
         return []
@@ -51,14 +51,14 @@ def check(
 
 
 def _carries_on(found: Study) -> bool:
-    """Whether an update changes nothing that its author decides, but for what only checks look at."""
+    """Return whether an update leaves the input unchanged, apart from fields that only validators read."""
     return unchanged(found) or lost_its_record(found)
 
 
 def _softened(errors: list[FieldError], found: Study, settings: Settings) -> list[FieldError]:
-    """Let those errors warn that the old object has too.
+    """Turn errors that the old object had too into warnings.
 
-    What only checks look at (replicas, values of variables) may have changed in this very update.
+    Fields that only validators read (replicas, values of variables) may have changed in this very update.
     """
     before = study(found.old or {}, found.old)
     if lost_its_record(found) or before.reading == found.reading:
@@ -68,7 +68,7 @@ def _softened(errors: list[FieldError], found: Study, settings: Settings) -> lis
 
 
 def _said(error: FieldError) -> str:
-    """Say an error without its path: the position of an item may change."""
+    """Return the text of an error without its path, since the position of an item may change."""
     return str(replace(error, path=""))
 
 
@@ -80,12 +80,12 @@ def _intent(found: Study, settings: Settings) -> Iterator[FieldError]:
         for at, container, unit in launches(found.live, found.record):
             if is_edited_launch(container, unit):
                 yield FieldError(
-                    f"{at}.args", None, "edited by hand: command and args are left alone", "FI523"
+                    f"{at}.args", None, "edited by hand: command and args are left as they are", "FI523"
                 )
 
 
 def as_recorded(found: Study, intent: Intent, settings: Settings) -> Intent:
-    """Name the launcher whose words are recorded and stay, where the rules would choose another one now."""
+    """Return the Intent with the recorded launcher, if it is kept and another one would be chosen now."""
     written = recorded_launcher(found.record.put_on) if found.pinned else ""
     if not written:
         return intent
@@ -95,17 +95,19 @@ def as_recorded(found: Study, intent: Intent, settings: Settings) -> Intent:
 
 
 def _no_room(found: Study, settings: Settings) -> Iterator[FieldError]:
-    """Say that annotations have no room for the record: /mutate then left the object as it was."""
+    """Report that the record does not fit into the annotations; /mutate then left the object unchanged."""
     if found.reading.intent is None or found.reading.errors or (found.has_record and found.pinned):
         return
     need, left = len(written(found, *put(found.original, wish(found, settings)))), room(found.live)
     if need > left:
-        message = f"the record needs {need} bytes, the others leave {max(left, 0)} of {ANNOTATIONS_LIMIT}"
+        message = (
+            f"the record needs {need} bytes, other annotations leave {max(left, 0)} of {ANNOTATIONS_LIMIT}"
+        )
         yield FieldError("metadata.annotations", None, message, "FI903")
 
 
 def _state(found: Study, settings: Settings) -> Iterator[FieldError]:
-    """Say how the object and its record stand to each other."""
+    """Report an object that does not match its record, or has none."""
     if found.reading.errors:
         return
     if found.reading.intent is None:
@@ -113,46 +115,46 @@ def _state(found: Study, settings: Settings) -> Iterator[FieldError]:
     elif found.has_record:
         yield from _expanded(found, settings)
     elif lost_its_record(found):
-        message = "removed: all stays as it is; kubectl replace it with your own file to have it expanded"
+        message = "removed: the object stays as it is; kubectl replace it with your own file to expand it"
         yield FieldError(path(EXPANSION), None, message, "FI535")
     elif left_alone(found):
-        message = "not expanded: it has no record, and nothing changes now; set refresh to have it expanded"
+        message = "not expanded: there is no record, and the input does not change; set refresh to expand it"
         yield FieldError(path(REFRESH), None, message, "FI522")
     else:
         yield from _not_written(found, settings, "there is no record")
 
 
 def _not_written(found: Study, settings: Settings, why: str) -> Iterator[FieldError]:
-    """Say why there is no record of this input: it has no room, or nobody wrote it."""
+    """Report why there is no record of this input: it does not fit, or /mutate was not called."""
     no_room = list(_no_room(found, settings))
     yield from no_room or [_not_run(why)]
 
 
 def _withdrawn(found: Study) -> Iterator[FieldError]:
     if found.has_record:
-        yield _not_run("what was put on is still there")
+        yield _not_run("the injected fields are still there")
     elif found.record is not records.NO_RECORD:
         yield (
             _detached()
             if found.off
             else FieldError(
-                path(SERVICE), None, "taken away: what was added comes off, and the groups restart", "FI521"
+                path(SERVICE), None, "removed: injected fields are reverted, and the groups restart", "FI521"
             )
         )
 
 
 def _detached() -> FieldError:
-    """Say that nobody knows any more what is ours: the record went in the same write."""
-    message = "taken away with its record: what was added stays, and is yours now"
+    """Report that the injected fields are no longer known: the record was removed in the same write."""
+    message = "removed with the annotations: injected fields stay, and are yours now"
     return FieldError(path(EXPANSION), None, message, "FI530")
 
 
 def _expanded(found: Study, settings: Settings) -> Iterator[FieldError]:
     if found.digest != found.record.digest and not (unchanged(found) or made_elsewhere(found)):
-        yield from _not_written(found, settings, "the record is of another input")
+        yield from _not_written(found, settings, "the record has another input")
     elif found.old is not None and not has_record(found.old) and SERVICE not in labels(found.old):
-        what = "inject: disabled is gone" if disabled(found.old) else "first annotation"
-        message = f"{what}: the groups restart, and wait for the other roles"
+        cause = "inject: disabled was removed" if disabled(found.old) else "first annotation"
+        message = f"{cause}: the groups restart, and wait for the other roles"
         yield FieldError(path(SERVICE), None, message, "FI520")
 
 
@@ -164,7 +166,7 @@ def _not_run(why: str) -> FieldError:
 
 
 def _same_templates(found: Study) -> bool:
-    """Whether an update left the templates as they were, and the record too."""
+    """Return whether an update left the templates and the record unchanged."""
     if found.old is None or records.find(found.live) != records.find(found.old):
         return False
     return same(_group(found.live), _group(found.old))

@@ -1,11 +1,11 @@
-"""The one path from an object to what is put on it. Webhook, command and tests all go this way.
+"""Expand an object: compute the patch that injects fields. Used by webhook, command and tests.
 
-    withdraw   undo               what we put on comes off
-    read       intent.read        what its author wrote: an Intent, and field errors
-    decide     pin, or MUTATORS   the recorded overlay while the Intent is the recorded one, else the rules
-    patch      put, patch         one walk over the overlay; a second one where we were before
+    revert     undo               remove the fields that were injected before
+    parse      intent.read        read what the author wrote: an Intent, and field errors
+    decide     pin, or MUTATORS   use the recorded overlay if the Intent is unchanged, else call the mutators
+    patch      put, patch         one walk over the overlay; two if the object had a record
 
-Nothing here changes its arguments or raises, whatever the JSON.
+No function here changes its arguments, or raises for any JSON.
 """
 
 from typing import Final, NamedTuple
@@ -30,17 +30,17 @@ DEFAULTS: Final = Settings()
 
 
 class Expansion(NamedTuple):
-    """What comes off and what goes on, as one overlay."""
+    """One overlay that reverts the old record and injects the new fields."""
 
     overlay: Overlay
     operations: list[Operation] | None = None
-    """The patch, where it is known already."""
+    """The patch, if it was computed on the way."""
 
 
 UNCHANGED: Final = Expansion({})
-"""The object is not for us, or cannot be read: nothing is answered for it."""
+"""The object has no annotation of FusionInfer, or is invalid: no patch."""
 STANDS: Final = Expansion({})
-"""All that should be on the object is there, or is left as it is since nothing changes now."""
+"""The object has all its fields already, or is left as it is since its input does not change: no patch."""
 
 
 def expand(
@@ -49,7 +49,7 @@ def expand(
     settings: Settings = DEFAULTS,
     mutators: tuple[Mutator, ...] = MUTATORS,
 ) -> list[Operation]:
-    """Give the operations that make the object what its author asked for; none if there is nothing to do."""
+    """Return the JSON patch that expands the object; empty if there is nothing to do."""
     if nothing_to_do(live, old):
         return []
     overlay, operations = change(study(live, old), settings, mutators)
@@ -57,14 +57,14 @@ def expand(
 
 
 def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
-    """Give the object as /mutate leaves it; that is what the patch makes of it (tests/laws)."""
+    """Return the object as /mutate leaves it. The patch has the same result (tests/laws)."""
     if not concerns(live):
         return live
     return merge(live, change(study(live), settings).overlay)
 
 
 def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Expansion:
-    """Decide what comes off and what goes on; the label of the service only with the rest of it."""
+    """Return the fields to revert and to inject. The service label is only fixed together with the others."""
     made = _change(found, settings, mutators)
     if made is UNCHANGED or not found.stamp:
         return made
@@ -98,29 +98,29 @@ def _put_on(found: Study, wished: Overlay) -> Expansion:
 
 
 def _recorded(live: Object, operations: list[Operation], text: str) -> list[Operation]:
-    """Put the record behind what else goes into the metadata, where the overlay has it."""
+    """Insert the operations of the record after the other ones of the metadata, as in the overlay."""
     at = sum(one["path"].startswith("/metadata/") for one in operations) or len(operations)
     return [*operations[:at], *patch(live, _annotation(text)), *operations[at:]]
 
 
 def written(found: Study, put_on: Overlay, was: Overlay) -> str:
-    """Write the record; while the pin holds it stays the record of the release that decided."""
+    """Return the text of the record. A pinned one keeps the digest of the release that wrote it."""
     if found.pinned:
         return records.write(found.pin.digest, put_on, was, found.pin.reading)
     return records.write(found.digest, put_on, was)
 
 
 def _stands(found: Study) -> bool:
-    """Whether all that is recorded is on the object: most updates end here.
+    """Return whether the object has all recorded fields, as on most updates.
 
-    A copy has to follow what it copies, so it never counts as standing.
+    A record with a copy never counts, since the copy has to follow its source.
     """
     is_own = found.has_record and found.pin is found.record and COPY not in found.text
     return is_own and merge(found.live, found.record.put_on) == found.live
 
 
 def wish(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Overlay:
-    """Take the recorded overlay while the pin holds; else ask the mutators."""
+    """Return the recorded overlay if the object is pinned, else the overlay of the mutators."""
     if found.pinned or found.reading.intent is None:
         return found.pin.put_on
     intent = foreseen(found.reading.intent, settings)
@@ -128,7 +128,7 @@ def wish(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTAT
 
 
 def room(live: Object) -> int:
-    """Count the bytes that annotations leave for the record."""
+    """Return the number of bytes that other annotations leave for the record."""
     others = {key: value for key, value in annotations(live).items() if key != EXPANSION}
     used = sum(len(key) + len(value) for key, value in others.items() if isinstance(value, str))
     return ANNOTATIONS_LIMIT - used - len(EXPANSION)

@@ -1,4 +1,4 @@
-"""One object as we found it: what we put on taken off, what is left read."""
+"""Inspect an object: revert its record, and parse the result, which is what its author wrote."""
 
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -18,12 +18,12 @@ from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.undo import undo
 
 UNREAD: Final = frozenset({EXPANSION, PAUSED})
-"""Annotations of ours that ask nothing of admission."""
+"""Annotations of FusionInfer that do not affect admission."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Live as it came, old as it was (None on CREATE), and the original: live with our part off."""
+    """The live object, the old one (None on CREATE), and the original: live with its record reverted."""
 
     live: Object
     old: Object | None
@@ -33,45 +33,45 @@ class Study:
     reading: Reading = NOTHING
     digest: str = ""
     text: str = ""
-    """The record as it is written."""
+    """The text of the record."""
     unreadable: FieldError | None = None
     stamp: Overlay = field(default_factory=dict)
-    """The label of the service in place of a value that no object may have; `live` has it already."""
+    """The service label in place of an invalid value; `live` has it already."""
     pin: Record = NO_RECORD
-    """The record whose overlay is put on again, since its input did not change. A CREATE never pins."""
+    """The record whose overlay is injected again, since its input is unchanged. A CREATE has no pin."""
 
     @property
     def has_record(self) -> bool:
-        """Whether the object itself carries a record."""
+        """Return whether the live object itself has a record."""
         return has_record(self.live)
 
     @property
     def pinned(self) -> bool:
-        """Whether an update changed nothing that the rules look at."""
+        """Return whether an update changed no input of the rules."""
         return self.pin is not NO_RECORD
 
 
 def concerns(live: Object, old: Object | None = None) -> bool:
-    """Whether the object, or what it was, carries a key of ours, and nobody broke the glass."""
+    """Return whether the live or old object has an annotation of FusionInfer, and is not bypassed."""
     if disabled(live) or metadata(live).get("deletionTimestamp"):
         return False
     return any(key.startswith(PREFIX) for key in (*annotations(live), *annotations(old)))
 
 
 def disabled(lws: Object) -> bool:
-    """Whether `inject: disabled` keeps an object from us."""
+    """Return whether `inject: disabled` bypasses both webhooks for the object."""
     return annotations(lws).get(INJECT) == "disabled"
 
 
 def nothing_to_do(live: Object, old: Object | None = None) -> bool:
-    """Whether the object is none of ours, or is as it was; asked of specs that are unread, too."""
+    """Return whether the object needs no admission, or is unchanged. Specs may be raw JSON."""
     return not concerns(live, old) or settled(live, old)
 
 
 def settled(live: Object, old: Object | None = None) -> bool:
-    """Whether an update changes nothing that we look at, of an object that carries our record: most do.
+    """Return whether an update of an object with a record changes no input of admission, as for most updates.
 
-    What was stored went through us then, so there is nothing to take off, to read or to put on.
+    The stored object was expanded already, so nothing is to be reverted, parsed or injected.
     """
     if old is None or not has_record(old):
         return False
@@ -82,16 +82,16 @@ def settled(live: Object, old: Object | None = None) -> bool:
 
 
 def _spec(lws: Object) -> Object | None:
-    """Take the spec but for `replicas`, which no mutator looks at; None if it has another shape."""
+    """Return the spec without `replicas`, which no mutator reads; None if it is no map."""
     spec = lws.get("spec")
     return {key: spec[key] for key in spec if key != "replicas"} if isinstance(spec, dict) else None
 
 
 def study(live: Object, old: Object | None = None) -> Study:
-    """Withdraw what we put on, and read what is left.
+    """Revert the record of an object, and parse the result.
 
-    A record that cannot be read is an error on the object itself. On the old object alone it counts for
-    nothing: its author removed it, or wrote the object without it.
+    An invalid record is an error if the live object has it. If only the old object has it, it is ignored: the
+    author removed it, or wrote the object without it.
     """
     stamp = _stamp(live)
     live = merge(live, stamp) if stamp else live
@@ -109,10 +109,10 @@ def study(live: Object, old: Object | None = None) -> Study:
 
 
 def _pin(found: Study) -> Record:
-    """Choose the record that holds: the object's own, else the old object's; `NO_RECORD` if neither does.
+    """Return the record that still holds: the live object's, else the old one's; `NO_RECORD` if neither does.
 
-    The own one may be older than what is stored (a file that was saved with its record), or of words that
-    another webhook replaced since (an image by its digest).
+    The live object's record may be outdated: a saved file may have an older one, and another webhook may have
+    changed the input since (an image tag to a digest).
     """
     if _holds(found):
         return found.record
@@ -124,10 +124,10 @@ def _pin(found: Study) -> Record:
 
 
 def _stamp(live: Object) -> Overlay:
-    """Give the label of the service where a value stands that the API server refuses.
+    """Return an overlay with the service label, if the object has a value that the API server rejects.
 
-    Nobody's object is stored with such a value: the controller sends it so that nothing is stored unless
-    admission answers (ADR 13). It means what admission writes there, the name of the service.
+    The controller sends such a value so that the object is stored only if admission replaces it (ADR 13). It
+    stands for the label that admission writes, the name of the service.
     """
     value = labels(live).get(SERVICE)
     if not isinstance(value, str) or is_label_value(value):
@@ -136,10 +136,10 @@ def _stamp(live: Object) -> Overlay:
 
 
 def _holds(found: Study) -> bool:
-    """Whether the record was made from what its author asks for now.
+    """Return whether the record was made from the current input.
 
-    Digests tell, where both are made in one way and of all that stands there. Else another release decided
-    or this one is stricter: then the update must change nothing of what that one left.
+    The digests are compared if this release made both. If another release wrote the record, or this one finds
+    errors in the input, the update must leave the input of the stored object unchanged.
     """
     if found.record is NO_RECORD or found.reading == NOTHING:
         return False
@@ -149,9 +149,9 @@ def _holds(found: Study) -> bool:
 
 
 def _carries_on(found: Study) -> bool:
-    """Whether the old object was as its record says, and its author asks for the same.
+    """Return whether the old object matches its record, and the update leaves its input unchanged.
 
-    Of what was written while the glass was broken nobody knows.
+    Writes that bypassed the webhooks do not count: their record may not match.
     """
     if found.old is None or annotations(found.old).get(INJECT) is not None:
         return False
@@ -161,7 +161,7 @@ def _carries_on(found: Study) -> bool:
 
 
 def _asks_the_same(before: Study, found: Study) -> bool:
-    """Whether two objects ask for the same: as far as the rules see, or word by word where they cannot."""
+    """Return whether two objects have the same input: by digest, or field by field if there is none."""
     if found.digest:
         return found.digest == before.digest and found.reading.errors == before.reading.errors
     one, other = found.original, before.original
@@ -171,27 +171,27 @@ def _asks_the_same(before: Study, found: Study) -> bool:
 
 
 def _words(original: Object) -> tuple[Object, object]:
-    """Take what its author wrote that we might look at."""
+    """Return the annotations and the spec of an author, in canonical form."""
     keys = annotations(original)
     words = {key: keys[key] for key in keys if key.startswith(PREFIX) and key not in UNREAD}
     return words, canonical(_spec(original))
 
 
 def stands(found: Study) -> bool:
-    """Whether all that is recorded is on the object: taken off and put on again it makes no difference."""
+    """Return whether all recorded fields are on the object: reverting and injecting them changes nothing."""
     put_on, _ = put(found.original, found.record.put_on)
     return not patch(found.live, compose(found.off, filled(found.original, put_on)))
 
 
 def made_elsewhere(found: Study) -> bool:
-    """Whether another release put its record on in this very write, and all that it says is there."""
+    """Return whether another release wrote the record in this write, and its fields are on the object."""
     return found.record.is_foreign and found.text != records.find(found.old) and stands(found)
 
 
 def unchanged(found: Study) -> bool:
-    """Whether what the author wrote is what they had written before, or what the old record was made from.
+    """Return whether the input is that of the old object, or that of the old object's record.
 
-    An object without a record that `inject: disabled` kept from us is new to us, as on a CREATE.
+    An old object without a record that bypassed the webhooks counts as absent, as on a CREATE.
     """
     if found.old is None or (disabled(found.old) and not has_record(found.old)):
         return False
@@ -205,41 +205,41 @@ def unchanged(found: Study) -> bool:
 
 
 def left_alone(found: Study) -> bool:
-    """Whether it carries no record, and its author changed nothing now, or removed the record only."""
+    """Return whether the object has no record, and the update changes nothing else than removing it."""
     return found.record is NO_RECORD and (lost_its_record(found) or unchanged(found))
 
 
 def lost_its_record(found: Study) -> bool:
-    """Whether the update removed a record that nobody can read, and changed nothing else of ours."""
+    """Return whether the update removed an invalid record, and changed no other input of admission."""
     if found.record is not NO_RECORD or found.old is None or not has_record(found.old):
         return False
     return _words(found.live) == _words(found.old)
 
 
 def _beside(found: Study) -> tuple[tuple[str, ...], Routing]:
-    """Take what an author says to the loop, so that the digest leaves it out."""
+    """Return the input of the controller, which the digest leaves out."""
     intent = found.reading.intent
     return (intent.roles, intent.routing) if intent else ((), NO_ROUTING)
 
 
 def has_record(lws: Object | None) -> bool:
-    """Whether an object carries a record."""
+    """Return whether an object has a record."""
     return annotations(lws).get(EXPANSION) is not None
 
 
 def metadata(lws: Object | None) -> Object:
-    """Take the metadata of an object; empty if there is none, or it has another shape."""
+    """Return the metadata of an object; empty if it is absent or no map."""
     found = lws.get("metadata") if isinstance(lws, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def annotations(lws: Object | None) -> Object:
-    """Take the annotations of an object; empty if there are none, or they have another shape."""
+    """Return the annotations of an object; empty if they are absent or no map."""
     found = metadata(lws).get("annotations")
     return found if isinstance(found, dict) else {}
 
 
 def labels(lws: Object | None) -> Object:
-    """Take the labels of an object; empty if there are none, or they have another shape."""
+    """Return the labels of an object; empty if they are absent or no map."""
     found = metadata(lws).get("labels")
     return found if isinstance(found, dict) else {}

@@ -85,7 +85,7 @@ def test_a_forged_record_that_names_a_foreign_field_is_refused(
 
     said = told(admission, namespace, CLIENT_SIDE, named(ANNOTATED, NAME, expansion=json.dumps(record)))
 
-    assert f"metadata.annotations[{EXPANSION}]: names a field that fusioninfer never writes" in said
+    assert f"metadata.annotations[{EXPANSION}]: has a field that fusioninfer never writes" in said
 
 
 def test_a_record_forged_on_a_stored_object_is_refused(admission: Cluster, namespace: str) -> None:
@@ -116,7 +116,7 @@ def test_one_byte_more_is_refused_with_the_bytes_that_are_needed(admission: Clus
     said = told(admission, namespace, DRY, overfull)
 
     need, left = map(
-        int, re.findall(r"the record needs (\d+) bytes, the others leave (\d+) of 262144", said)[0]
+        int, re.findall(r"the record needs (\d+) bytes, other annotations leave (\d+) of 262144", said)[0]
     )
     assert (need - left, codes(said)) == (1, ["FI903"])
 

@@ -79,7 +79,7 @@ def test_taking_it_away_warns_that_groups_restart(admission: Cluster, namespace:
 
     said = run_kubectl(admission, *TAKEN_AWAY, "--namespace", namespace).stderr
 
-    assert "Warning: FI521: taken away: what was added comes off, and the groups restart" in said
+    assert "Warning: FI521: removed: injected fields are reverted, and the groups restart" in said
 
 
 def written_and_edited(

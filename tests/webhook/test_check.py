@@ -311,7 +311,7 @@ def test_who_removes_inject_disabled_has_the_object_expanded_as_on_a_create() ->
 
     assert once == put(lws())
     (found,) = check(once, broken_glass())
-    assert (found.code, found.message[:24]) == ("FI520", "inject: disabled is gone")
+    assert (found.code, found.message[:24]) == ("FI520", "inject: disabled was removed")
 
 
 def test_who_removes_inject_disabled_is_told_every_error() -> None:
@@ -326,7 +326,7 @@ def test_an_object_without_a_record_is_told_so_whatever_the_reason() -> None:
 
     (found,) = [one for one in check(changed(stored, "spec.replicas", 2), stored) if one.code == "FI522"]
 
-    assert found.message.startswith("not expanded: it has no record, and nothing changes now")
+    assert found.message.startswith("not expanded: there is no record, and the input does not change")
 
 
 def with_value(value: str) -> Any:

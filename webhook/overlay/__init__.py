@@ -1,1 +1,1 @@
-"""Overlays: merge them, apply and revert them, record what was applied."""
+"""Overlays: combine, apply and revert them, and record what was applied."""

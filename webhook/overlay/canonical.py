@@ -1,8 +1,7 @@
-"""One form of a value, whoever wrote it: what the API server and LWS add or rewrite makes no difference.
+"""The canonical form of a value, which is the same before and after the API server and LWS default it.
 
-They add `protocol: TCP`, `resources: {}`, empty names and metadata, and they write quantities their own way
-(`1024Mi` becomes `1Gi`). A digest of the canonical form is the same before and after. What exactly they do is
-measured in tests/cluster/test_facts.py.
+They add `protocol: TCP`, `resources: {}`, empty names and metadata, and they normalize quantities (`1024Mi`
+becomes `1Gi`). tests/cluster/test_facts.py checks these defaults on a real API server.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ _DEFAULTS: Final = (("protocol", "TCP"), ("divisor", "0"))
 
 
 def canonical(value: Any, field: str = "") -> Any:
-    """Leave out what is empty, and what a default adds; write quantities as numbers."""
+    """Return `value` without empty and default fields, and with quantities as decimal numbers."""
     if isinstance(value, dict):
         kept = {key: canonical(item, key) for key, item in value.items()}
         if field in _QUANTITIES:
@@ -40,6 +39,6 @@ def _number(item: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """Give 128 bits, in hex, that tell canonical forms apart."""
+    """Return a digest of the canonical form: 128 bits, in hex."""
     text = orjson.dumps(canonical(value), option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()[:32]

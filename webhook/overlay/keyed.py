@@ -1,4 +1,4 @@
-"""Lists that merge item by item, as Kubernetes' list-map keys say; and when two JSON values are equal."""
+"""Lists that merge item by item, by Kubernetes' list-map keys; and equality of JSON values."""
 
 from typing import Any, Final
 
@@ -7,7 +7,7 @@ import orjson
 from intent import Object
 
 Identity = Any
-"""A string or a number, or a tuple of them; whatever JSON gave is taken."""
+"""A string or a number, or a tuple of these. Untrusted JSON may give any other type."""
 
 LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "containers": ("name",),
@@ -22,13 +22,13 @@ LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
 KEY_DEFAULTS: Final = {"protocol": "TCP"}
 FIRST: Final = frozenset({"env"})
 ENTERED: Final = frozenset({"containers"})
-"""Lists whose items we add to; an item of any other list is put on whole, or left to its author."""
+"""Lists whose existing items may get fields. In other lists an item is added, or the author's is kept."""
 WHOLE: Final = frozenset({"initContainers", "volumes", "volumeMounts", "startupProbe"})
-"""Fields and lists whose items are of no use in parts: edited since, they are the author's as they are."""
+"""Fields and lists whose values are applied and reverted as a unit. An edited value belongs to the author."""
 
 
 def identity(field: str, item: Any) -> Identity:
-    """Say which item of a keyed list this is, by the value of its key, or those of its keys."""
+    """Return the value of the item's key, or a tuple of the values of its keys; None if it is no map."""
     if not isinstance(item, dict):
         return None
     keys = LIST_KEYS[field]
@@ -40,13 +40,13 @@ def _several(keys: tuple[str, ...], item: Object) -> Identity:
 
 
 def name_of(field: str, item: Object) -> str:
-    """Name an item for people: `vllm`, `8000/TCP`."""
+    """Return the name of an item for messages: `vllm`, `8000/TCP`."""
     found = identity(field, item)
     return "/".join(map(str, found)) if isinstance(found, tuple) else str(found)
 
 
 def index(field: str, items: Any) -> dict[Identity, int]:
-    """Find items by identity; the first wins, as it does for the API server."""
+    """Return the positions of items by identity. The first of duplicates wins, as for the API server."""
     if not isinstance(items, list):
         return {}
     if len(LIST_KEYS[field]) > 1:
@@ -54,30 +54,30 @@ def index(field: str, items: Any) -> dict[Identity, int]:
     key = LIST_KEYS[field][0]
     try:
         places = {item[key]: at for at, item in enumerate(items)}
-    except (TypeError, KeyError):  # an item that is no map, or has no key, or a strange one
+    except (TypeError, KeyError):  # an item is no map, has no key, or an unhashable one
         return _index(field, items)
     return places if len(places) == len(items) else _index(field, items)
 
 
 def _index(field: str, items: list[Any]) -> dict[Identity, int]:
-    """Find items one by one, whatever they are."""
+    """Return the positions of items that are maps with a hashable identity."""
     found: dict[Identity, int] = {}
     for at, item in enumerate(items):
         try:
             if isinstance(item, dict):
                 found.setdefault(identity(field, item), at)
-        except TypeError:  # a key that is a map or a list: nobody will ask for it
+        except TypeError:  # a key that is a map or a list: it is never looked up
             continue
     return found
 
 
 def keys_of(field: str, item: Object) -> Object:
-    """Take the keys of an item, those that it has."""
+    """Return the list-map keys that the item has, with their values."""
     return {key: item[key] for key in LIST_KEYS[field] if key in item}
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal; True is not 1."""
+    """Return whether two JSON values are equal. Unlike in Python, true is not 1."""
     return one == other and (isinstance(one, str) or one is None or _as_json(one) == _as_json(other))
 
 
@@ -89,5 +89,5 @@ _SORTED: Final = orjson.OPT_SORT_KEYS
 
 
 def is_keyed(field: str, value: Any) -> bool:
-    """Whether a value is a list that merges by keys."""
+    """Return whether a value is a list that merges by keys."""
     return field in LIST_KEYS and isinstance(value, list)

@@ -1,16 +1,13 @@
-"""Partial objects: what they say, and how several become one.
+"""Overlays, which are partial objects: their syntax, and how to combine, compose and merge them.
 
-Putting one on an object is `webhook.overlay.put`'s.
-
-An overlay is data, in the shape of the object it is for:
+`webhook.overlay.put` decides which part of an overlay may be applied. An overlay has the shape of its object:
 
 - maps merge, key by key; scalars and plain lists are set; `None` removes a field;
-- the lists of `LIST_KEYS` merge item by item, as Kubernetes' list-map keys say; an item that is new goes
-  last, or first in `env`, where a later variable may name it;
-- `{"$patch": "delete"}` in a map or an item removes it whole; an item `{"$patch": "prune"}` removes its list
-  if nothing is left in it; `{"$patch": "replace", "$digest": D}` puts a map in place of what is there,
-  unless that has digest D already;
-- `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the field beside it.
+- lists in `LIST_KEYS` merge item by item, by Kubernetes' list-map keys; a new item is appended, or prepended
+  in `env`, where later variables may refer to it;
+- `{"$patch": "delete"}` in a map or an item removes it; an item `{"$patch": "prune"}` removes its list if
+  that becomes empty; `{"$patch": "replace", "$digest": D}` replaces a map, unless it has digest D already;
+- `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the sibling field.
 """
 
 from collections.abc import Iterable
@@ -31,20 +28,24 @@ NOTHING: Final[Object] = {}
 # --- combine: overlays of several mutators become one ------------------------------------------------
 
 
-class Contradiction(Exception):  # noqa: N818 - it is a bug of ours, not an error of the author's
-    """Two mutators set one leaf to two values."""
+class Contradiction(Exception):  # noqa: N818 - it is a bug in a mutator, not an error in the input
+    """Two mutators set one field to different values."""
 
 
 def combine(overlays: Iterable[Overlay]) -> Overlay:
-    """Make one overlay of several that do not contradict each other. What only one of them says is shared."""
-    said: dict[str, list[Any]] = {}
+    """Combine overlays of several mutators. Values that only one of them has are shared, not copied.
+
+    Raises:
+        Contradiction: two overlays set a field to different values.
+    """
+    found: dict[str, list[Any]] = {}
     for overlay in overlays:
         for key, value in overlay.items():
-            if key in said:
-                said[key].append(value)
+            if key in found:
+                found[key].append(value)
             else:
-                said[key] = [value]
-    return {key: values[0] if len(values) == 1 else _joined(key, values) for key, values in said.items()}
+                found[key] = [value]
+    return {key: values[0] if len(values) == 1 else _joined(key, values) for key, values in found.items()}
 
 
 def _joined(key: str, values: list[Any]) -> Any:
@@ -60,18 +61,18 @@ def _joined(key: str, values: list[Any]) -> Any:
 
 
 def _joined_items(field: str, lists: list[list[Overlay]]) -> list[Overlay]:
-    said: dict[Identity, list[Overlay]] = {}
+    found: dict[Identity, list[Overlay]] = {}
     for items in lists:
         for item in items:
-            said.setdefault(identity(field, item), []).append(item)
-    return [items[0] if len(items) == 1 else combine(items) for items in said.values()]
+            found.setdefault(identity(field, item), []).append(item)
+    return [items[0] if len(items) == 1 else combine(items) for items in found.values()]
 
 
 # --- compose: one overlay after another --------------------------------------------------------------
 
 
 def compose(first: Overlay, then: Overlay) -> Overlay:
-    """Make one overlay that does `first`, and `then` after it, which wins."""
+    """Return one overlay with the effect of `first` followed by `then`, which wins."""
     if not first:
         return then
     composed = {**first, **then}
@@ -102,18 +103,18 @@ def _composed_items(field: str, have: list[Any], more: list[Any]) -> list[Any]:
     return items
 
 
-# --- merge: the object with an overlay on it ---------------------------------------------------------
+# --- merge: an overlay applied to an object ----------------------------------------------------------
 
 
 def merge(live: Object, overlay: Overlay) -> Object:
-    """Put an overlay on an object. The object is not changed; what is untouched is shared."""
+    """Return the object with an overlay applied. `live` is not changed; other values are shared."""
     merged = dict(live)
     merge_into(merged, overlay)
     return merged
 
 
 def merge_into(merged: Object, overlay: Overlay) -> None:
-    """Put an overlay on an object that is ours to change; what lies within it is not changed."""
+    """Apply an overlay to `merged` in place. Nested values are copied before they change."""
     for key, value in overlay.items():
         if value is None:
             merged.pop(key, None)
@@ -142,7 +143,7 @@ def _merge_list(merged: Object, field: str, overlay: list[Any]) -> None:
 
 
 def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
-    """Put the items of an overlay on those of a list; a value that is no list counts as an empty one."""
+    """Return the list with the overlay's items applied. A value that is no list counts as an empty one."""
     items: list[Any] = list(live) if isinstance(live, list) else []
     places = index(field, items)
     new: list[Any] = []
@@ -161,10 +162,10 @@ def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
 
 
 def prunes(overlay: list[Any]) -> bool:
-    """Whether a list is to go if nothing is left in it."""
+    """Return whether the overlay removes its list if that becomes empty."""
     return any(item.get(PATCH) == "prune" for item in overlay)
 
 
 def bare(value: Overlay) -> Object:
-    """Give a map of an overlay without its directives."""
+    """Return a map of an overlay without its directives."""
     return {key: item for key, item in value.items() if key not in DIRECTIVES}

@@ -1,4 +1,4 @@
-"""The patch (RFC 6902: add, replace, remove) that puts an overlay on an object: one walk over the overlay."""
+"""The JSON patch (RFC 6902: add, replace, remove) that applies an overlay to an object."""
 
 from functools import lru_cache
 from typing import Any
@@ -22,7 +22,7 @@ Operation = dict[str, Any]
 
 
 def patch(live: Object, overlay: Overlay) -> list[Operation]:
-    """Write the operations that put an overlay on an object."""
+    """Return the operations that apply an overlay to an object."""
     operations: list[Operation] = []
     _patch_map(live, overlay, "", operations)
     return operations
@@ -95,7 +95,7 @@ def _patch_items(
 
 
 def added(field: str, items: list[Any], path: str) -> list[Operation]:
-    """Write the operations that add items to a list: last, or first and in order."""
+    """Return the operations that append items to a list, or prepend them in their order."""
     place, ordered = (f"{path}/0", reversed(items)) if field in FIRST else (f"{path}/-", items)
     return [{"op": "add", "path": place, "value": item} for item in ordered]
 

@@ -1,8 +1,21 @@
-"""Put an overlay on: reduce a wish to what may be put on an object, and keep what it takes the place of.
+"""Apply an overlay: reduce it to the fields that may be injected, and keep the values that they replace.
 
-Two kinds of leaf: command, args, what a launch removes, and the port that a probe or hook asks
-(`REPLACEABLE`) take the place of what the author wrote; all else is put on only where the author wrote
-nothing. So no mutator can overwrite by mistake.
+Only command, args, the probes and hooks that a launch removes, and the ports of probes and hooks
+(`REPLACEABLE`) replace a value of the author. Any other field is injected only where the author wrote none,
+so no mutator can overwrite by mistake. In this pod spec the author's variable `A` stays, so neither result
+has it:
+
+    >>> env = [{"name": "A", "value": "1"}]
+    >>> original = {"containers": [{"name": "vllm", "command": ["vllm"], "env": env}]}
+    >>> wish = {
+    ...     "schedulerName": "volcano",
+    ...     "containers": [{"name": "vllm", "command": ["ray"], "env": [{"name": "A", "value": "2"}]}],
+    ... }
+    >>> injected, replaced = put(original, wish)
+    >>> injected
+    {'schedulerName': 'volcano', 'containers': [{'name': 'vllm', 'command': ['ray']}]}
+    >>> replaced
+    {'schedulerName': None, 'containers': [{'name': 'vllm', 'command': ['vllm']}]}
 """
 
 from typing import Any, Final
@@ -19,15 +32,15 @@ REPLACEABLE: Final = frozenset(
 
 
 Taken = tuple[Any, Any] | None
-"""What is put on in one place, and what was there; None where nothing is put on."""
+"""The injected value of one field and the value that it replaces; None where nothing is injected."""
 
 
 def put(
     original: Object, wish: Overlay, operations: list[Operation] | None = None
 ) -> tuple[Overlay, Overlay]:
-    """Reduce a wish to what may be put on the original; give that, and the overlay that reverses it.
+    """Reduce `wish` to what may be injected into the original. Return that, and the overlay that reverts it.
 
-    The operations that do it are written on the way, so that nothing is looked up twice.
+    The patch operations are appended to `operations` on the way, so that nothing is looked up twice.
     """
     return _put_fields(original, wish, "", [] if operations is None else operations)
 
@@ -96,7 +109,7 @@ def _put_items(field: str, have: Any, wish: list[Any], path: str, operations: li
 
 
 def _copied(original: Object, value: Overlay) -> tuple[Overlay, Overlay]:
-    """Reduce what goes on a copy, as anywhere else; its digest tells whether it is still the copy."""
+    """Reduce the overlay of a copied map. The digest shows later whether the map is still the copy."""
     reduced, reverse = put(_source(original, value), bare(value))
     copied = reduced | {COPY: value[COPY]}
     return copied | {DIGEST: digest(_copy_of(original, copied))}, reverse
@@ -111,11 +124,11 @@ def _source(original: Object, value: Overlay) -> Object:
     return source if isinstance(source, dict) else {}
 
 
-# --- copies: a template that is made from another -----------------------------------------------------
+# --- copies: a template that is created from another --------------------------------------------------
 
 
 def filled(original: Object, put_on: Overlay) -> Overlay:
-    """Write copies out: the overlay with each `$copy` as the whole map that it stands for."""
+    """Return the overlay with each `$copy` expanded to the complete map."""
     return {key: _filled(original, key, value) for key, value in put_on.items()}
 
 

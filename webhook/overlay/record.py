@@ -1,12 +1,24 @@
-"""What was put on an object, and from what. `webhook.overlay.undo` takes it off again.
+"""The record: the injected fields, and a digest of their input. `webhook.overlay.undo` reverts it.
 
-The record is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, no time, no random.
+It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, without time or random values.
 
-    {"v": 1, "in": digest of the Intent, "set": overlay that was put on, "was": overlay that reverses it}
+    in    digest of the Intent
+    read  version of the digest (`READING`), left out while it is 1
+    set   overlay that was injected
+    v     version of the form
+    was   overlay that restores the author's values
 
-`"read": 2` stands there too once `READING` is 2: by which reading of the object the digest was made.
+For an object that got a label, where the author wrote no labels:
 
-Changing this form, or what the digest sees of an Intent, restarts somebody's GPUs: see docs/adr.
+    >>> injected = {"metadata": {"labels": {"fusioninfer.io/service": "qwen"}}}
+    >>> text = write("0a1b", injected, {"metadata": {"labels": None}})
+    >>> print(text)
+    {"in":"0a1b","set":{"metadata":{"labels":{"fusioninfer.io/service":"qwen"}}},"v":1,"was":{"metadata":{"labels":null}}}
+    >>> read(text).put_on == injected
+    True
+
+A change of this form, or of the fields that the digest covers, makes stored objects restart their pods
+(docs/adr/0007).
 """
 
 import hashlib
@@ -26,12 +38,12 @@ from webhook.overlay.overlay import COPY, DIGEST, Overlay
 VERSION: Final = 1
 LONGEST: Final = budget.VALUES.most
 READING: Final = 1
-"""Whose digests these are: another number wherever a release gives an old input another digest.
+"""Version of the digest. A release that gives an old input another digest increments it.
 
-A record that says another number is another release's, older or newer (docs/adr/0007).
+A record with another number was written by another release, older or newer (docs/adr/0007).
 """
 _UNSAID: Final = 1
-"""The reading of a record that names none."""
+"""The reading of a record without `read`."""
 
 _LEAF: Final = None
 _LABELS: Final = {
@@ -82,15 +94,15 @@ WRITABLE: Final[Object] = {
     "metadata": {"labels": _LABELS},
     "spec": {"leaderWorkerTemplate": {"leaderTemplate": _TEMPLATE, "workerTemplate": _TEMPLATE}},
 }
-"""Every path that mutators can write; a record that names another is not ours.
+"""Every path that mutators can write. A record with any other path is refused.
 
-Only `set` is held against it: `was` is looked into where `set` leads, and nowhere else.
+Only `set` is checked: `was` is read only at the paths of `set`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record, read. An object without one has `NO_RECORD`."""
+    """A decoded record. An object without one has `NO_RECORD`."""
 
     digest: str
     put_on: Overlay
@@ -99,7 +111,7 @@ class Record:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether a release wrote it whose digests are not comparable with ours."""
+        """Return whether another release wrote it, whose digests are not comparable with this one's."""
         return self.reading != READING
 
 
@@ -107,7 +119,7 @@ NO_RECORD: Final = Record("", {}, {})
 
 
 def write(digest: str, put_on: Overlay, was: Overlay, reading: int = READING) -> str:
-    """Write a record as the annotation holds it."""
+    """Return the text of the annotation."""
     whole = {"v": VERSION, "in": digest, "set": put_on, "was": was}
     if reading != _UNSAID:
         whole["read"] = reading
@@ -115,12 +127,12 @@ def write(digest: str, put_on: Overlay, was: Overlay, reading: int = READING) ->
 
 
 def digest_of(text: str) -> str:
-    """Take the digest from a record as `write` leaves it: keys are sorted, so it comes first."""
+    """Return the digest from the text of `write`, where it comes first since keys are sorted."""
     return text.removeprefix('{"in":"').partition('"')[0]
 
 
 def find(*objects: Object | None) -> Any:
-    """Take the text of the record from the first object that has one; None if none has."""
+    """Return the record's annotation of the first object that has one; None if none has."""
     for lws in objects:
         annotations = mapping(mapping(mapping(lws).get("metadata")).get("annotations"))
         if annotations.get(EXPANSION) is not None:
@@ -129,11 +141,9 @@ def find(*objects: Object | None) -> Any:
 
 
 def read(text: Any) -> Record | FieldError:
-    """Read a record. What is not one, or was not written by us, is an error and never "no record"."""
+    """Decode a record. Any other text, or a record with foreign paths, is an error, not `NO_RECORD`."""
     if isinstance(text, str) and len(text) > LONGEST:
-        return _unreadable(
-            f"has {len(text)} characters; no object can hold more than {LONGEST} in annotations"
-        )
+        return _unreadable(f"has {len(text)} characters; an object has at most {LONGEST} in all annotations")
     try:
         whole = orjson.loads(text)
         version, made_from, put_on, was = whole["v"], whole["in"], whole["set"], whole["was"]
@@ -145,7 +155,7 @@ def read(text: Any) -> Record | FieldError:
     if not (isinstance(made_from, str) and type(reading) is int and isinstance(was, dict)):
         return _unreadable("is not a record of fusioninfer")
     if not _fits(put_on, WRITABLE):
-        return _unreadable("names a field that fusioninfer never writes")
+        return _unreadable("has a field that fusioninfer never writes")
     return Record(made_from, put_on, was, reading)
 
 
@@ -157,7 +167,7 @@ def _unreadable(message: str) -> FieldError:
 
 
 def _fits(overlay: Any, allowed: Object) -> bool:
-    """Whether an overlay names allowed paths only."""
+    """Return whether all paths of an overlay are allowed."""
     if not isinstance(overlay, dict):
         return False
     for key, value in overlay.items():
@@ -183,10 +193,10 @@ def _is_keyed(field: str, item: Object) -> bool:
 
 
 def digest(intent: Intent) -> str:
-    """Give 128 bits, in hex, of what the Intent says.
+    """Return the digest of an Intent: 128 bits, in hex.
 
-    Fields at their default take no part, so a field that a later release adds changes no old digest;
-    nor do fields marked as positions (`intent.lws`).
+    Fields at their default are left out, so that a field that a later release adds changes no old digest.
+    So are fields with `digest=False` metadata, such as positions (`intent.lws`).
     """
     return hashlib.sha256(orjson.dumps(_facts(intent), option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
@@ -195,7 +205,7 @@ _COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
     kind: tuple((item.name, item.default) for item in fields(kind) if item.metadata.get("digest", True))
     for kind in (Intent, Template, Engine, Accelerators, Probe, Ports)
 }
-"""Of every part of an Intent: the fields that count, with their defaults."""
+"""The fields that the digest covers, with their defaults, by class."""
 
 
 def _facts(value: Any) -> Object:

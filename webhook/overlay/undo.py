@@ -1,4 +1,16 @@
-"""How a record comes off again: what was edited since stays."""
+"""Revert a record: restore the author's values, and keep every field that was edited since.
+
+Here a scheduler was edited after the record was written, so only the command is reverted:
+
+    >>> live = {"schedulerName": "other", "containers": [{"name": "vllm", "command": ["ray"]}]}
+    >>> injected = {"schedulerName": "volcano", "containers": [{"name": "vllm", "command": ["ray"]}]}
+    >>> replaced = {"schedulerName": None, "containers": [{"name": "vllm", "command": ["vllm"]}]}
+    >>> reverting, original = undo(live, Record("0a1b", injected, replaced))
+    >>> reverting
+    {'containers': [{'name': 'vllm', 'command': ['vllm']}]}
+    >>> original
+    {'schedulerName': 'other', 'containers': [{'name': 'vllm', 'command': ['vllm']}]}
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,17 +24,17 @@ from webhook.overlay.overlay import COPY, DIGEST, NOTHING, PATCH, Overlay, merge
 from webhook.overlay.record import Record
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
-"""What stands in command and args only if a launcher wrote it: an author who writes it launches by hand."""
+"""Text that only a launcher, or an author with a launch of their own, writes into command and args."""
 
 
 Taken = tuple[Any, Any] | None
-"""What takes our part off one place, and what is left there, None if it goes; or nothing there is ours."""
+"""The overlay that reverts one field, and the remaining value; None if the field was not injected."""
 
 
 def undo(live: Object, record: Record) -> tuple[Overlay, Object]:
-    """Take off what a record says we put on: the overlay that does it, and what it leaves of the object.
+    """Revert the fields of a record. Return the overlay that does so, and the object without them.
 
-    What was edited since stays.
+    Fields that were edited since are kept.
     """
     return _undo_fields(live, record.put_on, record.was)
 
@@ -56,7 +68,7 @@ def _is_edited(live: Object, value: Overlay) -> bool:
 
 
 def _undo_map(key: str, live: Object, value: Overlay, before: Any) -> Taken:
-    """Take off a map: a copy as it was made goes whole, from one that was edited our part comes off."""
+    """Revert a map. An unedited copy is removed; in an edited one only injected fields are reverted."""
     if before is None and key in WHOLE and _is_edited(live, value):
         return None
     if COPY in value and digest_of_value(live) == value.get(DIGEST):
@@ -68,7 +80,7 @@ def _undo_map(key: str, live: Object, value: Overlay, before: Any) -> Taken:
 
 
 def _is_bare(left: Object, keys: tuple[str, ...]) -> bool:
-    """Whether only keys, and what is empty, are left."""
+    """Return whether only keys and empty values are left."""
     return all(key in keys or item in (None, {}, []) for key, item in left.items())
 
 
@@ -105,7 +117,7 @@ def _undo_item(field: str, live: Object, item: Overlay, before: Overlay | None) 
 
 
 def _undo_launch(live: Object, unit: Overlay, before: Overlay) -> Overlay:
-    """Take a launch off: command, args and what it removed belong together."""
+    """Revert a launch: command, args and the probes that it removed are reverted together."""
     words = [key for key in ("command", "args") if key in unit]
     ours = [key for key in words if same(live.get(key), unit[key])]
     if len(ours) == len(words):
@@ -117,7 +129,7 @@ def _undo_launch(live: Object, unit: Overlay, before: Overlay) -> Overlay:
 
 
 def is_edited_launch(live: Object, unit: Overlay) -> bool:
-    """Whether somebody edited the words of a launcher by hand: then command and args are theirs."""
+    """Return whether a launcher's command or args were edited by hand; both then belong to the author."""
     return any(
         key in unit and not same(live.get(key), unit[key]) and _is_launch(live.get(key))
         for key in ("command", "args")
@@ -125,14 +137,14 @@ def is_edited_launch(live: Object, unit: Overlay) -> bool:
 
 
 def _is_launch(words: Any) -> bool:
-    """Whether words, or a script among them, are a launcher's."""
+    """Return whether command or args, or a script in them, were written by a launcher."""
     if not isinstance(words, list):
         return False
     return any(mark in word for word in words if isinstance(word, str) for mark in LAUNCHER_WORDS)
 
 
 def launches(live: Object, record: Record) -> Iterator[tuple[str, Object, Overlay]]:
-    """Give the containers that a record launches and that are there: path, container, what was put on."""
+    """Yield the recorded containers that the object has: path, container, injected overlay."""
     group = _below(live, "spec", "leaderWorkerTemplate")
     templates = _below(record.put_on, "spec", "leaderWorkerTemplate")
     for field, template in templates.items():
