@@ -1,4 +1,4 @@
-"""Specs of HTTPRoutes and Gateways that the Gateway API takes; and broken ones, with the field at fault."""
+"""Valid specs of HTTPRoutes and Gateways; and invalid ones, with the path of the error."""
 
 from typing import Any, Final
 
@@ -25,37 +25,37 @@ SECURE: Final = {
 
 
 def route(*rules: Object, **fields: Any) -> Object:
-    """Make the spec of an HTTPRoute."""
+    """Return the spec of an HTTPRoute."""
     return {"parentRefs": PARENTS, **({"rules": list(rules)} if rules else {}), **fields}
 
 
 def matched(**match: Any) -> Object:
-    """Make one with one match."""
+    """Return an HTTPRoute with one match."""
     return route({"matches": [match]})
 
 
 def filtered(*filters: Object, **rule: Any) -> Object:
-    """Make one with filters."""
+    """Return an HTTPRoute with filters."""
     return route({"filters": list(filters), **rule})
 
 
 def backed(*backends: Object) -> Object:
-    """Make one with backends."""
+    """Return an HTTPRoute with backends."""
     return route({"backendRefs": list(backends)})
 
 
 def parents(*references: Object) -> Object:
-    """Make one with other parents."""
+    """Return an HTTPRoute with other parents."""
     return {"parentRefs": list(references)}
 
 
 def gateway(*listeners: Object, **fields: Any) -> Object:
-    """Make the spec of a Gateway."""
+    """Return the spec of a Gateway."""
     return {"gatewayClassName": "any", "listeners": list(listeners or (LISTENER,)), **fields}
 
 
 def listener(**fields: Any) -> Object:
-    """Make one with one listener."""
+    """Return a Gateway with one listener."""
     return gateway({**LISTENER, **fields})
 
 

@@ -1,4 +1,4 @@
-"""InferenceServices for tests: plain ones, and ways to change them."""
+"""Builders of InferenceServices for tests."""
 
 import copy
 from typing import Any
@@ -8,34 +8,34 @@ from tests.lws import template
 
 
 def role(component_type: str, **fields: Any) -> Object:
-    """Make a role; an engine gets a template unless it has one, None leaves a field out."""
+    """Return a role. A role other than a router gets a template by default; None leaves a field out."""
     plain = {} if component_type == "router" else {"template": copy.deepcopy(template())}
     whole = {"componentType": component_type, **plain, **fields}
     return {key: value for key, value in whole.items() if value is not None}
 
 
 def router(**fields: Any) -> Object:
-    """Make a router with a strategy."""
+    """Return a router with a strategy."""
     return role("router", **{"name": "router", "strategy": "prefix-cache", **fields})
 
 
 def worker(**fields: Any) -> Object:
-    """Make a worker of two nodes."""
+    """Return a worker of two nodes."""
     return role("worker", **{"name": "inference", "multinode": {"nodeCount": 2}, **fields})
 
 
 def prefiller(**fields: Any) -> Object:
-    """Make a prefiller of two nodes."""
+    """Return a prefiller of two nodes."""
     return role("prefiller", **{"name": "prefill", "multinode": {"nodeCount": 2}, **fields})
 
 
 def decoder(**fields: Any) -> Object:
-    """Make a decoder of two nodes."""
+    """Return a decoder of two nodes."""
     return role("decoder", **{"name": "decode", "multinode": {"nodeCount": 2}, **fields})
 
 
 def isvc(*roles: Object, name: str = "svc", annotations: Object | None = None, **spec: Any) -> Object:
-    """Make an InferenceService; with no roles it is one worker."""
+    """Return an InferenceService; without roles it has one worker."""
     metadata: Object = {"name": name} if annotations is None else {"name": name, "annotations": annotations}
     return {
         "apiVersion": "fusioninfer.io/v1alpha1",

@@ -1,4 +1,4 @@
-"""LeaderWorkerSets for tests: a plain one, and ways to change it."""
+"""Builders of LeaderWorkerSets for tests."""
 
 import copy
 from typing import Any
@@ -13,7 +13,7 @@ WORKER = "spec.leaderWorkerTemplate.workerTemplate"
 
 
 def container(name: str = "vllm", **fields: Any) -> Object:
-    """Make an engine container with a plain command."""
+    """Return an engine container with a plain command."""
     plain: Object = {
         "name": name,
         "image": "vllm/vllm-openai:v0.17.1",
@@ -25,14 +25,14 @@ def container(name: str = "vllm", **fields: Any) -> Object:
 
 
 def template(*containers: Object, **spec: Any) -> Object:
-    """Make a pod template."""
+    """Return a pod template."""
     return {"spec": {"containers": list(containers or (container(),)), **spec}}
 
 
 def lws(
     size: int = 2, worker: Object | None = None, leader: Object | None = None, **annotations: str
 ) -> Object:
-    """Make a LeaderWorkerSet of the service svc; `component_type=` is fusioninfer.io/component-type."""
+    """Return a LeaderWorkerSet of the service svc; `component_type=` is fusioninfer.io/component-type."""
     group: Object = {"size": size, "workerTemplate": worker or template()}
     if leader:
         group["leaderTemplate"] = leader
@@ -54,7 +54,7 @@ def put(live: Object, old: Object | None = None) -> Object:
 
 
 def changed(value: Object, path: str, to: Any) -> Object:
-    """Give a copy with one field set: `spec.leaderWorkerTemplate.size`; None removes it."""
+    """Return a copy with one field set: `spec.leaderWorkerTemplate.size`; None removes it."""
     whole = copy.deepcopy(value)
     *above, last = path.replace("fusioninfer.io/", "fusioninfer~io/").split(".")
     below = whole

@@ -1,4 +1,4 @@
-"""EndpointPickerConfigs for tests: a plain one, and ways to change it."""
+"""Builders of EndpointPickerConfigs for tests."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ QUEUE: Final[tuple[Object, ...]] = ({"type": "queue-scorer"}, {"type": "max-scor
 
 
 def config(*plugins: Object, **fields: Any) -> Object:
-    """Make a configuration of these plugins, with one profile of them all, in their order."""
+    """Return a configuration of these plugins, with one profile of all of them, in their order."""
     listed = list(plugins or QUEUE)
     names = [str(plugin.get("name", plugin["type"])) for plugin in listed]
     weighed = [{"pluginRef": name} | ({"weight": 1} if name.endswith("scorer") else {}) for name in names]
@@ -23,5 +23,5 @@ def config(*plugins: Object, **fields: Any) -> Object:
 
 
 def profile(*references: Object, name: str = "default") -> Object:
-    """Make a profile."""
+    """Return a profile."""
     return {"name": name, "plugins": list(references)}

@@ -8,7 +8,7 @@ UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
 
 def review(live: Any, old: Any = None, **more: Any) -> Object:
-    """Make a review: of a CREATE, or of an UPDATE where there is an old object; `more` sets other fields."""
+    """Return a CREATE, or an UPDATE if there is an old object; `more` sets other fields of the request."""
     request = {
         "uid": UID,
         "operation": "UPDATE" if old else "CREATE",

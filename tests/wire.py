@@ -1,4 +1,4 @@
-"""HTTP as bytes over a real socket, with or without TLS: what a library would not let a test say."""
+"""HTTP as bytes over a real socket, with or without TLS, for requests that no HTTP library would send."""
 
 import asyncio
 import ssl
@@ -11,7 +11,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as it came, header names in lower case."""
+    """A response, with header names in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -19,14 +19,14 @@ class Reply:
 
 
 def request(method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
-    """Write a request; a header's underscores stand for dashes, and an empty one is left out."""
+    """Return a request. Underscores in header names become dashes, and an empty header is left out."""
     lines = {"Host": "x", "Content_Type": JSON, "Content_Length": str(len(body)), **headers}
     head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in lines.items() if value)
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
 def post(path: str, body: bytes = b"{}", **headers: str) -> bytes:
-    """Write a review's request."""
+    """Return a POST request with a JSON body."""
     return request("POST", path, body, **headers)
 
 
@@ -34,7 +34,7 @@ def post(path: str, body: bytes = b"{}", **headers: str) -> bytes:
 async def connected(
     port: int, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect, and close whatever happens."""
+    """Connect, and close the connection in every case."""
     name = "localhost" if tls else None
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls, server_hostname=name)
     try:
@@ -46,7 +46,11 @@ async def connected(
 
 
 async def read(reader: asyncio.StreamReader) -> Reply:
-    """Read one answer; `IncompleteReadError` if the connection ends before one has come."""
+    """Read one response.
+
+    Raises:
+        IncompleteReadError: the connection ended before it.
+    """
     head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
     status, *lines = head.rstrip().split("\r\n")
     headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
@@ -55,24 +59,24 @@ async def read(reader: asyncio.StreamReader) -> Reply:
 
 
 async def exchange(port: int, sent: bytes, tls: ssl.SSLContext | None = None) -> Reply:
-    """Send bytes on a connection of their own, and read one answer."""
+    """Send bytes on a new connection, and read one response."""
     async with connected(port, tls) as (reader, writer):
         writer.write(sent)
         return await read(reader)
 
 
 async def ask(port: int, tls: ssl.SSLContext, body: bytes, path: str = "/mutate", **headers: str) -> Reply:
-    """Post a body on a connection of its own, and read the answer."""
+    """Post a body on a new connection, and read the response."""
     return await exchange(port, post(path, body, **headers), tls)
 
 
 async def get(port: int, path: str) -> Reply:
-    """Read a page of the plain port."""
+    """Get a path of the plain-text port."""
     return await exchange(port, request("GET", path, Content_Type="", Content_Length=""))
 
 
 async def ended(reader: asyncio.StreamReader, seconds: float = 5.0) -> bool:
-    """Whether the other side ends the connection within so many seconds, with no further answer."""
+    """Return whether the peer closes the connection in time, without another response."""
     try:
         return await asyncio.wait_for(reader.read(1), seconds) == b""
     except ConnectionError:

@@ -1,9 +1,9 @@
-"""Every case is a directory: what people write, what becomes of it, and what they are told.
+"""Golden cases: a directory has an input, the expected objects, and the expected findings.
 
-`input.yaml` goes through the offline door and, object by object, over HTTPS through the running webhook,
-whose patch jsonpatch applies. Both must give `expected.yaml`; what is said must be `messages.txt`. What
-has been expanded is expanded again, and must not change. A file that no case needs fails.
-`make golden` writes the expected files anew; read the difference before you keep it.
+`input.yaml` is expanded offline and, object by object, over HTTPS by the running webhook, whose patch
+jsonpatch applies. Both must give `expected.yaml`, and findings must equal `messages.txt`. An expanded object
+is expanded again, and must not change. A file that no case needs fails the test. `make golden` writes the
+expected files; read the difference before you commit it.
 """
 
 from base64 import b64decode
@@ -30,34 +30,34 @@ each_case = pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 
 
 def composed(case: Path) -> offline.Composition:
-    """Take a case through the offline door."""
+    """Expand a case offline."""
     return offline.compose(documents.read([str(case / "input.yaml")]), Settings())
 
 
 def leaderworkersets(case: Path) -> list[Document]:
-    """Give the LeaderWorkerSets of a case, as people wrote them, or as an InferenceService is rendered."""
+    """Return the LeaderWorkerSets of a case, as written, or as rendered from an InferenceService."""
     read = documents.read([str(case / "input.yaml")])
     return [document for document in offline.rendered(read) if offline.is_lws(document.object)]
 
 
 def inferenceservices(case: Path) -> list[Document]:
-    """Give the InferenceServices of a case."""
+    """Return the InferenceServices of a case."""
     read = documents.read([str(case / "input.yaml")])
     return [document for document in read if offline.is_inferenceservice(document.object)]
 
 
 def said(made: offline.Composition, case: Path) -> str:
-    """Write what is said about a case, with paths from its own directory."""
+    """Return the findings about a case, with paths relative to its directory."""
     return "".join(f"{one}\n".replace(f"{case}/", "") for one in made.found)
 
 
 def text_of(path: Path) -> str:
-    """Read an expected file; one that is not there is empty."""
+    """Read an expected file; a missing one is empty."""
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 @each_case
-def test_the_offline_door_gives_what_is_expected(case: Path, request: pytest.FixtureRequest) -> None:
+def test_the_offline_expansion_is_the_expected_one(case: Path, request: pytest.FixtureRequest) -> None:
     made = composed(case)
     written = "" if made.refused else documents.write_yaml(made.objects)
     if request.config.getoption("--refresh"):
@@ -67,7 +67,7 @@ def test_the_offline_door_gives_what_is_expected(case: Path, request: pytest.Fix
 
 
 def refresh(case: Path, written: str, messages: str) -> None:
-    """Write the expected files of a case anew; what is empty has no file."""
+    """Write the expected files of a case. An empty one is removed."""
     for name, text in (("expected.yaml", written), ("messages.txt", messages)):
         (case / name).unlink(missing_ok=True)
         if text:
@@ -75,7 +75,7 @@ def refresh(case: Path, written: str, messages: str) -> None:
 
 
 @each_case
-def test_the_webhook_gives_the_same(case: Path, webhook: Webhook) -> None:
+def test_the_webhook_gives_the_same_object(case: Path, webhook: Webhook) -> None:
     expected = [made for made in composed(case).objects if offline.is_lws(made)]
 
     admitted = [mutated(webhook, one.object) for one in leaderworkersets(case)]
@@ -92,7 +92,7 @@ def mutated(webhook: Webhook, live: Object) -> Object:
 
 
 @each_case
-def test_the_webhook_says_the_same(case: Path, webhook: Webhook) -> None:
+def test_the_webhook_reports_the_same_findings(case: Path, webhook: Webhook) -> None:
     alone = [
         offline.compose([one], Settings(), admission_only=True)
         for one in (*leaderworkersets(case), *inferenceservices(case))
@@ -111,23 +111,23 @@ def test_the_webhook_says_the_same(case: Path, webhook: Webhook) -> None:
 
 
 def codes(made: offline.Composition, severity: str) -> list[tuple[str, str]]:
-    """Give field and code of the errors."""
+    """Return field and code of the errors."""
     return [(one.error.path, one.error.code) for one in made.found if one.error.severity == severity]
 
 
 def warnings(made: offline.Composition) -> list[str]:
-    """Give the warnings as kubectl shows them."""
+    """Return the warnings as kubectl shows them."""
     return [warning(one.error) for one in made.found if one.error.severity == "warning"]
 
 
 def answered(response: dict[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Give field and code of every cause, and the warnings."""
+    """Return field and code of every cause, and the warnings."""
     causes = response.get("status", {}).get("details", {}).get("causes", [])
     return [(cause["field"], cause["message"][-6:-1]) for cause in causes], response.get("warnings", [])
 
 
 @each_case
-def test_what_is_expanded_stays(case: Path) -> None:
+def test_an_expanded_object_does_not_change(case: Path) -> None:
     once = [made for made in composed(case).objects if offline.is_lws(made)]
 
     again = [operations for made in once for operations in (expand(made), expand(made, made))]

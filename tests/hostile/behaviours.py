@@ -132,8 +132,8 @@ OBJECTS: Final = "tests/manifests/test_objects.py"
 LEASE: Final = "tests/sync/runtime/test_lease.py"
 REFLECTOR: Final = "tests/sync/runtime/test_reflector.py"
 ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
-    11: ("tests/golden/test_golden.py::test_the_webhook_gives_the_same",),
-    19: ("tests/laws/test_laws.py::test_the_law_holds_and_says_something",),
+    11: ("tests/golden/test_golden.py::test_the_webhook_gives_the_same_object",),
+    19: ("tests/laws/test_laws.py::test_the_law_holds_on_enough_patched_examples",),
     23: ("tests/laws/laws.py::spares",),
     25: ("tests/laws/laws.py::converges",),
     26: ("tests/laws/laws.py::converges",),
@@ -148,7 +148,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     31: ("tests/laws/laws.py::withdraws",),
     33: (f"{RELEASE}::test_the_first_write_of_what_nobody_changed_is_allowed_and_restarts_nothing",),
     44: (
-        "tests/golden/test_golden.py::test_the_webhook_says_the_same",
+        "tests/golden/test_golden.py::test_the_webhook_reports_the_same_findings",
         "tests/golden/test_golden.py::test_no_file_is_stale",
     ),
     46: ("tests/fusioninfer/test_explain.py::test_each_leaf_of_the_record_is_explained",),

@@ -1,4 +1,4 @@
-"""The laws of the engine. Each takes an engine and an example, asserts, and tells whether it patched."""
+"""The laws. Each takes an engine and an example, asserts, and returns whether it was patched."""
 
 import copy
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Mutator = Callable[[Intent, Settings], Overlay]
 
 
 def rewrite(intent: Intent, _settings: Settings) -> Overlay:
-    """Stand for a launch: another command, other args and one more port, in every template."""
+    """Stand in for a launcher: write another command, other args and one more port into every template."""
     return {
         "spec": {
             "leaderWorkerTemplate": {
@@ -58,12 +58,12 @@ def _launched(template: Template) -> Overlay:
 
 
 TEST_MUTATORS: Final = (labels, gang, split, rewrite, probes, sidecar)
-"""The laws hold for any mutators; these launch every container, also where the real ones would not."""
+"""The laws hold for any mutators. These also launch containers that the real ones leave alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What the laws are about; a broken one differs in one function."""
+    """The functions under test. A broken engine differs in one of them."""
 
     expand: Callable[..., list[Operation]] = expand
     patch: Callable[[Object, Overlay], list[Operation]] = patch
@@ -73,13 +73,13 @@ class Engine:
     mutators: tuple[Mutator, ...] = TEST_MUTATORS
 
     def put(self, live: Object, old: Object | None = None) -> Object:
-        """Expand an object and apply the patch, by the oracle."""
+        """Expand an object and apply the patch with jsonpatch."""
         applied: Object = jsonpatch.apply_patch(live, self.expand(live, old, Settings(), self.mutators))
         return applied
 
 
 def idempotent(engine: Engine, lws: Object) -> bool:
-    """expand(expand(x)) == expand(x), as a CREATE and as an UPDATE, stored or not."""
+    """Check expand(expand(x)) == expand(x), on CREATE and UPDATE, before and after defaulting."""
     once = engine.put(lws)
     stored = defaulted(once, lws)
 
@@ -91,7 +91,7 @@ def idempotent(engine: Engine, lws: Object) -> bool:
 
 
 def converges(engine: Engine, lws: Object, data: st.DataObject) -> bool:
-    """Whatever a tool leaves of the expansion, the file's author gets the same object again."""
+    """Check that applying the file again gives the same object, with every tool."""
     once = engine.put(lws)
 
     for apply in TOOLS.values():
@@ -103,7 +103,7 @@ def converges(engine: Engine, lws: Object, data: st.DataObject) -> bool:
 
 
 def carries_on(engine: Engine, lws: Object) -> bool:
-    """What another release put on stays while the file is the same, and is not refused."""
+    """Check that the expansion of another release stays, and is accepted, while the file is the same."""
     older = Engine(mutators=engine.mutators[1:])
     once = foreign(older.put(lws))
 
@@ -115,7 +115,7 @@ def carries_on(engine: Engine, lws: Object) -> bool:
 
 
 def foreign(lws: Object) -> Object:
-    """Return it with a record of another reading, if it has one."""
+    """Return the object with its record in another reading, if it has one."""
     annotations = lws["metadata"]["annotations"]
     if EXPANSION not in annotations:
         return lws
@@ -125,7 +125,7 @@ def foreign(lws: Object) -> Object:
 
 
 def withdraws(engine: Engine, lws: Object) -> bool:
-    """Without the opt-in the object is again as its author wrote it."""
+    """Check that removing the annotations restores the object that its author wrote."""
     once = engine.put(lws)
     opted_out = copy.deepcopy(once)
     file = copy.deepcopy(lws)
@@ -142,7 +142,7 @@ def withdraws(engine: Engine, lws: Object) -> bool:
 
 
 def resizes(engine: Engine, lws: Object, size: int) -> bool:
-    """Another size on the live object gives what it gives in the file."""
+    """Check that a changed size gives the same object as a file of that size."""
     once = engine.put(lws)
     grown, file = (copy.deepcopy(one) for one in (once, lws))
     for one in (grown, file):
@@ -152,8 +152,8 @@ def resizes(engine: Engine, lws: Object, size: int) -> bool:
     return once != lws
 
 
-def takes_off(engine: Engine, lws: Object, data: st.DataObject) -> bool:
-    """What is left of an object is what a naive merge makes of the overlay that takes our part off."""
+def reverts(engine: Engine, lws: Object, data: st.DataObject) -> bool:
+    """Check that a reverted object equals a naive merge of the reverting overlay."""
     once = engine.put(lws)
     mixed = data.draw(mixtures(once, lws))
 
@@ -164,7 +164,7 @@ def takes_off(engine: Engine, lws: Object, data: st.DataObject) -> bool:
 
 
 def patches_as_merged(engine: Engine, lws: Object) -> bool:
-    """The patch, applied by jsonpatch, is what a naive merge makes of the overlay; of a new object too."""
+    """Check that the patch applied by jsonpatch equals a naive merge of the overlay, also for new objects."""
     overlay = change(study(lws), Settings(), engine.mutators).overlay
     operations = engine.patch(lws, overlay)
 
@@ -175,7 +175,7 @@ def patches_as_merged(engine: Engine, lws: Object) -> bool:
 
 
 def spares(engine: Engine, lws: Object) -> bool:
-    """Every leaf of the author's survives, but those of the table."""
+    """Check that every value of the author survives, except those in `REPLACEABLE`."""
     once = engine.put(lws)
 
     lost = [path for path, value in leaves(lws) if dict(leaves(once)).get(path, lost_value) != value]
@@ -187,7 +187,7 @@ lost_value: Final = object()
 
 
 def answers(engine: Engine, value: Any) -> bool:
-    """Any JSON is answered, by both doors."""
+    """Check that both webhooks answer any JSON."""
     body = orjson.dumps(sent(value, value, uid="u", operation="UPDATE"))
 
     for door in (engine.mutate, engine.validate):
@@ -197,7 +197,7 @@ def answers(engine: Engine, value: Any) -> bool:
 
 
 def leaves_arguments(engine: Engine, lws: Object) -> bool:
-    """Arguments are as they were, also when something is wrong with them."""
+    """Check that arguments are not changed, even if they are invalid."""
     once = Engine().put(copy.deepcopy(lws))
     broken = copy.deepcopy(once)
     broken["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"].append(7)
@@ -213,7 +213,7 @@ def leaves_arguments(engine: Engine, lws: Object) -> bool:
 
 
 def naive(live: Any, overlay: Overlay) -> Any:
-    """Merge by copying everything: slow, plain, and not shared with the engine."""
+    """Merge by copying everything: slow, simple, and independent of the engine."""
     merged = copy.deepcopy(live)
     for key, value in overlay.items():
         if key.startswith("$"):
@@ -249,7 +249,7 @@ def _naive_items(merged: Object, field: str, overlay: list[Any]) -> None:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:
-    """List the leaves of an object with their paths; items of keyed lists go by a tuple of their name."""
+    """Return the scalar values of an object with their paths; items of keyed lists are named by a tuple."""
     if isinstance(value, dict) and value:
         return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
     if isinstance(value, list) and value and path and is_keyed(path[-1], value):

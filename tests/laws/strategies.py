@@ -1,4 +1,4 @@
-"""LeaderWorkerSets as people write them, and what the tools of Kubernetes make of them afterwards."""
+"""Strategies: LeaderWorkerSets as people write them, and the changes that Kubernetes' tools make to them."""
 
 import copy
 from typing import Any, Final
@@ -175,7 +175,7 @@ def leaderworkersets(draw: st.DrawFn) -> Object:
     return lws
 
 
-# --- what tools make of an expanded object, given the file of its author ---------------------------
+# --- tools that apply the author's file to an expanded object ---------------------------------------
 
 
 def client_side(live: Object, file: Object) -> Object:
@@ -218,7 +218,7 @@ STORED: Final = {("nvidia.com/gpu", 8): "8", ("memory", "1024Mi"): "1Gi"}
 
 
 def defaulted(live: Object, _file: Object) -> Object:
-    """Store it as the API server and LWS do: `protocol: TCP`, `resources: {}`, quantities in their form."""
+    """Default the object as the API server and LWS do: `protocol: TCP`, `resources: {}`, quantities."""
     stored = copy.deepcopy(live)
     for template in stored["spec"]["leaderWorkerTemplate"].values():
         spec = template["spec"] if isinstance(template, dict) else {}
@@ -235,7 +235,7 @@ TOOLS: Final = {"client-side": client_side, "server-side": server_side, "replace
 
 @st.composite
 def mixtures(draw: st.DrawFn, live: Any, file: Any, field: str = "") -> Any:
-    """Draw a state between two: each leaf as the one or the other has it."""
+    """Draw a mixture of two objects: each value is taken from one or the other."""
     if live == file:
         return live
     if isinstance(live, dict) and isinstance(file, dict):
@@ -245,7 +245,7 @@ def mixtures(draw: st.DrawFn, live: Any, file: Any, field: str = "") -> Any:
         }
         kept = {key: value for key, value in mixed.items() if value is not None or file.get(key, "") is None}
         if any(kept.get(key) != live.get(key) for key in ("command", "args")):
-            # whoever sends their command sends the probe that we removed
+            # a client that sends its command also sends the probe that was removed
             kept |= {key: value for key, value in file.items() if key not in live}
         return kept | ({EXPANSION: live[EXPANSION]} if EXPANSION in live else {})
     if is_keyed(field, live) and is_keyed(field, file):

@@ -1,4 +1,4 @@
-"""Laws of the InferenceService: any JSON is read and answered, and the good gives good LeaderWorkerSets."""
+"""Laws of the InferenceService: any JSON is answered, and a valid one renders valid LeaderWorkerSets."""
 
 import copy
 from pathlib import Path
@@ -31,13 +31,13 @@ GOOD: Final = (
 
 
 def paths(value: Any) -> list[tuple[Any, ...]]:
-    """List every path into a value."""
+    """Return every path into a value."""
     steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [(), *((key, *below) for key, item in steps for below in paths(item))]
 
 
 def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
-    """Give a copy with another value at a path."""
+    """Return a copy with another value at a path."""
     if not path:
         return by
     whole = copy.copy(value)
@@ -47,7 +47,7 @@ def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
 
 @st.composite
 def almost_good(draw: st.DrawFn) -> Any:
-    """Draw an InferenceService in which some parts are anything."""
+    """Draw an InferenceService in which some values are any JSON."""
     obj: Any = draw(st.sampled_from(GOOD))
     for _ in range(draw(st.integers(0, 3))):
         obj = replaced(obj, draw(st.sampled_from(paths(obj))), draw(JSON))
@@ -56,7 +56,7 @@ def almost_good(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=300, deadline=None, database=None)
 @given(JSON | almost_good())
-def test_any_json_is_read_with_a_reason_where_it_is_not_good(obj: Any) -> None:
+def test_any_json_is_read_or_refused_with_a_reason(obj: Any) -> None:
     before = copy.deepcopy(obj)
 
     service, errors = read(obj)
@@ -67,7 +67,7 @@ def test_any_json_is_read_with_a_reason_where_it_is_not_good(obj: Any) -> None:
 
 
 def _is_sent(obj: Any) -> bool:
-    """Whether an API server could send it: it has read the metadata itself."""
+    """Return whether an API server could send the object, since it validates the metadata itself."""
     return isinstance(obj, dict) and isinstance(obj.get("metadata", {}), dict)
 
 
@@ -81,7 +81,7 @@ def test_any_object_is_answered(live: Object, old: Object) -> None:
 
 @settings(max_examples=200, deadline=None, database=None)
 @given(almost_good())
-def test_what_is_read_is_rendered_without_changing_it(obj: Any) -> None:
+def test_rendering_does_not_change_the_input(obj: Any) -> None:
     service, _ = read(obj)
     before = copy.deepcopy(service)
 
@@ -93,7 +93,7 @@ def test_what_is_read_is_rendered_without_changing_it(obj: Any) -> None:
 
 @settings(max_examples=200, deadline=None, database=None)
 @given(almost_good().filter(lambda obj: isinstance(obj, dict)))
-def test_what_is_accepted_is_accepted_role_by_role(obj: Object) -> None:
+def test_the_roles_of_an_accepted_service_are_accepted(obj: Object) -> None:
     service, _ = read(obj)
 
     if all(one.severity == "warning" for one in check_inferenceservice(obj)):

@@ -1,4 +1,4 @@
-"""The laws hold for the engine, and each of them catches the engine that breaks it."""
+"""The laws hold for the engine, and each of them detects an engine that breaks it."""
 
 import copy
 from collections import Counter
@@ -25,22 +25,22 @@ from webhook.study import Study, study
 
 Law = Callable[..., bool]
 SHARE: Final = 0.6
-"""How many of the examples must carry a patch, for a law to have said anything."""
+"""The share of examples that must have a patch, so that a law is not vacuous."""
 
 ANY_JSON: Final = JSON.filter(lambda value: isinstance(value, dict)) | leaderworkersets()
 MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {
     laws.converges: lambda data: data,
     laws.resizes: lambda data: data.draw(st.integers(1, 4)),
-    laws.takes_off: lambda data: data,
+    laws.reverts: lambda data: data,
 }
-"""What a law takes beside the engine and an example."""
+"""Further arguments of a law, after the engine and the example."""
 LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
     laws.idempotent: leaderworkersets(),
     laws.converges: leaderworkersets(),
     laws.carries_on: leaderworkersets(),
     laws.withdraws: leaderworkersets(),
     laws.resizes: leaderworkersets(),
-    laws.takes_off: leaderworkersets(),
+    laws.reverts: leaderworkersets(),
     laws.patches_as_merged: leaderworkersets(),
     laws.spares: leaderworkersets(),
     laws.answers: ANY_JSON,
@@ -49,7 +49,7 @@ LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
 
 
 def hold(law: Law, engine: Engine, examples: int = 120) -> Counter[bool]:
-    """Try a law on many examples; count those that carried a patch."""
+    """Check a law on many examples; count those with a patch."""
     seen: Counter[bool] = Counter()
 
     @bounded(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -65,32 +65,32 @@ def hold(law: Law, engine: Engine, examples: int = 120) -> Counter[bool]:
 
 @pytest.mark.parametrize("mutators", [TEST_MUTATORS, MUTATORS], ids=["for any mutators", "for ours"])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_the_law_holds_and_says_something(law: Law, mutators: tuple[Mutator, ...]) -> None:
+def test_the_law_holds_on_enough_patched_examples(law: Law, mutators: tuple[Mutator, ...]) -> None:
     seen = hold(law, Engine(mutators=mutators))
 
     assert seen[True] >= SHARE * seen.total()
 
 
 def always_as_new(live: Object, _old: Object | None, *rest: Any) -> list[Operation]:
-    """Forget the record: what was put on is taken for the author's."""
+    """Ignore the record, so that injected fields count as the author's."""
     forgetful = copy.deepcopy(live)
     forgetful["metadata"].get("annotations", {}).pop("fusioninfer.io/expansion", None)
     return expand(forgetful, None, *rest)
 
 
 def keeps_when_withdrawn(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
-    """Leave our part on when the opt-in is gone."""
+    """Keep injected fields when the annotations are removed."""
     opted_in = "fusioninfer.io/service" in live["metadata"]["annotations"]
     return expand(live, old, *rest) if opted_in else []
 
 
-def keeps_what_it_put_on(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
+def expands_only_new_objects(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
     """Expand new objects only."""
     return expand(live, old, *rest) if old is None else []
 
 
 def wraps_again(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
-    """Add one thing more each time."""
+    """Add one more argument each time."""
     note = live["metadata"]["annotations"].get("again", "")
     return [
         *expand(live, old, *rest),
@@ -99,30 +99,30 @@ def wraps_again(live: Object, old: Object | None, *rest: Any) -> list[Operation]
 
 
 def drops_a_label(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
-    """Take something of the author's."""
+    """Remove a label of the author."""
     lost = [{"op": "remove", "path": "/spec/x-unknown"}] if "x-unknown" in live["spec"] else []
     return [*expand(live, old, *rest), *lost]
 
 
-def tidies_up(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
-    """Change the argument instead of answering with a patch."""
+def changes_its_argument(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
+    """Change the argument instead of returning a patch."""
     operations = expand(live, old, *rest)
     live["spec"].pop("x-unknown", None)
     return operations
 
 
-def leaves_all(live: Object) -> Study:
-    """Say what comes off, and leave it there."""
+def reverts_nothing(live: Object) -> Study:
+    """Return the reverting overlay, and do not apply it."""
     return replace(study(live), original=live)
 
 
 def adds_in_front(live: Object, overlay: Overlay) -> list[Operation]:
-    """Add to every list in front."""
+    """Prepend to every list."""
     return [operation | {"path": operation["path"].replace("/-", "/0")} for operation in patch(live, overlay)]
 
 
-def takes_for_granted(body: bytes) -> review.AdmissionAnswer:
-    """Believe that every object has a spec."""
+def requires_a_spec(body: bytes) -> review.AdmissionAnswer:
+    """Assume that every object has a spec."""
     request = read_review(body)
     assert request.live is not None
     request.live["spec"]["leaderWorkerTemplate"]
@@ -134,16 +134,16 @@ BROKEN: Final[dict[Law, Engine]] = {
     laws.converges: Engine(expand=always_as_new),
     laws.carries_on: Engine(expand=always_as_new),
     laws.withdraws: Engine(expand=keeps_when_withdrawn),
-    laws.resizes: Engine(expand=keeps_what_it_put_on),
-    laws.takes_off: Engine(study=leaves_all),
+    laws.resizes: Engine(expand=expands_only_new_objects),
+    laws.reverts: Engine(study=reverts_nothing),
     laws.patches_as_merged: Engine(patch=adds_in_front),
     laws.spares: Engine(expand=drops_a_label),
-    laws.answers: Engine(mutate=takes_for_granted),
-    laws.leaves_arguments: Engine(expand=tidies_up),
+    laws.answers: Engine(mutate=requires_a_spec),
+    laws.leaves_arguments: Engine(expand=changes_its_argument),
 }
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_the_law_catches_the_engine_that_breaks_it(law: Law) -> None:
+def test_the_law_detects_a_broken_engine(law: Law) -> None:
     with pytest.raises((AssertionError, KeyError)):
         hold(law, BROKEN[law])

@@ -1,4 +1,4 @@
-"""Intents of one engine, as tests write them; what becomes of them, and what is said."""
+"""Builders of Intents with one engine, and their overlay and findings."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ SYMMETRIC_RUN: Final = [
     "8",
     "--",
 ]
-"""What stands before the engine in a group of two pods with eight GPUs each."""
+"""Arguments before the engine in a group of two pods with eight GPUs each."""
 EXECUTOR: Final = ["--distributed-executor-backend", "ray"]
 
 
@@ -33,24 +33,24 @@ def engine(
     variables: tuple[tuple[str, str | None], ...] = (),
     probes: tuple[Probe, ...] = (),
 ) -> Engine:
-    """Write an engine container; text is split at blanks."""
+    """Return an engine container; text is split at spaces."""
     return Engine("vllm", image, words(command), words(args), accelerators, variables, probes=probes)
 
 
 def words(text: list[str] | str) -> tuple[str, ...]:
-    """Give list items, or text split at blanks."""
+    """Return list items, or text split at spaces."""
     return tuple(text.split() if isinstance(text, str) else text)
 
 
 def group(worker: Engine, leader: Engine | None = None, size: int = 2, launcher: str = "") -> Intent:
-    """Write a group of pods."""
+    """Return the Intent of a group of pods."""
     fields: dict[TemplateField, Engine | None] = {"leaderTemplate": leader, "workerTemplate": worker}
     templates = tuple(Template(field, one) for field, one in fields.items() if one)
     return Intent("svc", size=size, launcher=launcher, templates=templates)
 
 
 def written(intent: Intent, field: str = "workerTemplate") -> Object:
-    """Give what is written into the engine container of a template."""
+    """Return the overlay for the engine container of a template."""
     overlay = mutate(intent, SETTINGS)
     if not overlay:
         return {}
@@ -59,11 +59,11 @@ def written(intent: Intent, field: str = "workerTemplate") -> Object:
 
 
 def codes(intent: Intent) -> list[str]:
-    """Give the codes of all that is found."""
+    """Return the codes of all findings."""
     return [found.code for found in validate(intent, SETTINGS)]
 
 
 def path_of(code: str, intent: Intent) -> str:
-    """Give the field of the first finding with a code, below the container that is looked at."""
+    """Return the path of the first finding with a code, relative to the engine container."""
     found = next(found.path for found in validate(intent, SETTINGS) if found.code == code)
     return found.removeprefix("spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].")

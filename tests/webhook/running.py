@@ -1,4 +1,4 @@
-"""A door that is open, on real TLS sockets of this machine, for the tests of the door and of listening."""
+"""A running webhook server on real TLS sockets of this machine, for the tests of the server."""
 
 import asyncio
 import socket
@@ -38,7 +38,7 @@ Review = Callable[[bytes], AdmissionAnswer]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A door that is open, and what a test wants of it."""
+    """A running server, with the state that tests read."""
 
     port: int
     plain_port: int
@@ -96,7 +96,7 @@ async def half_then_whole(served: Served) -> Reply:
 async def until(true: Callable[[], bool]) -> None:
     """Wait until something holds; fail after five seconds."""
     async with asyncio.timeout(5):
-        while not true():  # noqa: ASYNC110 - what is waited for is the server's, and has no event
+        while not true():  # noqa: ASYNC110 - the state of the server has no event to wait for
             await asyncio.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""What people are told, and when an error only warns."""
+"""Findings about a LeaderWorkerSet, and the cases in which an error is only a warning."""
 
 from typing import Any
 
@@ -122,7 +122,7 @@ def test_an_object_that_was_not_mutated_is_refused() -> None:
     assert errors(check(lws())) == [("metadata.annotations[fusioninfer.io/expansion]", "FI902")]
 
 
-def test_an_input_that_was_changed_behind_the_mutating_webhook_is_refused() -> None:
+def test_an_input_changed_without_the_mutating_webhook_is_refused() -> None:
     once = put(lws())
     path = f"{WORKER}.spec.containers.0.args"
 
@@ -134,19 +134,19 @@ def test_a_file_need_not_be_mutated() -> None:
 
 
 @pytest.mark.parametrize("text", ["garbage", "{}", '{"v":1,"in":"d","set":{"spec":{"replicas":1}},"was":{}}'])
-def test_a_record_that_cannot_be_read_is_an_error(text: str) -> None:
+def test_an_invalid_record_is_an_error(text: str) -> None:
     assert errors(check(changed(put(lws()), RECORD, text))) == [
         ("metadata.annotations[fusioninfer.io/expansion]", "FI901")
     ]
 
 
-def test_an_unreadable_record_that_was_there_before_only_warns() -> None:
+def test_an_invalid_record_of_the_old_object_is_a_warning() -> None:
     old = changed(put(lws()), RECORD, "garbage")
 
     assert errors(check(changed(old, "spec.replicas", 3), old)) == []
 
 
-def test_a_record_without_room_is_said_with_the_sizes() -> None:
+def test_a_record_that_does_not_fit_is_reported_with_the_sizes() -> None:
     crowded = changed(lws(), "metadata.annotations.big", "x" * (256 * 1024 - 300))
 
     (found,) = check(put(crowded))
@@ -154,7 +154,7 @@ def test_a_record_without_room_is_said_with_the_sizes() -> None:
     assert (found.code, "262144" in found.message) == ("FI903", True)
 
 
-def test_an_error_warns_while_the_input_does_not_change() -> None:
+def test_an_error_is_a_warning_while_the_input_does_not_change() -> None:
     old = changed(lws(), "spec.startupPolicy", "LeaderReady")
 
     found = check(changed(old, "spec.replicas", 2), old)
@@ -178,7 +178,7 @@ def test_a_first_annotation_warns_of_the_restart() -> None:
 
 
 @pytest.mark.parametrize("labels", [None, 7, "x", ["x"], {"app": "x"}])
-def test_labels_of_any_shape_are_no_labels_of_ours(labels: Any) -> None:
+def test_malformed_labels_are_not_reserved_labels(labels: Any) -> None:
     old = changed(changed(lws(), "metadata.annotations", {}), "metadata.labels", labels or {})
 
     assert "FI520" in codes(check(put(lws(), old), old))
@@ -191,7 +191,7 @@ def test_a_withdrawal_warns_of_the_restart() -> None:
     assert codes(check(put(out, once), once)) == {"FI521"}
 
 
-def test_who_takes_the_record_away_too_is_told_that_what_was_added_stays() -> None:
+def test_removing_the_record_too_warns_that_injected_fields_stay() -> None:
     once = put(lws())
     detached = changed(once, "metadata.annotations", {})
 
@@ -199,19 +199,19 @@ def test_who_takes_the_record_away_too_is_told_that_what_was_added_stays() -> No
     assert codes(check(detached, once)) == {"FI530"}
 
 
-def test_an_object_that_was_annotated_before_is_told_how_to_be_expanded() -> None:
+def test_an_object_annotated_before_the_installation_is_told_how_to_expand() -> None:
     old = lws()
 
     assert codes(check(changed(old, "spec.replicas", 4), old)) == {"FI522"}
 
 
-def test_a_key_of_ours_without_a_service_is_refused() -> None:
+def test_an_annotation_without_a_service_is_refused() -> None:
     lone = changed(lws(component_type="decoder"), SERVICE, None)
 
     assert errors(check(lone)) == [("metadata.annotations", "FI103")]
 
 
-def test_every_container_s_path_is_right_among_many() -> None:
+def test_each_of_many_containers_has_its_path() -> None:
     many = [container(f"c{at}", resources=None, image="envoy", command=["x"], args=None) for at in range(80)]
     broken = lws(worker=template(*many, {"image": "no name"}, container(args=["org/M", 7])))
 
@@ -234,7 +234,7 @@ def test_every_container_s_path_is_right_among_many() -> None:
         (50, 2, 11, False),
     ],
 )
-def test_a_name_is_at_most_as_long_as_its_pods_can_carry(
+def test_a_name_is_limited_by_the_labels_of_its_pods(
     length: int, size: int, replicas: int, *, accepted: bool
 ) -> None:
     named = changed(
@@ -247,12 +247,12 @@ def test_a_name_is_at_most_as_long_as_its_pods_can_carry(
 
 
 def newer(live: Any) -> Any:
-    """Make of an expanded object one whose record is of a later release."""
+    """Return an expanded object whose record is of a later release."""
     text = live["metadata"]["annotations"]["fusioninfer.io/expansion"]
     return changed(live, RECORD, text.replace('"v":1', '"v":2'))
 
 
-def test_the_removal_of_a_record_that_nobody_can_read_is_accepted_and_restarts_nothing() -> None:
+def test_removing_an_invalid_record_is_accepted_and_restarts_nothing() -> None:
     stored = newer(put(lws()))
     removed = changed(stored, RECORD, None)
 
@@ -262,7 +262,7 @@ def test_the_removal_of_a_record_that_nobody_can_read_is_accepted_and_restarts_n
     assert (errors(check(once, stored)), "FI535" in codes(check(once, stored))) == ([], True)
 
 
-def test_after_the_removal_the_file_or_a_refresh_has_it_expanded() -> None:
+def test_after_the_removal_the_file_or_a_refresh_expands_the_object() -> None:
     expanded = put(lws())
     removed = changed(newer(expanded), RECORD, None)
     file = changed(removed, "spec.leaderWorkerTemplate", lws()["spec"]["leaderWorkerTemplate"])
@@ -273,7 +273,7 @@ def test_after_the_removal_the_file_or_a_refresh_has_it_expanded() -> None:
     assert refreshed["spec"] == expanded["spec"]
 
 
-def test_a_file_in_place_of_an_object_whose_record_nobody_can_read_is_expanded() -> None:
+def test_replacing_an_object_with_an_invalid_record_expands_the_file() -> None:
     stored = newer(put(lws()))
 
     once = put(lws(), stored)
@@ -282,15 +282,15 @@ def test_a_file_in_place_of_an_object_whose_record_nobody_can_read_is_expanded()
     assert check(once, stored) == []
 
 
-def test_the_removal_of_an_unreadable_record_softens_what_was_wrong_before() -> None:
+def test_removing_an_invalid_record_softens_earlier_errors() -> None:
     stored = newer(put(changed(lws(), "spec.startupPolicy", "LeaderReady")))
     removed = changed(stored, RECORD, None)
 
     assert errors(check(put(removed, stored), stored)) == []
 
 
-def test_an_error_of_a_launch_that_is_recorded_does_not_keep_from_scaling() -> None:
-    """An older catalogue knew nothing of the image and chose the launcher; today's would write none."""
+def test_an_error_about_a_recorded_launch_does_not_block_scaling() -> None:
+    """An older catalogue did not know the image and chose the launcher; the current one would choose none."""
     command = ["python3", "-m", "sglang.launch_server", "--model-path", "org/M", "--tp", "1"]
     plain = lws(worker=template(container(command=command, args=None)))
     stored = jsonpatch.apply_patch(plain, expand(plain, None, Settings(engines=Engines())))
@@ -302,26 +302,26 @@ def test_an_error_of_a_launch_that_is_recorded_does_not_keep_from_scaling() -> N
     assert errors(found) == []
 
 
-def broken_glass() -> Any:
+def bypassed() -> Any:
     return lws(inject="disabled")
 
 
-def test_who_removes_inject_disabled_has_the_object_expanded_as_on_a_create() -> None:
-    once = put(lws(), broken_glass())
+def test_removing_inject_disabled_expands_the_object_as_on_a_create() -> None:
+    once = put(lws(), bypassed())
 
     assert once == put(lws())
-    (found,) = check(once, broken_glass())
-    assert (found.code, found.message[:24]) == ("FI520", "inject: disabled was removed")
+    (found,) = check(once, bypassed())
+    assert (found.code, found.message[:28]) == ("FI520", "inject: disabled was removed")
 
 
-def test_who_removes_inject_disabled_is_told_every_error() -> None:
+def test_removing_inject_disabled_reports_every_error() -> None:
     wrong = changed(lws(), "spec.startupPolicy", "LeaderReady")
-    was = changed(broken_glass(), "spec.startupPolicy", "LeaderReady")
+    was = changed(bypassed(), "spec.startupPolicy", "LeaderReady")
 
     assert errors(check(put(wrong, was), was)) == [("spec.startupPolicy", "FI201")]
 
 
-def test_an_object_without_a_record_is_told_so_whatever_the_reason() -> None:
+def test_an_object_without_a_record_is_reported_for_any_reason() -> None:
     stored = changed(newer(put(lws())), RECORD, None)
 
     (found,) = [one for one in check(changed(stored, "spec.replicas", 2), stored) if one.code == "FI522"]
@@ -336,7 +336,7 @@ def with_value(value: str) -> Any:
     return lws(worker=template(container(args=args, env=env, image="vllm/vllm-openai:v0.10.2")))
 
 
-def test_what_only_a_check_looks_at_is_checked_when_it_changes() -> None:
+def test_a_field_that_only_validators_read_is_checked_when_it_changes() -> None:
     stored = put(with_value("1"))
 
     engine = stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
@@ -350,7 +350,7 @@ def test_what_only_a_check_looks_at_is_checked_when_it_changes() -> None:
     assert errors(check(put(changed(many, "spec.replicas", 2000), many), many)) == [(named, "FI109")]
 
 
-def test_what_was_wrong_before_still_only_warns_beside_it() -> None:
+def test_an_earlier_error_stays_a_warning_beside_a_new_one() -> None:
     old = changed(lws(), "spec.startupPolicy", "LeaderReady")
     crowded = changed(changed(old, "metadata.name", "n" * 49), "spec.replicas", 5)
 
@@ -360,7 +360,7 @@ def test_what_was_wrong_before_still_only_warns_beside_it() -> None:
     assert ("FI201", "warning") in [(one.code, one.severity) for one in found]
 
 
-def test_a_new_mistake_in_an_annotation_is_refused_on_an_object_that_changes_nothing_else() -> None:
+def test_a_new_error_in_an_annotation_is_refused_though_nothing_else_changes() -> None:
     stored = put(lws())
     mistaken = changed(stored, "metadata.annotations.fusioninfer.io/launchr", "auto")
 
@@ -368,7 +368,7 @@ def test_a_new_mistake_in_an_annotation_is_refused_on_an_object_that_changes_not
 
 
 @pytest.mark.parametrize("kib", [100, 200, 250])
-def test_a_record_that_is_too_large_is_told_so(kib: int) -> None:
+def test_a_record_that_is_too_large_is_reported(kib: int) -> None:
     long = lws(worker=template(container(args=["org/M", "-tp", "16", "--chat-template", "x" * 40 * 1024])))
     full = changed(long, "metadata.annotations.note", "x" * kib * 1024)
 

@@ -1,4 +1,4 @@
-"""What the path as a whole promises."""
+"""The expansion of an object as a whole."""
 
 import os
 import subprocess
@@ -34,11 +34,11 @@ def test_an_object_without_our_annotations_is_not_touched() -> None:
     assert expand(plain) == []
 
 
-def test_break_glass_leaves_the_object_alone() -> None:
+def test_inject_disabled_leaves_the_object_unchanged() -> None:
     assert expand(lws(inject="disabled")) == []
 
 
-def test_an_object_that_is_being_deleted_is_left_alone() -> None:
+def test_an_object_that_is_being_deleted_is_left_unchanged() -> None:
     assert expand(changed(lws(), "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")) == []
 
 
@@ -46,7 +46,7 @@ def test_an_object_with_errors_is_left_as_it_is() -> None:
     assert expand(lws(component_type="prefil")) == []
 
 
-def test_an_update_whose_input_did_not_change_runs_no_rules() -> None:
+def test_an_update_with_an_unchanged_input_calls_no_mutator() -> None:
     once = put(lws())
     again = changed(once, "spec.replicas", 3)
 
@@ -60,14 +60,14 @@ LABEL = "metadata.labels.fusioninfer.io/service"
 
 
 @pytest.mark.parametrize("value", [UNANSWERED, "-r1", "a" * 64])
-def test_a_label_that_no_object_may_have_becomes_the_name_of_the_service(value: str) -> None:
-    """The controller's own writes carry such a label: nothing is stored unless admission answers."""
+def test_an_invalid_service_label_becomes_the_name_of_the_service(value: str) -> None:
+    """The controller writes such a label, so that nothing is stored unless admission answers."""
     named = lws(size=4)["metadata"]["annotations"]["fusioninfer.io/service"]
 
     assert put(changed(lws(size=4), LABEL, value)) == put(changed(lws(size=4), LABEL, named))
 
 
-def test_an_update_that_asks_for_nothing_new_replaces_such_a_label_alone() -> None:
+def test_an_update_with_an_unchanged_input_replaces_only_the_invalid_label() -> None:
     once = put(changed(lws(), LABEL, UNANSWERED))
 
     operations = expand(changed(once, LABEL, UNANSWERED), once)
@@ -78,7 +78,7 @@ def test_an_update_that_asks_for_nothing_new_replaces_such_a_label_alone() -> No
 
 
 @pytest.mark.parametrize("made_plain", [True, False])
-def test_the_label_is_answered_on_what_is_left_without_a_record(made_plain: bool) -> None:  # noqa: FBT001 - a case
+def test_the_invalid_label_is_replaced_on_a_reverted_object(made_plain: bool) -> None:  # noqa: FBT001 - a case
     stored = changed(lws(), LABEL, "svc") if made_plain else changed(put(lws()), RECORD, None)
     scaled = changed(changed(stored, "spec.replicas", 3), LABEL, UNANSWERED)
 
@@ -95,7 +95,7 @@ def test_the_label_is_answered_on_what_is_left_without_a_record(made_plain: bool
     ],
     ids=["wrong", "disabled", "unreadable", "not ours"],
 )
-def test_such_a_label_stays_where_nothing_is_answered(given: dict[str, Any]) -> None:
+def test_the_invalid_label_stays_where_there_is_no_patch(given: dict[str, Any]) -> None:
     assert expand(changed(given, LABEL, UNANSWERED)) == []
 
 
@@ -107,7 +107,7 @@ def test_a_create_never_pins() -> None:
     assert {"op": "remove", "path": "/metadata/labels"} in operations
 
 
-def test_refresh_runs_the_rules_again() -> None:
+def test_refresh_calls_the_mutators_again() -> None:
     once = put(lws())
     asked = changed(once, "metadata.annotations.fusioninfer.io/refresh", "1")
 
@@ -116,7 +116,7 @@ def test_refresh_runs_the_rules_again() -> None:
     assert {"op": "remove", "path": "/metadata/labels"} in operations
 
 
-def test_an_object_annotated_before_the_webhook_was_there_is_left_alone() -> None:
+def test_an_object_annotated_before_the_installation_is_left_unchanged() -> None:
     before = lws()
 
     assert expand(changed(before, "spec.replicas", 5), before) == []
@@ -128,7 +128,7 @@ def test_a_first_annotation_expands() -> None:
     assert expand(lws(), before) != []
 
 
-def test_a_changed_size_is_launched_anew() -> None:
+def test_a_changed_size_changes_the_launch() -> None:
     once = put(lws())
 
     again = put(changed(once, "spec.leaderWorkerTemplate.size", 4), once)
@@ -136,19 +136,19 @@ def test_a_changed_size_is_launched_anew() -> None:
     assert again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"][4] == "4"
 
 
-def test_the_record_of_the_old_object_counts_when_the_new_one_has_none() -> None:
+def test_the_record_of_the_old_object_is_used_if_the_new_one_has_none() -> None:
     once = put(lws())
 
     assert put(lws(), once) == once
 
 
-def test_a_record_that_does_not_fit_is_not_put_on() -> None:
+def test_a_record_that_does_not_fit_is_not_written() -> None:
     crowded = changed(lws(), "metadata.annotations.big", "x" * (256 * 1024 - 200))
 
     assert expand(crowded) == []
 
 
-def test_the_user_s_value_wins_over_a_default_that_arrives_half_reverted() -> None:
+def test_the_authors_value_wins_over_a_partly_reverted_default() -> None:
     once = put(lws())
     path = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0.ports"
 
@@ -158,7 +158,7 @@ def test_the_user_s_value_wins_over_a_default_that_arrives_half_reverted() -> No
     assert ports == [{"containerPort": 6379, "name": "redis", "protocol": "TCP"}]
 
 
-def test_an_edited_launch_is_the_user_s() -> None:
+def test_an_edited_launch_belongs_to_the_author() -> None:
     once = put(lws())
     path = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0.args"
     edited = changed(once, path, ["symmetric-run", "--min-nodes", "2", "--", "vllm", "serve", "other/M"])
@@ -178,7 +178,7 @@ def test_both_templates_are_marked() -> None:
     assert group["workerTemplate"]["spec"]["schedulerName"] == "volcano"
 
 
-def test_what_a_sidecar_is_named_does_not_matter() -> None:
+def test_the_name_of_a_sidecar_does_not_matter() -> None:
     once = put(lws(worker=template({"name": "proxy", "image": "envoy"}, container())))
 
     sidecar, engine = once["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
@@ -197,11 +197,11 @@ def test_what_a_sidecar_is_named_does_not_matter() -> None:
         changed(lws(), "metadata", "x"),
     ],
 )
-def test_a_broken_shape_is_left_as_it_is(broken: dict[str, object]) -> None:
+def test_a_malformed_object_is_left_unchanged(broken: dict[str, object]) -> None:
     assert expand(broken) == []
 
 
-def test_the_corpus_is_the_same_bytes_whatever_the_hash_seed() -> None:
+def test_the_output_does_not_depend_on_the_hash_seed() -> None:
     files = [str(path) for path in sorted((ROOT / "tests/golden").glob("*/input.yaml"))]
 
     outputs = {
@@ -219,7 +219,7 @@ def test_the_corpus_is_the_same_bytes_whatever_the_hash_seed() -> None:
     assert len(orjson.loads(next(iter(outputs)).splitlines()[-1])) > 0
 
 
-def test_an_update_of_nothing_that_we_look_at_is_not_even_read() -> None:
+def test_an_update_of_other_fields_is_not_decoded() -> None:
     stored = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", "mine")
 
     assert expand(changed(stored, "spec.replicas", 3), stored) == []
@@ -234,7 +234,7 @@ def test_an_update_of_nothing_that_we_look_at_is_not_even_read() -> None:
         ("spec.startupPolicy", "LeaderCreated"),
     ],
 )
-def test_an_update_of_anything_else_is_read(path: str, to: str) -> None:
+def test_an_update_of_an_input_is_decoded(path: str, to: str) -> None:
     stored = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
 
     assert expand(changed(stored, path, to), stored) != []

@@ -1,4 +1,4 @@
-"""What people are told of an InferenceService, and when an error only warns."""
+"""Findings about an InferenceService, and the cases in which an error is only a warning."""
 
 import copy
 from typing import Any
@@ -21,7 +21,7 @@ BROKEN = changed(changed(isvc(), ARGS, NO_SIZE), "metadata.generation", 1)
 
 
 def rewritten(old: Object, path: str, value: Any) -> Object:
-    """Change the spec, as the API server counts it."""
+    """Return the object with another spec and generation."""
     return changed(changed(old, path, value), "metadata.generation", 2)
 
 
@@ -29,11 +29,11 @@ def errors(found: list[FieldError]) -> list[tuple[str, str]]:
     return [(one.path, one.code) for one in found if one.severity == "error"]
 
 
-def test_a_good_one_has_no_findings() -> None:
+def test_a_valid_object_has_no_findings() -> None:
     assert check(isvc()) == []
 
 
-def test_a_finding_about_a_leader_worker_set_points_to_the_role() -> None:
+def test_a_finding_about_a_leader_worker_set_has_the_path_of_the_role() -> None:
     assert errors(check(BROKEN)) == [("spec.roles[0].template.spec.containers[0].args[2]", "FI304")]
 
 
@@ -63,14 +63,14 @@ def test_a_reserved_label_of_a_template_is_refused() -> None:
         (isvc(worker(template=None)), "spec.roles[0].template", "FI701"),
     ],
 )
-def test_what_is_said_of_the_service_is_not_said_again_of_its_members(
+def test_a_finding_about_the_service_is_not_repeated_for_its_members(
     broken: Object, path: str, code: str
 ) -> None:
     assert errors(check(broken))[:1] == [(path, code)]
     assert [where for where, _ in errors(check(broken))].count(path) == 1
 
 
-def test_one_cause_for_all_roles_is_said_once() -> None:
+def test_one_cause_for_all_roles_is_reported_once() -> None:
     found = check(isvc(prefiller(), decoder(), annotations={"fusioninfer.io/launcher": "mpi"}))
 
     assert errors(found) == [("metadata.annotations[fusioninfer.io/launcher]", "FI104")]
@@ -85,19 +85,19 @@ def test_one_cause_for_all_roles_is_said_once() -> None:
         ("metadata.finalizers", ["a/b"]),
     ],
 )
-def test_an_error_warns_while_the_spec_does_not_change(path: str, value: Any) -> None:
+def test_an_error_is_a_warning_while_the_spec_does_not_change(path: str, value: Any) -> None:
     found = check(changed(BROKEN, path, value), BROKEN)
 
     assert ([one.code for one in found], errors(found)) == (["FI304"], [])
 
 
-def test_an_error_denies_where_nobody_counts_changes() -> None:
+def test_an_error_denies_without_a_generation() -> None:
     uncounted = isvc(worker(replicas="many"))
 
     assert errors(check(uncounted, uncounted)) == [("spec.roles[0].replicas", "FI701")]
 
 
-def test_an_error_denies_when_an_annotation_of_ours_changes() -> None:
+def test_an_error_denies_when_an_annotation_changes() -> None:
     asked = changed(BROKEN, "metadata.annotations.fusioninfer.io/launcher", "auto")
 
     assert errors(check(asked, BROKEN)) != []
@@ -120,7 +120,7 @@ MISPLACED = changed(isvc(annotations={"fusioninfer.io/strategy": "queue-size"}),
 
 
 @pytest.mark.parametrize("old", [MISPLACED, changed(isvc(prefiller()), "metadata.generation", 1)])
-def test_a_rule_that_was_broken_before_keeps_nobody_from_scaling(old: Object) -> None:
+def test_an_earlier_error_does_not_block_scaling(old: Object) -> None:
     before = [code for _, code in errors(check(old))]
 
     found = check(rewritten(old, "spec.roles.0.replicas", 5), old)
@@ -144,7 +144,7 @@ def test_a_rule_that_breaks_elsewhere_denies() -> None:
     assert errors(check(spread, MISPLACED)) == [(path, "FI709")]
 
 
-def test_what_cannot_be_read_denies_whatever_it_was() -> None:
+def test_an_unreadable_spec_denies_whatever_it_was() -> None:
     old = changed(changed(isvc(), "spec.roles.0.replicas", "many"), "metadata.generation", 1)
 
     found = check(rewritten(old, "spec.roles.0.multinode.nodeCount", 3), old)
@@ -160,17 +160,17 @@ ROUTED = changed(
 MISSPELT = ("spec.roles[0].httproute.hostname", "FI711")
 
 
-def test_a_route_that_no_gateway_would_get_is_refused() -> None:
+def test_an_invalid_route_is_refused() -> None:
     assert errors(check(ROUTED)) == [MISSPELT]
 
 
-def test_a_broken_gateway_is_refused() -> None:
+def test_an_invalid_gateway_is_refused() -> None:
     broken = isvc(router(gateway={"gatewayClassName": "any"}), worker())
 
     assert errors(check(broken)) == [("spec.roles[0].gateway.listeners", "FI710")]
 
 
-def test_an_earlier_name_that_says_something_else_keeps_nobody_from_scaling() -> None:
+def test_a_contradicting_earlier_field_name_does_not_block_scaling() -> None:
     old = changed(changed(isvc(), "spec.roles.0.roleReplicas", 2), "spec.roles.0.replicas", 3)
     old = changed(old, "metadata.generation", 1)
     assert [code for _, code in errors(check(old))] == ["FI708"]
@@ -178,19 +178,19 @@ def test_an_earlier_name_that_says_something_else_keeps_nobody_from_scaling() ->
     assert errors(check(rewritten(old, "spec.roles.0.replicas", 4), old)) == []
 
 
-def test_what_was_wrong_with_a_route_before_only_warns() -> None:
+def test_an_earlier_error_in_a_route_is_a_warning() -> None:
     found = check(rewritten(ROUTED, "spec.roles.1.replicas", 5), ROUTED)
 
     assert ([one.code for one in found], errors(found)) == (["FI711"], [])
 
 
-def test_what_is_newly_wrong_with_a_route_denies() -> None:
+def test_a_new_error_in_a_route_denies() -> None:
     more = rewritten(ROUTED, "spec.roles.0.httproute.hostnames", "a.b")
 
     assert errors(check(more, ROUTED)) == [("spec.roles[0].httproute.hostnames", "FI710")]
 
 
-def test_a_route_that_hangs_nowhere_is_warned_of() -> None:
+def test_a_route_without_a_gateway_is_a_warning() -> None:
     (found,) = check(isvc(router(httproute={"hostnames": ["a.example.com"]}), worker()))
 
     assert (found.path, found.code) == ("spec.roles[0].httproute", "FI752")
@@ -209,7 +209,7 @@ def test_a_null_in_a_route_is_an_absent_field() -> None:
         ("metadata.deletionTimestamp", "2026-01-01T00:00:00Z"),
     ],
 )
-def test_nothing_is_said_of_one_that_is_left_alone(path: str, value: Any) -> None:
+def test_an_ignored_object_has_no_findings(path: str, value: Any) -> None:
     assert check(changed(BROKEN, path, value)) == []
 
 
@@ -234,7 +234,7 @@ def test_a_spec_of_any_depth_is_answered(path: str) -> None:
     assert errors(check(live)) != []
 
 
-def test_arguments_are_as_they_were() -> None:
+def test_arguments_are_not_changed() -> None:
     live, old = copy.deepcopy(BROKEN), isvc()
     before = copy.deepcopy((live, old))
 
@@ -243,7 +243,7 @@ def test_arguments_are_as_they_were() -> None:
     assert (live, old) == before
 
 
-# --- at the door ------------------------------------------------------------------------------------
+# --- over AdmissionReview ---------------------------------------------------------------------------
 
 
 def reviewed(door: Any, live: Object) -> Any:
@@ -258,18 +258,18 @@ def test_a_denial_names_its_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", [["InferenceService"], {}, None, 7])
-def test_a_kind_that_is_no_word_is_answered(kind: Any) -> None:
+def test_a_kind_that_is_no_string_is_answered(kind: Any) -> None:
     assert reviewed(review.validate, isvc() | {"kind": kind})["allowed"] is True
 
 
-def test_mutate_leaves_it_alone() -> None:
+def test_mutate_leaves_an_inferenceservice_unchanged() -> None:
     carried = isvc(annotations={"fusioninfer.io/launcher": "auto"})
 
     assert "patch" not in reviewed(review.mutate, carried)
 
 
 def configured(config: Object, *others: Object) -> Object:
-    """Make an InferenceService whose router brings a configuration."""
+    """Return an InferenceService whose router has a configuration."""
     own = router(strategy=None, endpointPickerConfig=yaml.dump(config))
     return changed(isvc(*(others or (worker(),)), own), "metadata.generation", 1)
 
@@ -277,15 +277,15 @@ def configured(config: Object, *others: Object) -> Object:
 UNKNOWN = config(*QUEUE, {"type": "prefill-filter"})
 
 
-def test_a_configuration_that_stops_the_picker_is_refused() -> None:
+def test_a_configuration_that_stops_the_endpoint_picker_is_refused() -> None:
     assert errors(check(configured(UNKNOWN))) == [("spec.roles[1].endpointPickerConfig", "FI814")]
 
 
-def test_a_configuration_is_held_against_the_picker_of_its_roles() -> None:
+def test_a_configuration_is_checked_against_the_endpoint_picker_of_its_roles() -> None:
     assert errors(check(configured(UNKNOWN, prefiller(), decoder()))) == []
 
 
-def test_an_old_configuration_denies_no_change_of_a_role() -> None:
+def test_an_old_configuration_does_not_block_a_change_of_a_role() -> None:
     old = configured(UNKNOWN)
 
     found = check(rewritten(old, "spec.roles.0.replicas", 3), old)
@@ -293,7 +293,7 @@ def test_an_old_configuration_denies_no_change_of_a_role() -> None:
     assert (errors(found), [one.code for one in found]) == ([], ["FI814"])
 
 
-def test_a_configuration_that_is_changed_is_checked() -> None:
+def test_a_changed_configuration_is_checked() -> None:
     old, new = configured(config()), configured(UNKNOWN)
 
     assert errors(check(changed(new, "metadata.generation", 2), old)) != []

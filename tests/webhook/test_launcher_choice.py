@@ -1,6 +1,6 @@
-"""Laws of the choice: nothing is written that cannot start, and nothing that runs gets another launch.
+"""Laws of the choice: no launch is written that cannot start, and no stored launch is replaced.
 
-The oracle reads the words that were written, and the catalogue, and knows nothing of launchers.
+The oracle reads the written arguments and the catalogue; it does not use the table of launchers.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ CATALOGUE: Final = Engines((*OWN, *ENGINES.images), ENGINES.traits, ENGINES.conn
 
 
 def references() -> Iterator[str]:
-    """Give a reference for each repository, and of vLLM's own one for each version at which a row begins."""
+    """Return an image of each repository, and of vLLM's own one for each version at which a row begins."""
     ranges = [
         *((row.since, row.below) for row in CATALOGUE.images),
         *((row.since, row.below) for row in CATALOGUE.traits),
@@ -79,7 +79,7 @@ DEFAULTS: Final = ("auto", *LAUNCHERS)
 
 
 def written(reference: str, command: list[str], args: list[str], settings: Settings, name: str = "") -> str:
-    """Write the launch of a group; give the words of all its containers, empty if nothing is written."""
+    """Return the written arguments of all containers of a group; empty if nothing is written."""
     intent = foreseen(group(engine(args, command, reference), launcher=name), settings)
     templates = launch(intent, settings).get("spec", {}).get("leaderWorkerTemplate", {})
     words = (
@@ -93,7 +93,7 @@ def written(reference: str, command: list[str], args: list[str], settings: Setti
 
 
 def can_start(text: str, reference: str) -> bool:
-    """Whether an image may have what words start, by the catalogue."""
+    """Return whether an image may have the programs of a command, by the catalogue."""
     image = read_image(reference, CATALOGUE)
     known = facts(image, CATALOGUE)
     native = known.nnodes or not image.version
@@ -108,7 +108,7 @@ def can_start(text: str, reference: str) -> bool:
 
 
 @pytest.mark.parametrize("default", DEFAULTS)
-def test_nothing_is_written_that_the_catalogue_knows_cannot_start(default: str) -> None:
+def test_no_launch_is_written_that_the_catalogue_knows_cannot_start(default: str) -> None:
     settings = Settings(launcher=default, engines=CATALOGUE)
     cases = product(references(), COMMANDS, EXECUTORS, RANKS)
 
@@ -122,7 +122,7 @@ def test_nothing_is_written_that_the_catalogue_knows_cannot_start(default: str) 
 
 
 @pytest.mark.parametrize("name", ["ray-symmetric", "ray-start", "vllm-native", "sglang"])
-def test_by_name_it_is_written_all_the_same_and_said(name: str) -> None:
+def test_a_named_launcher_is_written_with_a_warning(name: str) -> None:
     command = (
         (["python3", "-m", "sglang.launch_server"], ["--model-path", "M"])
         if name == "sglang"
@@ -135,7 +135,7 @@ def test_by_name_it_is_written_all_the_same_and_said(name: str) -> None:
     assert "FI504" in codes(group(engine(command[1], command[0], image), launcher=name))
 
 
-def test_where_something_can_start_something_is_written() -> None:
+def test_a_launch_is_written_if_some_launcher_can_start() -> None:
     settings = Settings(engines=CATALOGUE)
     left = {
         reference
@@ -148,7 +148,7 @@ def test_where_something_can_start_something_is_written() -> None:
     assert {facts(read_image(one, CATALOGUE), CATALOGUE).has_ray for one in left} <= {False}
 
 
-# --- what was expanded before -----------------------------------------------------------------------
+# --- objects expanded by an earlier release ---------------------------------------------------------
 
 STORED: Final = [
     one.object for one in documents.read([str(Path(__file__).parent / "expanded_before_auto.yaml")])
@@ -164,7 +164,7 @@ def test_the_rules_would_choose_otherwise_now(stored: Object) -> None:
 
 @each_stored
 @pytest.mark.parametrize("path", ["spec.replicas", "metadata.labels.team"])
-def test_a_write_beside_the_launch_leaves_it(stored: Object, path: str) -> None:
+def test_a_write_of_other_fields_keeps_the_launch(stored: Object, path: str) -> None:
     written = changed(stored, path, 7 if path == "spec.replicas" else "search")
 
     assert [one for one in expand(written, stored) if one["path"].startswith("/spec")] == []
@@ -172,7 +172,7 @@ def test_a_write_beside_the_launch_leaves_it(stored: Object, path: str) -> None:
 
 @each_stored
 @pytest.mark.parametrize("tool", TOOLS)
-def test_its_authors_file_applied_again_leaves_it(stored: Object, tool: str) -> None:
+def test_applying_the_file_again_keeps_the_launch(stored: Object, tool: str) -> None:
     file = study(stored).original
     file["metadata"] = file["metadata"] | {
         "annotations": {
@@ -184,7 +184,7 @@ def test_its_authors_file_applied_again_leaves_it(stored: Object, tool: str) -> 
 
 
 @each_stored
-def test_what_is_said_is_about_the_launch_that_stays(stored: Object) -> None:
+def test_findings_are_about_the_launch_that_stays(stored: Object) -> None:
     said = [(one.code, one.message) for one in check(stored, stored)]
 
     assert [message for code, message in said if code in ("FI527", "FI531", "FI532")] == []
@@ -193,14 +193,14 @@ def test_what_is_said_is_about_the_launch_that_stays(stored: Object) -> None:
 
 
 @each_stored
-def test_refresh_chooses_anew(stored: Object) -> None:
+def test_refresh_chooses_the_launcher_again(stored: Object) -> None:
     refreshed = put(changed(stored, f"metadata.annotations.{REFRESH}", "now"), stored)
 
     assert "symmetric-run" not in str(refreshed["spec"])
 
 
 @each_stored
-def test_naming_the_launcher_that_stands_there_changes_no_template(stored: Object) -> None:
+def test_naming_the_recorded_launcher_changes_no_template(stored: Object) -> None:
     named = put(changed(stored, f"metadata.annotations.{LAUNCHER}", "ray-symmetric"), stored)
 
     assert named["spec"] == stored["spec"]

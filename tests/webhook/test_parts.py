@@ -1,4 +1,4 @@
-"""What comes with a launch: variables, shared memory, the wait for DNS; and how to leave a part out."""
+"""Fields beside the launch: variables, shared memory, the wait for DNS; and how to skip a concern."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -22,13 +22,13 @@ VOLUMES: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.volumes"
 
 
 def spec(expanded: Object) -> Object:
-    """Give the spec of the workers' pods."""
+    """Return the spec of the workers' pods."""
     found: Object = expanded["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
     return found
 
 
 def variables(expanded: Object) -> list[str]:
-    """Name the variables of the engine, in order."""
+    """Return the names of the engine's variables, in order."""
     return [item["name"] for item in spec(expanded)["containers"][0].get("env", [])]
 
 
@@ -63,7 +63,7 @@ def test_sglang_needs_no_variable() -> None:
     assert variables(put(lws(worker=template(container(command=SGLANG, args=None))))) == []
 
 
-def test_ours_stand_before_the_author_s() -> None:
+def test_injected_variables_come_before_the_authors() -> None:
     names = variables(put(lws(worker=template(container(env=[{"name": "A", "value": "$(VLLM_HOST_IP)"}])))))
 
     assert names[-2:] == ["VLLM_HOST_IP", "A"]
@@ -83,7 +83,7 @@ def test_ours_stand_before_the_author_s() -> None:
     ],
 )
 @pytest.mark.parametrize("size", [1, 2])
-def test_nixl_tells_other_pods_the_address_of_the_pod(config: list[str], size: int, *, is_set: bool) -> None:
+def test_nixl_advertises_the_address_of_the_pod(config: list[str], size: int, *, is_set: bool) -> None:
     expanded = put(lws(size, template(container(args=["M", "-tp", "8", *config]))))
 
     env = {item["name"]: item for item in spec(expanded)["containers"][0].get("env", [])}
@@ -108,7 +108,7 @@ def test_memory_is_mounted_at_dev_shm() -> None:
     ],
     ids=["under another name", "that of the node"],
 )
-def test_shared_memory_that_is_there_is_enough(pods: Object) -> None:
+def test_existing_shared_memory_is_kept(pods: Object) -> None:
     assert "volumes" not in spec(put(lws(worker=pods)))
 
 
@@ -127,7 +127,7 @@ def test_a_volume_of_another_kind_keeps_its_name(there: list[Object], name: str)
     assert [mount["name"] for mount in pods["containers"][0]["volumeMounts"]] == [name]
 
 
-def test_a_limit_that_is_added_to_our_volume_stays() -> None:
+def test_a_limit_added_to_the_injected_volume_stays() -> None:
     once = put(lws())
     edited = changed(once, f"{VOLUMES}.0.emptyDir.sizeLimit", "16Gi")
 
@@ -144,7 +144,7 @@ def test_a_limit_that_is_added_to_our_volume_stays() -> None:
     ("launcher", "waits"),
     [("ray-symmetric", True), ("vllm-native", True), ("ray-start", False), ("none", False)],
 )
-def test_pods_wait_for_dns_where_the_launcher_would_end(launcher: str, *, waits: bool) -> None:
+def test_pods_wait_for_dns_if_the_launcher_would_exit(launcher: str, *, waits: bool) -> None:
     assert ("initContainers" in spec(of(launcher, image=NEW))) is waits
 
 
@@ -171,7 +171,7 @@ def test_the_wait_runs_as_the_engine_does() -> None:
     }
 
 
-def test_an_init_container_of_that_name_is_its_author_s() -> None:
+def test_an_authors_init_container_of_that_name_is_kept() -> None:
     own = {"name": "wait-for-leader", "image": "busybox"}
 
     assert spec(put(lws(worker=template(initContainers=[own]))))["initContainers"] == [own]
@@ -189,13 +189,13 @@ SHOWS: Final[dict[str, Callable[[Object], bool]]] = {
 
 
 @pytest.mark.parametrize("part", SHOWS)
-def test_a_part_that_is_skipped_is_not_added_and_no_other(part: str) -> None:
+def test_skipping_a_concern_leaves_out_that_one_alone(part: str) -> None:
     pods = spec(put(lws(skip=part)))
 
     assert {name for name, is_there in SHOWS.items() if not is_there(pods)} == {part}
 
 
-def test_a_skipped_start_up_probe_leaves_the_rest_to_the_leader() -> None:
+def test_skipping_the_startup_probe_keeps_the_split() -> None:
     ready = {"httpGet": {"path": "/health", "port": 8000}}
 
     group = put(lws(worker=template(container(readinessProbe=ready)), skip="startup-probe"))["spec"]
@@ -205,7 +205,7 @@ def test_a_skipped_start_up_probe_leaves_the_rest_to_the_leader() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_every_part_may_be_skipped(part: str) -> None:
+def test_every_concern_can_be_skipped(part: str) -> None:
     assert read(lws(skip=f" {part} ")).errors == ()
 
 
@@ -217,5 +217,5 @@ def test_every_part_may_be_skipped(part: str) -> None:
         ("shm,shm", "must be names of parts separated by commas, each once, at most 4096 characters"),
     ],
 )
-def test_a_part_that_is_not_known_is_an_error(text: str, message: str) -> None:
+def test_skipping_an_unknown_concern_is_an_error(text: str, message: str) -> None:
     assert [error.message for error in read(lws(skip=text)).errors] == [message]

@@ -1,4 +1,4 @@
-"""Pausing is for the controller: admission takes it, and neither the expansion nor its record changes."""
+"""Pausing affects only the controller: admission accepts it, and expansion and record do not change."""
 
 import pytest
 
@@ -14,7 +14,7 @@ PAUSED = "metadata.annotations.fusioninfer.io/paused"
 
 
 @pytest.mark.parametrize("value", ["true", "false"])
-def test_pausing_changes_nothing_of_what_is_stored(value: str) -> None:
+def test_pausing_changes_no_stored_field(value: str) -> None:
     stored = put(lws())
     paused = changed(stored, PAUSED, value)
 
@@ -23,13 +23,13 @@ def test_pausing_changes_nothing_of_what_is_stored(value: str) -> None:
     assert expand(stored, paused) == []
 
 
-def test_an_object_that_is_paused_from_the_start_is_expanded_as_any_other() -> None:
+def test_an_object_created_as_paused_is_expanded() -> None:
     paused = put(changed(lws(), PAUSED, "true"))
 
     assert paused == changed(put(lws()), PAUSED, "true")
 
 
-def test_pausing_changes_nothing_of_an_object_that_cannot_be_read_any_more() -> None:
+def test_pausing_changes_nothing_of_an_invalid_object() -> None:
     stored = changed(put(lws()), "metadata.annotations.fusioninfer.io/launcher", "No Name")
     paused = changed(stored, PAUSED, "true")
 
@@ -45,7 +45,7 @@ def test_another_value_is_an_error() -> None:
     ]
 
 
-def test_a_key_that_is_nearly_it_is_suggested() -> None:
+def test_a_misspelt_annotation_gets_a_suggestion() -> None:
     (found,) = check(put(changed(lws(), "metadata.annotations.fusioninfer.io/pause", "true")))
 
     assert "did you mean fusioninfer.io/paused?" in found.message

@@ -1,8 +1,7 @@
-"""An old input keeps its digest as long as `READING` is the same: else an upgrade restarts somebody's GPUs.
+"""An old input keeps its digest while `READING` is the same; otherwise an upgrade would restart its pods.
 
-`digests.yaml` holds what this reading makes of the golden files. `make golden` adds what is not there yet,
-and writes all anew once `READING` is another number. A line whose golden file was changed may be removed by
-hand.
+`digests.yaml` has the digests of the golden files. `make golden` adds missing ones, and writes all of them
+again when `READING` changes. Remove the line of a golden file by hand if its input was changed.
 """
 
 from pathlib import Path
@@ -19,7 +18,7 @@ FILE: Final = Path(__file__).parent / "digests.yaml"
 
 
 def digests() -> dict[str, str]:
-    """Give the digest of each golden LeaderWorkerSet that opts in and has no errors."""
+    """Return the digest of each golden LeaderWorkerSet that opts in and has no errors."""
     found = {}
     for case in CASES:
         for document in leaderworkersets(case):

@@ -1,4 +1,4 @@
-"""What is read of a review, and when."""
+"""The decoded part of an AdmissionReview, and the time at which specs are decoded."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ def body(live: Any, old: Any = None) -> bytes:
     return orjson.dumps(sent(live, old))
 
 
-def test_an_object_is_given_as_it_is() -> None:
+def test_an_object_is_decoded_as_it_is() -> None:
     assert opened(read(body(put(lws()), lws()))) == (put(lws()), lws())
 
 
-def test_managed_fields_and_status_are_not_read() -> None:
+def test_managed_fields_and_status_are_skipped() -> None:
     stored = changed(
         changed(lws(), "metadata.managedFields", [{"manager": "kubectl"}]), "status", {"ready": 1}
     )
@@ -30,13 +30,13 @@ def test_managed_fields_and_status_are_not_read() -> None:
 
 
 @pytest.mark.parametrize("spec", [7, "x", [1], True])
-def test_a_spec_of_another_shape_is_given_as_it_is(spec: Any) -> None:
+def test_a_malformed_spec_is_decoded_as_it_is(spec: Any) -> None:
     live, old = opened(read(body(changed(lws(), "spec", spec), lws())))
 
     assert (live["spec"], old) == (spec, lws())
 
 
-def test_what_both_objects_have_is_read_once() -> None:
+def test_fields_of_both_objects_are_decoded_once() -> None:
     live, old = opened(read(body(changed(lws(), "spec.replicas", 7), lws())))
 
     assert old is not None
@@ -45,7 +45,7 @@ def test_what_both_objects_have_is_read_once() -> None:
 
 
 @pytest.mark.parametrize("field", ["metadata", "oldObject"])
-def test_what_an_api_server_never_sends_is_malformed(field: str) -> None:
+def test_a_body_that_an_api_server_never_sends_is_malformed(field: str) -> None:
     whole = sent(lws(), lws(), operation="UPDATE")
     (whole["request"]["object"] if field == "metadata" else whole["request"])[field] = [1]
 
@@ -53,8 +53,8 @@ def test_what_an_api_server_never_sends_is_malformed(field: str) -> None:
         read(orjson.dumps(whole))
 
 
-def test_the_template_of_a_set_that_is_scaled_is_not_even_read() -> None:
-    """It is no UTF-8 here, so that whoever reads it says so."""
+def test_scaling_does_not_decode_the_template() -> None:
+    """The template is no UTF-8, so that decoding it would raise."""
     once = put(lws())
     scaled = body(changed(once, "spec.replicas", 7), once).replace(b'"vllm"', b'"vll\xff"')
 

@@ -46,7 +46,7 @@ def test_a_mutation_is_a_patch() -> None:
         body(lws(), subResource="status"),
     ],
 )
-def test_nothing_to_do_is_no_patch_and_no_patch_type(sent: bytes) -> None:
+def test_an_unchanged_object_has_no_patch_and_no_patch_type(sent: bytes) -> None:
     answer = review.mutate(sent)
 
     assert (answer.outcome, response(answer)) == ("unchanged", {"uid": "u-1", "allowed": True})
@@ -71,7 +71,7 @@ def test_nothing_to_do_is_no_patch_and_no_patch_type(sent: bytes) -> None:
     ],
 )
 @pytest.mark.parametrize("door", [review.mutate, review.validate])
-def test_what_is_not_a_review_is_malformed(sent: bytes, door: Any) -> None:
+def test_a_body_that_is_no_admission_review_is_malformed(sent: bytes, door: Any) -> None:
     with pytest.raises(Malformed):
         door(sent)
 
@@ -88,7 +88,7 @@ def test_a_denial_has_every_cause_with_its_field() -> None:
     assert status["details"]["name"] == "y"
 
 
-def test_a_denial_says_what_would_be_right() -> None:
+def test_a_denial_names_the_remedy() -> None:
     message = response(review.validate(body(lws(component_type="x"))))["status"]["message"]
 
     assert message == (
@@ -106,7 +106,7 @@ def test_a_denial_is_at_most_4_kib() -> None:
     assert len(orjson.dumps(status["details"])) <= 4096 + 100
 
 
-def test_an_allowed_object_may_carry_warnings() -> None:
+def test_an_allowed_object_can_have_warnings() -> None:
     once = put(lws(size=4))
 
     told = response(review.validate(body(once)))
@@ -125,51 +125,51 @@ def test_warnings_are_plain_and_short_and_few() -> None:
     assert told[-1] == "and 11 more; run: fusioninfer validate -f FILE"
 
 
-def test_a_path_that_does_not_fit_behind_a_warning_is_left_out() -> None:
+def test_a_path_that_does_not_fit_into_a_warning_is_left_out() -> None:
     assert review.warning(FieldError("p" * 100, None, "m" * 60, "FI501")) == f"FI501: {'m' * 60}"
 
 
-# What the API server's audit log is told
+# Audit annotations
 
 
 def audit(answer: review.AdmissionAnswer) -> Any:
     return response(answer).get("auditAnnotations")
 
 
-def test_the_audit_log_is_told_what_an_object_was_made_from() -> None:
+def test_the_audit_annotation_has_the_digest_of_the_input() -> None:
     told = audit(review.mutate(body(lws())))
 
     text = put(lws())["metadata"]["annotations"]["fusioninfer.io/expansion"]
     assert told == {"record": orjson.loads(text)["in"]}
 
 
-def test_the_audit_log_is_told_that_our_part_came_off() -> None:
+def test_the_audit_annotation_reports_a_reverted_record() -> None:
     without = changed(put(lws()), "metadata.annotations.fusioninfer.io/service", None)
 
     assert audit(review.mutate(body(without, put(lws())))) == {"record": "withdrawn"}
 
 
-def test_the_audit_log_is_told_that_the_record_stays() -> None:
+def test_the_audit_annotation_reports_a_kept_record() -> None:
     half = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
 
     assert audit(review.mutate(body(half, put(lws())))) == {"record": "kept"}
 
 
-def test_the_audit_log_is_told_the_codes_of_a_denial() -> None:
+def test_the_audit_annotation_has_the_codes_of_a_denial() -> None:
     told = audit(review.validate(body(lws(component_type="x", roles="a,a"))))
 
     assert told == {"findings": "FI104,FI106"}
 
 
-def test_the_audit_log_is_told_the_codes_of_warnings() -> None:
+def test_the_audit_annotation_has_the_codes_of_warnings() -> None:
     assert audit(review.validate(body(put(lws(size=4))))) == {"findings": "FI501"}
 
 
-def test_the_audit_log_is_told_nothing_where_there_is_nothing_to_say() -> None:
+def test_there_is_no_audit_annotation_without_findings() -> None:
     assert audit(review.validate(body(changed(lws(), "metadata.annotations", {})))) is None
 
 
-# What is nested too deep
+# Objects that are nested too deep
 
 CONTAINER = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0"
 HOLES = {
@@ -185,7 +185,7 @@ HOLES = {
 @pytest.mark.parametrize("depth", [100, 250, 500, 1000])
 @pytest.mark.parametrize("door", [review.mutate, review.validate])
 @pytest.mark.parametrize("place", HOLES)
-def test_what_is_nested_deep_is_answered_or_malformed(place: str, door: Any, depth: int) -> None:
+def test_a_deeply_nested_object_is_answered_or_malformed(place: str, door: Any, depth: int) -> None:
     nested = b'{"a":' * depth + b"1" + b"}" * depth
     sent = body(HOLES[place], HOLES[place]).replace(b'"@"', nested)
 

@@ -1,4 +1,4 @@
-"""When what another release decided stays: while an object's author changes nothing."""
+"""The pin: the expansion of another release stays while the input of an object does not change."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ BY_EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS)
 
 
 def foreign(live: Object, reading: int = READING + 1) -> Object:
-    """Make of an expanded object one that another release expanded: other digests, another scheduler."""
+    """Return an expanded object as another release expands it: with other digests and another scheduler."""
     written = record_of(live)
     written["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["schedulerName"] = "other"
     text = orjson.dumps(written | {"in": "another", "read": reading}, option=orjson.OPT_SORT_KEYS)
@@ -46,7 +46,7 @@ STORED = foreign(put(FILE))
 
 
 @BY_EVERY_TOOL
-def test_the_same_file_again_leaves_what_another_release_put_on(tool: str) -> None:
+def test_applying_the_file_again_keeps_the_expansion_of_another_release(tool: str) -> None:
     live = put(TOOLS[tool](STORED, FILE), STORED)
 
     assert live == STORED
@@ -54,7 +54,7 @@ def test_the_same_file_again_leaves_what_another_release_put_on(tool: str) -> No
 
 
 @BY_EVERY_TOOL
-def test_an_author_s_change_has_our_rules_run(tool: str) -> None:
+def test_a_changed_input_is_expanded_by_this_release(tool: str) -> None:
     live = put(TOOLS[tool](STORED, OTHER), STORED)
 
     assert scheduler(live) == "volcano"
@@ -62,34 +62,34 @@ def test_an_author_s_change_has_our_rules_run(tool: str) -> None:
     assert codes(live, STORED) == []
 
 
-def test_what_was_not_as_its_record_says_has_our_rules_run() -> None:
+def test_an_object_that_does_not_match_its_record_is_expanded_by_this_release() -> None:
     half = changed(STORED, ARGS, ["org/M", "-tp", "8", "-pp", "2"])
 
     assert scheduler(put(changed(half, "spec.startupPolicy", "LeaderCreated"), half)) == "volcano"
 
 
-def test_what_was_written_while_the_glass_was_broken_has_our_rules_run() -> None:
+def test_a_write_that_bypassed_the_webhooks_is_expanded_by_this_release() -> None:
     broken = changed(STORED, "metadata.annotations.fusioninfer.io/inject", "disabled")
 
     assert scheduler(put(STORED, broken)) == "volcano"
 
 
-def test_a_record_of_our_own_reading_with_another_digest_has_our_rules_run() -> None:
+def test_a_record_of_this_reading_with_another_digest_is_expanded_again() -> None:
     ours = foreign(put(FILE), READING)
 
     assert scheduler(put(changed(ours, "metadata.labels.team", "a"), ours)) == "volcano"
 
 
 @pytest.mark.parametrize("old", [None, FILE, put(FILE), foreign(put(OTHER))], ids=str)
-def test_what_another_release_expands_now_is_taken(old: Object | None) -> None:
+def test_an_expansion_of_another_release_in_this_write_is_accepted(old: Object | None) -> None:
     assert ("FI902", "error") not in codes(STORED, old)
 
 
-def test_another_release_s_record_that_the_object_does_not_bear_out_is_refused() -> None:
+def test_a_record_of_another_release_that_does_not_match_the_object_is_refused() -> None:
     assert codes(changed(STORED, ARGS, ["org/M", "-tp", "8", "-pp", "2"])) == [("FI902", "error")]
 
 
-def test_another_release_s_record_that_was_there_before_does_not_excuse_a_change() -> None:
+def test_an_earlier_record_of_another_release_does_not_excuse_a_change() -> None:
     assert codes(changed(STORED, f"{WORKER}.spec.containers.0.image", "x"), STORED) == [
         ("FI902", "error"),
         ("FI527", "warning"),
@@ -97,13 +97,13 @@ def test_another_release_s_record_that_was_there_before_does_not_excuse_a_change
 
 
 def strict(live: Object) -> Object:
-    """Make of an object one that only an earlier, less strict release could read and expand."""
+    """Return an object that only an earlier, less strict release accepts."""
     found: Object = orjson.loads(orjson.dumps(live).replace(b"svc", b"Svc"))
     return found
 
 
 @BY_EVERY_TOOL
-def test_a_stricter_reading_leaves_what_was_put_on_and_warns(tool: str) -> None:
+def test_a_stricter_release_keeps_the_expansion_and_warns(tool: str) -> None:
     stored = strict(put(FILE))
 
     live = put(TOOLS[tool](stored, strict(FILE)), stored)
@@ -112,7 +112,7 @@ def test_a_stricter_reading_leaves_what_was_put_on_and_warns(tool: str) -> None:
     assert codes(changed(live, "spec.replicas", 3), stored) == [("FI101", "warning")]
 
 
-def test_a_stricter_reading_denies_an_author_s_change() -> None:
+def test_a_stricter_release_denies_a_changed_input() -> None:
     stored = strict(put(FILE))
 
     live = put(TOOLS["client-side"](stored, strict(OTHER)), stored)
@@ -121,7 +121,7 @@ def test_a_stricter_reading_denies_an_author_s_change() -> None:
 
 
 def rules_changed(live: Object, old: Object | None = None) -> Object:
-    """Expand as the next release would, whose rules name another scheduler for what is new."""
+    """Expand as a release would whose mutators write another scheduler for a new input."""
     other = Settings(scheduler_name="next")
     applied: Object = jsonpatch.apply_patch(live, expand(live, old, other))
     return applied
@@ -131,7 +131,7 @@ EDITED = f"{WORKER}.spec.containers.0.image"
 
 
 @BY_EVERY_TOOL
-def test_a_file_that_was_saved_with_an_older_record_and_edited_is_still_pinned(tool: str) -> None:
+def test_a_saved_file_with_an_older_record_is_still_pinned(tool: str) -> None:
     file = changed(put(FILE), EDITED, "vllm/vllm-openai:v0.17.0")
     stored = put(file)
     assert record_of(stored)["in"] != record_of(file)["in"]
@@ -155,7 +155,7 @@ def test_an_image_that_another_webhook_resolves_to_its_digest_is_still_pinned(to
     assert codes(again, stored) == []
 
 
-def test_an_older_record_pins_nothing_that_its_author_changes_now() -> None:
+def test_an_older_record_does_not_pin_a_changed_input() -> None:
     file = changed(put(FILE), EDITED, "vllm/vllm-openai:v0.17.0")
     stored = put(file)
 

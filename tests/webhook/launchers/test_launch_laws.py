@@ -1,4 +1,4 @@
-"""Laws of the launch: the author's words survive, and a shell reads a script as its author wrote it."""
+"""Laws of the launch: the author's arguments survive, and a shell runs a script as its author wrote it."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ MODULE = ["python3", "-m", "vllm.entrypoints.openai.api_server"]
     prefix=PREFIX,
     is_module=st.booleans(),
 )
-def test_only_the_model_moves_where_the_program_is_replaced(
+def test_converting_the_program_moves_only_the_model(
     models: list[list[str]], kept: list[list[str]], order: Random, prefix: list[str], *, is_module: bool
 ) -> None:
     pieces = [*models, *kept]
@@ -64,7 +64,7 @@ def test_only_the_model_moves_where_the_program_is_replaced(
 
 
 @given(PREFIX, st.lists(MODEL | KEPT, max_size=6), st.integers(0, 12))
-def test_every_word_of_vllm_serve_stays_in_its_place(
+def test_every_argument_of_vllm_serve_keeps_its_position(
     prefix: list[str], pieces: list[list[str]], boundary: int
 ) -> None:
     words = ["vllm", "serve", *(word for piece in pieces for word in piece)]
@@ -84,7 +84,7 @@ def test_every_word_of_vllm_serve_stays_in_its_place(
     pieces=st.lists(KEPT | st.just(["-dp", "2"]), max_size=4),
     boundary=st.integers(0, 14),
 )
-def test_a_prefix_stays_first_on_leader_and_workers_whatever_the_launcher(
+def test_every_launcher_keeps_a_prefix_first_on_leader_and_workers(
     launcher: str, image: str, prefix: list[str], pieces: list[list[str]], boundary: int
 ) -> None:
     program = SGLANG if launcher == "sglang" else ["vllm", "serve", "org/M"]
@@ -108,9 +108,7 @@ SGLANG = ["python3", "-m", "sglang.launch_server"]
     pieces=st.lists(KEPT | st.just(["--"]), max_size=5),
     boundary=st.integers(0, 12),
 )
-def test_argparse_reads_every_flag_that_is_added(
-    launcher: str, pieces: list[list[str]], boundary: int
-) -> None:
+def test_argparse_parses_every_added_flag(launcher: str, pieces: list[list[str]], boundary: int) -> None:
     program = SGLANG if launcher == "sglang" else ["vllm", "serve"]
     words = [*program, *(word for piece in pieces for word in piece)]
     at = max(len(program), min(boundary, len(words)))
@@ -130,7 +128,7 @@ def test_argparse_reads_every_flag_that_is_added(
 
 
 def leader_field(one: Engine, launcher: str) -> TemplateField:
-    """Name the template whose engine is looked at: the leader's, where there is one."""
+    """Return the field of the leader's template, or of the shared one."""
     intent = foreseen(group(one, launcher=launcher), SETTINGS)
     return intent.templates[0].field
 
@@ -145,7 +143,7 @@ IMAGE = st.sampled_from(["v0.10.2", "v0.17.1", "v0.20.2", "latest"])
     is_served=st.booleans(),
     leads=st.booleans(),
 )
-def test_an_authors_words_stand_in_their_order_whatever_the_launcher(
+def test_every_launcher_keeps_the_order_of_the_authors_arguments(
     launcher: str, image: str, pieces: list[list[str]], *, is_served: bool, leads: bool
 ) -> None:
     words = [word for piece in pieces for word in piece]
@@ -168,7 +166,7 @@ def test_an_authors_words_stand_in_their_order_whatever_the_launcher(
     pieces=st.lists(KEPT | st.just(["--"]), max_size=6),
     boundary=st.integers(0, 12),
 )
-def test_lmdeploys_words_stand_in_their_order_too(
+def test_a_launcher_keeps_the_order_of_lmdeploys_arguments(
     launcher: str, pieces: list[list[str]], boundary: int
 ) -> None:
     words = ["lmdeploy", "serve", "api_server", *(word for piece in pieces for word in piece)]
@@ -181,14 +179,14 @@ def test_lmdeploys_words_stand_in_their_order_too(
 
 
 def is_subsequence(words: list[str], out: list[str]) -> bool:
-    """Whether all words are there, in their order."""
+    """Return whether all arguments are present, in their order."""
     rest = iter(out)
     return all(word in rest for word in words)
 
 
 @pytest.fixture
 def programs(tmp_path: Path) -> dict[str, str]:
-    """Put programs into a PATH that say how they were called, one word a line."""
+    """Create programs in a PATH that print their arguments, one per line."""
     scripts = {name: f"printf '%s\\n' {name} \"$@\"" for name in ("vllm", "ray", "python3")}
     scripts |= {
         "tini": 'shift; exec "$@"',
@@ -203,7 +201,7 @@ def programs(tmp_path: Path) -> dict[str, str]:
 
 
 def said(words: list[str], programs: dict[str, str]) -> list[str]:
-    """Run a command as the kubelet would, and give the words that the engine was called with."""
+    """Run a command as the kubelet would, and return the arguments that the engine was called with."""
     expanded = [word.replace("$(LWS_LEADER_ADDRESS)", "leader") for word in words]
     return subprocess.run(
         expanded, env=programs, check=True, capture_output=True, text=True
@@ -226,7 +224,7 @@ def said(words: list[str], programs: dict[str, str]) -> list[str]:
         'A=b python3 -m vllm.entrypoints.openai.api_server --model M "a b"',
     ],
 )
-def test_a_real_shell_hands_the_engine_the_same_words(script: str, programs: dict[str, str]) -> None:
+def test_a_real_shell_passes_the_same_arguments_to_the_engine(script: str, programs: dict[str, str]) -> None:
     before = said(["sh", "-c", script], programs)
 
     container = written(group(engine(command=["sh", "-c", script])))
@@ -236,7 +234,7 @@ def test_a_real_shell_hands_the_engine_the_same_words(script: str, programs: dic
     assert said(changed, programs) == [*ray, *before, *EXECUTOR]
 
 
-def test_a_real_shell_hands_on_the_items_behind_the_script(programs: dict[str, str]) -> None:
+def test_a_real_shell_passes_on_the_items_after_the_script(programs: dict[str, str]) -> None:
     command = ["sh", "-c", 'exec vllm serve M "$@"', "--"]
     args = ["-tp", "16", "--x", "a  b", ""]
 
@@ -248,7 +246,7 @@ def test_a_real_shell_hands_on_the_items_behind_the_script(programs: dict[str, s
 
 
 @pytest.mark.parametrize("script", ['exec "$@"', 'cd / && A=b "$@" 2>&1', 'A=1; env B="$A" "${@}"'])
-def test_a_real_shell_starts_the_items_behind_the_script(script: str, programs: dict[str, str]) -> None:
+def test_a_real_shell_starts_the_items_after_the_script(script: str, programs: dict[str, str]) -> None:
     command = ["sh", "-c", script, "sh"]
     args = ["vllm", "serve", "M", "--x", "a  b", "", "$HOME"]
 
@@ -266,12 +264,12 @@ RUNNABLE: Final[list[list[str]]] = [
     ["numactl", "--cpunodebind=0", "-m", "0"],
     ["nvidia_entrypoint.sh"],
 ]
-"""Prefixes that run here, some of them as stand-ins."""
+"""Prefixes that run on the test machine, some as stand-ins."""
 
 
 @pytest.mark.parametrize("prefix", RUNNABLE, ids=" ".join)
 @pytest.mark.parametrize("how", ["items", "script", "before a script", "both"])
-def test_behind_a_prefix_the_engine_gets_the_same_words_and_ray_the_variables(
+def test_after_a_prefix_the_engine_gets_the_same_arguments_and_ray_the_variables(
     how: str, prefix: list[str], programs: dict[str, str]
 ) -> None:
     script = 'cd / && vllm serve M --x "a  b" $FLAGS'
@@ -303,7 +301,7 @@ def test_behind_a_prefix_the_engine_gets_the_same_words_and_ray_the_variables(
 
 
 @pytest.mark.parametrize("prefix", RUNNABLE, ids=" ".join)
-def test_behind_a_prefix_ray_start_has_the_variables_on_leader_and_workers(
+def test_after_a_prefix_ray_start_has_the_variables_on_leader_and_workers(
     prefix: list[str], programs: dict[str, str]
 ) -> None:
     one = engine(["serve", "M", "a  b"], [*prefix, "vllm"], "vllm/vllm-openai:v0.10.2")
@@ -319,14 +317,16 @@ def test_behind_a_prefix_ray_start_has_the_variables_on_leader_and_workers(
 
 
 def as_kubelet(words: list[str], env: dict[str, str]) -> list[str]:
-    """Expand `$(X)` in words as the kubelet does."""
+    """Expand `$(X)` in arguments as the kubelet does."""
     for name, value in env.items():
         words = [word.replace(f"$({name})", value) for word in words]
     return words
 
 
 @pytest.mark.parametrize("args", [["-tp", "8", "--x", "a  b", "", "$HOME", "'"], ['--y={"a": 1}']])
-def test_a_shell_multiplies_and_hands_on_every_word(args: list[str], programs: dict[str, str]) -> None:
+def test_a_shell_computes_the_rank_and_passes_on_every_argument(
+    args: list[str], programs: dict[str, str]
+) -> None:
     one = engine(["M", "-dp", "4", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
     container = written(foreseen(group(one, launcher="vllm-native"), SETTINGS))
 
@@ -337,7 +337,7 @@ def test_a_shell_multiplies_and_hands_on_every_word(args: list[str], programs: d
     assert out[-3:] == ["--headless", "--data-parallel-start-rank", "2"]
 
 
-def test_a_leader_of_ray_start_hands_on_every_word(programs: dict[str, str]) -> None:
+def test_a_leader_of_ray_start_passes_on_every_argument(programs: dict[str, str]) -> None:
     args = ["-tp", "8", "--x", "a  b", "", "$HOME", "'"]
     one = engine(["M", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
     container = written(foreseen(group(one, launcher="ray-start"), SETTINGS), "leaderTemplate")
@@ -350,7 +350,7 @@ def test_a_leader_of_ray_start_hands_on_every_word(programs: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize("script", ["cd /; exec vllm serve $MODEL $FLAGS", 'A=1 vllm serve M "a b"'])
-def test_ray_start_is_written_into_a_script_that_must_stay(script: str, programs: dict[str, str]) -> None:
+def test_ray_start_is_inserted_into_a_script_that_must_stay(script: str, programs: dict[str, str]) -> None:
     one = engine(command=["sh", "-c", script], image="vllm/vllm-openai:v0.10.2")
     before = said(["sh", "-c", script], programs)
     container = written(foreseen(group(one, launcher="ray-start"), SETTINGS), "leaderTemplate")

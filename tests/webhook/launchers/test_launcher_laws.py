@@ -1,4 +1,4 @@
-"""Laws of every launcher, in every shape: what is launched stays so, whatever a tool makes of it."""
+"""Laws of every launcher, for every shape of command: a written launch survives changes by other tools."""
 
 import copy
 from typing import Final, NamedTuple
@@ -15,7 +15,7 @@ NEW: Final = "vllm/vllm-openai:v0.20.2"
 
 
 class Row(NamedTuple):
-    """A launcher, an image that it runs, and the words that start one node."""
+    """A launcher, an image that it runs, and the arguments that start one node."""
 
     launcher: str
     image: str
@@ -40,7 +40,7 @@ SHAPES: Final = ("command", "args", "both", "script", "items")
 
 
 def words(row: Row, shape: str) -> Object:
-    """Write command and args of a container in one of the shapes."""
+    """Return command and args of a container in one of the shapes."""
     every = list(row.argv)
     text = "cd /; " + " ".join(f"'{word}'" if {'"', "{"} & set(word) else word for word in every)
     shapes: dict[str, Object] = {
@@ -61,7 +61,7 @@ def row(request: pytest.FixtureRequest) -> Row:
 
 @pytest.fixture(params=SHAPES)
 def file(request: pytest.FixtureRequest, row: Row) -> Object:
-    """The file of an author: probed, so that leader and workers differ."""
+    """Return the file of an author, with probes, so that leader and workers differ."""
     probe = {"httpGet": {"path": "/health", "port": 8000}}
     engine = container(image=row.image, readinessProbe=probe, **words(row, request.param))
     return lws(size=2, worker=template(engine), launcher=row.launcher)
@@ -69,7 +69,7 @@ def file(request: pytest.FixtureRequest, row: Row) -> Object:
 
 @pytest.fixture
 def once(file: Object) -> Object:
-    """What admission makes of it."""
+    """Return the expanded object."""
     return put(file)
 
 
@@ -77,11 +77,11 @@ def test_every_launcher_has_a_row() -> None:
     assert {row.launcher for row in ROWS} == {*LAUNCHERS, "auto"}
 
 
-def test_it_is_launched(file: Object, once: Object) -> None:
+def test_every_launcher_writes_its_launch(file: Object, once: Object) -> None:
     assert engines(once) != engines(file)
 
 
-def test_once_is_enough(once: Object) -> None:
+def test_a_second_expansion_changes_nothing(once: Object) -> None:
     assert (put(once), put(once, once)) == (once, once)
 
 
@@ -91,8 +91,9 @@ def test_applying_the_file_again_changes_nothing(file: Object, once: Object, too
 
 
 @pytest.mark.parametrize("kept", ["command", "args"])
-def test_a_list_that_was_reverted_alone_is_written_again(file: Object, once: Object, kept: str) -> None:
-    half = copy.deepcopy(once)  # whoever sends one of the lists sends the probe that went with it
+def test_reverting_one_list_by_hand_restores_the_launch(file: Object, once: Object, kept: str) -> None:
+    # a client that sends one of the lists also sends the probe that was removed with it
+    half = copy.deepcopy(once)
     (written,) = half["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
     (plain,) = file["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
     for field in {"command", "args", "readinessProbe"} - {kept}:
@@ -103,29 +104,27 @@ def test_a_list_that_was_reverted_alone_is_written_again(file: Object, once: Obj
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_another_size_is_launched_as_if_it_had_been_so_from_the_beginning(
-    file: Object, once: Object, tool: str
-) -> None:
+def test_a_changed_size_gives_the_launch_of_a_new_object(file: Object, once: Object, tool: str) -> None:
     larger = changed(file, "spec.leaderWorkerTemplate.size", 4)
 
     assert launched(put(TOOLS[tool](once, larger), once)) == launched(put(larger))
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_a_size_that_is_patched_alone_is_launched_too(file: Object, once: Object, size: int) -> None:
+def test_a_patched_size_gives_the_launch_of_a_new_object(file: Object, once: Object, size: int) -> None:
     path = "spec.leaderWorkerTemplate.size"
 
     assert launched(put(changed(once, path, size), once)) == launched(put(changed(file, path, size)))
 
 
 @pytest.mark.parametrize("other", ["none", *LAUNCHERS])
-def test_another_launcher_takes_over_whole(file: Object, once: Object, other: str) -> None:
+def test_another_launcher_replaces_the_launch(file: Object, once: Object, other: str) -> None:
     path = "metadata.annotations.fusioninfer.io/launcher"
 
     assert launched(put(changed(once, path, other), once)) == launched(put(changed(file, path, other)))
 
 
-def test_without_the_opt_in_it_is_the_file_again(file: Object, once: Object) -> None:
+def test_removing_the_annotations_restores_the_file(file: Object, once: Object) -> None:
     opted_out = changed(once, "metadata.annotations.fusioninfer.io/service", None)
     opted_out = changed(opted_out, "metadata.annotations.fusioninfer.io/launcher", None)
 
@@ -133,13 +132,13 @@ def test_without_the_opt_in_it_is_the_file_again(file: Object, once: Object) -> 
 
 
 def engines(value: Object) -> list[Object]:
-    """Give the engine containers."""
+    """Return the engine containers."""
     group = value["spec"]["leaderWorkerTemplate"]
     templates = [group[field] for field in ("leaderTemplate", "workerTemplate") if field in group]
     return [one for pods in templates for one in pods["spec"]["containers"]]
 
 
 def launched(value: Object) -> list[Object]:
-    """Give what the engine containers run, with what comes with it."""
+    """Return command, args and the injected fields of the engine containers."""
     fields = ("command", "args", "ports", "env", "readinessProbe", "startupProbe", "volumeMounts")
     return [{field: one.get(field) for field in fields} for one in engines(value)]

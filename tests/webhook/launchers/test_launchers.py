@@ -1,4 +1,4 @@
-"""Every launcher: what stands in command and args of leader and workers, and which launcher is chosen."""
+"""Every launcher: command and args of leader and workers, and the choice of the launcher."""
 
 import copy
 from dataclasses import replace
@@ -35,7 +35,7 @@ SGLANG_RANKS = [
 
 
 def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Give command and args of the leader, then of the workers, whether written or left."""
+    """Return command and args of the leader, then of the workers, whether rewritten or not."""
     intent = foreseen(group(one, launcher=launcher, size=size), SETTINGS)
     templates = launch(intent, SETTINGS)["spec"]["leaderWorkerTemplate"]
     words: list[list[str]] = []
@@ -58,7 +58,9 @@ def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str
         (f"env A=b {MODULE} --model M", "", ("env A=b vllm serve", "M")),
     ],
 )
-def test_vllm_gets_its_rank_and_workers_no_api(command: str, args: str, written: tuple[str, str]) -> None:
+def test_vllm_native_adds_the_rank_and_makes_workers_headless(
+    command: str, args: str, written: tuple[str, str]
+) -> None:
     leader_command, leader, worker_command, worker = both(engine(args, command, NEW), "vllm-native")
 
     assert (leader_command, worker_command) == (written[0].split(), written[0].split())
@@ -66,7 +68,7 @@ def test_vllm_gets_its_rank_and_workers_no_api(command: str, args: str, written:
     assert worker == [*leader, "--headless"]
 
 
-def test_a_worker_without_api_has_no_api_servers() -> None:
+def test_a_headless_worker_loses_the_number_of_api_servers() -> None:
     _, leader, _, worker = both(engine("-asc 4 M -tp 16", "vllm serve", NEW), "vllm-native")
 
     assert (leader[:3], worker[:3]) == (["-asc", "4", "M"], ["M", "-tp", "16"])
@@ -124,7 +126,7 @@ def test_workers_that_serve_are_not_headless(flag: str) -> None:
         ("vllm serve -- M", "", (f"vllm serve {' '.join(RANKS)} -- M", "")),
     ],
 )
-def test_what_is_added_stands_before_two_dashes(command: str, args: str, leader: tuple[str, str]) -> None:
+def test_flags_are_added_before_two_dashes(command: str, args: str, leader: tuple[str, str]) -> None:
     words = both(engine(args, command, NEW), "vllm-native")[:2]
 
     assert words == (leader[0].split(), leader[1].split())
@@ -143,7 +145,7 @@ def test_what_is_added_stands_before_two_dashes(command: str, args: str, leader:
         ),
     ],
 )
-def test_what_is_added_to_a_script_stands_before_two_dashes(
+def test_flags_are_added_to_a_script_before_two_dashes(
     script: str, items: str, expected: tuple[str, str]
 ) -> None:
     behind = ["sh", *items.split()] if items else []
@@ -153,7 +155,7 @@ def test_what_is_added_to_a_script_stands_before_two_dashes(
     assert (command[2], args[1:]) == (expected[0], expected[1].split())
 
 
-def test_ray_is_written_before_the_items_that_a_script_starts() -> None:
+def test_ray_is_inserted_before_the_items_that_a_script_starts() -> None:
     container = written(group(engine("vllm serve M -tp 16", ["sh", "-c", 'cd /x; exec "$@"', "sh"])))
 
     ray = "ray symmetric-run --address $(LWS_LEADER_ADDRESS):6379 --min-nodes 2 --num-gpus 8 --"
@@ -181,14 +183,14 @@ def test_an_older_vllm_starts_each_pod_at_its_first_rank(data: str, local: str) 
     )
 
 
-def test_ranks_that_the_author_gives_to_a_pod_are_not_given_again() -> None:
+def test_a_local_data_parallel_size_is_not_added_twice() -> None:
     _, leader, worker_command, _ = both(engine("M -dp 4 -dpl 1", "vllm serve", OLD), "vllm-native")
 
     assert "--data-parallel-size-local" not in leader
     assert worker_command[2].endswith("$((LWS_WORKER_INDEX*1))")
 
 
-def test_arithmetic_stays_in_a_script_that_hands_on_its_items() -> None:
+def test_arithmetic_stays_in_a_script_that_passes_on_its_items() -> None:
     one = engine("-dp 4", ["sh", "-c", 'cd /x; vllm serve M "$@"', "sh"], OLD)
 
     _, _, command, args = both(one, "vllm-native")
@@ -197,7 +199,7 @@ def test_arithmetic_stays_in_a_script_that_hands_on_its_items() -> None:
     assert args == ["-dp", "4"]
 
 
-def test_the_leader_starts_ray_and_becomes_the_engine() -> None:
+def test_the_leader_starts_ray_and_then_the_engine() -> None:
     command, args, _, _ = both(engine("--model M -tp 16", image=OLD), "ray-start")
 
     assert (command[:2], command[3:]) == (["/bin/sh", "-c"], ["sh"])
@@ -213,7 +215,7 @@ def test_a_worker_runs_ray_alone() -> None:
     assert args == []
 
 
-def test_no_script_of_ours_holds_what_the_kubelet_would_expand() -> None:
+def test_no_script_contains_text_that_the_kubelet_expands() -> None:
     for data in ("--model M -tp 16", "--model M -dp 4"):
         for launcher in ("ray-start", "vllm-native"):
             command, _, worker, _ = both(engine(data, image=OLD), launcher)
@@ -222,7 +224,7 @@ def test_no_script_of_ours_holds_what_the_kubelet_would_expand() -> None:
             assert [text for text in scripts if "$(" in text.replace("$((", "")] == []
 
 
-def test_a_ray_that_is_started_gets_the_number_of_gpus_it_counts() -> None:
+def test_ray_start_gets_the_number_of_countable_gpus() -> None:
     with_gpus, _, _, _ = both(engine("M", "vllm serve", OLD), "ray-start")
     without, _, _, _ = both(
         engine("M", "vllm serve", OLD, accelerators=Accelerators("google.com/tpu", 4)), "ray-start"
@@ -246,7 +248,7 @@ def test_sglang_gets_its_rank_by_default(command: str, args: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_what_a_launcher_writes_can_be_told_from_an_authors_words(name: str) -> None:
+def test_a_launchers_marks_are_not_in_an_authors_arguments(name: str) -> None:
     one = engine("--model-path M", SGLANG) if name == "sglang" else engine("--model M", image=NEW)
     intent = foreseen(group(one, launcher=name), SETTINGS)
 
@@ -259,7 +261,7 @@ def test_what_a_launcher_writes_can_be_told_from_an_authors_words(name: str) -> 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
 @pytest.mark.parametrize("image", [OLD, NEW])
-def test_what_a_launcher_writes_tells_which_it_was(name: str, image: str) -> None:
+def test_recorded_arguments_identify_their_launcher(name: str, image: str) -> None:
     words = f"{SGLANG} --model-path M" if name == "sglang" else "vllm serve M -dp 2"
 
     intent = foreseen(group(engine("", words, image), launcher=name), SETTINGS)
@@ -307,7 +309,7 @@ def test_a_record_without_a_launch_names_no_launcher(put_on: dict[str, Any]) -> 
     ],
 )
 @pytest.mark.parametrize("annotation", ["", "auto"])
-def test_the_choice_goes_by_engine_flags_and_image(
+def test_the_choice_depends_on_engine_flags_and_image(
     image: str, args: str, chosen: str, annotation: str
 ) -> None:
     plan = read_plan(group(engine(args, image=image), launcher=annotation), SETTINGS)
@@ -330,7 +332,7 @@ def test_the_choice_goes_by_engine_flags_and_image(
         (Settings(launcher="none"), "vllm-native", "M", "vllm-native"),
     ],
 )
-def test_the_annotation_goes_before_the_settings(
+def test_the_annotation_overrides_the_settings(
     settings: Settings, annotation: str, args: str, chosen: str
 ) -> None:
     intent = group(engine(args, image=NEW), launcher=annotation)
@@ -350,7 +352,7 @@ def test_the_annotation_goes_before_the_settings(
         ("sglang", "", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
     ],
 )
-def test_the_operators_default_is_taken_unless_the_image_is_known_not_to_run_it(
+def test_the_operators_default_is_used_unless_the_image_cannot_run_it(
     default: str, annotation: str, image: str, chosen: str
 ) -> None:
     intent = group(engine("vllm serve M", image=image), launcher=annotation)
@@ -371,13 +373,13 @@ def test_the_operators_default_is_taken_unless_the_image_is_known_not_to_run_it(
         ("corp/llm:1", "ray-symmetric", "", "fusioninfer.io/launcher names it"),
     ],
 )
-def test_the_choice_says_why(image: str, annotation: str, code: str, why: str) -> None:
+def test_the_choice_has_a_reason(image: str, annotation: str, code: str, why: str) -> None:
     choice = read_plan(group(engine("vllm serve M", image=image), launcher=annotation), SETTINGS).choice
 
     assert (choice.code, why in choice.why) == (code, True)
 
 
-def test_the_image_that_decided_is_pointed_at() -> None:
+def test_the_finding_has_the_path_of_the_decisive_image() -> None:
     leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEWEST_RAY, OLD))
 
     (found,) = (one for one in validate(group(worker, leader), SETTINGS) if one.code == "FI531")
@@ -385,7 +387,7 @@ def test_the_image_that_decided_is_pointed_at() -> None:
     assert (found.path.split(".")[2], found.message[:20]) == ("workerTemplate", "vllm-openai v0.10.2 ")
 
 
-def test_where_nothing_can_start_the_command_stays_and_its_author_is_told() -> None:
+def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
     intent = group(engine("M -tp 8 -pp 2 --dist ray", "vllm serve", NEW))
 
     (found,) = validate(intent, SETTINGS)
@@ -412,17 +414,17 @@ def test_where_nothing_can_start_the_command_stays_and_its_author_is_told() -> N
         ("ray-symetric", "vllm serve M"),
     ],
 )
-def test_what_a_launcher_cannot_take_over_stays(launcher: str, command: str) -> None:
+def test_a_command_that_a_launcher_cannot_rewrite_stays(launcher: str, command: str) -> None:
     assert launch(group(engine("", command, NEW), launcher=launcher), SETTINGS) == {}
 
 
-def test_lmdeploy_is_wrapped_if_it_is_asked_for() -> None:
+def test_lmdeploy_is_wrapped_if_the_annotation_names_a_launcher() -> None:
     _, args, _, _ = both(engine("", "lmdeploy serve api_server M"), "ray-start")
 
     assert args == ["lmdeploy", "serve", "api_server", "M"]
 
 
-def test_a_script_of_the_module_cannot_go_without_an_api() -> None:
+def test_a_script_with_the_module_cannot_be_headless() -> None:
     intent: Intent = group(
         engine("", ["sh", "-c", f"cd /x; {MODULE} --model M"], NEW), launcher="vllm-native"
     )
@@ -435,7 +437,7 @@ def test_a_script_of_the_module_cannot_go_without_an_api() -> None:
     ("launcher", "field"),
     [("vllm-native", "args"), ("ray-symmetric", "args"), ("ray-start", "command")],
 )
-def test_words_of_a_launcher_that_somebody_edits_are_theirs(launcher: str, field: str) -> None:
+def test_an_edited_launch_belongs_to_its_editor(launcher: str, field: str) -> None:
     once = put(lws(launcher=launcher))
     edited = copy.deepcopy(once)
     container = edited["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]

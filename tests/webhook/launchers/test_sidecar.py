@@ -1,4 +1,4 @@
-"""The sidecar of a decoder: where it goes, where the engine's port goes, and when there is none."""
+"""The sidecar of a decoder: its container, the engine's new port, and the cases without one."""
 
 import subprocess
 from pathlib import Path
@@ -28,35 +28,35 @@ LOOP: Final = "while true; do vllm serve M; done"
 
 
 def decoder(*containers: Object, size: int = 1, leader: Object | None = None, **annotations: str) -> Object:
-    """Write a decoder of a service that disaggregates."""
+    """Return a decoder of a disaggregated service."""
     return lws(size, template(*containers), leader, **(DECODER | annotations))
 
 
 def spec(expanded: Object, field: str = "workerTemplate") -> Object:
-    """Give the spec of the pods of a template."""
+    """Return the pod spec of a template."""
     found: Object = expanded["spec"]["leaderWorkerTemplate"][field]["spec"]
     return found
 
 
 def proxies(expanded: Object, field: str = "workerTemplate") -> list[Object]:
-    """Give the sidecars of a template."""
+    """Return the sidecars of a template."""
     return [
         item for item in spec(expanded, field).get("initContainers", []) if item["name"] == "routing-proxy"
     ]
 
 
 def words(expanded: Object, field: str = "workerTemplate") -> list[str]:
-    """Give the words of the engine."""
+    """Return command and args of the engine."""
     one = spec(expanded, field)["containers"][0]
     return [*one.get("command", []), *one.get("args", [])]
 
 
 def codes(live: Object, old: Object | None = None) -> list[str]:
-    """Give the codes of all that is found about an object as /mutate leaves it."""
+    """Return the codes of all findings about the expanded object."""
     return [found.code for found in check(put(live, old), old)]
 
 
-# --- the words --------------------------------------------------------------------------------------
+# --- command and args -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_real_shell_hands_the_engine_one_more_flag(script: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "vllm-native", "none"])
-def test_only_the_leader_s_engine_moves(launcher: str) -> None:
+def test_only_the_leaders_engine_moves(launcher: str) -> None:
     live = decoder(
         container(args=["org/M", "-tp", "16"], image="vllm/vllm-openai:latest"), size=2, launcher=launcher
     )
@@ -160,7 +160,7 @@ def test_only_the_leader_s_engine_moves(launcher: str) -> None:
     assert (len(proxies(expanded, "leaderTemplate")), proxies(expanded)) == (1, [])
 
 
-def test_the_port_stays_where_a_launcher_writes_into_the_script_alone() -> None:
+def test_a_launcher_that_writes_into_the_script_keeps_the_moved_port() -> None:
     shell = ["sh", "-c", 'exec vllm serve "$@"', "--"]
     one = container(command=shell, args=["M", "-tp", "16"], image="vllm/vllm-openai:v0.10.2")
 
@@ -172,7 +172,7 @@ def test_the_port_stays_where_a_launcher_writes_into_the_script_alone() -> None:
 # --- the pod ----------------------------------------------------------------------------------------
 
 
-def test_the_sidecar_is_the_last_of_the_init_containers_and_stays() -> None:
+def test_the_sidecar_is_the_last_init_container_and_is_kept() -> None:
     live = decoder(container(args=["M", "-tp", "16"]), size=2)
     live = changed(live, f"{GROUP}.workerTemplate.spec.initContainers", [{"name": "load", "image": "x"}])
 
@@ -182,7 +182,7 @@ def test_the_sidecar_is_the_last_of_the_init_containers_and_stays() -> None:
     assert found[-1]["restartPolicy"] == "Always"
 
 
-def test_the_sidecar_is_that_of_the_picker_and_restricted() -> None:
+def test_the_sidecar_is_that_of_the_endpoint_picker_and_restricted() -> None:
     (proxy,) = proxies(put(decoder()))
 
     assert ROW is not None
@@ -222,7 +222,7 @@ def test_ports_are_not_declared_where_they_are_skipped() -> None:
     ],
 )
 @pytest.mark.parametrize("field", ["readinessProbe", "livenessProbe", "startupProbe"])
-def test_a_probe_of_the_api_asks_the_engine(probe: Object, moved: Object, field: str) -> None:
+def test_a_probe_of_the_api_is_moved_to_the_engine(probe: Object, moved: Object, field: str) -> None:
     ports = [{"containerPort": 8000, "name": "http"}, {"containerPort": 9000, "name": "other"}]
     expanded = put(decoder(container(ports=ports) | {field: probe}))
 
@@ -230,7 +230,7 @@ def test_a_probe_of_the_api_asks_the_engine(probe: Object, moved: Object, field:
     assert put(expanded, expanded) == expanded
 
 
-def test_hooks_that_call_the_api_call_the_engine() -> None:
+def test_a_hook_of_the_api_is_moved_to_the_engine() -> None:
     sleep = {"exec": {"command": ["sleep", "5"]}}
 
     (one,) = spec(put(decoder(container(lifecycle={"preStop": HEALTH, "postStart": sleep}))))["containers"]
@@ -241,7 +241,7 @@ def test_hooks_that_call_the_api_call_the_engine() -> None:
     }
 
 
-def test_probes_that_move_are_no_finding() -> None:
+def test_a_moved_probe_is_no_finding() -> None:
     leader, worker = (
         container(readinessProbe=HEALTH, livenessProbe=HEALTH, startupProbe=HEALTH) for _ in range(2)
     )
@@ -249,7 +249,7 @@ def test_probes_that_move_are_no_finding() -> None:
     assert {*codes(decoder(worker, size=2, leader=template(leader)))} == {"FI539"}
 
 
-def test_a_port_that_is_taken_is_passed_over() -> None:
+def test_a_port_in_use_is_skipped() -> None:
     beside = container("exporter", ports=[{"containerPort": 8200}], command=["x"], args=None, resources=None)
 
     (proxy,) = proxies(put(decoder(container(), beside)))
@@ -257,7 +257,7 @@ def test_a_port_that_is_taken_is_passed_over() -> None:
     assert "--vllm-port=8201" in proxy["args"]
 
 
-# --- when there is none -----------------------------------------------------------------------------
+# --- cases without a sidecar ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_port_that_is_taken_is_passed_over() -> None:
         {"skip": "sidecar"},
     ],
 )
-def test_others_get_none_and_are_told_nothing(annotations: Any) -> None:
+def test_other_objects_get_no_sidecar_and_no_finding(annotations: Any) -> None:
     live = decoder(container(args=["M", "-tp", "8"], readinessProbe=HEALTH), **annotations)
 
     expanded = put(live)
@@ -294,7 +294,7 @@ LEFT_OUT: Final = (
 
 
 @pytest.mark.parametrize("one", LEFT_OUT)
-def test_where_the_port_cannot_move_there_is_no_sidecar_and_a_warning(one: Object) -> None:
+def test_a_port_that_cannot_move_gives_a_warning_and_no_sidecar(one: Object) -> None:
     live = decoder(one)
 
     (found,) = [finding for finding in check(put(live)) if finding.code.startswith("FI85")]
@@ -311,7 +311,7 @@ def test_an_engine_that_is_not_found_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize("name", ["llm-d-0.4", "llm-d-0.7"])
-def test_the_sidecar_is_that_of_the_picker_that_its_author_chose(name: str) -> None:
+def test_the_annotation_chooses_the_endpoint_picker_of_the_sidecar(name: str) -> None:
     row = PICKERS[name].sidecar
 
     (proxy,) = proxies(put(decoder(picker=name)))
@@ -320,7 +320,7 @@ def test_the_sidecar_is_that_of_the_picker_that_its_author_chose(name: str) -> N
     assert (proxy["image"], proxy["args"][2:]) == (row.image, list(row.flags))
 
 
-def test_another_picker_of_an_author_s_makes_another_sidecar() -> None:
+def test_changing_the_endpoint_picker_annotation_changes_the_sidecar() -> None:
     before = put(decoder())
 
     after = put(changed(before, "metadata.annotations.fusioninfer.io/picker", "llm-d-0.4"), before)
@@ -329,7 +329,7 @@ def test_another_picker_of_an_author_s_makes_another_sidecar() -> None:
     assert proxy["image"].endswith(":v0.4.0")
 
 
-def test_another_picker_of_an_operator_s_leaves_a_sidecar_that_is_there() -> None:
+def test_changing_the_operators_endpoint_picker_keeps_an_existing_sidecar() -> None:
     live = changed(decoder(), "metadata.name", "other")
     before: Object = jsonpatch.apply_patch(
         live, expand(live, settings=Settings(disaggregated_picker="llm-d-0.4"))
@@ -339,7 +339,7 @@ def test_another_picker_of_an_operator_s_leaves_a_sidecar_that_is_there() -> Non
     assert proxy["image"].endswith(":v0.4.0")
 
 
-def test_a_picker_without_a_sidecar_is_said_once() -> None:
+def test_an_endpoint_picker_without_a_sidecar_is_reported_once() -> None:
     settings = Settings(disaggregated_picker="gie-1.5")
 
     found = [one.code for one in check(decoder(), settings=settings, mutated=False) if one.code[2] == "8"]
@@ -349,7 +349,7 @@ def test_a_picker_without_a_sidecar_is_said_once() -> None:
 
 
 @pytest.mark.parametrize("field", ["initContainers", "containers"])
-def test_a_container_of_that_name_is_its_author_s(field: str) -> None:
+def test_an_authors_container_named_like_the_sidecar_is_refused(field: str) -> None:
     own = {"name": "routing-proxy", "image": "corp/proxy:1"}
     engine = [container()] if field == "containers" else []
     live = changed(decoder(), f"{GROUP}.workerTemplate.spec.{field}", [*engine, own])
@@ -366,15 +366,15 @@ def test_a_probe_that_runs_a_command_is_a_warning() -> None:
     assert "FI853" in codes(decoder(one))
 
 
-def test_a_decoder_without_templates_is_an_error_and_no_more() -> None:
+def test_a_decoder_without_templates_is_one_error() -> None:
     assert codes(changed(decoder(), f"{GROUP}.workerTemplate", None)) == ["FI108"]
 
 
-# --- edited -----------------------------------------------------------------------------------------
+# --- edits ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_words_that_are_edited_after_the_move_are_refused(size: int) -> None:
+def test_arguments_edited_after_the_move_are_refused(size: int) -> None:
     once = put(decoder(container(args=["M", "-tp", "16"]), size=size))
     field = "leaderTemplate" if size > 1 else "workerTemplate"
     more = [*spec(once, field)["containers"][0]["args"], "--seed", "1"]
@@ -383,7 +383,7 @@ def test_words_that_are_edited_after_the_move_are_refused(size: int) -> None:
     assert "FI852" in codes(edited, once)
 
 
-def test_a_sidecar_that_is_edited_is_refused() -> None:
+def test_an_edited_sidecar_is_refused() -> None:
     once = put(decoder())
     edited = changed(once, f"{GROUP}.workerTemplate.spec.initContainers.0.image", "corp/proxy:2")
 
@@ -391,7 +391,7 @@ def test_a_sidecar_that_is_edited_is_refused() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_without_the_strategy_the_engine_is_back_where_it_was(size: int) -> None:
+def test_removing_the_strategy_restores_the_engines_port(size: int) -> None:
     one = container(
         args=["M", "--port", "9000", "-tp", "16"],
         startupProbe={"httpGet": {"path": "/health", "port": 9000}},
@@ -409,7 +409,7 @@ def test_without_the_strategy_the_engine_is_back_where_it_was(size: int) -> None
 
 
 def digest(live: Object) -> str:
-    """Give the digest of what the author wrote."""
+    """Return the digest of the input."""
     intent = read(live).intent
     assert intent is not None
     return record.digest(intent)
@@ -419,20 +419,22 @@ BESIDE: Final = container("beside", command=["x"], args=None, resources=None, po
 
 
 @pytest.mark.parametrize("kind", ["worker", "prefiller"])
-def test_the_strategy_takes_no_part_in_the_digest_of_others(kind: str) -> None:
+def test_the_strategy_changes_only_the_digest_of_decoders(kind: str) -> None:
     assert digest(lws(component_type=kind)) == digest(lws(component_type=kind, strategy=DECODER["strategy"]))
 
 
 @pytest.mark.parametrize(
     ("annotations", "counts"), [(DECODER, True), ({"component_type": "decoder"}, False)], ids=["on", "off"]
 )
-def test_ports_beside_the_engine_count_where_one_moves(annotations: Any, *, counts: bool) -> None:
+def test_other_containers_ports_are_in_the_digest_of_a_moved_engine(
+    annotations: Any, *, counts: bool
+) -> None:
     plain, beside = (lws(1, template(*pod), **annotations) for pod in ((container(),), (container(), BESIDE)))
 
     assert (digest(plain) != digest(beside)) is counts
 
 
-def test_nobody_else_is_asked_for_room() -> None:
+def test_no_other_object_computes_the_move() -> None:
     intent = read(lws(component_type="decoder")).intent
 
     assert intent is not None

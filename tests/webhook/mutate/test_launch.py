@@ -1,4 +1,4 @@
-"""The launch that is written: which words stand in command and args, and when none are."""
+"""The written launch: command and args, and the cases in which they stay."""
 
 import pytest
 
@@ -43,7 +43,7 @@ NAMED = " ".join(["", *EXECUTOR])
         ),
     ],
 )
-def test_the_engine_stands_behind_ray_with_its_authors_words(command: str, args: str, served: str) -> None:
+def test_ray_runs_the_engine_with_the_authors_arguments(command: str, args: str, served: str) -> None:
     container = written(group(engine(args, command)))
 
     assert container["command"] == ["ray"]
@@ -70,7 +70,7 @@ def test_the_engine_stands_behind_ray_with_its_authors_words(command: str, args:
         (f"uv run {MODULE}", "--model M", "uv run", "vllm serve M"),
     ],
 )
-def test_what_prepares_the_process_stays_first(command: str, args: str, prefix: str, served: str) -> None:
+def test_a_prefix_stays_first(command: str, args: str, prefix: str, served: str) -> None:
     container = written(group(engine(args, command)))
 
     assert container["command"] == [*prefix.split(), "ray"]
@@ -78,7 +78,7 @@ def test_what_prepares_the_process_stays_first(command: str, args: str, prefix: 
 
 
 @pytest.mark.parametrize("args", ["--model N M", "M --model N"])
-def test_the_old_entrypoint_takes_the_model_from_its_flag(args: str) -> None:
+def test_the_old_entrypoint_reads_the_model_from_its_flag(args: str) -> None:
     container = written(group(engine(args, image=OLD), launcher="ray-symmetric"))
 
     assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "N"]
@@ -87,7 +87,7 @@ def test_the_old_entrypoint_takes_the_model_from_its_flag(args: str) -> None:
 @pytest.mark.parametrize(
     "spelled", ["--distributed-executor-backend ray", "--distributed_executor_backend=ray", "--dist ray"]
 )
-def test_an_executor_that_is_named_is_not_named_again(spelled: str) -> None:
+def test_a_named_executor_is_not_added_again(spelled: str) -> None:
     container = written(group(engine(f"M {spelled}")))
 
     assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "M", *spelled.split()]
@@ -102,7 +102,7 @@ def test_an_executor_that_is_named_is_not_named_again(spelled: str) -> None:
         ("corp/llm:1", True),
     ],
 )
-def test_the_executor_is_named_where_vllm_would_not_find_out(image: str, *, is_named: bool) -> None:
+def test_the_executor_is_added_where_vllm_does_not_detect_it(image: str, *, is_named: bool) -> None:
     container = written(group(engine("serve M", "vllm", image), launcher="ray-symmetric"))
 
     assert container["args"] == [*SYMMETRIC_RUN, "vllm", "serve", "M", *(EXECUTOR if is_named else [])]
@@ -121,9 +121,7 @@ def test_the_executor_is_named_where_vllm_would_not_find_out(image: str, *, is_n
         (Accelerators(), []),
     ],
 )
-def test_ray_is_told_the_number_of_gpus_where_it_counts_them_as_such(
-    accelerators: Accelerators, count: list[str]
-) -> None:
+def test_ray_gets_the_number_of_gpus_if_it_counts_them(accelerators: Accelerators, count: list[str]) -> None:
     container = written(group(engine("M", accelerators=accelerators)))
 
     assert container["args"] == [*SYMMETRIC_RUN[:5], *count, "--", "vllm", "serve", "M", *EXECUTOR]
@@ -163,7 +161,7 @@ def test_rays_port_is_opened() -> None:
         ("vllm serve M --dist ray;", f"{RAY}vllm serve M --dist ray;"),
     ],
 )
-def test_a_script_that_must_stay_is_written_into(script: str, rewritten: str) -> None:
+def test_ray_is_inserted_into_a_script_that_must_stay(script: str, rewritten: str) -> None:
     container = written(group(engine(command=["bash", "-c", script])))
 
     assert container == {
@@ -173,7 +171,7 @@ def test_a_script_that_must_stay_is_written_into(script: str, rewritten: str) ->
     }
 
 
-def test_flags_go_behind_the_items_that_the_script_hands_on() -> None:
+def test_flags_follow_the_items_that_the_script_passes_on() -> None:
     command = ["bash", "-c", 'exec vllm serve M "$@"', "--"]
 
     container = written(group(engine("-tp 16", command)))
@@ -204,7 +202,7 @@ def test_a_plain_script_needs_no_shell() -> None:
     ]
 
 
-def test_what_is_written_is_left_alone_when_it_comes_back() -> None:
+def test_a_written_launch_is_not_rewritten() -> None:
     container = written(group(engine("M")))
 
     again = engine(container["args"], container["command"])
@@ -224,7 +222,7 @@ def test_what_is_written_is_left_alone_when_it_comes_back() -> None:
         ("vllm serve M --distributed-executor-backend mp", "", OLD),
     ],
 )
-def test_what_is_not_understood_stays(command: str, args: str, image: str) -> None:
+def test_an_unknown_command_stays(command: str, args: str, image: str) -> None:
     assert written(group(engine(args, command, image))) == {}
 
 
@@ -235,7 +233,7 @@ def test_a_script_that_is_too_complex_stays(script: str) -> None:
     assert written(group(engine([script], "bash -c"))) == {}
 
 
-def test_one_template_that_stays_keeps_the_other() -> None:
+def test_a_template_that_stays_keeps_the_other_one_too() -> None:
     intent = group(engine("ray start --block"), leader=engine("M"))
 
     assert launch(intent, SETTINGS) == {}
@@ -250,15 +248,13 @@ def test_another_launcher_leaves_the_command(launcher: str) -> None:
     assert launch(group(engine("M"), launcher=launcher), SETTINGS) == {}
 
 
-def test_the_launcher_of_the_settings_stands_where_nobody_names_one() -> None:
+def test_the_launcher_of_the_settings_is_the_default() -> None:
     assert launch(group(engine("M")), Settings(launcher="none")) == {}
 
 
 @pytest.mark.parametrize("stray", [["", "-tp", "16"], ["-tp", "16", ""], ["-tp", "16", "--", "x"]])
 @pytest.mark.parametrize("command", ["", MODULE])
-def test_an_empty_argument_or_one_behind_two_dashes_is_never_the_model(
-    command: str, stray: list[str]
-) -> None:
+def test_an_empty_argument_or_one_after_two_dashes_is_never_the_model(command: str, stray: list[str]) -> None:
     one = group(engine(["--model", "M", *stray], command))
     ends = stray.index("--") if "--" in stray else len(stray)
 

@@ -1,4 +1,4 @@
-"""Probes and the split of a shared template: what the leader keeps, what workers lose, what is warned of."""
+"""Probes and the split of a shared template: the leader's probes, the workers' probes, and warnings."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ SGLANG: Final = "python3 -m sglang.launch_server --model-path M --tp 16"
 
 
 def containers(expanded: Object) -> tuple[Object, Object]:
-    """Give the engine containers of leader and workers."""
+    """Return the engine containers of leader and workers."""
     found = expanded["spec"]["leaderWorkerTemplate"]
     leader, worker = (found[field]["spec"]["containers"][0] for field in ("leaderTemplate", "workerTemplate"))
     return leader, worker
@@ -51,7 +51,7 @@ def test_both_templates_are_launched_and_marked_alike() -> None:
     assert leader["spec"]["schedulerName"] == "volcano"
 
 
-def test_what_stands_beside_the_engine_is_copied() -> None:
+def test_other_containers_are_copied_to_the_leader() -> None:
     worker = template(container(readinessProbe=HEALTH), container("proxy", args=["a"], resources=None))
 
     leader = put(lws(worker=worker))["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
@@ -59,7 +59,7 @@ def test_what_stands_beside_the_engine_is_copied() -> None:
     assert leader["spec"]["containers"][1] == worker["spec"]["containers"][1]
 
 
-def test_the_author_s_variable_stands_in_the_copy_too() -> None:
+def test_the_authors_variable_is_copied_to_the_leader() -> None:
     own = {"name": "VLLM_HOST_IP", "value": "10.0.0.1"}
 
     leader, _ = containers(probed(readinessProbe=HEALTH, env=[own]))
@@ -67,7 +67,7 @@ def test_the_author_s_variable_stands_in_the_copy_too() -> None:
     assert [item for item in leader["env"] if item["name"] == "VLLM_HOST_IP"] == [own]
 
 
-def test_only_hooks_that_call_a_port_go() -> None:
+def test_only_hooks_that_call_a_port_are_removed() -> None:
     sleep = {"exec": {"command": ["sleep", "5"]}}
 
     leader, worker = containers(probed(lifecycle={"preStop": HEALTH, "postStart": sleep}))
@@ -92,7 +92,7 @@ def test_a_hook_that_runs_a_command_splits_nothing() -> None:
         ("M --config c.yaml --port 9", 9),
     ],
 )
-def test_the_start_up_probe_asks_the_port_of_the_api(args: str, port: int | str) -> None:
+def test_the_startup_probe_calls_the_port_of_the_api(args: str, port: int | str) -> None:
     one = engine(args, probes=(Probe("livenessProbe", "httpGet", "http"),))
 
     overlay = written(group(one))
@@ -101,14 +101,14 @@ def test_the_start_up_probe_asks_the_port_of_the_api(args: str, port: int | str)
 
 
 def written(intent: Intent) -> Object:
-    """Give what is written into the engine container of the leader; nothing if there is none."""
+    """Return the overlay for the engine container of the leader; empty if there is none."""
     templates = mutate(foreseen(intent, SETTINGS), SETTINGS).get("spec", {}).get("leaderWorkerTemplate", {})
     spec = templates.get("leaderTemplate", {}).get("spec", {"containers": [{}]})
     found: Object = spec["containers"][0]
     return found
 
 
-def test_the_start_up_probe_asks_on_tls_where_the_api_is() -> None:
+def test_the_startup_probe_uses_tls_if_the_api_does() -> None:
     overlay = written(group(engine("M --ssl-certfile /tls.crt", probes=(READY,))))
 
     assert overlay["startupProbe"]["httpGet"]["scheme"] == "HTTPS"
@@ -119,27 +119,27 @@ def test_the_start_up_probe_asks_on_tls_where_the_api_is() -> None:
     [(), (READY, Probe("startupProbe", "httpGet", 8000))],
     ids=["nothing is probed", "there is one"],
 )
-def test_no_start_up_probe_is_put_on_without_need(probes: tuple[Probe, ...]) -> None:
+def test_no_startup_probe_is_injected_without_need(probes: tuple[Probe, ...]) -> None:
     assert "startupProbe" not in written(group(engine("M", probes=probes)))
 
 
-def test_nobody_guesses_a_port() -> None:
+def test_an_unknown_port_is_not_guessed() -> None:
     assert written(group(engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),)))) == {}
 
 
-def test_a_template_of_the_leader_s_own_gets_a_start_up_probe() -> None:
+def test_a_leader_template_gets_a_startup_probe() -> None:
     overlay = written(group(engine("M"), leader=engine("M", probes=(READY,))))
 
     assert overlay["startupProbe"]["failureThreshold"] * overlay["startupProbe"]["periodSeconds"] == 3600
 
 
-def test_a_template_of_the_workers_own_keeps_its_probes() -> None:
+def test_a_separate_worker_template_keeps_its_probes() -> None:
     _, worker = containers(put(lws(worker=template(container(readinessProbe=HEALTH)), leader=template())))
 
     assert worker["readinessProbe"] == HEALTH
 
 
-def test_a_template_of_the_workers_own_loses_the_leader_s_probe() -> None:
+def test_a_separate_worker_template_loses_the_leaders_probe() -> None:
     own, same = (template(container(readinessProbe=HEALTH)) for _ in range(2))
 
     leader, worker = containers(put(lws(worker=own, leader=same)))
@@ -147,7 +147,7 @@ def test_a_template_of_the_workers_own_loses_the_leader_s_probe() -> None:
     assert (leader["readinessProbe"], worker.get("readinessProbe")) == (HEALTH, None)
 
 
-def test_workers_that_answer_keep_the_probes() -> None:
+def test_workers_that_serve_the_api_keep_the_probes() -> None:
     intent = group(engine(command=SGLANG, image="lmsysorg/sglang:v0.5.5", probes=(READY,)))
 
     assert foreseen(intent, SETTINGS) is intent
@@ -162,7 +162,7 @@ def test_skipped_probes_stay_on_all_pods() -> None:
     assert expanded["workerTemplate"]["spec"]["containers"][0]["readinessProbe"] == HEALTH
 
 
-def test_a_leader_that_is_edited_is_its_editor_s_and_launched_still() -> None:
+def test_an_edited_leader_keeps_its_edits_and_its_launch() -> None:
     once = probed(readinessProbe=HEALTH)
     edited = changed(once, f"{GROUP}.leaderTemplate.spec.containers.0.image", "vllm/vllm-openai:v0.17.2")
 
@@ -174,7 +174,7 @@ def test_a_leader_that_is_edited_is_its_editor_s_and_launched_still() -> None:
     assert put(again, again) == again
 
 
-def test_without_the_opt_in_the_edited_leader_stays_without_our_part() -> None:
+def test_removing_the_annotations_keeps_an_edited_leader_without_injected_fields() -> None:
     own = lws(worker=template(container(readinessProbe=HEALTH)))
     once = put(own)
     edited = changed(once, f"{GROUP}.leaderTemplate.spec.hostname", "x")
@@ -187,11 +187,11 @@ def test_without_the_opt_in_the_edited_leader_stays_without_our_part() -> None:
     assert after["leaderTemplate"]["spec"] == expected["spec"] | {"hostname": "x"}
 
 
-# --- what is warned of ------------------------------------------------------------------------------
+# --- warnings ---------------------------------------------------------------------------------------
 
 
 def messages(intent: Intent) -> list[str]:
-    """Give what is said about the probes of a group."""
+    """Return the messages about the probes of a group."""
     return [found.message for found in validate(intent, SETTINGS)]
 
 

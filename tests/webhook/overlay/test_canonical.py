@@ -1,4 +1,4 @@
-"""The canonical form: what the API server and LWS do to a template changes no digest."""
+"""The canonical form: defaults of the API server and LWS change no digest."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from webhook.overlay.canonical import digest
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
     ],
 )
-def test_what_is_stored_has_the_digest_of_what_was_sent(sent: Any, stored: Any) -> None:
+def test_a_stored_template_has_the_digest_of_the_sent_one(sent: Any, stored: Any) -> None:
     assert digest(sent) == digest(stored)
 
 
@@ -40,5 +40,5 @@ def test_what_is_stored_has_the_digest_of_what_was_sent(sent: Any, stored: Any) 
         ({"hostNetwork": False}, {}),
     ],
 )
-def test_a_difference_of_meaning_is_a_difference(one: Any, other: Any) -> None:
+def test_a_semantic_difference_changes_the_digest(one: Any, other: Any) -> None:
     assert digest(one) != digest(other)

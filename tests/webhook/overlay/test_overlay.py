@@ -61,13 +61,13 @@ def test_merge_and_patch_agree(live: Any, overlay: Any, merged: Any) -> None:
     assert jsonpatch.apply_patch(live, patch(live, overlay)) == merged
 
 
-def test_a_patch_of_what_is_there_is_empty() -> None:
+def test_a_patch_to_existing_values_is_empty() -> None:
     live = {"a": {"args": ["x"], "ports": [{"containerPort": 1, "protocol": "TCP"}]}}
 
     assert patch(live, {"a": {"args": ["x"], "ports": [{"containerPort": 1}]}}) == []
 
 
-def test_a_replacement_with_the_same_digest_is_none() -> None:
+def test_a_replacement_with_the_same_digest_changes_nothing() -> None:
     there = {"spec": {"a": 1, "resources": {}}}
 
     assert (
@@ -76,13 +76,13 @@ def test_a_replacement_with_the_same_digest_is_none() -> None:
     )
 
 
-def test_put_spares_what_its_author_wrote() -> None:
+def test_put_keeps_the_authors_values() -> None:
     put_on, was = put({"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}})
 
     assert (put_on, was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
 
 
-def test_put_leaves_an_item_of_the_author_s_whole() -> None:
+def test_put_keeps_an_authors_item_unchanged() -> None:
     original = {"env": [{"name": "IP", "value": "9"}]}
 
     assert put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}) == ({}, {})
@@ -97,7 +97,7 @@ def test_put_replaces_command_and_args() -> None:
     assert was == {"containers": [{"name": "e", "command": None, "args": ["a"]}]}
 
 
-def test_two_mutators_that_contradict_each_other_are_a_bug() -> None:
+def test_contradicting_mutators_raise() -> None:
     with pytest.raises(Contradiction):
         combine([{"a": {"b": 1}}, {"a": {"b": 2}}])
 
@@ -113,7 +113,7 @@ def test_combine_joins_items_by_key() -> None:
     assert joined == {"ports": [{"containerPort": 1, "name": "a"}, {"containerPort": 2}]}
 
 
-def test_an_item_that_comes_off_and_goes_on_again_keeps_its_place() -> None:
+def test_an_item_that_is_reverted_and_injected_again_keeps_its_position() -> None:
     live = {"ports": [{"containerPort": 1}, {"containerPort": 2}]}
     off = {"ports": [{"containerPort": 1, "$patch": "delete"}]}
 

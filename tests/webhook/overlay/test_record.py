@@ -1,4 +1,4 @@
-"""Records: what is refused, and what comes off."""
+"""Records: refused ones, and how they are reverted."""
 
 import copy
 from typing import Any
@@ -58,7 +58,7 @@ def test_garbage_and_forgeries_are_errors(text: Any) -> None:
     assert found.code == "FI901"
 
 
-def test_what_was_written_is_read() -> None:
+def test_a_written_record_can_be_read() -> None:
     put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
 
     assert record.read(record.write("d", put_on, {"metadata": None})) == Record(
@@ -66,7 +66,7 @@ def test_what_was_written_is_read() -> None:
     )
 
 
-def test_our_own_records_are_read() -> None:
+def test_records_of_the_golden_files_can_be_read() -> None:
     once = put(lws())
 
     assert isinstance(record.read(once["metadata"]["annotations"]["fusioninfer.io/expansion"]), Record)
@@ -78,13 +78,13 @@ def test_the_digest_leaves_out_defaults_and_positions() -> None:
     assert record.digest(plain) == record.digest(Intent("svc", role_name="worker", name="y", roles=("a",)))
 
 
-def test_the_digest_is_this_one_for_ever() -> None:
+def test_the_digest_never_changes() -> None:
     intent = Intent("svc", role_name="worker", size=4)
 
     assert record.digest(intent) == "9724f7a65d1632fbd502514c547217dd"
 
 
-def test_undo_leaves_what_was_edited_since() -> None:
+def test_undo_keeps_later_edits() -> None:
     once = put(lws())
     edited = changed(once, "metadata.labels.team", "a")
 
@@ -93,7 +93,7 @@ def test_undo_leaves_what_was_edited_since() -> None:
     assert off["metadata"] == {"labels": dict.fromkeys(_record(once).put_on["metadata"]["labels"])}
 
 
-def test_undo_of_nothing_is_nothing() -> None:
+def test_undo_of_an_empty_record_changes_nothing() -> None:
     assert undo(lws(), NO_RECORD) == ({}, lws())
 
 
@@ -104,7 +104,7 @@ def _record(expanded: Any) -> Record:
 
 
 @pytest.mark.parametrize("was", [{"spec": 7}, {"spec": {"leaderWorkerTemplate": [1]}}, {"metadata": "x"}])
-def test_a_forged_reverse_breaks_nothing(was: Any) -> None:
+def test_a_forged_reverse_overlay_raises_nothing(was: Any) -> None:
     once = put(lws())
     record_of_it = _record(once)
 
@@ -113,7 +113,7 @@ def test_a_forged_reverse_breaks_nothing(was: Any) -> None:
     assert off["metadata"]["labels"] is not None
 
 
-def test_a_forged_record_that_names_an_item_twice_is_taken_off_as_it_says() -> None:
+def test_a_forged_record_with_a_duplicate_item_is_reverted_once() -> None:
     once = put(lws())
     forged = copy.deepcopy(_record(once))
     containers = forged.put_on["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
@@ -125,7 +125,7 @@ def test_a_forged_record_that_names_an_item_twice_is_taken_off_as_it_says() -> N
     assert left == merge(once, off)
 
 
-def test_the_digest_can_be_taken_from_a_record_as_it_is_written() -> None:
+def test_the_digest_can_be_read_from_the_text_of_a_record() -> None:
     assert record.digest_of(record.write("d1", {"metadata": {}}, {})) == "d1"
 
 

@@ -1,4 +1,4 @@
-"""What is found about a launch: the code, and the field it points at."""
+"""Findings about a launch: their codes and paths."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ FINE = "--model M -tp 8 -pp 2"
 
 
 @pytest.mark.parametrize("args", [FINE, "M -tp 8 -dp 2 -dpb ray", "M -tp 4 -pp 2 -pcp 2", "M -pp $(PP)"])
-def test_a_launch_that_fits_is_accepted_without_a_word(args: str) -> None:
+def test_a_valid_launch_has_no_findings(args: str) -> None:
     assert codes(group(engine(args, variables=(("PP", "16"),)))) == []
 
 
@@ -54,28 +54,28 @@ def test_a_launch_that_fits_is_accepted_without_a_word(args: str) -> None:
         ("FI516", "serve M", "args[0]"),
     ],
 )
-def test_a_finding_points_at_the_item(code: str, args: str, path: str) -> None:
+def test_a_finding_has_the_path_of_the_list_item(code: str, args: str, path: str) -> None:
     intent = group(engine(args, variables=(("MAP", None), ("N", "two"), ("UNI", "uni"))))
 
     assert path_of(code, intent) == path
 
 
 @pytest.mark.parametrize("args", ["-tp 16 --new M", "--config c.yaml", "M", "-tp 8 M"])
-def test_a_model_that_may_be_there_is_not_missed(args: str) -> None:
+def test_a_model_that_a_shell_may_expand_is_not_reported_as_missing(args: str) -> None:
     assert "FI306" not in codes(group(engine(args)))
 
 
-def test_a_finding_in_a_script_points_at_the_script() -> None:
+def test_a_finding_in_a_script_has_the_path_of_the_script() -> None:
     assert path_of("FI307", group(engine(["vllm serve $M -tp 32"], "sh -c"))) == "args[0]"
 
 
-def test_a_finding_behind_a_script_points_at_the_item() -> None:
+def test_a_finding_after_a_script_has_the_path_of_the_list_item() -> None:
     command = ["sh", "-c", 'vllm serve M "$@"', "--"]
 
     assert path_of("FI307", group(engine("--seed 1 -tp 32", command))) == "args[3]"
 
 
-def test_a_finding_in_the_command_points_there() -> None:
+def test_a_finding_in_the_command_has_its_path() -> None:
     assert path_of("FI307", group(engine(command="vllm serve M -tp 32"))) == "command[4]"
 
 
@@ -85,7 +85,7 @@ def test_a_flag_and_its_value_in_one_item_are_denied(item: str) -> None:
 
 
 @pytest.mark.parametrize("item", ["--x=a b", "--x={'a': 1}", "a -b c"])
-def test_a_blank_in_a_value_is_no_fused_argument(item: str) -> None:
+def test_a_space_in_a_value_is_no_fused_argument(item: str) -> None:
     assert "FI309" not in codes(group(engine(["M", "--y", "1", item])))
 
 
@@ -99,7 +99,9 @@ def test_a_blank_in_a_value_is_no_fused_argument(item: str) -> None:
         (Accelerators("google.com/tpu", 8), ["FI307"]),
     ],
 )
-def test_sizes_are_checked_against_what_can_be_counted(accelerators: Accelerators, found: list[str]) -> None:
+def test_sizes_are_checked_against_countable_accelerators(
+    accelerators: Accelerators, found: list[str]
+) -> None:
     assert codes(group(engine("M -tp 8 -pp 4", accelerators=accelerators))) == found
 
 
@@ -121,7 +123,7 @@ def test_a_group_has_the_leaders_accelerators_and_those_of_the_workers(size: int
         ("corp/llm:1", []),
     ],
 )
-def test_an_image_that_is_known_not_to_run_it_is_a_warning(image: str, found: list[str]) -> None:
+def test_an_image_that_cannot_run_the_launcher_is_a_warning(image: str, found: list[str]) -> None:
     intent = group(engine("-tp 8 -pp 2", "vllm serve M", image), launcher="ray-symmetric")
 
     assert codes(intent) == found
@@ -162,14 +164,14 @@ def test_every_engine_shares_attention_heads_evenly(command: str, found: list[st
 
 
 @pytest.mark.parametrize(("data", "found"), [(1, ["FI503"]), (4, [])])
-def test_attention_that_is_data_parallel_has_fewer_parts(data: int, found: list[str]) -> None:
+def test_data_parallel_attention_has_fewer_shards(data: int, found: list[str]) -> None:
     flags = f"--tp 16 --dp {data} --enable-dp-attention"
     command = f"python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B {flags}"
 
     assert codes(group(engine("", command, "lmsysorg/sglang:v0.5.9"))) == found
 
 
-def test_a_model_that_an_operator_describes_is_known() -> None:
+def test_a_model_of_the_settings_is_known() -> None:
     mine = Model("corp-llm-*", 48, source="its config.json")
     settings = Settings(engines=replace(ENGINES, models=(mine, *ENGINES.models)))
     intent = group(engine("corp/corp-llm-7b -tp 32", "vllm serve", "corp/llm:1"), size=4)
@@ -210,7 +212,9 @@ def test_a_positional_model_that_stays_ignored_is_denied(command: str, size: int
         ("bash -c", "eval", OLD, "FI514", "args[0]"),
     ],
 )
-def test_what_is_left_alone_is_said(command: str, args: str, image: str, code: str, path: str) -> None:
+def test_a_launch_that_is_left_as_it_is_is_reported(
+    command: str, args: str, image: str, code: str, path: str
+) -> None:
     intent = group(engine(args, command, image))
 
     assert (codes(intent), path_of(code, intent)) == ([code], path)
@@ -240,7 +244,7 @@ def test_a_number_of_nodes_in_a_script_is_compared_too() -> None:
 
 
 @pytest.mark.parametrize("count", ["2", "$(LWS_GROUP_SIZE)"])
-def test_a_number_of_nodes_that_is_the_size_or_unknown_is_fine(count: str) -> None:
+def test_a_number_of_nodes_that_is_the_size_or_unknown_is_accepted(count: str) -> None:
     assert codes(group(engine(command=f"vllm serve M --nnodes {count}"))) == ["FI518"]
 
 
@@ -264,7 +268,7 @@ def test_a_plain_template_beside_one_that_launches_itself_is_a_warning() -> None
         ("--model M -dp 16 -dpl 8", OLD, []),
     ],
 )
-def test_a_group_of_one_is_checked_by_itself(args: str, image: str, found: list[str]) -> None:
+def test_a_group_of_one_pod_is_checked(args: str, image: str, found: list[str]) -> None:
     assert codes(group(engine(args, image=image), size=1)) == found
 
 
@@ -286,15 +290,15 @@ def test_a_positional_model_of_a_script_that_stays_is_denied() -> None:
 @pytest.mark.parametrize(
     ("script", "found"), [("vllm serve M '--x y'", True), ("vllm serve M --x$(echo a b)", False)]
 )
-def test_a_fused_argument_is_seen_in_a_script_that_means_itself(script: str, *, found: bool) -> None:
+def test_a_fused_argument_is_found_in_a_literal_script(script: str, *, found: bool) -> None:
     assert ("FI309" in codes(group(engine([script], "sh -c")))) is found
 
 
-def test_a_model_fused_with_its_flag_is_not_missed_as_well() -> None:
+def test_a_model_fused_with_its_flag_is_not_also_reported_as_missing() -> None:
     assert codes(group(engine(["--model M", *FINE.split()[2:]]))) == ["FI309"]
 
 
-def test_what_cannot_run_has_no_advice_beside_the_error() -> None:
+def test_a_command_that_cannot_run_has_only_the_error() -> None:
     assert codes(group(engine("M -tp 32"))) == ["FI307"]
 
 
@@ -371,14 +375,14 @@ def test_a_resource_that_may_be_an_accelerator_warns(resource: str, code: str) -
         ({"args": ["org/M", "--device", "cuda"]}, "FI303"),
     ],
 )
-def test_an_engine_on_cpu_is_told_so(fields: dict[str, Any], code: str) -> None:
+def test_an_engine_on_cpu_is_a_warning(fields: dict[str, Any], code: str) -> None:
     resources = {"requests": {"cpu": "8", "memory": "1Gi"}}
     asked = lws(worker=template(container(resources=resources, **fields)), launcher="ray-symmetric")
 
     assert code in {one.code for one in check(put(asked))} <= {code, "FI504"}
 
 
-def test_accelerators_of_another_container_are_not_the_engine_s() -> None:
+def test_accelerators_of_another_container_are_not_the_engines() -> None:
     engine_alone = container(image="corp/llm:1", resources={"requests": {"cpu": "8", "memory": "1Gi"}})
     other = container("other", image="corp/other:1", command=["run"], args=None)
 
@@ -411,7 +415,7 @@ def test_a_claim_of_a_sidecar_does_not_make_the_engine_ambiguous(engine_containe
     assert "FI301" not in {one.code for one in check(once)}
 
 
-def test_two_claims_of_containers_that_nobody_knows_are_ambiguous() -> None:
+def test_two_claims_of_unknown_containers_are_ambiguous() -> None:
     pods = template(claiming("nic", **SIDECAR), claiming("other", **SIDECAR))
 
     assert "FI301" in {one.code for one in check(put(lws(worker=pods)))}
@@ -432,7 +436,7 @@ SGLANG = ["python3", "-m", "sglang.launch_server"]
         ("prefiller", "null", False),
     ],
 )
-def test_sglang_s_mode_must_be_that_of_the_component_type(
+def test_sglangs_mode_must_be_that_of_the_component_type(
     component_type: str, mode: str, size: int, *, wrong: bool
 ) -> None:
     args = ["--model-path", "M", "--host", "0.0.0.0", f"--disaggregation-mode={mode}"]  # noqa: S104 - its flag
@@ -455,7 +459,7 @@ def test_sglang_s_mode_must_be_that_of_the_component_type(
         ("prefiller", ["--kv-transfer-config", "$(CONFIG)"], False),
     ],
 )
-def test_one_side_of_a_hand_over_without_a_connector_is_told(
+def test_one_side_of_a_kv_transfer_without_a_connector_is_a_warning(
     component_type: str, more: list[str], size: int, *, told: bool
 ) -> None:
     pods = template(container(args=["org/M", *more]))
@@ -465,7 +469,7 @@ def test_one_side_of_a_hand_over_without_a_connector_is_told(
     assert ("FI539" in {one.code for one in found}) is told
 
 
-def test_flags_that_a_shell_expands_may_hold_the_connector() -> None:
+def test_flags_that_a_shell_expands_may_contain_the_connector() -> None:
     def found(script: str) -> set[str]:
         pods = template(container(command=["sh", "-c", script], args=None))
         return {one.code for one in check(put(lws(worker=pods, component_type="prefiller")))}
@@ -484,7 +488,7 @@ def test_flags_that_a_shell_expands_may_hold_the_connector() -> None:
         ({"roles": "worker"}, False),
     ],
 )
-def test_roles_that_name_one_side_alone_are_told(annotations: dict[str, Any], *, told: bool) -> None:
+def test_roles_that_name_only_one_side_are_a_warning(annotations: dict[str, Any], *, told: bool) -> None:
     assert ("FI540" in {one.code for one in check(put(lws(**annotations)))}) is told
 
 
@@ -497,7 +501,7 @@ def test_a_template_without_containers_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("skip", "found"), [("", ["FI320"]), ("dns", [])])
-def test_a_container_with_the_name_of_one_that_is_put_on_is_refused(skip: str, found: list[str]) -> None:
+def test_a_container_with_the_name_of_an_injected_one_is_refused(skip: str, found: list[str]) -> None:
     other = container("wait-for-leader", image="corp/x:1", command=["run"], args=None, resources=None)
     annotations: dict[str, Any] = {"skip": skip} if skip else {}
 
@@ -506,7 +510,7 @@ def test_a_container_with_the_name_of_one_that_is_put_on_is_refused(skip: str, f
     assert [one.code for one in said] == found
 
 
-def test_what_is_put_on_is_no_name_of_its_author_s() -> None:
+def test_an_injected_container_is_not_refused_for_its_name() -> None:
     once = put(lws())
 
     assert check(changed(once, "spec.replicas", 2), once) == []
@@ -520,7 +524,7 @@ def test_what_is_put_on_is_no_name_of_its_author_s() -> None:
         ("corp/llm:1", "[vllm, serve]"),
     ],
 )
-def test_an_image_without_a_command_is_told_an_example_of_its_own(image: str, example: str) -> None:
+def test_an_image_without_a_command_gets_an_example_for_its_engine(image: str, example: str) -> None:
     (found,) = [one for one in launch(group(engine("--tp 16", image=image)), SETTINGS) if one.code == "FI517"]
 
     assert found.message.endswith(example)
@@ -538,7 +542,7 @@ def test_an_image_without_a_command_is_told_an_example_of_its_own(image: str, ex
         ("M -tp 8 -pp 2", ""),
     ],
 )
-def test_data_parallel_ranks_that_all_start_on_the_leader_are_told(args: str, message: str) -> None:
+def test_data_parallel_ranks_that_all_start_on_the_leader_are_a_warning(args: str, message: str) -> None:
     asked = group(engine(args), launcher="ray-symmetric")
     found = [one.message for one in launch(asked, SETTINGS) if one.code == "FI541"]
 

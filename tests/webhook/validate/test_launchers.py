@@ -1,4 +1,4 @@
-"""What is found about the other launchers, about the hand-over of the cache, and about the pods."""
+"""Findings about the other launchers, about KV transfer, and about the pods."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ FINE = "vllm serve M -tp 8 -pp 2"
 
 
 def said(intent: Intent) -> list[str]:
-    """Give the messages of all that is found."""
+    """Return the messages of all findings."""
     return [found.message for found in launch(intent, SETTINGS)]
 
 
@@ -56,7 +56,7 @@ def test_native_ranks_spread_evenly_over_the_pods(args: str, size: int, found: l
         ("--tp zero", ["FI304"]),
     ],
 )
-def test_sglangs_sizes_are_read_in_its_own_words(args: str, found: list[str]) -> None:
+def test_sglangs_sizes_are_read_from_its_own_flags(args: str, found: list[str]) -> None:
     assert [code for code in codes(group(engine(args, SGLANG, SGLANG_IMAGE))) if code != "FI511"] == [
         code for code in found if code != "FI511"
     ]
@@ -90,7 +90,7 @@ def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list
         ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "use launcher vllm-native"),
     ],
 )
-def test_an_image_that_cannot_run_the_launcher_is_told_what_would(
+def test_an_image_that_cannot_run_the_launcher_gets_an_alternative(
     launcher: str, image: str, needed: str
 ) -> None:
     (message,) = said(group(engine("-tp 8 -pp 2", "vllm serve M", image), launcher=launcher))
@@ -129,14 +129,14 @@ def test_an_image_that_cannot_run_the_launcher_is_told_what_would(
         ("ray-symetric", FINE, ["FI104"]),
     ],
 )
-def test_a_launcher_that_does_not_fit_the_command_is_found(
+def test_a_launcher_that_does_not_fit_the_command_is_reported(
     launcher: str, command: str, found: list[str]
 ) -> None:
     assert codes(group(engine("", command, "corp/llm:1"), launcher=launcher)) == found
 
 
 @pytest.mark.parametrize(("args", "found"), [("-dp 2 -tp 8 M", []), ("-dp 2 -tp 8 -- M", ["FI536", "FI526"])])
-def test_a_first_rank_cannot_be_written_behind_two_dashes(args: str, found: list[str]) -> None:
+def test_a_first_rank_cannot_be_added_after_two_dashes(args: str, found: list[str]) -> None:
     intent = group(engine(args, "vllm serve", "vllm/vllm-openai:v0.10.2"), launcher="vllm-native")
 
     assert codes(intent) == found
@@ -175,7 +175,7 @@ def test_the_advice_is_in_the_engines_own_flags(command: str, flags: str) -> Non
         ("sglang", f"{SGLANG} --tp 16", "8265", []),
     ],
 )
-def test_a_port_that_the_launch_takes_is_not_the_apis(
+def test_a_port_of_the_launch_cannot_be_the_port_of_the_api(
     launcher: str, command: str, port: str, found: list[str]
 ) -> None:
     intent = group(engine("", f"{command} --port {port}", "corp/llm:1"), launcher=launcher)
@@ -183,7 +183,7 @@ def test_a_port_that_the_launch_takes_is_not_the_apis(
     assert codes(intent) == found
 
 
-def test_a_guess_is_said() -> None:
+def test_an_assumption_is_reported() -> None:
     intent = group(engine("", FINE, "corp/llm:1"), launcher="auto")
 
     assert (codes(intent), path_of("FI527", intent)) == (["FI527"], "image")
@@ -198,19 +198,19 @@ def test_a_group_of_one_sglang_is_checked_too() -> None:
     assert codes(group(engine("--tp 16", SGLANG), size=1)) == ["FI308"]
 
 
-# --- the hand-over of the KV cache ------------------------------------------------------------------
+# --- KV transfer ------------------------------------------------------------------------------------
 
 
 def handing(
     config: str, component: Any = "prefiller", image: str = NEW, more: str = "", size: int = 1
 ) -> Intent:
-    """Write a group that hands over its cache."""
+    """Return a group with KV transfer."""
     one = engine(["M", "--kv-transfer-config", config, *more.split()], "vllm serve", image)
     return replace(group(one, size=size), component_type=component)
 
 
 def side(connector: str, role: str = "kv_producer", more: str = "") -> str:
-    """Write the configuration of one side."""
+    """Return the configuration of one side."""
     return f'{{"kv_connector":"{connector}","kv_role":"{role}"{more}}}'
 
 
@@ -230,7 +230,7 @@ def side(connector: str, role: str = "kv_producer", more: str = "") -> str:
         ("{'kv_connector': 1}", "prefiller", ["FI314"]),
     ],
 )
-def test_the_side_is_that_of_the_component(config: str, component: str, found: list[str]) -> None:
+def test_the_side_matches_the_component_type(config: str, component: str, found: list[str]) -> None:
     assert codes(handing(config, component)) == found
 
 
@@ -265,7 +265,7 @@ def test_a_connector_that_this_version_lacks_is_a_warning(
         ("CorpConnector", "v0.10.0", "0", ["FI506"]),
     ],
 )
-def test_a_connector_of_v1_beside_the_older_core_is_denied(
+def test_a_connector_of_v1_with_the_older_core_is_denied(
     connector: str, version: str, value: str | None, found: list[str]
 ) -> None:
     intent = handing(side(connector), image=f"vllm/vllm-openai:{version}", more="-tp 8")
@@ -274,13 +274,13 @@ def test_a_connector_of_v1_beside_the_older_core_is_denied(
     assert codes(replace(intent, templates=(Template("workerTemplate", one),))) == found
 
 
-def test_a_connector_that_its_author_brings_along_is_not_looked_up() -> None:
+def test_a_connector_of_the_authors_own_module_is_not_checked() -> None:
     config = side("CorpConnector", more=',"kv_connector_module_path":"corp.kv"')
 
     assert codes(handing(config)) == []
 
 
-def test_the_warning_names_a_connector_that_is_there() -> None:
+def test_the_warning_names_an_available_connector() -> None:
     assert "NixlConnector is" in said(handing(side("PyNcclConnector"), image=OLD))[0]
 
 
@@ -325,7 +325,7 @@ PLAIN = engine("", FINE)
 
 
 def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noqa: B008 - it is frozen
-    """Write a group whose pods say more than their engine."""
+    """Return a group with settings of the pods."""
     return replace(group(one), templates=(Template("workerTemplate", one, pod=pod),), **fields)
 
 
@@ -349,7 +349,7 @@ def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noq
         (pods(one=replace(PLAIN, mounts=("/dev/shm/",)), skip=("shm",)), []),  # noqa: S108 - in the container
     ],
 )
-def test_what_a_group_on_ray_cannot_live_with_is_a_warning(intent: Intent, found: list[str]) -> None:
+def test_pod_settings_that_break_ray_are_warnings(intent: Intent, found: list[str]) -> None:
     assert codes(intent) == found
 
 
@@ -373,7 +373,7 @@ def test_a_leader_that_differs_is_a_warning(leader: Engine, found: list[str]) ->
 
 
 @pytest.mark.parametrize(("host", "found"), [("0.0.0.0", True), ("10.0.0.1", False)])  # noqa: S104 - a value
-def test_a_side_channel_that_nobody_reaches_is_a_warning(host: str, *, found: bool) -> None:
+def test_an_unreachable_side_channel_is_a_warning(host: str, *, found: bool) -> None:
     one = engine(["M", "-tp", "16", "--kv-transfer-config", side("NixlConnector")], "vllm serve")
     one = replace(one, values=(("VLLM_NIXL_SIDE_CHANNEL_HOST", host),))
 

@@ -1,4 +1,4 @@
-"""What one object may not ask of routes."""
+"""Findings about the routing annotations of one object."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ROUTES = ("strategy", "gateway", "hostnames", "endpoint-picker-config", "picker"
 
 
 def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tuple[str, str]]:
-    """Give code and severity of what is said about routes."""
+    """Return code and severity of the findings about routes."""
     found = check(put(live, old), old, Settings(**settings))
     return [(one.code, one.severity) for one in found if any(f"io/{key}]" in one.path for key in ROUTES)]
 
@@ -40,12 +40,12 @@ def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tupl
         ({"picker": "gie-1.2", "endpoint_picker_config": CONFIG + "parser: {}\n"}, "FI812"),
     ],
 )
-def test_what_cannot_be_routed_is_denied(annotations: dict[str, Any], code: str) -> None:
+def test_an_invalid_routing_annotation_is_denied(annotations: dict[str, Any], code: str) -> None:
     assert codes(lws(**annotations)) == [(code, "error")]
 
 
 @pytest.mark.parametrize("component_type", ["prefiller", "decoder"])
-def test_a_strategy_that_treats_prefillers_and_decoders_alike_is_warned_of(component_type: str) -> None:
+def test_a_strategy_that_ignores_prefill_and_decode_is_a_warning(component_type: str) -> None:
     assert codes(lws(strategy="queue-size", component_type=component_type)) == [("FI802", "warning")]
 
 
@@ -63,17 +63,17 @@ def test_a_strategy_that_treats_prefillers_and_decoders_alike_is_warned_of(compo
         {"picker": "llm-d-0.7", "component_type": "prefiller"},
     ],
 )
-def test_what_can_be_routed_passes(annotations: dict[str, Any]) -> None:
+def test_a_valid_routing_annotation_has_no_findings(annotations: dict[str, Any]) -> None:
     assert codes(lws(**annotations)) == []
 
 
-def test_a_picker_that_cannot_disaggregate_is_said() -> None:
+def test_an_endpoint_picker_that_cannot_disaggregate_is_reported() -> None:
     asked = lws(strategy="pd-disaggregation", component_type="decoder")
 
     assert codes(asked, disaggregated_picker="gie-1.4") == [("FI805", "error")]
 
 
-def test_a_picker_of_an_author_s_that_cannot_disaggregate_is_said_where_it_stands() -> None:
+def test_an_endpoint_picker_annotation_that_cannot_disaggregate_has_its_path() -> None:
     asked = lws(strategy="pd-disaggregation", component_type="decoder", picker="gie-1.4")
 
     (found,) = [one for one in check(put(asked)) if one.code == "FI805"]
@@ -82,32 +82,32 @@ def test_a_picker_of_an_author_s_that_cannot_disaggregate_is_said_where_it_stand
     assert found.message == "gie-1.4 knows no prefill and decode; llm-d-0.4, llm-d-0.7 would do"
 
 
-def test_a_picker_that_nearly_is_one_is_asked_for() -> None:
+def test_a_misspelt_endpoint_picker_gets_a_suggestion() -> None:
     (found,) = check(put(lws(strategy="queue-size", picker="gie-1.6")))
 
     assert "; did you mean gie-1." in found.message
 
 
-def test_a_picker_that_forgets_prefillers_is_warned_of() -> None:
+def test_an_endpoint_picker_that_forgets_prefillers_is_a_warning() -> None:
     asked = lws(strategy="pd-disaggregation", component_type="decoder", picker="llm-d-0.4")
 
     assert codes(asked) == [("FI822", "warning")]
 
 
-def test_the_operator_s_picker_that_forgets_prefillers_is_warned_of() -> None:
+def test_the_operators_endpoint_picker_that_forgets_prefillers_is_a_warning() -> None:
     asked = lws(strategy="pd-disaggregation", component_type="decoder")
 
     assert codes(asked, disaggregated_picker="llm-d-0.4") == [("FI822", "warning")]
 
 
-def test_a_configuration_is_held_against_the_picker_that_it_is_for() -> None:
+def test_a_configuration_is_checked_against_its_endpoint_picker() -> None:
     config = CONFIG.replace("[]", "[{type: decode-filter}]")
 
     assert codes(lws(endpoint_picker_config=config)) == [("FI814", "error")]
     assert codes(lws(endpoint_picker_config=config, component_type="decoder")) == []
 
 
-def test_a_service_whose_picker_would_have_too_long_a_name_is_denied() -> None:
+def test_a_service_with_too_long_a_name_for_its_endpoint_picker_is_denied() -> None:
     found = check(put(lws(service="s" * 60, strategy="queue-size")))
 
     assert [one.message.split(":")[0] for one in found if one.code == "FI109"] == [
@@ -119,7 +119,7 @@ def test_without_routes_a_service_may_have_a_longer_name() -> None:
     assert check(put(lws(service="s" * 60))) == []
 
 
-def test_asking_for_other_routes_changes_nothing_in_the_pods() -> None:
+def test_other_routes_change_no_pod_template() -> None:
     stored = put(lws(strategy="queue-size"))
 
     assert expand(changed(stored, STRATEGY, "prefix-cache"), stored) == []
@@ -131,7 +131,7 @@ def test_a_wrong_strategy_is_denied_on_an_update_that_changes_nothing_else() -> 
     assert codes(changed(stored, STRATEGY, "pd-disaggregation"), stored) == [("FI801", "error")]
 
 
-def test_a_wrong_strategy_that_was_there_before_only_warns() -> None:
+def test_a_wrong_strategy_of_the_old_object_is_a_warning() -> None:
     stored = put(lws(strategy="pd-disaggregation"))
 
     assert codes(stored, stored) == [("FI801", "warning")]
