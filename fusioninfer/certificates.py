@@ -4,11 +4,12 @@ The leader of the loop does it, so one process does. A look reads three objects,
 """
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
+
+import structlog
 
 from certs import rotation
 from certs.keep import Cluster, Place, Reconciled, reconcile
@@ -20,7 +21,7 @@ from kube.request import amend, apply, get
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
 
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 API: Final = "/apis/admissionregistration.k8s.io/v1"
 CONFIGURATIONS: Final = (
     f"{API}/mutatingwebhookconfigurations/mutate.fusioninfer.io",
@@ -67,7 +68,7 @@ def _tell(measured: ControllerMetrics, looked: Reconciled) -> str:
     """Say and count what was done, and show when what is kept ends; nothing is left to complain of."""
     measured.certificate_checks.labels("changed" if looked.done else "unchanged").inc()
     if looked.done:
-        log.info("certificates", extra={"done": looked.done})
+        log.info("certificates", done=looked.done)
     ends = {"authority": looked.kept.ca_certificates[0]}
     if looked.kept.serving:
         ends["leaf"] = looked.kept.serving.certificate
@@ -81,7 +82,7 @@ def _complain(measured: ControllerMetrics, error: Exception, said: str) -> str:
     measured.certificate_checks.labels("failed").inc()
     words = f"{type(error).__name__}: {error}"
     if words != said:
-        log.warning("certificates not kept", extra={"error": words})
+        log.warning("certificates not kept", error=words)
     return words
 
 

@@ -1,30 +1,32 @@
-"""Run a server as a process: logs as JSON lines on standard error, on uvloop if it is importable."""
+"""Run a server as a process: logs as JSON lines on standard error, on uvloop if it can be imported."""
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 
 import orjson
+import structlog
+from structlog.stdlib import ExtraAdder, ProcessorFormatter
+from structlog.typing import EventDict
 
 from webhook.server.places import origin
 
 Result = TypeVar("Result")
 
-_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "fields"}
-
 
 def run(server: Coroutine[Any, Any, Result]) -> Result:
-    """Run a server to its end, and give what it returns."""
+    """Run a server to its end and return its result."""
     log_as_json()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(server)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Choose uvloop if it is importable: a fifth less CPU a request."""
+    """Return uvloop's factory if it can be imported: it saves a fifth of the CPU of a request."""
     with suppress(ImportError):
         import uvloop  # noqa: PLC0415 - an extra, not a dependency
 
@@ -33,25 +35,34 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def log_as_json() -> None:
-    """Send all logs to standard error as JSON lines."""
+    """Write all log records, ours and those of libraries, to standard error, one JSON object a line."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JSON_LINES)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object a line. Of an exception only its type and where it comes from: its text may quote."""
+def _as_line(_logger: Any, _method: str, event: EventDict) -> str:
+    """Render a record: time, level, logger and event, then its fields.
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Join the event, its fields and, if there is one, the exception."""
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "event": record.getMessage(),
-            **{key: value for key, value in vars(record).items() if key not in _STANDARD},
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info and record.exc_info[1]:
-            line |= origin(record.exc_info[1])
-        return orjson.dumps(line, default=str).decode()
+    Of an exception only its type and its origin are written: its message may quote an object.
+    """
+    record: logging.LogRecord = event.pop("_record")
+    del event["_from_structlog"]
+    failed = event.pop("exc_info", None)
+    line = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "event": event.pop("event"),
+        **event,
+    }
+    error = failed[1] if isinstance(failed, tuple) else sys.exc_info()[1] if failed else None
+    return orjson.dumps(line | (origin(error) if error else {}), default=str).decode()
+
+
+JSON_LINES: Final = ProcessorFormatter(processors=[_as_line], foreign_pre_chain=[ExtraAdder()])

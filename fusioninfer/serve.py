@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 import orjson
+import structlog
 
 from certs import callers, reload
 from fusioninfer import __version__
@@ -22,7 +23,7 @@ from webhook.server import app, metrics
 from webhook.server.aside import Aside
 from webhook.server.listen import CUTS, Limits
 
-LOG: Final = logging.getLogger("fusioninfer.serve")
+log: Final = structlog.stdlib.get_logger(__name__)
 
 Reviews = Mapping[str, Callable[[bytes], review.AdmissionAnswer]]
 """What answers a body, by path."""
@@ -84,12 +85,12 @@ async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tes
     _bind(shown, state, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
     _warm_up(answers)
-    _say("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
+    log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     with _until_signal() as stop:
         await app.serve(state, reload.listener(source), sockets, _pages(shown, state, source), stop)
     watching.cancel()
     await dear.close()
-    _say("stopped")
+    log.info("stopped")
 
 
 def reviews(settings: Settings) -> Reviews:
@@ -130,7 +131,7 @@ def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
     """Count and log what became of the certificate."""
     shown.reloads[change.result]()
     level = logging.INFO if change.result == "loaded" else logging.WARNING
-    _say("certificate", level, result=change.result, reason=change.reason)
+    log.log(level, "certificate", result=change.result, reason=change.reason)
 
 
 def _warm_up(answers: Reviews) -> None:
@@ -165,7 +166,3 @@ def _until_signal() -> Iterator[asyncio.Event]:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
-
-
-def _say(event: str, level: int = logging.INFO, **fields: object) -> None:
-    LOG.log(level, event, extra={"fields": fields})

@@ -1,13 +1,14 @@
 """The loop as a process: credentials, caches, the Lease, the metrics port, and how it ends."""
 
 import asyncio
-import logging
 import signal
 import socket
 import uuid
 from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
+
+import structlog
 
 from fusioninfer.certificates import Certificates, keep
 from intent.settings import Settings
@@ -21,7 +22,7 @@ from sync.runtime.metrics import ControllerMetrics, metrics, serving
 from sync.runtime.reflector import reflect
 from sync.writer import Writer
 
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 LEASE: Final = "fusioninfer-sync"
 NAMESPACE: Final = "fusioninfer-system"
 METRICS_PORT: Final = 8080
@@ -98,7 +99,7 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
     except* asyncio.CancelledError:
         log.info("stopped")
     except* LeadershipLostError as group:
-        log.error("leadership lost", extra={"error": str(group.exceptions[0])})  # noqa: TRY400 - expected, no bug
+        log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, no bug
         lost = True
     return int(lost)
 

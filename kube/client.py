@@ -6,7 +6,6 @@ drop fields that they do not know.
 
 import asyncio
 import contextlib
-import logging
 import math
 import os
 import socket
@@ -16,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 import aiohttp
 import orjson
+import structlog
 from kubernetes.aio import config as untyped_config
 from kubernetes.aio.client import Configuration
 from kubernetes.aio.client.rest import RESTClientObject
@@ -27,7 +27,7 @@ from kube.request import Request, within
 from kube.wire import Page, read_object, read_page, shallow
 
 config: Final[Any] = untyped_config  # its functions have no types
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 T = TypeVar("T")
 
 ConfigError = untyped_config.ConfigException
@@ -179,7 +179,7 @@ async def _keep_fresh(loader: Any, configuration: Any) -> None:
         try:
             await config.refresh_token(loader, configuration)
         except (ConfigError, OSError, ValueError) as error:
-            log.warning("credentials not renewed", extra={"error": type(error).__name__})
+            log.warning("credentials not renewed", error=type(error).__name__)
         else:
             return
 

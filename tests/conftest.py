@@ -4,10 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 
 from fusioninfer.demo import Webhook, started_webhook
 from tests.lanes import Lanes, divide
 from tests.unavailable import collect, hand_over, is_failure, mark, report
+
+structlog.configure(  # so that `caplog` sees an event as a record, with its fields as attributes
+    processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    wrapper_class=structlog.stdlib.BoundLogger,
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -20,7 +20,7 @@ import pytest
 from certs import issue
 from certs.reload import Source
 from fusioninfer import serve
-from fusioninfer.run import JsonLines
+from fusioninfer.run import JSON_LINES
 from intent.settings import Settings
 from tests.wire import Reply, connected, ended, exchange, get, post
 from webhook.server.listen import Limits
@@ -174,9 +174,9 @@ async def test_a_missing_certificate_is_logged_with_its_reason(
     async with running(tmp_path):
         pass
 
-    assert {"result": "missing", "reason": "tls.crt is not there"} in [
-        record.__dict__.get("fields") for record in caplog.records if record.levelno == logging.WARNING
-    ]
+    (record,) = (one for one in caplog.records if one.levelno == logging.WARNING)
+    fields = vars(record)
+    assert (fields["result"], fields["reason"]) == ("missing", "tls.crt is not there")
 
 
 async def test_open_connections_are_shown(tmp_path: Path) -> None:
@@ -297,4 +297,4 @@ def lines_of(error: Exception) -> str:
         raise error
     except ValueError:
         record = logging.LogRecord("test", logging.ERROR, "", 0, "a\nb", None, sys.exc_info())
-    return JsonLines().format(record)
+    return JSON_LINES.format(record)

@@ -11,7 +11,6 @@ Rules of this file:
 """
 
 import asyncio
-import logging
 import re
 import socket
 import ssl
@@ -22,6 +21,7 @@ from time import monotonic, thread_time
 from typing import Any, Final, cast
 
 import orjson
+import structlog
 from aiohttp import web
 from multidict import CIMultiDict
 
@@ -32,7 +32,7 @@ from webhook.server.connection import SERVER, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
 from webhook.server.places import origin
 
-LOG: Final = logging.getLogger("fusioninfer.webhook")
+log: Final = structlog.stdlib.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,10 +260,10 @@ def _review(hook: Hook, path: str, body: bytes) -> AdmissionAnswer | _Refusal:
     except Malformed as error:
         return replace(_BAD_REVIEW, body=str(error)[:1024].encode(errors="replace"))
     except Exception as error:  # noqa: BLE001 - the process's door
-        _log(logging.ERROR, "review failed", path=path, uid=_uid(body), **origin(error))
+        log.error("review failed", path=path, uid=_uid(body), **origin(error))  # noqa: TRY400 - no message: it may quote the object
         return _BUG
     if answer.outcome == "denied":
-        _log(logging.INFO, "denied", path=path, uid=_uid(body))
+        log.info("denied", path=path, uid=_uid(body))
     return answer
 
 
@@ -274,17 +274,17 @@ async def _aside(aside: Aside, path: str, body: bytes, until: float) -> Admissio
     except FullError:
         return _OVERLOADED
     except LostError:
-        _log(logging.ERROR, "the process for dear reviews ended", path=path, uid=_uid(body))
+        log.error("the process for dear reviews ended", path=path, uid=_uid(body))  # noqa: TRY400 - expected, no bug
         return _BUG
     if said.word == "late":
         return _LATE
     if said.word == "malformed":
         return replace(_BAD_REVIEW, body=said.content[:1024])
     if said.word == "bug":
-        _log(logging.ERROR, "review failed", path=path, uid=_uid(body), **orjson.loads(said.content))
+        log.error("review failed", path=path, uid=_uid(body), **orjson.loads(said.content))
         return _BUG
     if said.word == "denied":
-        _log(logging.INFO, "denied", path=path, uid=_uid(body))
+        log.info("denied", path=path, uid=_uid(body))
     return AdmissionAnswer(said.content, cast("Outcome", said.word))
 
 
@@ -292,7 +292,3 @@ def _uid(body: bytes) -> str:
     """Find the review's uid; Go writes it first. A UUID or nothing, so it cannot break a log."""
     found = re.search(rb'"uid"\s*:\s*"([0-9A-Fa-f-]{36})"', body[:1024])
     return found[1].decode() if found else ""
-
-
-def _log(level: int, event: str, **fields: Any) -> None:
-    LOG.log(level, event, extra={"fields": fields})
