@@ -15,7 +15,7 @@ import orjson
 import structlog
 
 from certs import callers, reload
-from fusioninfer import __version__
+from fusioninfer import __version__, probes
 from intent.settings import Settings
 from webhook import review
 from webhook.request import VERSION
@@ -61,7 +61,7 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     on `metrics_port`. Port 0 takes a free one; the log line `listening` says which. Raises OSError if an
     address cannot be listened on.
     """
-    sockets = _socket(host, port), _socket(host, metrics_port)
+    sockets = probes.bind(host, port), probes.bind(host, metrics_port)
     await webhook_on(sockets, source, reviews(settings), Limits(), client_names=client_names)
 
 
@@ -86,8 +86,10 @@ async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tes
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
     _warm_up(answers)
     log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
+    reviews_socket, plain_socket = sockets
     with _until_signal() as stop:
-        await app.serve(state, reload.listener(source), sockets, _pages(shown, state, source), stop)
+        async with probes.serving(plain_socket, shown.registry, lambda: _unready(state, source), limits):
+            await app.serve(state, reload.listener(source), reviews_socket, stop)
     watching.cancel()
     await dear.close()
     log.info("stopped")
@@ -108,23 +110,11 @@ def _bind(shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.
     shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
 
 
-def _pages(
-    shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.Source
-) -> Mapping[str, Callable[[], app.Page]]:
-    """Show liveness (that it answers at all), readiness (that reviews would be answered) and metrics."""
-    return {
-        "/healthz": lambda: app.Page(200, b"ok"),
-        "/readyz": lambda: _readiness(state, source),
-        "/metrics": lambda: app.Page(200, metrics.expose(shown), metrics.CONTENT_TYPE),
-    }
-
-
-def _readiness(state: app.ServerState, source: reload.Source) -> app.Page:
+def _unready(state: app.ServerState, source: reload.Source) -> str:
+    """Return why reviews would not be answered now; empty if they would."""
     if state.draining:
-        return app.Page(503, b"draining")
-    if not reload.valid(source, datetime.now(UTC)):
-        return app.Page(503, b"no certificate that is valid now")
-    return app.Page(200, b"ok")
+        return "draining"
+    return "" if reload.valid(source, datetime.now(UTC)) else "no certificate that is valid now"
 
 
 def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
@@ -140,14 +130,6 @@ def _warm_up(answers: Reviews) -> None:
         answer(_WARM_UP)
     gc.collect()
     gc.freeze()
-
-
-def _socket(host: str, port: int) -> socket.socket:
-    """Listen on an address; `::` means every IPv4 address too, where the system can."""
-    if ":" not in host:
-        return socket.create_server((host, port))
-    both = host == "::" and socket.has_dualstack_ipv6()
-    return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import structlog
 
+from fusioninfer import probes
 from fusioninfer.certificates import Certificates, keep
 from intent.settings import Settings
 from kube.client import Client, connect
@@ -18,7 +19,7 @@ from sync.kinds import WATCHED
 from sync.runtime.cache import Cache, Caches
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
-from sync.runtime.metrics import ControllerMetrics, metrics, serving
+from sync.runtime.metrics import ControllerMetrics, metrics
 from sync.runtime.reflector import reflect
 from sync.writer import Writer
 
@@ -78,7 +79,11 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
             if certificates:
                 tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
 
-    async with serving(port, measured.registry, lambda: _are_settled(caches)), asyncio.TaskGroup() as tasks:
+    sock = probes.bind("::" if socket.has_dualstack_ipv6() else "0.0.0.0", port)  # noqa: S104 - a server in a pod
+    async with (
+        probes.serving(sock, measured.registry, lambda: _unready(caches)),
+        asyncio.TaskGroup() as tasks,
+    ):
         for cache in caches.values():
             tasks.create_task(reflect(client, cache))
         if settings.observe_only:
@@ -116,8 +121,9 @@ def _is_unavailable(cache: Cache[Any]) -> bool:
     return bool(cache.trouble)
 
 
-def _are_settled(caches: Caches) -> bool:
-    return all(cache.settled.is_set() for cache in caches.values())
+def _unready(caches: Caches) -> str:
+    """Return "not synced" until every kind was listed; standby replicas become ready too."""
+    return "" if all(cache.settled.is_set() for cache in caches.values()) else "not synced"
 
 
 def _identity() -> str:

@@ -1,13 +1,9 @@
-"""The metrics of the controller, and the HTTP server for /metrics, /healthz and /readyz."""
+"""The metrics of the controller."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 OUTCOMES: Final = ("done", "retry", "bug")
 """Outcomes of a reconcile. Each has a series from the start, so that `increase` counts the first bug."""
@@ -86,39 +82,3 @@ def metrics() -> ControllerMetrics:
     for code in OPERATORS:
         made.findings.labels(code)
     return made
-
-
-@asynccontextmanager
-async def serving(
-    port: int, registry: CollectorRegistry, ready: Callable[[], bool], host: str | None = None
-) -> AsyncIterator[None]:
-    """Serve until the context is left. `ready` is true once the caches are filled, on every replica.
-
-    Without a `host` the server listens on every address.
-    """
-    runner = web.AppRunner(_app(registry, ready), access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host, port).start()
-        yield
-    finally:
-        await runner.cleanup()
-
-
-def _app(registry: CollectorRegistry, ready: Callable[[], bool]) -> web.Application:
-    async def healthz(_request: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
-
-    async def readyz(_request: web.Request) -> web.Response:
-        return web.Response(text="ok\n") if ready() else web.Response(status=503, text="not synced\n")
-
-    async def exposition(_request: web.Request) -> web.Response:
-        return web.Response(
-            body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
-        )
-
-    app = web.Application()
-    app.add_routes(
-        [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", exposition)]
-    )
-    return app

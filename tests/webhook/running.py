@@ -41,7 +41,6 @@ class Served:
     """A running server, with the state that tests read."""
 
     port: int
-    plain_port: int
     tls: ssl.SSLContext
     state: app.ServerState
     counted: list[str]
@@ -69,20 +68,15 @@ async def serving(review: Review = echo, limits: Limits = QUICK) -> AsyncIterato
     hook = app.Hook(review, lambda outcome, _seconds: counted.append(outcome))
     cut: list[str] = []
     state = app.ServerState({"/mutate": hook}, limits, cut=cut.append)
-    sockets = listening(), listening()
-    ports = [one.getsockname()[1] for one in sockets]
+    sock = listening()
+    port = sock.getsockname()[1]
     stop = asyncio.Event()
-    pages = {"/healthz": lambda: app.Page(200, b"ok"), "/broken": broken_page}
-    task = asyncio.create_task(app.serve(state, SERVER_TLS, sockets, pages, stop))
+    task = asyncio.create_task(app.serve(state, SERVER_TLS, sock, stop))
     try:
-        yield Served(ports[0], ports[1], CLIENT_TLS, state, counted, stop, cut)
+        yield Served(port, CLIENT_TLS, state, counted, stop, cut)
     finally:
         stop.set()
         await asyncio.wait_for(task, 10)
-
-
-def broken_page() -> app.Page:
-    raise KeyError
 
 
 async def half_then_whole(served: Served) -> Reply:

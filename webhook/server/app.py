@@ -43,15 +43,6 @@ class Hook:
     count: Callable[[str, float], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What the second port shows on one path."""
-
-    status: int
-    body: bytes
-    content_type: str = "text/plain; charset=utf-8"
-
-
 @dataclass(slots=True)
 class ServerState:
     """What is served, within which limits, and what changes while it is."""
@@ -84,7 +75,6 @@ class _Refusal:
 _TIMEOUT: Final = re.compile(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)")
 _NOT_FOUND: Final = _Refusal(404, b"no such path", "")
 _NOT_POST: Final = _Refusal(405, b"reviews are sent with POST", "", {"Allow": "POST"})
-_NOT_GET: Final = _Refusal(405, b"this is read with GET", "", {"Allow": "GET, HEAD"})
 _UNKNOWN: Final = _Refusal(403, b"the client certificate is not of an API server", "forbidden")
 _NOT_JSON: Final = _Refusal(415, b"Content-Type must be application/json", "malformed")
 _ENCODED: Final = _Refusal(415, b"Content-Encoding is not accepted", "malformed")
@@ -101,38 +91,17 @@ _REVIEW_HEADERS: Final = CIMultiDict({"Content-Type": "application/json", **_SER
 _TEXT_HEADERS: Final = CIMultiDict({"Content-Type": "text/plain; charset=utf-8", **_SERVER})
 
 
-async def serve(
-    state: ServerState,
-    tls: ssl.SSLContext,
-    sockets: tuple[socket.socket, socket.socket],
-    pages: Mapping[str, Callable[[], Page]],
-    stop: asyncio.Event,
-) -> None:
-    """Answer reviews on the first socket, over TLS, and show `pages` on the second until `stop` is set.
+async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, stop: asyncio.Event) -> None:
+    """Answer admission requests on a socket, over TLS, until `stop` is set; then drain.
 
-    Then drain: go on for a while and ask every caller to close, stop accepting, finish what has begun.
+    Draining: keep answering for `drain_seconds` and ask every caller to close its connection, then accept no
+    more, and finish what has begun.
     """
-    reviews, plain = sockets
-    async with (
-        listening(partial(_show, pages), plain, state.limits),
-        listening(partial(_answer, state), reviews, state.limits, tls, state.cut) as state.tracker,
-    ):
+    handler = partial(_answer, state)
+    async with listening(handler, sock, state.limits, tls, state.cut) as state.tracker:
         await stop.wait()
         state.draining = True
         await asyncio.sleep(state.limits.drain_seconds)
-
-
-async def _show(pages: Mapping[str, Callable[[], Page]], request: web.BaseRequest) -> web.Response:
-    """Answer a GET on the second port."""
-    begin(request)
-    show = pages.get(request.path)
-    if show is None:
-        return _refused(_NOT_FOUND, request)
-    if request.method not in {"GET", "HEAD"}:
-        return _refused(_NOT_GET, request)
-    page = show()
-    headers = {"Content-Type": page.content_type, **_SERVER}
-    return web.Response(status=page.status, body=page.body, headers=headers)
 
 
 async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:

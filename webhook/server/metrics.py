@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 OUTCOMES: Final = (
     "unchanged",  # allowed, no patch was needed
@@ -29,8 +28,6 @@ _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 Count = Callable[[str, float], None]
 """Counts one request: its outcome, and the seconds from its first byte to its answer."""
-
-CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +73,6 @@ def build(
             registry=registry,
         ),
     )
-
-
-def expose(metrics: WebhookMetrics) -> bytes:
-    """Render every series in Prometheus' text format."""
-    return generate_latest(metrics.registry)
 
 
 def _counts(registry: CollectorRegistry, paths: Iterable[str]) -> dict[str, Count]:

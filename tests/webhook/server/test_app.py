@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tests.webhook.running import QUICK, REVIEW, UID, Served, cancelled, half_then_whole, serving, until
-from tests.wire import connected, ended, exchange, get, post, read, request
+from tests.wire import connected, ended, post, read, request
 from webhook.request import Malformed
 from webhook.review import AdmissionAnswer
 from webhook.server.listen import Limits
@@ -323,13 +323,6 @@ async def test_headers_that_drip_are_cut_all_the_same() -> None:
         assert cut
 
 
-async def test_headers_that_do_not_end_are_cut_on_the_plain_port_too() -> None:
-    async with serving() as served, connected(served.plain_port) as (reader, writer):
-        writer.write(b"GET /healthz HTTP/1.1\r\n")
-
-        assert await ended(reader, 10 * QUICK.header_seconds)
-
-
 async def test_a_second_request_whose_headers_do_not_end_is_cut() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate"))
@@ -475,37 +468,6 @@ async def test_idle_connections_do_not_hold_up_the_end() -> None:
         await ended(reader)
 
         assert time.monotonic() - begun < QUICK.finish_seconds
-
-
-# The plain port
-
-
-async def test_a_page_is_shown() -> None:
-    async with serving() as served:
-        reply = await get(served.plain_port, "/healthz")
-
-        assert (reply.status, reply.body, reply.headers["server"]) == (200, b"ok", "fusioninfer")
-
-
-async def test_no_review_is_taken_on_the_plain_port() -> None:
-    async with serving() as served:
-        reply = await exchange(served.plain_port, post("/mutate"))
-
-        assert reply.status == 404
-
-
-async def test_a_page_is_only_read() -> None:
-    async with serving() as served:
-        reply = await exchange(served.plain_port, post("/healthz"))
-
-        assert reply.status == 405
-
-
-async def test_a_page_that_fails_is_an_error_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    async with serving() as served:
-        reply = await get(served.plain_port, "/broken")
-
-        assert (reply.status, reply.headers["server"], len(caplog.records)) == (500, "fusioninfer", 1)
 
 
 def broken(body: bytes) -> AdmissionAnswer:
