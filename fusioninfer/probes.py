@@ -1,4 +1,4 @@
-"""Serve /healthz, /readyz and /metrics in plain HTTP, on a port of their own, for webhook and controller.
+"""Serve /healthz, /readyz and /metrics in plain HTTP, on a port of their own, for both servers.
 
 Both have the limits of `webhook.server.listen`: many or slow callers here cannot take the file descriptors of
 the process.

@@ -13,7 +13,7 @@ import structlog
 from structlog.stdlib import ExtraAdder, ProcessorFormatter
 from structlog.typing import EventDict
 
-from webhook.server.places import origin
+from webhook.server.traces import origin
 
 Result = TypeVar("Result")
 

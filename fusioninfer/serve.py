@@ -1,4 +1,4 @@
-"""Run the webhook: the door, the certificate it shows, its metrics, and the signals that end it."""
+"""Run the webhook: its HTTPS server, its certificate, its metrics, and the signals that end it."""
 
 import asyncio
 import gc
@@ -14,19 +14,19 @@ from typing import Final
 import orjson
 import structlog
 
-from certs import callers, reload
+from certs import reload
 from fusioninfer import __version__, probes
 from intent.settings import Settings
 from webhook import review
 from webhook.request import VERSION
 from webhook.server import app, metrics
-from webhook.server.aside import Aside
 from webhook.server.listen import CUTS, Limits
+from webhook.server.offload import Offload
 
 log: Final = structlog.stdlib.get_logger(__name__)
 
 Reviews = Mapping[str, Callable[[bytes], review.AdmissionAnswer]]
-"""What answers a body, by path."""
+"""The functions that answer a body, by path."""
 
 _WARM_UP: Final = orjson.dumps(
     {
@@ -42,7 +42,7 @@ _WARM_UP: Final = orjson.dumps(
         },
     }
 )
-"""A review that walks most of the code, so that the first real one finds it in memory."""
+"""A review that runs through most of the code, so that the first real one finds it loaded."""
 
 
 async def webhook(  # noqa: PLR0913 - each is a flag of the command
@@ -56,34 +56,34 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
 ) -> None:
     """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
 
-    Until `source` has a certificate to serve the webhook is not ready. If it asks callers for one, that
-    must carry one of `client_names`, if there are any. `/healthz`, `/readyz` and `/metrics` are plain HTTP
-    on `metrics_port`. Port 0 takes a free one; the log line `listening` says which. Raises OSError if an
-    address cannot be listened on.
+    The webhook is not ready until `source` has a certificate to serve. If `source` requires client
+    certificates, they must carry one of `client_names`, if any are given. `/healthz`, `/readyz` and
+    `/metrics` are plain HTTP on `metrics_port`. Port 0 takes a free one; the log line `listening` contains
+    it. Raises OSError if an address cannot be listened on.
     """
     sockets = probes.bind(host, port), probes.bind(host, metrics_port)
     await webhook_on(sockets, source, reviews(settings), Limits(), client_names=client_names)
 
 
-async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tests are impatient with
+async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
     sockets: tuple[socket.socket, socket.socket],
     source: reload.Source,
     answers: Reviews,
     limits: Limits,
     *,
     client_names: frozenset[str] = frozenset(),
-    look_seconds: float = 10.0,
+    poll_seconds: float = 10.0,
 ) -> None:
-    """Serve these answers on sockets that listen already: the first for reviews, the second plain.
+    """Serve on sockets that already listen: the first for admission requests, the second for plain HTTP.
 
-    Every `look_seconds` it looks whether the certificate was replaced.
+    Every `poll_seconds` the certificate's directory is read again.
     """
     shown = metrics.build(answers, reload.RESULTS, CUTS, __version__)
     hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
-    dear = Aside(answers)
-    state = app.ServerState(hooks, limits, partial(callers.is_one_of, client_names), shown.cut, aside=dear)
+    offload = Offload(answers)
+    state = app.ServerState(hooks, limits, client_names, shown.cut, offload=offload)
     _bind(shown, state, source)
-    watching = asyncio.create_task(reload.watch(source, partial(_report, shown), look_seconds))
+    watching = asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))
     _warm_up(answers)
     log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     reviews_socket, plain_socket = sockets
@@ -91,12 +91,12 @@ async def webhook_on(  # noqa: PLR0913 - what the command is given, and what tes
         async with probes.serving(plain_socket, shown.registry, lambda: _unready(state, source), limits):
             await app.serve(state, reload.listener(source), reviews_socket, stop)
     watching.cancel()
-    await dear.close()
+    await offload.close()
     log.info("stopped")
 
 
 def reviews(settings: Settings) -> Reviews:
-    """Answer as these settings say."""
+    """Return the functions that answer /mutate and /validate under these settings."""
     return {
         "/mutate": partial(review.mutate, settings=settings),
         "/validate": partial(review.validate, settings=settings),
@@ -104,28 +104,28 @@ def reviews(settings: Settings) -> Reviews:
 
 
 def _bind(shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.Source) -> None:
-    """Let the gauges be read when they are asked for: no request pays for them."""
+    """Bind the gauges to what they show; it is read on a scrape, so requests do not pay for it."""
     shown.inflight.set_function(lambda: len(state.waiting))
     shown.connections.set_function(lambda: len(state.tracker.connections) if state.tracker else 0)
     shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
 
 
 def _unready(state: app.ServerState, source: reload.Source) -> str:
-    """Return why reviews would not be answered now; empty if they would."""
+    """Return why admission requests would not be answered now; empty if they would."""
     if state.draining:
         return "draining"
     return "" if reload.valid(source, datetime.now(UTC)) else "no certificate that is valid now"
 
 
 def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
-    """Count and log what became of the certificate."""
+    """Count and log the result of loading a certificate."""
     shown.reloads[change.result]()
     level = logging.INFO if change.result == "loaded" else logging.WARNING
     log.log(level, "certificate", result=change.result, reason=change.reason)
 
 
 def _warm_up(answers: Reviews) -> None:
-    """Review once on each path; then keep what lives for ever out of every later collection."""
+    """Answer one review on each path; then exempt all long-lived objects from garbage collection."""
     for answer in answers.values():
         answer(_WARM_UP)
     gc.collect()
@@ -134,7 +134,7 @@ def _warm_up(answers: Reviews) -> None:
 
 @contextmanager
 def _until_signal() -> Iterator[asyncio.Event]:
-    """Set an event on SIGTERM or SIGINT; after either, another Ctrl-C ends the process at once."""
+    """Set an event on SIGTERM or SIGINT; a second Ctrl-C ends the process at once."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
 
     def end() -> None:

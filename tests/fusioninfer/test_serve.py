@@ -79,7 +79,7 @@ async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
     ports = [one.getsockname()[1] for one in sockets]
     source = Source(directory, names)
     task = asyncio.create_task(
-        serve.webhook_on(sockets, source, serve.reviews(Settings()), QUICK, look_seconds=0.02)
+        serve.webhook_on(sockets, source, serve.reviews(Settings()), QUICK, poll_seconds=0.02)
     )
     await get(ports[1], "/healthz")
     try:

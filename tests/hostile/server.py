@@ -50,7 +50,7 @@ sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0
 read = settings.read(Path(told["settings"]) if told["settings"] else None)
 names = frozenset(told["names"])
 limits = Limits(**told["limits"])
-run.run(serve.webhook_on(sockets, source, serve.reviews(read), limits, client_names=names, look_seconds=0.1))
+run.run(serve.webhook_on(sockets, source, serve.reviews(read), limits, client_names=names, poll_seconds=0.1))
 """
 
 

@@ -1,4 +1,4 @@
-"""A running webhook server on real TLS sockets of this machine, for the tests of the server."""
+"""The webhook's HTTPS server on real TLS sockets of this machine, for its tests."""
 
 import asyncio
 import socket
@@ -38,7 +38,7 @@ Review = Callable[[bytes], AdmissionAnswer]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A running server, with the state that tests read."""
+    """A running server, and what a test observes of it."""
 
     port: int
     tls: ssl.SSLContext

@@ -1,13 +1,13 @@
-"""The webhook's door: aiohttp, and nothing else. What it serves comes in as plain callables.
+"""The webhook's HTTPS server: aiohttp in front of plain callables that answer admission requests.
 
 Rules of this file:
-- A review is microseconds of synchronous work, so nothing is ever half done: a request waits only for
-  its own body. To refuse a whole one costs as much as to answer it; what is bounded is the waiting.
-  One that is dear is answered by another process (`webhook.server.aside`), so that the others do not wait
-  for it.
-- An answer is one write. No middleware, no access log, no line for a request that was allowed.
-- What a caller sent never gets into a log, nor a traceback into an answer. Only 429 carries Retry-After:
-  client-go then asks again, perhaps another replica, and must not do so after a bug of ours.
+- An admission request takes microseconds of synchronous code, so none is ever half done: a request waits only
+  for its own body. Refusing a complete request costs as much as answering it, so the limit is on requests
+  whose body is still arriving. Expensive ones are answered by another process (`webhook.server.offload`), so
+  that the others do not wait for them.
+- An answer is one write. No middleware, no access log, no log line for a request that was allowed.
+- No part of a request reaches the log, and no traceback reaches an answer. Only 429 carries Retry-After:
+  client-go then tries again, perhaps another replica, and must not do so after a bug.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from multidict import CIMultiDict
 
 from webhook.request import Malformed
 from webhook.review import AdmissionAnswer, Outcome
-from webhook.server.aside import Aside, FullError, LostError
 from webhook.server.connection import SERVER, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
-from webhook.server.places import origin
+from webhook.server.offload import FullError, LostError, Offload
+from webhook.server.traces import origin
 
 log: Final = structlog.stdlib.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One path: what answers a body, and what counts an outcome with its seconds."""
+    """One path: the function that answers a body, and the one that counts an outcome and its seconds."""
 
     review: Callable[[bytes], AdmissionAnswer]
     count: Callable[[str, float], None]
@@ -45,26 +45,26 @@ class Hook:
 
 @dataclass(slots=True)
 class ServerState:
-    """What is served, within which limits, and what changes while it is."""
+    """The paths that are served, the limits, and what changes while the server runs."""
 
     hooks: Mapping[str, Hook]
     limits: Limits
-    may_call: Callable[[Mapping[str, Any] | None], bool] = lambda _certificate: True
-    """Whether the caller with this certificate, as `getpeercert()` gives it, is one to answer."""
-    cut: Callable[[Cut], None] = lambda _why: None
-    """Counts the connections that were cut."""
+    client_names: frozenset[str] = frozenset()
+    """The names of which a client certificate must carry one; empty: every caller is answered."""
+    cut: Callable[[Cut], None] = lambda _reason: None
+    """Counts the connections that the server cut."""
     waiting: dict[asyncio.Timeout, None] = field(default_factory=dict)
-    """The bodies on their way, oldest first."""
+    """The bodies that are still arriving, oldest first."""
     draining: bool = False
-    aside: Aside | None = None
-    """Answers what is dear; None: it is answered like the rest."""
+    offload: Offload | None = None
+    """Answers expensive requests; None: they are answered like the rest."""
     tracker: ConnectionTracker | None = None
-    """Who is connected, while it is served."""
+    """The open connections, while the server runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """An answer that is no review."""
+    """An HTTP answer that is not an AdmissionReview."""
 
     status: int
     body: bytes
@@ -74,17 +74,17 @@ class _Refusal:
 
 _TIMEOUT: Final = re.compile(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)")
 _NOT_FOUND: Final = _Refusal(404, b"no such path", "")
-_NOT_POST: Final = _Refusal(405, b"reviews are sent with POST", "", {"Allow": "POST"})
-_UNKNOWN: Final = _Refusal(403, b"the client certificate is not of an API server", "forbidden")
+_NOT_POST: Final = _Refusal(405, b"use POST", "", {"Allow": "POST"})
+_UNKNOWN: Final = _Refusal(403, b"the client certificate is not an API server's", "forbidden")
 _NOT_JSON: Final = _Refusal(415, b"Content-Type must be application/json", "malformed")
-_ENCODED: Final = _Refusal(415, b"Content-Encoding is not accepted", "malformed")
-_TOO_LARGE: Final = _Refusal(413, b"the body is larger than any review", "malformed")
+_ENCODED: Final = _Refusal(415, b"Content-Encoding is not supported", "malformed")
+_TOO_LARGE: Final = _Refusal(413, b"the body is too large", "malformed")
 _BAD_REVIEW: Final = _Refusal(400, b"", "malformed")
-_TOO_SLOW: Final = _Refusal(408, b"the body did not come in time", "incomplete")
-_GONE: Final = _Refusal(400, b"the body broke off, or is not framed as HTTP asks", "incomplete")
-_LATE: Final = _Refusal(504, b"the caller's deadline is past", "late")
-_OVERLOADED: Final = _Refusal(429, b"too many reviews at once", "overloaded", {"Retry-After": "1"})
-_BUG: Final = _Refusal(500, b"a bug in the webhook; its log says more", "error")
+_TOO_SLOW: Final = _Refusal(408, b"the body took too long to arrive", "incomplete")
+_GONE: Final = _Refusal(400, b"the body ended early, or its framing is invalid", "incomplete")
+_LATE: Final = _Refusal(504, b"the caller's deadline has passed", "late")
+_OVERLOADED: Final = _Refusal(429, b"too many admission requests at once", "overloaded", {"Retry-After": "1"})
+_BUG: Final = _Refusal(500, b"internal error; see the webhook's log", "error")
 
 _SERVER: Final = {"Server": SERVER}
 _REVIEW_HEADERS: Final = CIMultiDict({"Content-Type": "application/json", **_SERVER})
@@ -95,7 +95,7 @@ async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, st
     """Answer admission requests on a socket, over TLS, until `stop` is set; then drain.
 
     Draining: keep answering for `drain_seconds` and ask every caller to close its connection, then accept no
-    more, and finish what has begun.
+    more, and finish the requests that have begun.
     """
     handler = partial(_answer, state)
     async with listening(handler, sock, state.limits, tls, state.cut) as state.tracker:
@@ -105,25 +105,25 @@ async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, st
 
 
 async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
-    """Answer one request on the first port, and count it once if it is a review."""
-    since, on_old = begin(request)
+    """Answer one HTTP request, and count it once if it is for a hook."""
+    since, is_old = begin(request)
     hook = state.hooks.get(request.path)
     if hook is None:
-        return _refused(_NOT_FOUND, request, close=on_old or state.draining)
+        return _refused(_NOT_FOUND, request, close=is_old or state.draining)
     if request.method != "POST":
-        return _refused(_NOT_POST, request, close=on_old or state.draining)
+        return _refused(_NOT_POST, request, close=is_old or state.draining)
     answer = await _reviewed(state, hook, request, since)
     hook.count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
-        return _refused(answer, request, close=on_old or state.draining)
+        return _refused(answer, request, close=is_old or state.draining)
     response = web.Response(body=answer.body, headers=_REVIEW_HEADERS)
-    if on_old or state.draining:
+    if is_old or state.draining:
         response.force_close()
     return response
 
 
 def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False) -> web.Response:
-    """Say no; a connection whose body is still on its way, or broke, cannot be used again."""
+    """Render a refusal; close the connection too if the body is still arriving, or is broken."""
     response = web.Response(status=refusal.status, body=refusal.body, headers=_TEXT_HEADERS)
     response.headers.update(refusal.headers)
     if close or not request.content.is_eof() or request.content.exception():
@@ -134,26 +134,26 @@ def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False
 async def _reviewed(
     state: ServerState, hook: Hook, request: web.BaseRequest, since: float
 ) -> AdmissionAnswer | _Refusal:
-    """Take the body if it may be taken, and have it reviewed if there is still somebody to answer."""
+    """Read the body if the request is acceptable, and review it unless the caller's deadline has passed."""
     body = _unacceptable(request, state) or await _body(state, request)
     if isinstance(body, _Refusal):
         return body
     until = since + _deadline(request.query_string)
     if monotonic() > until:
         return _LATE
-    if state.aside is None:
+    if state.offload is None:
         return _review(hook, request.path, body)
-    if state.aside.takes(body):
-        return await _aside(state.aside, request.path, body, until)
+    if state.offload.takes(body):
+        return await _offloaded(state.offload, request.path, body, until)
     begun = thread_time()
     answer = _review(hook, request.path, body)
-    state.aside.note(body, thread_time() - begun)
+    state.offload.note(body, thread_time() - begun)
     return answer
 
 
 def _unacceptable(request: web.BaseRequest, state: ServerState) -> _Refusal | None:
-    """Judge a request by its sender and its headers, before a byte of its body is taken."""
-    if not state.may_call(request.get_extra_info("peercert")):
+    """Return why a request is refused by its client certificate or headers, before its body is read."""
+    if not may_call(state.client_names, request.get_extra_info("peercert")):
         return _UNKNOWN
     headers = request.headers
     if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
@@ -165,14 +165,28 @@ def _unacceptable(request: web.BaseRequest, state: ServerState) -> _Refusal | No
     return None
 
 
+def may_call(names: frozenset[str], certificate: Mapping[str, Any] | None) -> bool:
+    """Return whether a client certificate carries one of these names: its common name, or a DNS name.
+
+    The certificate is as `ssl.SSLSocket.getpeercert` returns it: None or empty if it was not verified.
+    Without names, every client that completed the handshake may call.
+    """
+    if not names:
+        return True
+    read = certificate or {}
+    common = {value for rdn in read.get("subject", ()) for key, value in rdn if key == "commonName"}
+    dns = {value for kind, value in read.get("subjectAltName", ()) if kind == "DNS"}
+    return not names.isdisjoint(common | dns)
+
+
 def _deadline(query: str) -> float:
-    """Read the seconds the caller waits; the API server appends `?timeout=5s` (at most 30)."""
+    """Return the seconds that the caller waits; the API server appends `?timeout=5s` (at most 30)."""
     found = _TIMEOUT.search(query)
     return float(found[1]) if found else 30.0
 
 
 async def _body(state: ServerState, request: web.BaseRequest) -> bytes | _Refusal:
-    """Take the body: mostly it came with the headers, and there is nothing to wait for."""
+    """Read the body: usually it arrived with the headers, and there is nothing to wait for."""
     if request.content.is_eof():
         body = request.content.read_nowait()
         return body if len(body) <= state.limits.body_bytes else _TOO_LARGE
@@ -182,53 +196,49 @@ async def _body(state: ServerState, request: web.BaseRequest) -> bytes | _Refusa
 
 
 async def _rest(state: ServerState, request: web.BaseRequest) -> bytes | _Refusal:
-    """Wait for a body, for a while, as one of so many; who has waited longest makes room for the next.
+    """Wait for the rest of a body, up to `body_seconds`.
 
-    So a crowd of slow senders crowds out itself, and never an API server.
+    At most `reviews` bodies wait. Another one evicts the body that has waited longest, so slow senders
+    displace each other, and never an API server, whose bodies arrive at once.
     """
-    _make_room(state)
+    if len(state.waiting) >= state.limits.reviews:
+        _evict_oldest(state)
     timer = asyncio.timeout(state.limits.body_seconds)
     state.waiting[timer] = None
+    body = bytearray()
     try:
         async with timer:
-            return await _read(request, state.limits.body_bytes)
+            while not request.content.at_eof():
+                body += await request.content.readany()
+                if len(body) > state.limits.body_bytes:
+                    return _TOO_LARGE
     except TimeoutError:
         return _TOO_SLOW if timer in state.waiting else _OVERLOADED
     except ConnectionError:
         return _GONE
     except web.RequestPayloadError:
-        request.content.feed_eof()  # there is no rest to wait for
+        request.content.feed_eof()  # nothing more can be read
         return _GONE
     finally:
         state.waiting.pop(timer, None)
+    return bytes(body)
 
 
-def _make_room(state: ServerState) -> None:
-    """Send away the body that has been on its way for longest, if there are as many as may be."""
-    if len(state.waiting) < state.limits.reviews:
-        return
+def _evict_oldest(state: ServerState) -> None:
+    """Refuse the body that has been arriving for longest."""
     oldest = next(iter(state.waiting))
     del state.waiting[oldest]
     if not oldest.expired():
         oldest.reschedule(0.0)
 
 
-async def _read(request: web.BaseRequest, limit: int) -> bytes | _Refusal:
-    body = bytearray()
-    while not request.content.at_eof():
-        body += await request.content.readany()
-        if len(body) > limit:
-            return _TOO_LARGE
-    return bytes(body)
-
-
 def _review(hook: Hook, path: str, body: bytes) -> AdmissionAnswer | _Refusal:
-    """Have a body reviewed; a bug is an HTTP error, so that `failurePolicy` decides and not we."""
+    """Review a body in this process. A bug becomes an HTTP error, so `failurePolicy` decides."""
     try:
         answer = hook.review(body)
     except Malformed as error:
         return replace(_BAD_REVIEW, body=str(error)[:1024].encode(errors="replace"))
-    except Exception as error:  # noqa: BLE001 - the process's door
+    except Exception as error:  # noqa: BLE001 - a bug in one request must not end the server
         log.error("review failed", path=path, uid=_uid(body), **origin(error))  # noqa: TRY400 - no message: it may quote the object
         return _BUG
     if answer.outcome == "denied":
@@ -236,28 +246,29 @@ def _review(hook: Hook, path: str, body: bytes) -> AdmissionAnswer | _Refusal:
     return answer
 
 
-async def _aside(aside: Aside, path: str, body: bytes, until: float) -> AdmissionAnswer | _Refusal:
-    """Have a dear body reviewed in the process for those."""
+async def _offloaded(offload: Offload, path: str, body: bytes, until: float) -> AdmissionAnswer | _Refusal:
+    """Review an expensive body in the second process."""
     try:
-        said = await aside.review(path, body, until)
+        answer = await offload.review(path, body, until)
     except FullError:
         return _OVERLOADED
     except LostError:
-        log.error("the process for dear reviews ended", path=path, uid=_uid(body))  # noqa: TRY400 - expected, no bug
+        log.error("the process for expensive reviews ended", path=path, uid=_uid(body))  # noqa: TRY400 - its type says all
         return _BUG
-    if said.word == "late":
-        return _LATE
-    if said.word == "malformed":
-        return replace(_BAD_REVIEW, body=said.content[:1024])
-    if said.word == "bug":
-        log.error("review failed", path=path, uid=_uid(body), **orjson.loads(said.content))
-        return _BUG
-    if said.word == "denied":
-        log.info("denied", path=path, uid=_uid(body))
-    return AdmissionAnswer(said.content, cast("Outcome", said.word))
+    match answer.outcome:
+        case "late":
+            return _LATE
+        case "malformed":
+            return replace(_BAD_REVIEW, body=answer.content[:1024])
+        case "bug":
+            log.error("review failed", path=path, uid=_uid(body), **orjson.loads(answer.content))
+            return _BUG
+        case "denied":
+            log.info("denied", path=path, uid=_uid(body))
+    return AdmissionAnswer(answer.content, cast("Outcome", answer.outcome))
 
 
 def _uid(body: bytes) -> str:
-    """Find the review's uid; Go writes it first. A UUID or nothing, so it cannot break a log."""
+    """Return the uid of an admission request, which Go writes first; empty if it is not a UUID."""
     found = re.search(rb'"uid"\s*:\s*"([0-9A-Fa-f-]{36})"', body[:1024])
     return found[1].decode() if found else ""

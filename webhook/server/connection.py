@@ -1,7 +1,10 @@
-"""One connection: since when its headers have been on their way, when it last asked, when it is old.
+"""One HTTP connection: when its current request began, whether its headers are complete, and its age.
 
-aiohttp waits for headers as long as it keeps an idle connection, and tells a handler that waits for a body
-nothing of broken chunks. This adds both.
+aiohttp has no limit on the time that headers take, other than that for idle connections, and does not report
+broken chunks to a handler that waits for the body. This class adds both. The second needs `_messages`, the
+parsed requests that no handler has taken yet: a parser error appears only there (aiohttp 3.14,
+`web_protocol.py`, `data_received`), and neither aiohttp's runner nor `web.Application` offers more. The tests
+of broken chunks and of slow headers fail if a later aiohttp changes it.
 """
 
 from time import monotonic
@@ -10,52 +13,56 @@ from typing import Any, Final, NamedTuple, cast
 from aiohttp import EMPTY_PAYLOAD, web
 
 SERVER: Final = "fusioninfer"
-"""The `Server` header: no versions."""
+"""The `Server` header, without versions."""
 
 
 class Begun(NamedTuple):
-    """When the first byte of a request came, and whether its connection has served for long enough."""
+    """When the first byte of a request arrived, and whether its connection has reached its maximum age."""
 
     since: float
-    on_old: bool
+    is_old: bool
 
 
 class Connection(web.RequestHandler):
-    """A connection with its own clock.
+    """A connection with a clock of its own.
 
-    Headers that begin in the packet that ends the request before them are only noticed with their next
-    byte; API servers do not pipeline.
+    Headers that begin in the packet that ends the request before them are noticed only with their next byte;
+    API servers do not pipeline.
     """
 
-    __slots__ = ("among", "content", "has_asked", "is_whole", "last", "old_at", "since")
+    __slots__ = ("content", "has_asked", "is_complete", "last", "old_at", "open_connections", "since")
 
     def __init__(
-        self, manager: web.Server, among: dict["Connection", Any], *, old_at: float, **settings: Any
+        self,
+        manager: web.Server,
+        open_connections: dict["Connection", Any],
+        *,
+        old_at: float,
+        **settings: Any,
     ) -> None:
         super().__init__(manager, **settings)
-        self.among = among
+        self.open_connections = open_connections
         self.content = EMPTY_PAYLOAD
         self.since: float | None = None
-        self.is_whole = False
+        self.is_complete = False
         self.last = monotonic()
         self.has_asked = False
         self.old_at = old_at
 
     def data_received(self, data: bytes) -> None:
-        """Note when the first byte of a request came; bytes of a body are no beginning."""
+        """Record when the first byte of a request arrives, and pass parser errors to a waiting handler."""
         is_body = not self.content.is_eof()
         if self.since is None and data and not is_body:
             self.since = monotonic()
         super().data_received(data)
-        self.is_whole = self.is_whole or (self.since is not None and bool(self._messages))
-        # What follows a body that has not ended is no request: it is the parser's error, which aiohttp 3.14
-        # puts behind the request it belongs to (`web_protocol.py`, `data_received`).
+        self.is_complete = self.is_complete or (self.since is not None and bool(self._messages))
+        # A message that follows an unfinished body is the parser's error, not a request.
         if is_body and self._messages and not self.content.is_eof():
             self.content.set_exception(web.RequestPayloadError("broken chunks"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Leave the crowd."""
-        self.among.pop(self, None)
+        """Remove this connection from the open ones."""
+        self.open_connections.pop(self, None)
         super().connection_lost(exc)
 
     def handle_error(
@@ -65,8 +72,8 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what is not HTTP without a log line: scanners send it all day. A bug keeps its own."""
-        response = web.Response(status=status, body=b"not HTTP as we read it")
+        """Answer invalid HTTP without a log line, since scanners send it all day; log bugs as usual."""
+        response = web.Response(status=status, body=b"invalid HTTP request")
         if status >= 500:
             response = cast("web.Response", super().handle_error(request, status, exc, message))
         response.headers["Server"] = SERVER
@@ -74,19 +81,22 @@ class Connection(web.RequestHandler):
         return response
 
     def is_slower_than(self, begun: float) -> bool:
-        """Whether headers that began before a moment are still on their way. Whole ones wait for us."""
-        return self.since is not None and self.since < begun and not self.is_whole
+        """Return whether headers that began before a moment are still incomplete.
+
+        Complete ones wait for this process, not for the caller.
+        """
+        return self.since is not None and self.since < begun and not self.is_complete
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is on its way."""
+        """Whether a request is arriving or being answered."""
         return self.since is not None or not self.content.is_eof()
 
 
 def begin(request: web.BaseRequest) -> Begun:
-    """Note that the headers are whole."""
+    """Record that the headers of a request are complete, and that a handler has taken it."""
     connection = cast("Connection", request.protocol)
     since = connection.since or monotonic()
-    connection.content, connection.since, connection.is_whole = request.content, None, False
+    connection.content, connection.since, connection.is_complete = request.content, None, False
     connection.last, connection.has_asked = since, True
     return Begun(since, since > connection.old_at)

@@ -1,7 +1,7 @@
-"""Listen: who is connected, how many, and for how long. Knows HTTP, and nothing of reviews.
+"""Accept connections: how many, from which callers, and for how long. Knows HTTP, not admission.
 
-The sockets are accepted here and not by `loop.create_server`, so that a connection counts from its first
-byte on: one that never shakes hands takes as much memory as any other.
+The sockets are accepted here and not by `loop.create_server` or aiohttp's runner, so that a connection counts
+from the moment it is accepted: one that never completes its TLS handshake takes as much memory as any other.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ _TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much, how many, how long. `docs/edge.md` is made from this."""
+    """Sizes, counts and times. The table in `docs/edge.md` is generated from this class."""
 
     body_bytes: int = 7 * 2**20
-    """Two objects of 3 MiB and what is around them, as controller-runtime counts."""
+    """Two objects of 3 MiB and the rest of a review, as controller-runtime allows."""
     reviews: int = 64
-    """Bodies that may be on their way at once; the one that waits longest makes room."""
+    """Bodies that may be arriving at once; another one evicts the one that has waited longest."""
     connections: int = 512
-    """On each port; an API server keeps 25 idle ones at most, and a process may open 1024 files."""
+    """On each port; an API server keeps at most 25 idle ones, and a process may open 1024 files."""
     handshake_seconds: float = 10.0
     """From connecting to the end of the TLS handshake."""
     header_seconds: float = 5.0
@@ -47,31 +47,32 @@ class Limits:
     body_seconds: float = 10.0
     """From the end of the headers to the end of the body."""
     linger_seconds: float = 1.0
-    """How long to read on, and forget, after a refusal: a client that is still sending must see it."""
+    """How long to read and discard after a refusal, so that a client that is still sending receives it."""
     keepalive_seconds: float = 120.0
-    """How long an idle connection is kept; API servers keep it for 90 s, and must be the first to close."""
+    """How long an idle connection is kept; API servers keep it for 90 s, and must close it first."""
     connection_seconds: float = 300.0
-    """After this, or up to as much again, an answer asks its caller to connect anew: to a new replica too."""
+    """After one to two times this, an answer asks its caller to connect anew, which spreads load to replicas."""
     drain_seconds: float = 10.0
-    """How long to go on after SIGTERM: until every node has heard that this endpoint is gone."""
+    """How long to keep answering after SIGTERM, until every node has removed this endpoint."""
     finish_seconds: float = 20.0
-    """How long, after that, for what is still on its way."""
+    """How long to wait after that for requests that have begun."""
 
 
-def _tell_nobody(_why: Cut) -> None:
+def _ignore(_reason: Cut) -> None:
     return
 
 
 @dataclass(slots=True)
 class ConnectionTracker:
-    """Who is connected to one socket, and who is told why a connection was cut."""
+    """The open connections of one socket."""
 
     server: web.Server
     limits: Limits
     tls: ssl.SSLContext | None
-    tell: Callable[[Cut], None]
+    count: Callable[[Cut], None]
+    """Counts a connection that was cut, with the reason."""
     connections: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
-    """From the first byte on, each with what shakes hands."""
+    """Every accepted connection, with the task of its TLS handshake."""
 
 
 @asynccontextmanager
@@ -80,11 +81,11 @@ async def listening(
     sock: socket.socket,
     limits: Limits,
     tls: ssl.SSLContext | None = None,
-    tell: Callable[[Cut], None] = _tell_nobody,
+    count: Callable[[Cut], None] = _ignore,
 ) -> AsyncIterator[ConnectionTracker]:
-    """Accept connections; at the end accept no more, and let those in the midst of a request finish it."""
+    """Accept connections until the context ends; then finish the requests that have begun."""
     loop = asyncio.get_running_loop()
-    tracker = ConnectionTracker(web.Server(handler), limits, tls, tell)
+    tracker = ConnectionTracker(web.Server(handler), limits, tls, count)
     sock.setblocking(False)
     sock.listen(1024)
     loop.add_reader(sock, _accept, tracker, sock)
@@ -99,67 +100,18 @@ async def listening(
 
 
 def _accept(tracker: ConnectionTracker, sock: socket.socket) -> None:
-    """Take one who knocks, and see that there is room; the one before has begun to shake hands."""
+    """Accept one connection and start its handshake; evict another one if there are too many."""
     if len(tracker.connections) >= tracker.limits.connections:
-        _make_room(tracker)
+        _evict(tracker)
     try:
         accepted, _address = sock.accept()
-    except OSError as error:  # or who knocked has left
+    except OSError as error:  # or the caller has left
         if error.errno in _TOO_MANY_FILES:
-            _make_room(tracker)
+            _evict(tracker)
         return
     accepted.setblocking(False)
-    connection = _connection(tracker)
-    tracker.connections[connection] = asyncio.create_task(_greet(tracker, connection, accepted))
-
-
-def _make_room(tracker: ConnectionTracker) -> None:
-    """Cut one; half of the room is for those who have asked something.
-
-    So neither does a flood of strangers drive out the API servers, nor does a crowd of idle callers keep a
-    newcomer out: of the half that is too many, who came first goes, or who asked longest ago.
-    """
-    known = [one for one in tracker.connections if one.has_asked]
-    strangers = [one for one in tracker.connections if not one.has_asked]
-    longest = min(known if len(known) > len(strangers) else strangers, key=_last, default=None)
-    if longest:
-        _cut(tracker, longest, "crowded")
-
-
-def _last(connection: Connection) -> float:
-    return connection.last
-
-
-def _cut(tracker: ConnectionTracker, connection: Connection, why: Cut) -> None:
-    tracker.tell(why)
-    _end(connection, tracker.connections.pop(connection))
-
-
-def _end(connection: Connection, shaking: asyncio.Task[None]) -> None:
-    if connection.transport:
-        connection.transport.abort()
-    else:
-        shaking.cancel()
-
-
-async def _greet(tracker: ConnectionTracker, connection: Connection, sock: socket.socket) -> None:
-    """Shake hands in time; then the connection goes by itself."""
-    try:
-        await asyncio.get_running_loop().connect_accepted_socket(
-            lambda: connection,
-            sock,
-            ssl=tracker.tls,
-            ssl_handshake_timeout=tracker.limits.handshake_seconds if tracker.tls else None,
-        )
-    except OSError:  # also `ssl.SSLError`: scanners speak whatever they like
-        if connection in tracker.connections:
-            del tracker.connections[connection]
-            tracker.tell("handshake")
-
-
-def _connection(tracker: ConnectionTracker) -> Connection:
     age = tracker.limits.connection_seconds * random.uniform(1, 2)  # noqa: S311 - to spread, not to hide
-    return Connection(
+    connection = Connection(
         tracker.server,
         tracker.connections,
         old_at=monotonic() + age,
@@ -169,10 +121,51 @@ def _connection(tracker: ConnectionTracker) -> Connection:
         auto_decompress=False,
         access_log=None,
     )
+    tracker.connections[connection] = asyncio.create_task(_shake_hands(tracker, connection, accepted))
+
+
+def _evict(tracker: ConnectionTracker) -> None:
+    """Cut one connection; callers that have sent a request may keep half of the connections.
+
+    A flood of new connections then cannot displace the API servers, nor can many idle callers keep new ones
+    out: of the larger half the connection is cut that was opened, or used, longest ago.
+    """
+    known = [one for one in tracker.connections if one.has_asked]
+    unknown = [one for one in tracker.connections if not one.has_asked]
+    oldest = min(known if len(known) > len(unknown) else unknown, key=lambda one: one.last, default=None)
+    if oldest:
+        _cut(tracker, oldest, "crowded")
+
+
+def _cut(tracker: ConnectionTracker, connection: Connection, reason: Cut) -> None:
+    tracker.count(reason)
+    _end(connection, tracker.connections.pop(connection))
+
+
+def _end(connection: Connection, handshake: asyncio.Task[None]) -> None:
+    if connection.transport:
+        connection.transport.abort()
+    else:
+        handshake.cancel()
+
+
+async def _shake_hands(tracker: ConnectionTracker, connection: Connection, sock: socket.socket) -> None:
+    """Complete the TLS handshake within its limit; aiohttp serves the connection from then on."""
+    try:
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: connection,
+            sock,
+            ssl=tracker.tls,
+            ssl_handshake_timeout=tracker.limits.handshake_seconds if tracker.tls else None,
+        )
+    except OSError:  # including `ssl.SSLError`: scanners send anything
+        if connection in tracker.connections:
+            del tracker.connections[connection]
+            tracker.count("handshake")
 
 
 async def _sweep(tracker: ConnectionTracker) -> None:
-    """Cut, for ever, the connections whose headers have been on their way for too long."""
+    """Cut the connections whose headers take too long; never returns."""
     seconds = tracker.limits.header_seconds
     while True:
         await asyncio.sleep(seconds / 5)
@@ -183,7 +176,7 @@ async def _sweep(tracker: ConnectionTracker) -> None:
 
 
 async def _finish(tracker: ConnectionTracker) -> None:
-    """Wait for the requests that have begun: once told to shut down, aiohttp takes no more of a body."""
+    """Wait for the requests that have begun: after `pre_shutdown` aiohttp reads no more of a body."""
     seconds = tracker.limits.finish_seconds
     end = monotonic() + seconds
     for _ in range(int(seconds / 0.02)):
@@ -192,5 +185,5 @@ async def _finish(tracker: ConnectionTracker) -> None:
             break
     tracker.server.pre_shutdown()
     await tracker.server.shutdown(max(1.0, end - monotonic()))
-    for connection, shaking in tuple(tracker.connections.items()):  # who still shakes hands
-        _end(connection, shaking)
+    for connection, handshake in tuple(tracker.connections.items()):  # handshakes that never completed
+        _end(connection, handshake)

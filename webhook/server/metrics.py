@@ -1,7 +1,7 @@
-"""The webhook's metrics, all names in this one file.
+"""The webhook's metrics; all names are in this file.
 
-Every label has a closed set of values, and every series exists from the start: nothing that a request
-says can add one, and `rate()` sees the first error. Children are bound here, not looked up per request.
+Every label has a closed set of values, and every series exists from the start: no request can add one, and
+`rate()` sees the first error. Children are bound here, so that no request looks them up by their labels.
 """
 
 import platform
@@ -14,14 +14,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 OUTCOMES: Final = (
     "unchanged",  # allowed, no patch was needed
     "patched",  # allowed, with a patch
-    "allowed",  # found valid
-    "denied",  # found invalid
-    "forbidden",  # the client certificate is not one to answer (403)
-    "malformed",  # not an AdmissionReview, or not in a form we take (400, 413, 415)
-    "incomplete",  # the body did not come whole in time (400, 408)
-    "late",  # the caller's deadline was past (504)
-    "overloaded",  # told to come again (429)
-    "error",  # our own bug (500)
+    "allowed",  # valid
+    "denied",  # invalid
+    "forbidden",  # the client certificate does not carry an expected name (403)
+    "malformed",  # not an AdmissionReview, or in an unsupported form (400, 413, 415)
+    "incomplete",  # the body did not arrive completely and in time (400, 408)
+    "late",  # the caller's deadline had passed (504)
+    "overloaded",  # asked to retry (429)
+    "error",  # a bug (500)
 )
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -32,7 +32,7 @@ Count = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class WebhookMetrics:
-    """What the rooms may say about themselves, as plain callables and gauges to be bound."""
+    """The metrics as plain callables, and gauges that the command binds to the state they show."""
 
     registry: CollectorRegistry
     counts: Mapping[str, Count]
@@ -40,7 +40,7 @@ class WebhookMetrics:
     reloads: Mapping[str, Callable[[], None]]
     """By result."""
     cut: Callable[[str], None]
-    """Counts one connection that was cut: why."""
+    """Counts one connection that was cut, by reason."""
     inflight: Gauge
     connections: Gauge
     not_after: Gauge
@@ -49,7 +49,7 @@ class WebhookMetrics:
 def build(
     paths: Iterable[str], reload_results: Iterable[str], cuts: Iterable[str], version: str
 ) -> WebhookMetrics:
-    """Make a registry of its own with every series this process will ever show."""
+    """Build a registry with every series that this process will ever expose."""
     registry = CollectorRegistry()
     _build_info(registry, version)
     return WebhookMetrics(
@@ -59,17 +59,17 @@ def build(
         cut=_cut(registry, cuts),
         inflight=Gauge(
             "fusioninfer_admission_inflight",
-            "Reviews whose body is still on its way.",
+            "Admission requests whose body is still arriving.",
             registry=registry,
         ),
         connections=Gauge(
             "fusioninfer_connections",
-            "Connections to the port of the reviews, from their first byte on.",
+            "Open connections to the HTTPS port, including those in their TLS handshake.",
             registry=registry,
         ),
         not_after=Gauge(
             "fusioninfer_tls_not_after_seconds",
-            "When the served certificate ends, in seconds since 1970; 0 while there is none.",
+            "Expiry of the serving certificate, in seconds since 1970; 0 while there is none.",
             registry=registry,
         ),
     )
@@ -78,13 +78,13 @@ def build(
 def _counts(registry: CollectorRegistry, paths: Iterable[str]) -> dict[str, Count]:
     requests = Counter(
         "fusioninfer_admission_requests",
-        "Admission reviews, each counted once.",
+        "Admission requests, by path and outcome.",
         ("path", "outcome"),
         registry=registry,
     )
     durations = Histogram(
         "fusioninfer_admission_duration_seconds",
-        "From the first byte of a request to its answer.",
+        "Time from the first byte of an admission request to its answer.",
         ("path",),
         buckets=_SECONDS,
         registry=registry,
@@ -93,7 +93,7 @@ def _counts(registry: CollectorRegistry, paths: Iterable[str]) -> dict[str, Coun
 
 
 def _count(requests: Counter, durations: Histogram, path: str) -> Count:
-    """Bind the children of one path, so that no request looks them up by their labels."""
+    """Bind the children of one path."""
     increments = {outcome: requests.labels(path, outcome).inc for outcome in OUTCOMES}
     observe = durations.labels(path).observe
 
@@ -107,7 +107,7 @@ def _count(requests: Counter, durations: Histogram, path: str) -> Count:
 def _reloads(registry: CollectorRegistry, results: Iterable[str]) -> dict[str, Callable[[], None]]:
     reloads = Counter(
         "fusioninfer_tls_reloads",
-        "Certificates found in the directory, by what became of them.",
+        "Certificates found in the directory, by result: loaded, missing or refused.",
         ("result",),
         registry=registry,
     )
@@ -117,7 +117,7 @@ def _reloads(registry: CollectorRegistry, results: Iterable[str]) -> dict[str, C
 def _cut(registry: CollectorRegistry, reasons: Iterable[str]) -> Callable[[str], None]:
     cut = Counter(
         "fusioninfer_connections_cut",
-        "Connections that ended before they had sent a whole request, or to make room, by why.",
+        "Connections that the server cut, by reason: handshake, headers, or too many connections (crowded).",
         ("reason",),
         registry=registry,
     )
@@ -126,5 +126,5 @@ def _cut(registry: CollectorRegistry, reasons: Iterable[str]) -> Callable[[str],
 
 
 def _build_info(registry: CollectorRegistry, version: str) -> None:
-    info = Info("fusioninfer_build", "What is running.", registry=registry)
+    info = Info("fusioninfer_build", "Versions of FusionInfer and of Python.", registry=registry)
     info.info({"version": version, "python": platform.python_version()})

@@ -1,9 +1,9 @@
-"""A process beside the webhook's own that reviews what is dear: `python -m webhook.server.worker`.
+"""The second process, which answers expensive admission requests: `python -m webhook.server.worker`.
 
 It reads frames from standard input and writes one to standard output for each. A frame is its length (4
-bytes, big endian) and its content. The first one read is a pickled map from path to callable; each other
-one is a path, a zero byte and a body. An answer is a word (an outcome, `malformed` or `bug`), a zero byte,
-and the body of the answer, the words for a refusal, or JSON for the log.
+bytes, big endian) and its content. The first frame is a pickled map from path to callable; each later one is
+a path, a zero byte and a body. An answer is an outcome (of `webhook.review`, or `malformed` or `bug`), a zero
+byte, and the body of the answer, the text of the refusal, or JSON for the log.
 """
 
 import gc
@@ -18,11 +18,11 @@ import orjson
 
 from webhook.request import Malformed
 from webhook.review import AdmissionAnswer
-from webhook.server.places import origin
+from webhook.server.traces import origin
 
 LENGTH: Final = struct.Struct(">I")
 NICE: Final = 15
-"""How much it gives way to the webhook's own process, which answers everybody else."""
+"""The niceness, so that the webhook's own process, which answers all other requests, runs first."""
 
 
 def main() -> None:
@@ -42,12 +42,13 @@ def _answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> bytes:
         answer = review(body)
     except Malformed as error:
         return b"malformed\0" + str(error).encode(errors="replace")
-    except Exception as error:  # noqa: BLE001 - the process's door
+    except Exception as error:  # noqa: BLE001 - a bug in one request must not end the process
         return b"bug\0" + orjson.dumps(origin(error))
     return answer.outcome.encode() + b"\0" + answer.body
 
 
 def _read(stream: BinaryIO) -> bytes | None:
+    """Read one frame; None at the end of the stream."""
     head = stream.read(LENGTH.size)
     return stream.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else None
 

@@ -23,7 +23,7 @@ def hurry(terms: Terms) -> None:
 
     changes = (
         (syncing, "sync", sync),
-        (serve, "webhook_on", partial(serve.webhook_on, look_seconds=LOOK_SECONDS)),
+        (serve, "webhook_on", partial(serve.webhook_on, poll_seconds=LOOK_SECONDS)),
     )
     for module, name, value in changes:
         setattr(module, name, value)

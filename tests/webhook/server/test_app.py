@@ -1,4 +1,4 @@
-"""The webhook's door, over real TLS sockets: what it takes, what it refuses, and how it ends."""
+"""The webhook's server over real TLS sockets: what it accepts, what it refuses, and how it ends."""
 
 import asyncio
 import logging
@@ -17,24 +17,24 @@ from webhook.request import Malformed
 from webhook.review import AdmissionAnswer
 from webhook.server.listen import Limits
 
-# What is answered
+# Answers
 
 
-async def test_a_review_is_answered_with_what_the_function_says() -> None:
+async def test_the_answer_is_the_one_of_the_callable() -> None:
     async with serving() as served:
         reply = await served.post()
 
         assert (reply.status, reply.body) == (200, REVIEW)
 
 
-async def test_an_answer_is_json_and_names_no_versions() -> None:
+async def test_an_answer_is_json_and_shows_no_versions() -> None:
     async with serving() as served:
         reply = await served.post()
 
         assert (reply.headers["content-type"], reply.headers["server"]) == ("application/json", "fusioninfer")
 
 
-async def test_the_query_takes_no_part_in_the_route() -> None:
+async def test_the_query_is_ignored_by_routing() -> None:
     async with serving() as served:
         reply = await served.post(path="/mutate?timeout=5s")
 
@@ -48,7 +48,7 @@ async def test_a_charset_after_the_content_type_is_accepted() -> None:
         assert reply.status == 200
 
 
-async def test_a_connection_serves_many_reviews() -> None:
+async def test_a_connection_serves_many_requests() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         for _ in range(3):
             writer.write(post("/mutate"))
@@ -57,7 +57,7 @@ async def test_a_connection_serves_many_reviews() -> None:
         assert served.counted == ["unchanged"] * 3
 
 
-async def test_an_idle_connection_outlives_the_limit_on_headers() -> None:
+async def test_the_limit_on_headers_spares_idle_connections() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate"))
         await read(reader)
@@ -69,7 +69,7 @@ async def test_an_idle_connection_outlives_the_limit_on_headers() -> None:
         assert reply.status == 200
 
 
-async def test_a_body_that_comes_in_pieces_is_put_together() -> None:
+async def test_a_body_may_arrive_in_pieces() -> None:
     sent = post("/mutate", REVIEW)
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         for start in range(0, len(sent), 40):
@@ -81,14 +81,14 @@ async def test_a_body_that_comes_in_pieces_is_put_together() -> None:
         assert reply.body == REVIEW
 
 
-async def test_a_body_that_has_come_waits_no_more() -> None:
+async def test_a_complete_body_is_not_counted_as_waiting() -> None:
     async with serving() as served:
         await half_then_whole(served)
 
         assert served.state.waiting == {}
 
 
-async def test_a_body_in_pieces_leaves_its_connection_usable() -> None:
+async def test_after_a_body_in_pieces_the_connection_stays_usable() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate", b"{", Content_Length="2"))
         await asyncio.sleep(0.05)
@@ -102,7 +102,7 @@ async def test_a_body_in_pieces_leaves_its_connection_usable() -> None:
         assert reply.status == 200
 
 
-async def test_a_chunked_body_is_put_together() -> None:
+async def test_a_chunked_body_is_read() -> None:
     chunked = post("/mutate", Content_Length="", Transfer_Encoding="chunked").removesuffix(b"{}")
     async with serving() as served:
         reply = await served.send(chunked + b"2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n")
@@ -110,7 +110,7 @@ async def test_a_chunked_body_is_put_together() -> None:
         assert reply.body == b"abcd"
 
 
-async def test_a_caller_that_waits_for_continue_is_told_to_go_on() -> None:
+async def test_a_caller_that_expects_100_continue_receives_it() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate", Content_Length="2", Expect="100-continue").removesuffix(b"{}"))
         await reader.readuntil(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -128,7 +128,7 @@ async def test_a_body_of_exactly_the_limit_is_accepted() -> None:
         assert reply.status == 200
 
 
-async def test_every_review_is_counted_once_with_its_outcome() -> None:
+async def test_every_request_is_counted_once_with_its_outcome() -> None:
     async with serving(lambda body: AdmissionAnswer(body, "patched")) as served:
         await served.post()
 
@@ -143,7 +143,7 @@ async def test_an_answer_is_one_write() -> None:
 
 
 def records_of(port: int, tls: ssl.SSLContext, sent: bytes) -> int:
-    """Send a request, and count the TLS records of the answer: each write makes one of its own."""
+    """Send a request and count the TLS records of the answer; each write is one record."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = tls.wrap_bio(incoming, outgoing, server_hostname="localhost")
     with socket.create_connection(("127.0.0.1", port), 5) as plain:
@@ -165,11 +165,11 @@ def records_of(port: int, tls: ssl.SSLContext, sent: bytes) -> int:
     return count
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
-async def test_only_post_is_a_review(method: str) -> None:
+async def test_other_methods_than_post_are_refused(method: str) -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(request(method, "/mutate"))
 
@@ -220,7 +220,7 @@ async def test_a_chunked_body_is_refused_as_soon_as_it_crosses_the_limit() -> No
         assert reply.status == 413
 
 
-async def test_what_is_not_a_review_is_told_so() -> None:
+async def test_a_malformed_body_is_refused_with_the_reason() -> None:
     def refuse(_body: bytes) -> AdmissionAnswer:
         raise Malformed("no request \ud800")
 
@@ -240,7 +240,7 @@ async def test_what_is_not_a_review_is_told_so() -> None:
     ],
     ids=["http2", "length-and-chunked", "two-lengths", "bytes"],
 )
-async def test_what_is_not_http_is_refused_without_a_word_in_the_log(
+async def test_invalid_http_is_refused_without_a_log_line(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving() as served:
@@ -260,11 +260,11 @@ async def test_a_body_with_broken_chunks_is_refused_at_once_and_cut() -> None:
         assert (reply.status, served.counted, await ended(reader)) == (400, ["incomplete"], True)
 
 
-async def test_a_bug_is_an_error_that_nobody_retries_and_that_says_nothing() -> None:
+async def test_a_bug_is_a_500_without_details_or_retry() -> None:
     async with serving(broken) as served:
         reply = await served.post()
 
-        assert (reply.status, reply.body) == (500, b"a bug in the webhook; its log says more")
+        assert (reply.status, reply.body) == (500, b"internal error; see the webhook's log")
         assert "retry-after" not in reply.headers
 
 
@@ -278,14 +278,14 @@ async def test_a_bug_is_logged_once_with_uid_and_origin(caplog: pytest.LogCaptur
     assert fields["trace"][-1].endswith(" broken")
 
 
-async def test_a_bug_puts_nothing_of_the_object_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_logs_nothing_of_the_object(caplog: pytest.LogCaptureFixture) -> None:
     async with serving(broken) as served:
         await served.post()
 
     assert "s3cr3t" not in str([record.__dict__ for record in caplog.records])
 
 
-async def test_an_allowed_review_writes_no_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_allowed_request_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with serving() as served:
         await served.post()
@@ -293,7 +293,7 @@ async def test_an_allowed_review_writes_no_line(caplog: pytest.LogCaptureFixture
     assert caplog.records == []
 
 
-async def test_a_denied_review_is_one_line_with_its_uid(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_denied_request_is_logged_once_with_its_uid(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with serving(lambda body: AdmissionAnswer(body, "denied")) as served:
         await served.post()
@@ -303,7 +303,7 @@ async def test_a_denied_review_is_one_line_with_its_uid(caplog: pytest.LogCaptur
     assert (record.message, fields["path"], fields["uid"]) == ("denied", "/mutate", UID)
 
 
-# Who is slow, and who is too many
+# Slow callers, and too many of them
 
 
 async def test_headers_that_do_not_end_are_cut() -> None:
@@ -313,7 +313,7 @@ async def test_headers_that_do_not_end_are_cut() -> None:
         assert await ended(reader, 10 * QUICK.header_seconds)
 
 
-async def test_headers_that_drip_are_cut_all_the_same() -> None:
+async def test_headers_that_arrive_byte_by_byte_are_cut_too() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         drip = asyncio.create_task(dripping(writer))
 
@@ -332,7 +332,7 @@ async def test_a_second_request_whose_headers_do_not_end_is_cut() -> None:
         assert await ended(reader, 10 * QUICK.header_seconds)
 
 
-async def test_an_idle_connection_is_closed_in_the_end() -> None:
+async def test_an_idle_connection_is_closed_after_its_limit() -> None:
     limits = replace(QUICK, keepalive_seconds=0.2)
     async with serving(limits=limits) as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate"))
@@ -354,7 +354,7 @@ async def test_a_body_that_does_not_end_is_refused_and_cut() -> None:
         assert (reply.status, served.counted, await ended(reader)) == (408, ["incomplete"], True)
 
 
-async def test_a_caller_that_leaves_in_the_midst_is_counted() -> None:
+async def test_a_caller_that_leaves_during_its_body_is_counted() -> None:
     async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
         async with connected(served.port, served.tls) as (_reader, writer):
             writer.write(post("/mutate", b"{", Content_Length="9"))
@@ -364,12 +364,12 @@ async def test_a_caller_that_leaves_in_the_midst_is_counted() -> None:
         assert served.counted == ["incomplete"]
 
 
-async def test_a_client_that_never_shakes_hands_is_cut() -> None:
+async def test_a_client_that_never_starts_its_handshake_is_cut() -> None:
     async with serving() as served, connected(served.port) as (reader, _writer):
         assert await ended(reader, 10 * QUICK.handshake_seconds)
 
 
-async def test_whoever_waits_longest_makes_room_when_too_many_wait() -> None:
+async def test_the_body_that_waited_longest_is_evicted_when_too_many_wait() -> None:
     async with (
         serving(limits=replace(QUICK, reviews=1, body_seconds=5.0)) as served,
         connected(served.port, served.tls) as (reader, writer),
@@ -383,7 +383,7 @@ async def test_whoever_waits_longest_makes_room_when_too_many_wait() -> None:
         assert (reply.status, reply.headers["retry-after"], (await newer).status) == (429, "1", 200)
 
 
-async def test_a_crowd_of_slow_bodies_does_not_stop_a_review() -> None:
+async def test_many_slow_bodies_do_not_delay_a_request() -> None:
     async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
         tracker = [
             asyncio.create_task(served.send(post("/mutate", b"{", Content_Length="9"))) for _ in range(9)
@@ -396,7 +396,7 @@ async def test_a_crowd_of_slow_bodies_does_not_stop_a_review() -> None:
         assert reply.status == 200
 
 
-async def test_no_more_bodies_wait_than_may() -> None:
+async def test_the_number_of_waiting_bodies_is_bounded() -> None:
     async with serving(limits=replace(QUICK, body_seconds=5.0)) as served:
         tracker = [
             asyncio.create_task(served.send(post("/mutate", b"{", Content_Length="9"))) for _ in range(9)
@@ -407,7 +407,7 @@ async def test_no_more_bodies_wait_than_may() -> None:
         await cancelled(tracker)
 
 
-async def test_a_review_that_comes_after_its_deadline_is_not_made() -> None:
+async def test_a_request_past_its_deadline_is_not_reviewed() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate?timeout=0s", b"{", Content_Length="2"))
         await asyncio.sleep(0.05)
@@ -418,7 +418,7 @@ async def test_a_review_that_comes_after_its_deadline_is_not_made() -> None:
         assert (reply.status, served.counted) == (504, ["late"])
 
 
-# How it ends
+# Draining
 
 
 async def test_while_draining_every_answer_asks_to_close() -> None:
@@ -444,7 +444,7 @@ async def test_after_draining_nothing_is_accepted() -> None:
             await served.post()
 
 
-async def test_a_body_on_its_way_is_awaited_at_the_end() -> None:
+async def test_a_body_that_is_still_arriving_is_awaited() -> None:
     limits = replace(QUICK, body_seconds=5.0)
     async with serving(limits=limits) as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate", b"{", Content_Length="2"))
@@ -458,7 +458,7 @@ async def test_a_body_on_its_way_is_awaited_at_the_end() -> None:
         assert (reply.status, reply.headers["connection"]) == (200, "close")
 
 
-async def test_idle_connections_do_not_hold_up_the_end() -> None:
+async def test_idle_connections_do_not_delay_the_end() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(post("/mutate"))
         await read(reader)

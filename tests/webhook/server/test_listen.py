@@ -1,4 +1,4 @@
-"""Who is connected, how many, and for how long."""
+"""Connections: how many, how old, and which one is cut."""
 
 import asyncio
 import time
@@ -17,8 +17,8 @@ Caller = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def strangers(served: Served, number: int) -> AsyncIterator[list[Caller]]:
-    """Connect so many who shake hands and ask nothing."""
+async def opened(served: Served, number: int) -> AsyncIterator[list[Caller]]:
+    """Open connections that complete their handshake and send no request."""
     async with AsyncExitStack() as stack:
         callers = [await stack.enter_async_context(connected(served.port, served.tls)) for _ in range(number)]
         await until(lambda: len(tracker(served).connections) == min(number, served.state.limits.connections))
@@ -35,11 +35,11 @@ async def ask(caller: Caller) -> int:
     return (await read(caller[0])).status
 
 
-# How many
+# The limit
 
 
-async def test_a_newcomer_finds_room_among_idle_callers() -> None:
-    async with serving(limits=FEW) as served, strangers(served, 4) as callers:
+async def test_a_new_connection_evicts_an_idle_one() -> None:
+    async with serving(limits=FEW) as served, opened(served, 4) as callers:
         for one in callers:
             await ask(one)
 
@@ -48,8 +48,8 @@ async def test_a_newcomer_finds_room_among_idle_callers() -> None:
         assert (reply.status, served.cut) == (200, ["crowded"])
 
 
-async def test_who_asked_longest_ago_makes_room() -> None:
-    async with serving(limits=FEW) as served, strangers(served, 4) as callers:
+async def test_the_caller_idle_for_longest_is_evicted() -> None:
+    async with serving(limits=FEW) as served, opened(served, 4) as callers:
         for one in callers[1:] + callers[:1]:
             await ask(one)
         await served.post()
@@ -58,22 +58,22 @@ async def test_who_asked_longest_ago_makes_room() -> None:
         assert await ask(callers[0]) == 200
 
 
-async def test_strangers_make_room_before_those_who_have_asked() -> None:
-    async with serving(limits=FEW) as served, strangers(served, 1) as (known,):
+async def test_connections_without_a_request_are_evicted_first() -> None:
+    async with serving(limits=FEW) as served, opened(served, 1) as (known,):
         await ask(known)
-        async with strangers(served, 12):
+        async with opened(served, 12):
             assert await ask(known) == 200
 
 
-async def test_of_strangers_the_first_to_come_makes_room() -> None:
-    async with serving(limits=FEW) as served, strangers(served, 4) as callers:
+async def test_of_connections_without_a_request_the_oldest_is_evicted() -> None:
+    async with serving(limits=FEW) as served, opened(served, 4) as callers:
         await served.post()
 
         assert await ended(callers[0][0])
         assert await ask(callers[1]) == 200
 
 
-async def test_who_never_shakes_hands_makes_room_too() -> None:
+async def test_a_connection_without_a_handshake_is_evicted_too() -> None:
     async with serving(limits=FEW) as served, AsyncExitStack() as stack:
         first, *_rest = [await stack.enter_async_context(connected(served.port)) for _ in range(4)]
         await until(lambda: len(tracker(served).connections) == 4)
@@ -83,8 +83,8 @@ async def test_who_never_shakes_hands_makes_room_too() -> None:
         assert (reply.status, await ended(first[0], 2)) == (200, True)
 
 
-@pytest.mark.parametrize("tls", [True, False], ids=["shake hands", "do not"])
-async def test_a_flood_never_makes_more_connections_than_may_be(tls: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("tls", [True, False], ids=["with handshakes", "without"])
+async def test_a_flood_never_exceeds_the_limit(tls: bool) -> None:  # noqa: FBT001
     async with serving(limits=FEW) as served, AsyncExitStack() as stack:
         opening = [connected(served.port, served.tls if tls else None) for _ in range(40)]
         await asyncio.gather(*map(stack.enter_async_context, opening), return_exceptions=True)
@@ -94,7 +94,7 @@ async def test_a_flood_never_makes_more_connections_than_may_be(tls: bool) -> No
         assert len(tracker(served).connections) <= 4
 
 
-async def test_those_who_left_are_not_counted() -> None:
+async def test_closed_connections_do_not_count() -> None:
     async with serving(limits=FEW) as served:
         for _ in range(20):
             await served.post()
@@ -102,10 +102,10 @@ async def test_those_who_left_are_not_counted() -> None:
         assert served.cut == []
 
 
-# Why one is cut
+# Reasons
 
 
-async def test_headers_that_take_too_long_are_counted() -> None:
+async def test_slow_headers_are_counted() -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(b"POST /mutate HTTP/1.1\r\n")
         await ended(reader, 10 * QUICK.header_seconds)
@@ -113,7 +113,7 @@ async def test_headers_that_take_too_long_are_counted() -> None:
         assert served.cut == ["headers"]
 
 
-async def test_a_handshake_that_fails_is_counted_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failed_handshake_is_counted_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with serving() as served, connected(served.port) as (reader, writer):
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         await ended(reader)
@@ -121,14 +121,14 @@ async def test_a_handshake_that_fails_is_counted_and_nothing_else(caplog: pytest
         assert (served.cut, served.counted, caplog.records) == (["handshake"], [], [])
 
 
-async def test_a_handshake_that_takes_too_long_is_counted() -> None:
+async def test_a_slow_handshake_is_counted() -> None:
     async with serving() as served, connected(served.port) as (reader, _writer):
         await ended(reader, 10 * QUICK.handshake_seconds)
 
         assert served.cut == ["handshake"]
 
 
-# How long
+# Age
 
 
 async def test_an_old_connection_is_asked_to_close() -> None:
@@ -138,7 +138,7 @@ async def test_an_old_connection_is_asked_to_close() -> None:
         assert (reply.status, reply.headers["connection"]) == (200, "close")
 
 
-async def test_an_old_connection_is_asked_to_close_by_a_refusal_too() -> None:
+async def test_a_refusal_asks_an_old_connection_to_close_too() -> None:
     async with serving(limits=replace(QUICK, connection_seconds=0.0)) as served:
         reply = await served.post(path="/nowhere")
 
@@ -152,22 +152,22 @@ async def test_a_young_connection_is_kept() -> None:
         assert "connection" not in reply.headers
 
 
-async def test_connections_that_began_together_do_not_end_together() -> None:
-    async with serving() as served, strangers(served, 4):
+async def test_the_maximum_age_varies_between_connections() -> None:
+    async with serving() as served, opened(served, 4):
         ends = {one.old_at for one in tracker(served).connections}
 
         assert max(ends) - min(ends) > 1
 
 
-def test_connections_are_renewed_within_ten_minutes() -> None:
+def test_connections_are_replaced_within_ten_minutes() -> None:
     assert 2 * Limits().connection_seconds <= 600
 
 
-def test_a_body_has_time_to_come_after_the_last_connection() -> None:
+def test_a_body_can_arrive_while_the_server_finishes() -> None:
     assert Limits().body_seconds < Limits().finish_seconds
 
 
-async def test_a_request_that_came_whole_is_answered_however_slow_we_are() -> None:
+async def test_a_complete_request_is_answered_however_slow_the_server_is() -> None:
     async with serving() as served, connected(served.port, served.tls) as caller:
         for _ in range(6):
             caller[1].write(post("/mutate"))

@@ -1,4 +1,4 @@
-"""Dear reviews: which they are, whose turn it is, and what becomes of them if their process ends."""
+"""Expensive requests: how they are recognised, the order of namespaces, and the end of their process."""
 
 import asyncio
 import os
@@ -14,8 +14,8 @@ from intent.settings import Settings
 from tests.lws import lws
 from tests.reviews import review
 from webhook import review as reviews
-from webhook.server import aside as asides
-from webhook.server.aside import Aside, FullError, LostError, namespace
+from webhook.server import offload
+from webhook.server.offload import FullError, LostError, Offload, OffloadAnswer, namespace
 
 SENT = orjson.dumps(review(lws()))
 LATER = time.monotonic() + 3600
@@ -25,71 +25,75 @@ def body(name: str) -> bytes:
     return orjson.dumps(review(lws(), namespace=name))
 
 
-def beside() -> Aside:
-    return Aside({"/mutate": partial(reviews.mutate, settings=Settings())})
+def started() -> Offload:
+    return Offload({"/mutate": partial(reviews.mutate, settings=Settings())})
 
 
-def test_the_namespace_is_that_of_the_request() -> None:
+def test_the_namespace_is_read_from_the_request() -> None:
     assert (namespace(body("a")), namespace(b"{}"), namespace(b"x" * 8192 + body("a"))) == (b"a", b"", b"")
 
 
-def test_a_name_is_no_namespace() -> None:
+def test_a_namespace_inside_a_name_is_ignored() -> None:
     named = review({"metadata": {"name": '"namespace":"b"'}}, namespace="a")
 
     assert namespace(orjson.dumps(named, option=orjson.OPT_SORT_KEYS)) == b"a"
 
 
-def test_after_a_dear_review_those_of_its_namespace_are_dear() -> None:
-    beside = Aside({})
-    beside.note(body("a"), 0.001)
-    assert not beside.takes(body("a"))
+def test_after_an_expensive_request_its_namespace_is_offloaded() -> None:
+    found = Offload({})
+    found.note(body("a"), 0.001)
+    assert not found.takes(body("a"))
 
-    beside.note(body("a"), 0.1)
+    found.note(body("a"), 0.1)
 
-    assert (beside.takes(body("a")), beside.takes(body("b"))) == (True, False)
-    assert beside.takes(b"x" * (asides.LARGE + 1))
-
-
-def test_not_all_namespaces_are_remembered() -> None:
-    beside = Aside({})
-    for at in range(asides.NAMESPACES + 10):
-        beside.note(body(f"n{at}"), 1.0)
-
-    assert len(beside.dear) == asides.NAMESPACES
-    assert beside.takes(body("n1000"))
+    assert (found.takes(body("a")), found.takes(body("b"))) == (True, False)
+    assert found.takes(b"x" * (offload.LARGE + 1))
 
 
-async def test_the_answer_is_the_same() -> None:
-    found = beside()
+def test_the_number_of_remembered_namespaces_is_bounded() -> None:
+    found = Offload({})
+    for at in range(offload.NAMESPACES + 10):
+        found.note(body(f"n{at}"), 1.0)
 
-    said = await found.review("/mutate", SENT, LATER)
+    assert len(found.expensive) == offload.NAMESPACES
+    assert found.takes(body("n1000"))
+
+
+async def test_the_second_process_returns_the_same_answer() -> None:
+    found = started()
+
+    answer = await found.review("/mutate", SENT, LATER)
     wrong = await found.review("/mutate", b"[", LATER)
     await found.close()
 
-    assert (said.word, said.content) == ("patched", reviews.mutate(SENT).body)
-    assert wrong.word == "malformed"
+    assert (answer.outcome, answer.content) == ("patched", reviews.mutate(SENT).body)
+    assert wrong.outcome == "malformed"
 
 
 async def test_the_process_runs_the_code_of_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder `webhook` in the working directory is another release, or somebody else's."""
+    """A folder `webhook` in the working directory may be another release, or another project."""
     (tmp_path / "webhook").mkdir()
     (tmp_path / "webhook" / "worker.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
-    found = beside()
+    found = started()
 
-    said = await found.review("/mutate", SENT, LATER)
+    answer = await found.review("/mutate", SENT, LATER)
     await found.close()
 
-    assert said.word == "patched"
+    assert answer.outcome == "patched"
 
 
-async def test_a_bug_is_told_without_the_object() -> None:
-    found = Aside({"/mutate": _broken})
+async def test_a_bug_is_reported_without_the_object() -> None:
+    found = Offload({"/mutate": _broken})
 
-    said = await found.review("/mutate", b"secret", LATER)
+    answer = await found.review("/mutate", b"secret", LATER)
     await found.close()
 
-    assert (said.word, b"KeyError" in said.content, b"secret" in said.content) == ("bug", True, False)
+    assert (answer.outcome, b"KeyError" in answer.content, b"secret" in answer.content) == (
+        "bug",
+        True,
+        False,
+    )
 
 
 def _broken(body: bytes) -> reviews.AdmissionAnswer:
@@ -99,20 +103,20 @@ def _broken(body: bytes) -> reviews.AdmissionAnswer:
 async def test_namespaces_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[bytes] = []
 
-    async def asked(_self: Aside, waiting: asides._Waiting) -> asides.Said:
+    async def asked(_self: Offload, waiting: offload._Waiting) -> OffloadAnswer:
         order.append(namespace(waiting.body))
-        return asides.Said("allowed", b"")
+        return OffloadAnswer("allowed", b"")
 
-    monkeypatch.setattr(Aside, "_asked", asked)
-    found = beside()
+    monkeypatch.setattr(Offload, "_asked", asked)
+    found = started()
     await asyncio.gather(*(found.review("/mutate", body(name), LATER) for name in "aaaab"))
 
     assert order == [b"a", b"b", b"a", b"a", b"a"]
 
 
-async def test_one_namespace_may_not_have_too_many_wait() -> None:
-    found = beside()
-    first = [asyncio.create_task(found.review("/mutate", body("a"), LATER)) for _ in range(asides.QUEUED)]
+async def test_the_queue_of_a_namespace_is_bounded() -> None:
+    found = started()
+    first = [asyncio.create_task(found.review("/mutate", body("a"), LATER)) for _ in range(offload.QUEUED)]
     await asyncio.sleep(0)
 
     with pytest.raises(FullError):
@@ -121,20 +125,20 @@ async def test_one_namespace_may_not_have_too_many_wait() -> None:
     await asyncio.gather(*first)
     await found.close()
 
-    assert other.word == "patched"
+    assert other.outcome == "patched"
 
 
-async def test_what_its_caller_waits_for_no_longer_is_not_reviewed() -> None:
-    found = beside()
+async def test_a_request_past_its_deadline_is_not_sent_to_the_process() -> None:
+    found = started()
 
-    said = await found.review("/mutate", SENT, time.monotonic() - 1)
+    answer = await found.review("/mutate", SENT, time.monotonic() - 1)
     await found.close()
 
-    assert (said.word, found.process) == ("late", None)
+    assert (answer.outcome, found.process) == ("late", None)
 
 
-async def test_a_process_that_ended_costs_no_review() -> None:
-    found = beside()
+async def test_a_process_that_ended_is_started_again() -> None:
+    found = started()
     await found.review("/mutate", SENT, LATER)
     assert found.process is not None
     os.kill(found.process.pid, signal.SIGKILL)
@@ -142,11 +146,11 @@ async def test_a_process_that_ended_costs_no_review() -> None:
     again = await found.review("/mutate", SENT, LATER)
     await found.close()
 
-    assert again.word == "patched"
+    assert again.outcome == "patched"
 
 
-async def test_a_review_that_ends_the_process_is_asked_again_once() -> None:
-    found = Aside({"/mutate": partial(reviews.mutate, settings=Settings()), "/ends": _ends})
+async def test_a_request_that_ends_the_process_is_tried_twice() -> None:
+    found = Offload({"/mutate": partial(reviews.mutate, settings=Settings()), "/ends": _ends})
     await found.review("/mutate", SENT, LATER)
 
     with pytest.raises(LostError):
@@ -154,16 +158,16 @@ async def test_a_review_that_ends_the_process_is_asked_again_once() -> None:
     again = await found.review("/mutate", SENT, LATER)
     await found.close()
 
-    assert again.word == "patched"
+    assert again.outcome == "patched"
 
 
 def _ends(_body: bytes) -> reviews.AdmissionAnswer:
     os._exit(1)
 
 
-async def test_a_namespace_that_fills_the_queue_makes_room_for_another() -> None:
-    found = Aside({})
-    padding = b" " * (asides.QUEUED_BYTES // 16)
+async def test_a_namespace_that_fills_the_queue_is_evicted_for_another() -> None:
+    found = Offload({})
+    padding = b" " * (offload.QUEUED_BYTES // 16)
     bodies = [body("a") + padding, *(body("b") + padding for _ in range(20)), body("c") + padding]
     found.task = asyncio.create_task(asyncio.sleep(3600))  # nothing is answered
     asked = [asyncio.create_task(found.review("/mutate", one, LATER)) for one in bodies]
@@ -180,9 +184,9 @@ async def test_a_namespace_that_fills_the_queue_makes_room_for_another() -> None
         one.cancel()
 
 
-async def test_a_large_review_makes_room_for_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asides, "QUEUED_BYTES", 4096)
-    found = beside()
+async def test_a_large_request_is_evicted_for_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offload, "QUEUED_BYTES", 4096)
+    found = started()
 
     large = asyncio.create_task(found.review("/mutate", body("a") + b" " * 3000, LATER))
     small = asyncio.create_task(found.review("/mutate", body("b") + b" " * 1000, LATER))
@@ -190,4 +194,4 @@ async def test_a_large_review_makes_room_for_a_small_one(monkeypatch: pytest.Mon
     await found.close()
 
     assert isinstance(answers[0], FullError)
-    assert (getattr(answers[1], "word", ""), found.waiting_bytes, found.queues) == ("patched", 0, {})
+    assert (getattr(answers[1], "outcome", ""), found.waiting_bytes, found.queues) == ("patched", 0, {})

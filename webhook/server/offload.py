@@ -1,8 +1,8 @@
-"""Dear reviews are answered in a process of their own, so that no tenant waits for another one's.
+"""Answer expensive admission requests in a second process, so that no tenant waits for another one.
 
-The webhook's own process answers one review after the other. A review is dear if its body is large, or if a
-review of the same namespace took long a short while ago. Dear ones wait in a queue, one for each namespace,
-and the namespaces take turns (docs/adr/0016).
+The webhook's own process answers one request after the other. A request is expensive if its body is large, or
+if an earlier request of the same namespace took long within the last minute. Expensive requests wait in one
+queue per namespace, and the namespaces take turns (docs/adr/0016).
 """
 
 import asyncio
@@ -21,26 +21,26 @@ from typing import Final
 from webhook.review import AdmissionAnswer
 
 LARGE: Final = 256 * 1024
-"""Bytes of a body: to read a larger one takes milliseconds already."""
-DEAR_SECONDS: Final = 0.01
-"""CPU of one review: twenty times that of an ordinary one."""
+"""Bytes of a body above which parsing alone takes milliseconds."""
+EXPENSIVE_SECONDS: Final = 0.01
+"""CPU seconds of one request; an ordinary one takes a twentieth of that."""
 REMEMBERED_SECONDS: Final = 60.0
-"""For so long the reviews of a namespace are dear after one was."""
+"""How long the requests of a namespace count as expensive after one was."""
 NAMESPACES: Final = 1024
-"""So many dear namespaces are remembered."""
+"""The number of expensive namespaces that are remembered."""
 QUEUED: Final = 64
-"""Reviews of one namespace that may wait."""
+"""The number of requests of one namespace that may wait."""
 QUEUED_BYTES: Final = 64 * 2**20
-"""Bytes of all bodies that wait."""
+"""The size of all waiting bodies."""
 SECONDS: Final = 10.0
-"""A review that takes longer is ended, with the process."""
+"""A request that takes longer is ended, with the process."""
 _LENGTH: Final = struct.Struct(">I")
 _CHUNK: Final = 64 * 1024
 _NAMESPACE: Final = re.compile(rb'"namespace":"([^"\\]{1,63})"')
 
 
 class FullError(Exception):
-    """Too much waits already."""
+    """Too many requests, or too many bytes, are waiting."""
 
 
 class LostError(Exception):
@@ -48,13 +48,13 @@ class LostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the process answered: an outcome, `malformed` or `bug`, and the content that goes with it.
+class OffloadAnswer:
+    """The answer of the second process, as `webhook.server.worker` describes it.
 
-    `late` says that it was not asked, as the caller waits no longer.
+    The outcome `late` means that the process was not asked, since the caller's deadline had passed.
     """
 
-    word: str
+    outcome: str
     content: bytes
 
 
@@ -63,42 +63,44 @@ class _Waiting:
     path: str
     body: bytes
     until: float
-    """When its caller gives up, on the clock of `monotonic`."""
-    done: asyncio.Future[Said]
+    """The caller's deadline, on the clock of `monotonic`."""
+    done: asyncio.Future[OffloadAnswer]
 
 
 @dataclass(slots=True)
-class Aside:
-    """The queue, and the process behind it. It starts when the first review comes."""
+class Offload:
+    """The queues, and the process behind them, which starts with the first expensive request."""
 
     answers: Mapping[str, Callable[[bytes], AdmissionAnswer]]
-    dear: dict[bytes, float] = field(default_factory=dict)
-    """Until when the reviews of a namespace are dear, the one marked first at the front."""
+    expensive: dict[bytes, float] = field(default_factory=dict)
+    """Until when the requests of a namespace count as expensive, the oldest entry first."""
     queues: dict[bytes, deque[_Waiting]] = field(default_factory=dict)
-    """What waits, by namespace; the one whose turn it is at the front."""
+    """The waiting requests by namespace; the namespace whose turn is next is first."""
     waiting_bytes: int = 0
     process: asyncio.subprocess.Process | None = None
     task: asyncio.Task[None] | None = None
 
     def takes(self, body: bytes) -> bool:
-        """Whether a review is to be answered aside."""
-        return len(body) > LARGE or (bool(self.dear) and self.dear.get(namespace(body), 0.0) > monotonic())
+        """Return whether a request is expensive."""
+        if len(body) > LARGE:
+            return True
+        return bool(self.expensive) and self.expensive.get(namespace(body), 0.0) > monotonic()
 
     def note(self, body: bytes, seconds: float) -> None:
-        """Remember the namespace of a review that took long."""
-        if seconds < DEAR_SECONDS:
+        """Remember the namespace of a request that took long."""
+        if seconds < EXPENSIVE_SECONDS:
             return
         name = namespace(body)
-        self.dear.pop(name, None)
-        self.dear[name] = monotonic() + REMEMBERED_SECONDS
-        if len(self.dear) > NAMESPACES:
-            del self.dear[next(iter(self.dear))]
+        self.expensive.pop(name, None)
+        self.expensive[name] = monotonic() + REMEMBERED_SECONDS
+        if len(self.expensive) > NAMESPACES:
+            del self.expensive[next(iter(self.expensive))]
 
-    async def review(self, path: str, body: bytes, until: float) -> Said:
-        """Have a review answered when its turn comes. Raises `FullError` or `LostError`."""
+    async def review(self, path: str, body: bytes, until: float) -> OffloadAnswer:
+        """Queue a request and wait for its answer. Raises `FullError` or `LostError`."""
         name = namespace(body)
         queue = self.queues.setdefault(name, deque())
-        if len(queue) >= QUEUED or not self._has_room(queue, len(body)):
+        if len(queue) >= QUEUED or not self._make_space(queue, len(body)):
             if not queue:
                 self.queues.pop(name, None)
             raise FullError
@@ -109,10 +111,11 @@ class Aside:
             self.task = asyncio.create_task(self._work())
         return await waiting.done
 
-    def _has_room(self, queue: deque[_Waiting], size: int) -> bool:
-        """Make room for a body of a namespace with this queue, as long as another one holds more bytes.
+    def _make_space(self, queue: deque[_Waiting], size: int) -> bool:
+        """Evict requests until a body of `size` fits; return False if it would exceed its own share.
 
-        Of that one the review is sent away that came last: so no namespace keeps the others out.
+        The newest request of the namespace with the most waiting bytes is evicted first, as long as that
+        namespace holds more than `queue` would: so no namespace locks the others out.
         """
         while self.waiting_bytes + size > QUEUED_BYTES:
             name, fullest = max(self.queues.items(), key=lambda one: _bytes(one[1]))
@@ -133,7 +136,7 @@ class Aside:
         await self._end()
 
     async def _work(self) -> None:
-        """Answer what waits; the namespaces take turns."""
+        """Answer the waiting requests, one namespace after the other, until none is left."""
         while self.queues:
             name, queue = next(iter(self.queues.items()))
             waiting = queue.popleft()
@@ -144,35 +147,35 @@ class Aside:
             if waiting.done.done():  # its caller has left
                 continue
             if monotonic() > waiting.until:
-                waiting.done.set_result(Said("late", b""))
+                waiting.done.set_result(OffloadAnswer("late", b""))
                 continue
             try:
                 async with asyncio.timeout(SECONDS):
-                    said = await self._answered(waiting)
+                    answer = await self._answered(waiting)
             except (OSError, TimeoutError, asyncio.IncompleteReadError):
                 await self._end()
                 if not waiting.done.done():
                     waiting.done.set_exception(LostError())
             else:
                 if not waiting.done.done():
-                    waiting.done.set_result(said)
+                    waiting.done.set_result(answer)
 
-    async def _answered(self, waiting: _Waiting) -> Said:
-        """Ask; and once more if a process that was there already ended: mostly that was before."""
+    async def _answered(self, waiting: _Waiting) -> OffloadAnswer:
+        """Ask the process; ask a new one if the old one ended, which mostly happened before this request."""
         if self.process is not None:
             with suppress(OSError, asyncio.IncompleteReadError):
                 return await self._asked(waiting)
             await self._end()
         return await self._asked(waiting)
 
-    async def _asked(self, waiting: _Waiting) -> Said:
+    async def _asked(self, waiting: _Waiting) -> OffloadAnswer:
         since = monotonic()
         process = self.process or await self._started()
         await _send(process, waiting.path.encode() + b"\0", waiting.body)
-        word, _, content = (await _receive(process)).partition(b"\0")
-        if self.dear.get(namespace(waiting.body)):
+        outcome, _, content = (await _receive(process)).partition(b"\0")
+        if self.expensive.get(namespace(waiting.body)):
             self.note(waiting.body, monotonic() - since)
-        return Said(word.decode(), content)
+        return OffloadAnswer(outcome.decode(), content)
 
     async def _started(self) -> asyncio.subprocess.Process:
         """Start the process. It imports what this one imports, whatever the working directory holds."""
@@ -200,7 +203,7 @@ def _bytes(queue: deque[_Waiting]) -> int:
 
 
 async def _send(process: asyncio.subprocess.Process, *parts: bytes) -> None:
-    """Write a frame in pieces, so that others are answered between them."""
+    """Write one frame in chunks, so that other requests are answered between them."""
     stream = process.stdin
     if stream is None:
         raise BrokenPipeError
@@ -220,6 +223,6 @@ async def _receive(process: asyncio.subprocess.Process) -> bytes:
 
 
 def namespace(body: bytes) -> bytes:
-    """Find the namespace of a review; the API server writes it before the object. Empty if there is none."""
+    """Return the namespace of an admission request, which Go writes before the object; empty if absent."""
     found = _NAMESPACE.search(body, 0, 4096)
     return found[1] if found else b""

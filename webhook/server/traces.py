@@ -1,11 +1,11 @@
-"""Where an exception comes from, for the log. Not its message: that may quote an object."""
+"""The origin of an exception, for the log; without its message, which may quote an object."""
 
 import traceback
 from typing import Any
 
 
 def origin(error: BaseException) -> dict[str, Any]:
-    """Give the type of an exception, and the places it went through."""
+    """Return the type of an exception as `error`, and the frames of its traceback as `trace`."""
     frames = traceback.extract_tb(error.__traceback__)
     return {
         "error": type(error).__name__,
