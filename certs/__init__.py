@@ -1,1 +1,1 @@
-"""Certificates: issue and reload. Stands alone."""
+"""Certificates of the webhook: issue, rotate, store, and reload them."""

@@ -1,6 +1,6 @@
-"""Issue certificates: an authority and its leaves, in bytes; one function writes files.
+"""Issue a CA and serving certificates, as PEM bytes; `write` and `development` write files.
 
-Keys are P-256: a handshake costs half the CPU of one with RSA-2048, and every API server can do it.
+Keys are P-256: a handshake takes half the CPU of one with RSA-2048, and every API server supports it.
 Dates and names are arguments; only `development` reads the clock.
 """
 
@@ -20,14 +20,14 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A certificate (for a leaf: its chain without the authority) and its private key, both PEM."""
+    """A certificate and its private key, both PEM."""
 
     certificate: bytes
     key: bytes
 
 
 def issue_ca(name: str, not_before: datetime, not_after: datetime) -> Pair:
-    """Make a self-signed authority that may sign leaves and nothing below them."""
+    """Issue a self-signed CA that may sign certificates, but no further CA."""
     key = ec.generate_private_key(ec.SECP256R1())
     builder = (
         _builder(name, name, key, not_before, not_after)
@@ -38,7 +38,7 @@ def issue_ca(name: str, not_before: datetime, not_after: datetime) -> Pair:
 
 
 def issue_serving(ca: Pair, hosts: Sequence[str], not_before: datetime, not_after: datetime) -> Pair:
-    """Make a serving certificate for `hosts`: DNS names and IP addresses, at least one."""
+    """Issue a serving certificate for `hosts`: DNS names and IP addresses, at least one."""
     signer, signer_key = _read(ca)
     key = ec.generate_private_key(ec.SECP256R1())
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer_key.public_key())
@@ -64,7 +64,7 @@ def write(pair: Pair, directory: Path) -> None:
 def development(directory: Path, hosts: Sequence[str]) -> bytes:
     """Write a pair for `hosts` that lasts thirty days, and return the CA bundle (PEM) that trusts it.
 
-    The authority's key is thrown away: nothing else can ever be signed with it.
+    The CA's key is discarded: nothing else can be signed with it.
     """
     now = datetime.now(UTC)
     not_before, not_after = now - timedelta(minutes=5), now + timedelta(days=30)
@@ -76,7 +76,7 @@ def development(directory: Path, hosts: Sequence[str]) -> bytes:
 def _builder(
     subject: str, issuer: str, key: ec.EllipticCurvePrivateKey, not_before: datetime, not_after: datetime
 ) -> x509.CertificateBuilder:
-    """Say what an authority and a leaf have in common."""
+    """Return a builder with the fields that both kinds of certificate share."""
     return (
         x509.CertificateBuilder()
         .subject_name(_name(subject))
@@ -90,7 +90,7 @@ def _builder(
 
 
 def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    """Let an authority sign certificates and revocations, and a leaf a handshake: no more."""
+    """Return the key usage: signing certificates and CRLs for a CA, signing handshakes otherwise."""
     return x509.KeyUsage(
         digital_signature=not signs_certificates,
         key_cert_sign=signs_certificates,
@@ -113,7 +113,7 @@ def _common_name(certificate: x509.Certificate) -> str:
 
 
 def _general_name(host: str) -> x509.GeneralName:
-    """Read `10.0.0.1` and `::1` as addresses, all else as a DNS name."""
+    """Return an IP address for `10.0.0.1` or `::1`, and a DNS name for everything else."""
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
@@ -123,7 +123,7 @@ def _general_name(host: str) -> x509.GeneralName:
 def _read(ca: Pair) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     key = serialization.load_pem_private_key(ca.key, password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise TypeError("the authority's key is not an elliptic-curve key")
+        raise TypeError("the CA's key is not an elliptic-curve key")
     return x509.load_pem_x509_certificate(ca.certificate), key
 
 
@@ -135,7 +135,7 @@ def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pai
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:
-    """Put a file in place whole, never readable by more than `mode` says: `mkstemp` makes it 0600."""
+    """Replace a file atomically; `mkstemp` creates it with 0600, so no other user reads it early."""
     handle, temporary = mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "wb") as file:
         file.write(content)

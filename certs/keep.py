@@ -1,11 +1,12 @@
-"""Keep an authority and a leaf in a Secret, and the authority trusted: trust first, serve then.
+"""Keep a CA and a serving certificate in a Secret, and have the webhook configurations trust the CA.
 
 Rules of this file:
-- A new authority is stored, then trusted by every webhook configuration, and only a look later signs a
-  leaf: by then every API server has heard of it.
-- Where nothing that anybody believes is served, there is nothing to wait for.
-- If the Secret is lost, what the configurations trust stays trusted: its leaf is still mounted somewhere.
-- What the cluster holds is all there is to know: a process that starts goes on where another one ended.
+- A new CA is stored and then trusted by every webhook configuration; only the next reconcile signs a serving
+  certificate with it. By then every API server has seen the new `caBundle`.
+- If no API server trusts the certificate that is served now, there is no reason to wait.
+- If the Secret is lost, the CAs that the configurations trust stay trusted: a serving certificate of theirs
+  is still mounted in running pods.
+- All state is in the cluster: a process that starts continues where another one stopped.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from intent import Object
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """How to read an object at a path (None if there is none), apply one server-side, and JSON-patch one."""
+    """Calls of the API: read an object (None if it does not exist), apply one server-side, JSON-patch one."""
 
     get: Callable[[str], Awaitable[Object | None]]
     apply: Callable[[str, Object], Awaitable[Object]]
@@ -28,7 +29,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the Secret is, and which webhook configurations trust what it holds, by their paths."""
+    """The namespace and name of the Secret, and the API paths of the webhook configurations."""
 
     namespace: str
     name: str
@@ -36,42 +37,42 @@ class Place:
 
     @property
     def path(self) -> str:
-        """The path of the Secret."""
+        """The API path of the Secret."""
         return f"/api/v1/namespaces/{self.namespace}/secrets/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What there is after a look, and what was done to get there, in words."""
+    """The certificates after a reconcile, and the changes that it made, for the log."""
 
     kept: Kept
     done: tuple[str, ...]
 
 
 async def reconcile(cluster: Cluster, place: Place, terms: Terms, now: datetime) -> Reconciled:
-    """Take the next step, if one is due. Raises `ForeignError`, and what the cluster's callables raise."""
+    """Make the next change, if one is due. Raises `ForeignError`, and what the cluster's callables raise."""
     stored = await cluster.get(place.path)
     found = {path: each for path in place.configurations if (each := await cluster.get(path))}
     before = objects.read(stored)
     if not before.ca_certificates:
-        before = rotation.found(objects.trusted(found.values()), now, terms)
+        before = rotation.adopted(objects.trusted(found.values()), now, terms)
     kept = rotation.with_ca(before, now, terms)
     if kept != before:
         stored = await _store(cluster, place, kept, stored)
     trusting = await _trust(cluster, kept, found)
-    done = ("authority", *trusting) if kept.key != before.key else trusting
-    if not found or (trusting and _is_believed(kept, before, now)):
+    done = ("CA", *trusting) if kept.key != before.key else trusting
+    if not found or (trusting and _may_be_trusted(kept, before, now)):
         return Reconciled(kept, done)
     serving = rotation.with_serving(kept, objects.hosts(found.values()), now, terms)
     if serving == kept:
         return Reconciled(kept, done)
     await _store(cluster, place, serving, stored)
-    return Reconciled(serving, (*done, "leaf"))
+    return Reconciled(serving, (*done, "serving certificate"))
 
 
-def _is_believed(kept: Kept, before: Kept, now: datetime) -> bool:
-    """Whether what is served now may be believed; of a leaf that is not kept nobody knows."""
-    return rotation.is_served(kept, now) if kept.serving else bool(before.ca_certificates)
+def _may_be_trusted(kept: Kept, before: Kept, now: datetime) -> bool:
+    """Return whether clients may trust the served certificate; one that is not in the Secret is unknown."""
+    return rotation.is_trusted(kept, now) if kept.serving else bool(before.ca_certificates)
 
 
 async def _store(cluster: Cluster, place: Place, kept: Kept, before: Object | None) -> Object:
@@ -79,7 +80,7 @@ async def _store(cluster: Cluster, place: Place, kept: Kept, before: Object | No
 
 
 async def _trust(cluster: Cluster, kept: Kept, found: Mapping[str, Object]) -> tuple[str, ...]:
-    """Have every webhook configuration trust what is kept; say which did not."""
+    """Write the CA bundle into every webhook configuration that lacks it; return the log entries."""
     changes = {path: objects.injection(each, kept.bundle) for path, each in found.items()}
     for path, operations in changes.items():
         if operations:

@@ -1,4 +1,4 @@
-"""The Kubernetes objects that hold certificates: what a Secret says, whom a webhook configuration trusts."""
+"""Read and render the Secret that holds the certificates, and the `caBundle` of webhook configurations."""
 
 import binascii
 from base64 import b64decode, b64encode
@@ -18,23 +18,25 @@ OURS: Final = "fusioninfer"
 
 
 class ForeignError(Exception):
-    """A Secret holds something, and we did not put it there."""
+    """The Secret has data, but not the label of this controller."""
 
 
 def read(secret: Object | None) -> Kept:
-    """Read what a Secret keeps; what cannot be read is not kept. Raises `ForeignError`."""
+    """Read the certificates of a Secret; unreadable ones are left out. Raises `ForeignError`."""
     if not secret or not secret.get("data"):
         return Kept()
     if secret["metadata"].get("labels", {}).get(MANAGED_BY) != OURS:
-        raise ForeignError("holds something that was not put there by this process; it is left alone")
+        raise ForeignError(
+            f"the Secret has data, but not the label {MANAGED_BY}={OURS}; it is left unchanged"
+        )
     data = {name: _decoded(value) for name, value in secret["data"].items()}
     return Kept(_certificates(data.get("ca.crt", b"")), data.get("ca.key", b""), _pair(data))
 
 
 def secret(kept: Kept, namespace: str, name: str, before: Object | None) -> Object:
-    """Render the Secret. The webhook mounts `tls.crt` and `tls.key` of it, and never `ca.key`."""
-    leaf = {"tls.crt": kept.serving.certificate, "tls.key": kept.serving.key} if kept.serving else {}
-    data = {"ca.crt": kept.bundle, "ca.key": kept.key, **leaf}
+    """Render the Secret. The webhook mounts its `tls.crt` and `tls.key`, and never `ca.key`."""
+    serving = {"tls.crt": kept.serving.certificate, "tls.key": kept.serving.key} if kept.serving else {}
+    data = {"ca.crt": kept.bundle, "ca.key": kept.key, **serving}
     version = {"resourceVersion": before["metadata"]["resourceVersion"]} if before else {}
     return {
         "apiVersion": "v1",
@@ -45,7 +47,7 @@ def secret(kept: Kept, namespace: str, name: str, before: Object | None) -> Obje
 
 
 def hosts(configurations: Iterable[Object]) -> set[str]:
-    """Find the names by which API servers call the webhooks: a certificate must have each of them."""
+    """Return the host names that API servers call; the serving certificate must contain each of them."""
     return {
         _host(webhook["clientConfig"])
         for configuration in configurations
@@ -54,7 +56,7 @@ def hosts(configurations: Iterable[Object]) -> set[str]:
 
 
 def trusted(configurations: Iterable[Object]) -> set[bytes]:
-    """Find the authorities (PEM) that any webhook trusts."""
+    """Return the CA certificates (PEM) in the bundle of any webhook."""
     return {
         certificate
         for configuration in configurations
@@ -64,10 +66,10 @@ def trusted(configurations: Iterable[Object]) -> set[bytes]:
 
 
 def injection(configuration: Object, bundle: bytes) -> list[Object]:
-    """Render the JSON patch (RFC 6902) with which each webhook trusts a bundle; empty if each does.
+    """Render the JSON patch (RFC 6902) that writes a bundle into every webhook; empty if all have it.
 
-    Not server-side apply: who applies a part of a webhook owns its entry, and a later manifest without
-    that webhook is then refused, since the part alone is no webhook.
+    Not server-side apply: it would own the list entry of each webhook, so a later manifest without that
+    webhook would be refused, since the field that remains is not a valid webhook.
     """
     encoded = b64encode(bundle).decode()
     webhooks = list(enumerate(configuration.get("webhooks", ())))
@@ -77,7 +79,7 @@ def injection(configuration: Object, bundle: bytes) -> list[Object]:
 
 
 def _trusting(index: int, webhook: Object, encoded: str) -> tuple[Object, Object]:
-    """Set the bundle of one webhook, if it is still the one that was read at this place."""
+    """Set the bundle of one webhook, provided that it is still at this index."""
     at = f"/webhooks/{index}"
     return (
         {"op": "test", "path": f"{at}/name", "value": webhook["name"]},
@@ -86,14 +88,14 @@ def _trusting(index: int, webhook: Object, encoded: str) -> tuple[Object, Object
 
 
 def _host(client_config: Object) -> str:
-    """Name a service as API servers do (`k8s.io/apiserver` `pkg/util/webhook`), or the host of a URL."""
+    """Return a service's name for API servers (`k8s.io/apiserver` `pkg/util/webhook`), or a URL's host."""
     if service := client_config.get("service"):
         return f"{service['name']}.{service['namespace']}.svc"
     return urlsplit(client_config["url"]).hostname or ""
 
 
 def _pair(data: dict[str, bytes]) -> Pair | None:
-    """Read the leaf; None unless it is one that can be looked into."""
+    """Read the serving certificate; None if it is absent or unreadable."""
     certificates = _certificates(data.get("tls.crt", b""))
     return Pair(certificates[0], data.get("tls.key", b"")) if certificates else None
 
@@ -108,5 +110,5 @@ def _certificates(text: bytes) -> tuple[bytes, ...]:
 def _decoded(value: str) -> bytes:
     try:
         return b64decode(value)
-    except binascii.Error:  # the API server stores none; an object from elsewhere may
+    except binascii.Error:  # the API server stores valid base64 only; other callers may not
         return b""

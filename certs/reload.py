@@ -1,11 +1,11 @@
-"""Serve the certificate that lies in a directory, and follow it when it is replaced.
+"""Serve the certificate of a directory, and reload it when its files change.
 
 Rules of this file:
-- A context that serves is never touched. `load_cert_chain` on a live one, with a key that does not
-  match, breaks every handshake after it. Each pair gets a fresh context; a handshake picks the newest
-  by `sni_callback`, which OpenSSL also calls for clients that name no server.
-- A pair that is not sound never replaces one that is.
-- Whatever is wrong is said once, not at each look.
+- An SSL context in use is never modified. `load_cert_chain` on a live one, with a key that does not match,
+  breaks every later handshake. Each pair gets a context of its own; a handshake chooses the newest one in
+  `sni_callback`, which OpenSSL also calls for clients that send no server name.
+- An invalid pair never replaces a valid one.
+- An error is reported once, not on every poll.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _CIPHERS: Final = ":".join(
 
 
 class Reload(NamedTuple):
-    """What a look at the directory found: how it went, and why (of a loaded pair: until when it is valid)."""
+    """The result of a poll, and its reason; of a loaded pair, its expiry."""
 
     result: Result
     reason: str
@@ -38,7 +38,7 @@ class Reload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A sound pair: the bytes it was read from, its own context, and when it ends."""
+    """A valid pair: the bytes of its files, its SSL context, and its expiry."""
 
     content: tuple[bytes, ...]
     context: ssl.SSLContext
@@ -47,25 +47,25 @@ class Served:
 
 @dataclass(slots=True)
 class Source:
-    """A directory with `tls.crt` and `tls.key`, the pair served from it, and what was last said of it."""
+    """A directory with `tls.crt` and `tls.key`, the pair that is served, and the last result reported."""
 
     directory: Path
     names: tuple[str, ...] = ()
-    """What callers call us: a certificate that does not name each of them is not served."""
+    """The host names that callers use; a certificate that lacks one of them is not served."""
     client_ca: Path | None = None
-    """Whom callers must be certified by (PEM); None: nobody is asked for a certificate."""
+    """The CA (PEM) of client certificates; None: no client certificate is requested."""
     served: Served | None = None
-    said: Reload | None = None
+    reported: Reload | None = None
 
 
 class _RefusedError(Exception):
-    """The pair cannot be served; the text says why."""
+    """The pair cannot be served; the message is the reason."""
 
 
 def listener(source: Source) -> ssl.SSLContext:
-    """Make the context to listen with; every handshake takes the pair that `source` serves then.
+    """Return the context to listen with; every handshake uses the pair that `source` serves at that moment.
 
-    While there is none, handshakes fail.
+    Handshakes fail while there is none.
     """
 
     def choose(handshake: ssl.SSLObject | ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> int | None:
@@ -77,33 +77,32 @@ def listener(source: Source) -> ssl.SSLContext:
     context = _context()
     context.sni_callback = choose
     if source.client_ca:
-        context.verify_mode = (
-            ssl.CERT_REQUIRED
-        )  # OpenSSL takes this from the first context, whom from the next
+        # OpenSSL takes the mode from this context, and the CA from the one that `choose` sets.
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
 def poll(source: Source, now: datetime) -> Reload | None:
-    """Look at the directory; serve a new, sound pair; return what is worth saying, if it was not said."""
+    """Read the directory and serve a new, valid pair; return the result unless it was reported before."""
     try:
         change = _follow(source, now)
     except FileNotFoundError as error:
-        change = Reload("missing", f"{Path(error.filename or 'a file').name} is not there")
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with a pair, the one before it goes on
-        change = Reload("refused", _words(error))
-    if change is None or change == source.said:
+        change = Reload("missing", f"{Path(error.filename or 'a file').name} does not exist")
+    except Exception as error:  # noqa: BLE001 - whatever the error, the previous pair stays served
+        change = Reload("refused", _reason(error))
+    if change is None or change == source.reported:
         return None
-    source.said = change
+    source.reported = change
     return change
 
 
 def valid(source: Source, now: datetime) -> bool:
-    """Whether there is a pair to serve, and it has not ended."""
+    """Return whether there is a pair to serve that has not expired."""
     return source.served is not None and now < source.served.not_after
 
 
 async def watch(source: Source, report: Callable[[Reload], None], every: float = 10.0) -> None:
-    """Look at the directory every so many seconds, for ever, and report what changed."""
+    """Poll the directory every `every` seconds and report changes; never returns."""
     while True:
         change = poll(source, datetime.now(UTC))
         if change is not None:
@@ -112,19 +111,19 @@ async def watch(source: Source, report: Callable[[Reload], None], every: float =
 
 
 def _follow(source: Source, now: datetime) -> Reload | None:
-    """Serve what lies there if it is new; None while it is what is already served."""
+    """Serve the pair in the directory if it is new; return None if it is served already."""
     where = _resolved(source.directory)
     content = _read(where, source.client_ca)
     if source.served is None or source.served.content != content:
         source.served = _checked(where, content, source.names, now)
         return Reload("loaded", f"valid until {source.served.not_after.isoformat()}")
-    if source.said is not None and source.said.result != "loaded":
-        return Reload("loaded", "the pair that is served is back")
+    if source.reported is not None and source.reported.result != "loaded":
+        return Reload("loaded", "the served pair was restored")
     return None
 
 
 def _resolved(directory: Path) -> Path:
-    """Find the directory the two files stand in: a Secret's mount swaps the symbolic link `..data`."""
+    """Return the directory behind `..data`, a symbolic link that the kubelet swaps when a Secret changes."""
     data = directory / "..data"
     return data.resolve() if data.exists() else directory
 
@@ -135,10 +134,10 @@ def _read(where: Path, client_ca: Path | None) -> tuple[bytes, ...]:
 
 
 def _checked(where: Path, content: tuple[bytes, ...], names: tuple[str, ...], now: datetime) -> Served:
-    """Build a context of its own for the pair and prove that it can serve.
+    """Build an SSL context for the pair and test it. Raises `_RefusedError`, ssl.SSLError or ValueError.
 
-    OpenSSL reads the files again, as it takes nothing else. Should they have changed since, it sees that
-    they do not match, or the next look sees that `content` is not what lies there.
+    OpenSSL reads the files again, as it accepts only paths. If they changed in between, it either reports
+    that they do not match, or the next poll finds that `content` differs from the files.
     """
     certificate = x509.load_pem_x509_certificates(content[0])[0]
     _check_dates(certificate, now)
@@ -160,7 +159,7 @@ def _check_dates(certificate: x509.Certificate, now: datetime) -> None:
 
 
 def _check_names(certificate: x509.Certificate, names: tuple[str, ...]) -> None:
-    """Refuse a certificate that callers would refuse: they look at its alternative names only."""
+    """Refuse a certificate that callers would refuse: Go checks the alternative names only."""
     has = _names(certificate)
     missing = [name for name in names if not {name.lower(), f"*.{name.lower().partition('.')[2]}"} & has]
     if missing:
@@ -177,9 +176,9 @@ def _names(certificate: x509.Certificate) -> set[str]:
 
 
 def _context() -> ssl.SSLContext:
-    """Make a server's context: ALPN http/1.1 only, as API servers ask; no resumption, which they never use.
+    """Return a server context: ALPN http/1.1 only, as API servers ask; no resumption, which they never use.
 
-    The one to listen with and the ones chosen later are made alike, because OpenSSL takes some settings
+    The context to listen with and the ones of the pairs are the same, because OpenSSL takes some settings
     from the first and others from the second.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -192,12 +191,12 @@ def _context() -> ssl.SSLContext:
 
 
 def _no_password() -> str:
-    """Refuse an encrypted key: without this OpenSSL would ask at the terminal, and wait."""
+    """Refuse an encrypted key; without this callback OpenSSL would prompt on the terminal."""
     raise _RefusedError("the private key is encrypted")
 
 
 def _shake_hands(context: ssl.SSLContext) -> None:
-    """Complete a handshake in memory, with a client that trusts anybody; `ssl.SSLError` if it fails."""
+    """Complete a handshake in memory, with a client that verifies nothing. Raises ssl.SSLError."""
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -205,23 +204,23 @@ def _shake_hands(context: ssl.SSLContext) -> None:
     for side in (client, server, client, server):
         _step(side)
     if server.version() is None:
-        raise _RefusedError("a handshake with it does not complete")
+        raise _RefusedError("a test handshake does not complete")
 
 
 def _step(side: ssl.SSLObject) -> None:
-    """Go on with a handshake as far as the bytes that came allow."""
+    """Advance one side of a handshake as far as the received bytes allow."""
     try:
         side.do_handshake()
     except ssl.SSLWantReadError:
         return
 
 
-def _words(error: Exception) -> str:
-    """Say what is wrong with a pair, without a path and never with a piece of a key."""
+def _reason(error: Exception) -> str:
+    """Return why a pair is refused, without paths and without key material."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or "tls.crt or tls.key is not PEM").replace("_", " ")
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     if isinstance(error, _RefusedError):
         return str(error)
-    return f"tls.crt does not begin with a certificate in PEM ({type(error).__name__})"
+    return f"tls.crt does not begin with a PEM certificate ({type(error).__name__})"

@@ -1,11 +1,11 @@
-"""Which authorities are trusted and which leaf is served, given what there is and the time.
+"""Rotate the CA and the serving certificate, given the stored ones and the time. Pure but for key generation.
 
 Rules of this file:
-- An authority comes long before the one before it ends, and is trusted until its own end: whoever still
-  serves a leaf of the older one is believed.
-- Only the newest authority has its key kept. Without that key, a new authority comes: to take the key
-  away is to ask for one.
-- Nothing here reads the clock; who trusts first and serves then is `certs.keep`.
+- A new CA is issued long before the previous one expires, and the previous one stays trusted until it does,
+  so clients accept webhooks that still serve an older certificate.
+- Only the newest CA's key is kept. Without that key a new CA is issued, so deleting the key requests a new
+  CA.
+- Nothing here reads the clock. The order of trusting and serving is up to `certs.keep`.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,17 +23,17 @@ from certs.issue import Pair, issue_ca, issue_serving
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How long things last. Each is replaced when a third of its time is left."""
+    """Validity of the CA and of serving certificates; each is replaced when a third of it is left."""
 
     ca: timedelta = timedelta(days=365)
     serving: timedelta = timedelta(days=30)
     backdate: timedelta = timedelta(hours=1)
-    """How long before now a certificate begins: not every clock is right."""
+    """How long before its issue a certificate becomes valid, as clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept: the trusted authorities (PEM, newest first), the key of the newest, and the leaf."""
+    """The trusted CA certificates (PEM, newest first), the newest CA's key, and the serving certificate."""
 
     ca_certificates: tuple[bytes, ...] = ()
     key: bytes = b""
@@ -41,12 +41,12 @@ class Kept:
 
     @property
     def bundle(self) -> bytes:
-        """Every authority that is trusted, as one PEM text."""
+        """All trusted CA certificates as one PEM text."""
         return b"".join(self.ca_certificates)
 
 
 def with_ca(kept: Kept, now: datetime, terms: Terms) -> Kept:
-    """Keep what is still valid, with an authority that may sign now: a new one if the newest may not."""
+    """Drop expired CAs, and issue a new one if the newest cannot sign, or must soon be replaced."""
     valid = tuple(one for one in kept.ca_certificates if _is_valid(one, now))
     if valid and kept.ca_certificates[0] == valid[0] and _may_sign(kept, now, terms):
         return replace(kept, ca_certificates=valid)
@@ -54,17 +54,18 @@ def with_ca(kept: Kept, now: datetime, terms: Terms) -> Kept:
     return replace(kept, ca_certificates=(new.certificate, *valid), key=new.key)
 
 
-def found(trusted: Iterable[bytes], now: datetime, terms: Terms) -> Kept:
-    """Keep what was trusted though nothing is kept: whoever serves a leaf of before is still believed.
+def adopted(trusted: Iterable[bytes], now: datetime, terms: Terms) -> Kept:
+    """Adopt the CAs that webhook configurations trust, where the Secret was lost.
 
-    What lasts longer than an authority of ours was put there by somebody else, and goes.
+    Running webhooks may still serve a certificate of theirs. A CA that lasts longer than `terms.ca` was not
+    issued here, and is left out.
     """
-    ours = [one for one in trusted if _is_valid(one, now) and ends(one) <= now + terms.ca]
-    return Kept(tuple(sorted(ours, key=ends, reverse=True)))
+    ours = [one for one in trusted if _is_valid(one, now) and not_after(one) <= now + terms.ca]
+    return Kept(tuple(sorted(ours, key=not_after, reverse=True)))
 
 
 def with_serving(kept: Kept, hosts: Collection[str], now: datetime, terms: Terms) -> Kept:
-    """Keep the leaf if it is the newest authority's, names `hosts` and lasts; else issue one."""
+    """Issue a serving certificate unless there is one of the newest CA for `hosts` that lasts long enough."""
     if kept.serving and _is_fresh(kept.serving, kept.ca_certificates[0], hosts, now + terms.serving / 3):
         return kept
     signer = Pair(kept.ca_certificates[0], kept.key)
@@ -73,8 +74,8 @@ def with_serving(kept: Kept, hosts: Collection[str], now: datetime, terms: Terms
     )
 
 
-def is_served(kept: Kept, now: datetime) -> bool:
-    """Whether there is a leaf that those who trust the authorities believe."""
+def is_trusted(kept: Kept, now: datetime) -> bool:
+    """Return whether the serving certificate is valid and signed by a valid CA of the bundle."""
     if kept.serving is None or not _is_valid(kept.serving.certificate, now):
         return False
     return any(
@@ -82,8 +83,8 @@ def is_served(kept: Kept, now: datetime) -> bool:
     )
 
 
-def ends(certificate: bytes) -> datetime:
-    """Tell when a certificate ends."""
+def not_after(certificate: bytes) -> datetime:
+    """Return the expiry of a certificate (PEM)."""
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
 
 
@@ -94,7 +95,7 @@ def _may_sign(kept: Kept, now: datetime, terms: Terms) -> bool:
 
 
 def _is_fresh(pair: Pair, signer: bytes, hosts: Collection[str], until: datetime) -> bool:
-    """Whether a leaf needs no successor until then, nor for another reason."""
+    """Return whether a serving certificate is of this CA and for these hosts, and valid beyond `until`."""
     certificate = x509.load_pem_x509_certificate(pair.certificate)
     return (
         until < certificate.not_valid_after_utc
@@ -114,24 +115,24 @@ def _is_signed(certificate: bytes, signer: bytes) -> bool:
         x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(
             x509.load_pem_x509_certificate(signer)
         )
-    except Exception:  # noqa: BLE001 - each way in which it is not so has a type of its own
+    except Exception:  # noqa: BLE001 - every cause has an exception type of its own
         return False
     return True
 
 
 def _is_key_of(key: bytes, certificate: x509.Certificate) -> bool:
-    """Whether it is, and of the kind that we issue."""
+    """Return whether a private key (PEM) is the certificate's, and of the kind issued here."""
     try:
         read = load_pem_private_key(key, None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):  # no key, a locked one, one of a kind unheard of
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # no key, an encrypted one, one of an unknown kind
         return False
     return isinstance(read, EllipticCurvePrivateKey) and read.public_key() == certificate.public_key()
 
 
 def _names(certificate: x509.Certificate) -> set[str]:
-    """Read the names of a certificate that we issued: those have some."""
+    """Return the alternative names of a certificate that was issued here."""
     names = certificate.extensions.get_extension_for_oid(ExtensionOID.SUBJECT_ALTERNATIVE_NAME).value
     if not isinstance(names, x509.SubjectAlternativeName):
-        raise TypeError("subjectAltName was not read as one")
+        raise TypeError("the extension subjectAltName has another type")
     addresses = names.get_values_for_type(x509.IPAddress)
     return {*names.get_values_for_type(x509.DNSName), *map(str, addresses)}

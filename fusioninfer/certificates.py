@@ -1,6 +1,7 @@
-"""Keep the webhook's certificates in a cluster without cert-manager: `certs.keep`, by the loop's client.
+"""Manage the webhook's certificates without cert-manager: `certs.keep` with the controller's client.
 
-The leader of the loop does it, so one process does. A look reads three objects, and mostly writes none.
+The leader of the controller runs it, so only one process does. A reconcile reads three objects and usually
+writes none.
 """
 
 import asyncio
@@ -27,18 +28,18 @@ CONFIGURATIONS: Final = (
     f"{API}/mutatingwebhookconfigurations/mutate.fusioninfer.io",
     f"{API}/validatingwebhookconfigurations/validate.fusioninfer.io",
 )
-"""What trusts the webhook (`manifests/base/webhooks.yaml`)."""
+"""The webhook configurations that must trust the CA (`manifests/base/webhooks.yaml`)."""
 FAILED: Final = (ApiError, ForeignError, *NO_ANSWER, ValueError)
-"""What a look may run into; the next one tries again."""
+"""The errors that a later reconcile may get past."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Which Secret holds them, how long they last, and how often to look."""
+    """The Secret that holds the certificates, their validity, and the interval between reconciles."""
 
     secret: str
     terms: Terms = field(default_factory=Terms)
-    look_seconds: float = 10.0
+    interval_seconds: float = 10.0
 
 
 async def keep(
@@ -48,46 +49,46 @@ async def keep(
     permit: Callable[[], float],
     measured: ControllerMetrics,
 ) -> None:
-    """Look again and again, for ever. `permit` gives the seconds for a write; raises if there are none."""
+    """Reconcile the certificates every `interval_seconds`; never returns.
+
+    `permit` returns the seconds in which a write must end. Raises `LeadershipLostError` if it does.
+    """
     cluster, place = _cluster(client, permit), Place(namespace, certificates.secret, CONFIGURATIONS)
-    said = ""
+    logged = ""
     while True:
         try:
-            said = _tell(measured, await reconcile(cluster, place, certificates.terms, datetime.now(UTC)))
+            reconciled = await reconcile(cluster, place, certificates.terms, datetime.now(UTC))
         except LeadershipLostError:
             raise
         except FAILED as error:
-            said = _complain(measured, error, said)
-        except Exception:  # a door of the process: the loop beside it goes on
-            measured.certificate_checks.labels("bug").inc()
+            measured.certificate_reconciles.labels("failed").inc()
+            message = f"{type(error).__name__}: {error}"
+            if message != logged:
+                log.warning("certificates not reconciled", error=message)
+            logged = message
+        except Exception:  # a bug here must not end the controller beside it
+            measured.certificate_reconciles.labels("bug").inc()
             log.exception("bug")
-        await asyncio.sleep(certificates.look_seconds)
+        else:
+            _report(measured, reconciled)
+            logged = ""
+        await asyncio.sleep(certificates.interval_seconds)
 
 
-def _tell(measured: ControllerMetrics, looked: Reconciled) -> str:
-    """Say and count what was done, and show when what is kept ends; nothing is left to complain of."""
-    measured.certificate_checks.labels("changed" if looked.done else "unchanged").inc()
-    if looked.done:
-        log.info("certificates", done=looked.done)
-    ends = {"authority": looked.kept.ca_certificates[0]}
-    if looked.kept.serving:
-        ends["leaf"] = looked.kept.serving.certificate
-    for name, certificate in ends.items():
-        measured.certificate_not_after.labels(name).set(rotation.ends(certificate).timestamp())
-    return ""
-
-
-def _complain(measured: ControllerMetrics, error: Exception, said: str) -> str:
-    """Count what went wrong, and say it once."""
-    measured.certificate_checks.labels("failed").inc()
-    words = f"{type(error).__name__}: {error}"
-    if words != said:
-        log.warning("certificates not kept", error=words)
-    return words
+def _report(measured: ControllerMetrics, reconciled: Reconciled) -> None:
+    """Count and log a reconcile that succeeded, and set the expiry of each certificate."""
+    measured.certificate_reconciles.labels("changed" if reconciled.done else "unchanged").inc()
+    if reconciled.done:
+        log.info("certificates", done=reconciled.done)
+    certificates = {"ca": reconciled.kept.ca_certificates[0]}
+    if reconciled.kept.serving:
+        certificates["serving"] = reconciled.kept.serving.certificate
+    for name, certificate in certificates.items():
+        measured.certificate_not_after.labels(name).set(rotation.not_after(certificate).timestamp())
 
 
 def _cluster(client: Client, permit: Callable[[], float]) -> Cluster:
-    """Hand over how to read and write; every write asks for leave first."""
+    """Return the calls that `certs.keep` makes; every write asks `permit` first."""
 
     async def read(path: str) -> Object | None:
         try:

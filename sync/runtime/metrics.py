@@ -29,7 +29,7 @@ class ControllerMetrics:
     paused: Gauge
     paused_writes: Counter
     certificate_not_after: Gauge
-    certificate_checks: Counter
+    certificate_reconciles: Counter
 
 
 def metrics() -> ControllerMetrics:
@@ -69,12 +69,15 @@ def metrics() -> ControllerMetrics:
         ),
         certificate_not_after=Gauge(
             "fusioninfer_sync_certificate_not_after_seconds",
-            "Expiry of the webhook's certificates, in seconds since 1970",
+            "Expiry of the certificates kept for the webhook (ca, serving), in seconds since 1970",
             ["certificate"],
             registry=to,
         ),
-        certificate_checks=Counter(
-            "fusioninfer_sync_certificate_checks", "Checks of the webhook's Secret", ["outcome"], registry=to
+        certificate_reconciles=Counter(
+            "fusioninfer_sync_certificate_reconciles",
+            "Reconciles of the webhook's certificates, by outcome",
+            ["outcome"],
+            registry=to,
         ),
     )
     for outcome in OUTCOMES:

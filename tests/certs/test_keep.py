@@ -1,4 +1,4 @@
-"""In which order an authority is stored, trusted and used; on objects in memory."""
+"""The order in which a CA is stored, trusted and used, on objects in memory."""
 
 import copy
 from base64 import b64encode
@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import jsonpatch
 import pytest
 
-from certs import issue, objects, rotation
-from certs.keep import Cluster, Place, Reconciled, reconcile
+from certs import issue, keep, objects, rotation
+from certs.keep import Cluster, Place, Reconciled
 from certs.rotation import Terms
 from intent import Object
 
@@ -18,7 +18,7 @@ PLACE = Place("system", "tls", ("/m", "/v"))
 
 
 class Api:
-    """Objects by path, what was written where, and what is refused."""
+    """Objects by path, the paths that were written, and the paths whose writes fail."""
 
     def __init__(self) -> None:
         self.stored = {path: configuration() for path in PLACE.configurations}
@@ -44,9 +44,9 @@ class Api:
             raise OSError(path)
         self.writes.append(path)
 
-    async def look(self, now: datetime = NOW) -> Reconciled:
+    async def reconcile(self, now: datetime = NOW) -> Reconciled:
         self.writes.clear()
-        return await reconcile(Cluster(self.get, self.apply, self.patch), PLACE, Terms(), now)
+        return await keep.reconcile(Cluster(self.get, self.apply, self.patch), PLACE, Terms(), now)
 
 
 def configuration() -> Object:
@@ -61,146 +61,146 @@ def api() -> Api:
 
 @pytest.fixture
 async def due(api: Api) -> Api:
-    """An authority with a fresh leaf, on the day on which the authority needs a successor."""
-    await api.look()
-    await api.look(NOW + 240 * DAY)
+    """A CA with a fresh serving certificate, just before the CA must be replaced."""
+    await api.reconcile()
+    await api.reconcile(NOW + 240 * DAY)
     return api
 
 
 LATER = NOW + 244 * DAY
 
 
-async def test_where_nothing_is_served_one_look_does_it_all(api: Api) -> None:
-    looked = await api.look()
+async def test_the_first_reconcile_completes_everything(api: Api) -> None:
+    reconciled = await api.reconcile()
 
-    assert looked.done == ("authority", "trust by m", "trust by v", "leaf")
+    assert reconciled.done == ("CA", "trust by m", "trust by v", "serving certificate")
     assert api.writes == [PLACE.path, "/m", "/v", PLACE.path]
 
 
-async def test_what_is_kept_is_what_is_stored(api: Api) -> None:
-    looked = await api.look()
+async def test_the_result_is_what_the_secret_holds(api: Api) -> None:
+    reconciled = await api.reconcile()
 
-    assert objects.read(api.stored[PLACE.path]) == looked.kept
-
-
-async def test_the_next_look_writes_nothing(api: Api) -> None:
-    await api.look()
-
-    looked = await api.look()
-
-    assert (looked.done, api.writes) == ((), [])
+    assert objects.read(api.stored[PLACE.path]) == reconciled.kept
 
 
-async def test_a_new_authority_is_trusted_before_it_signs(due: Api) -> None:
-    looked = await due.look(LATER)
+async def test_the_second_reconcile_writes_nothing(api: Api) -> None:
+    await api.reconcile()
 
-    assert looked.done == ("authority", "trust by m", "trust by v")
+    reconciled = await api.reconcile()
 
-
-async def test_a_look_later_it_signs(due: Api) -> None:
-    await due.look(LATER)
-
-    looked = await due.look(LATER)
-
-    assert (looked.done, due.writes) == (("leaf",), [PLACE.path])
+    assert (reconciled.done, api.writes) == ((), [])
 
 
-async def test_an_authority_that_could_not_be_injected_does_not_sign(due: Api) -> None:
+async def test_a_new_ca_is_trusted_before_it_signs(due: Api) -> None:
+    reconciled = await due.reconcile(LATER)
+
+    assert reconciled.done == ("CA", "trust by m", "trust by v")
+
+
+async def test_one_reconcile_later_the_new_ca_signs(due: Api) -> None:
+    await due.reconcile(LATER)
+
+    reconciled = await due.reconcile(LATER)
+
+    assert (reconciled.done, due.writes) == (("serving certificate",), [PLACE.path])
+
+
+async def test_a_ca_that_is_not_trusted_everywhere_does_not_sign(due: Api) -> None:
     due.refused = {"/v"}
     for _ in range(3):
         with pytest.raises(OSError, match="/v"):
-            await due.look(LATER)
+            await due.reconcile(LATER)
     due.refused = set()
 
-    looked = await due.look(LATER)
+    reconciled = await due.reconcile(LATER)
 
-    assert looked.done == ("trust by v",)
-
-
-async def test_a_leaf_that_ended_is_replaced_without_waiting(due: Api) -> None:
-    looked = await due.look(LATER + 60 * DAY)
-
-    assert looked.done[-1] == "leaf"
+    assert reconciled.done == ("trust by v",)
 
 
-async def test_a_bundle_that_somebody_took_away_is_put_back(api: Api) -> None:
-    await api.look()
+async def test_an_expired_serving_certificate_is_replaced_at_once(due: Api) -> None:
+    reconciled = await due.reconcile(LATER + 60 * DAY)
+
+    assert reconciled.done[-1] == "serving certificate"
+
+
+async def test_a_removed_bundle_is_restored(api: Api) -> None:
+    await api.reconcile()
     api.stored["/m"] = configuration()
 
-    looked = await api.look()
+    reconciled = await api.reconcile()
 
-    assert looked.done == ("trust by m",)
+    assert reconciled.done == ("trust by m",)
 
 
-async def test_the_leaf_names_whom_the_configurations_call(api: Api) -> None:
-    kept = (await api.look()).kept
+async def test_the_serving_certificate_names_the_service_of_the_configurations(api: Api) -> None:
+    kept = (await api.reconcile()).kept
 
     assert kept == rotation.with_serving(kept, {"webhook.system.svc"}, NOW, Terms())
 
 
-async def test_without_configurations_the_authority_waits(api: Api) -> None:
+async def test_without_configurations_no_serving_certificate_is_issued(api: Api) -> None:
     api.stored.clear()
 
-    looked = await api.look()
+    reconciled = await api.reconcile()
 
-    assert looked.done == ("authority",)
-    assert looked.kept.serving is None
+    assert reconciled.done == ("CA",)
+    assert reconciled.kept.serving is None
 
 
-async def test_a_configuration_that_comes_later_trusts_first_and_is_served_then(api: Api) -> None:
+async def test_a_later_configuration_trusts_the_ca_before_a_certificate_is_issued(api: Api) -> None:
     api.stored.clear()
-    await api.look()
+    await api.reconcile()
     api.stored["/v"] = configuration()
 
-    looks = [(await api.look()).done for _ in range(3)]
+    done = [(await api.reconcile()).done for _ in range(3)]
 
-    assert looks == [("trust by v",), ("leaf",), ()]
+    assert done == [("trust by v",), ("serving certificate",), ()]
 
 
-async def test_if_the_secret_is_lost_what_was_trusted_stays_trusted(api: Api) -> None:
-    before = (await api.look()).kept
+async def test_if_the_secret_is_lost_the_trusted_ca_stays_trusted(api: Api) -> None:
+    before = (await api.reconcile()).kept
     del api.stored[PLACE.path]
 
-    looked = await api.look()
+    reconciled = await api.reconcile()
 
-    assert looked.done == ("authority", "trust by m", "trust by v")
-    assert looked.kept.ca_certificates[1:] == before.ca_certificates
+    assert reconciled.done == ("CA", "trust by m", "trust by v")
+    assert reconciled.kept.ca_certificates[1:] == before.ca_certificates
 
 
-async def test_a_look_after_it_was_lost_there_is_a_leaf_again(api: Api) -> None:
-    await api.look()
+async def test_after_a_lost_secret_the_next_reconcile_issues_a_certificate(api: Api) -> None:
+    await api.reconcile()
     del api.stored[PLACE.path]
-    await api.look()
+    await api.reconcile()
 
-    looked = await api.look()
+    reconciled = await api.reconcile()
 
-    assert looked.done == ("leaf",)
+    assert reconciled.done == ("serving certificate",)
 
 
-async def test_an_authority_taken_out_of_the_secret_is_trusted_no_more(due: Api) -> None:
+async def test_a_ca_removed_from_the_secret_is_no_longer_trusted(due: Api) -> None:
     for _ in range(2):
-        newest = (await due.look(LATER)).kept.ca_certificates[0]
+        newest = (await due.reconcile(LATER)).kept.ca_certificates[0]
     due.stored[PLACE.path]["data"]["ca.crt"] = b64encode(newest).decode()
 
-    looked = await due.look(LATER)
+    reconciled = await due.reconcile(LATER)
 
-    assert looked.done == ("trust by m", "trust by v")
+    assert reconciled.done == ("trust by m", "trust by v")
     assert objects.trusted(due.stored[path] for path in PLACE.configurations) == {newest}
 
 
-async def test_an_authority_that_somebody_else_had_trusted_goes(api: Api) -> None:
+async def test_a_foreign_ca_is_removed_from_the_bundle(api: Api) -> None:
     other = issue.issue_ca("other", NOW, NOW + 3650 * DAY).certificate
     api.stored["/m"]["webhooks"][0]["clientConfig"]["caBundle"] = b64encode(other).decode()
 
-    looked = await api.look()
+    reconciled = await api.reconcile()
 
-    assert len(looked.kept.ca_certificates) == 1
+    assert len(reconciled.kept.ca_certificates) == 1
 
 
-async def test_a_secret_of_somebody_else_is_not_touched(api: Api) -> None:
+async def test_a_secret_without_our_label_is_not_written(api: Api) -> None:
     api.stored[PLACE.path] = {"metadata": {"name": "tls"}, "data": {"password": "eA=="}}
 
     with pytest.raises(objects.ForeignError):
-        await api.look()
+        await api.reconcile()
 
     assert api.writes == []

@@ -1,4 +1,4 @@
-"""The Secret and the webhook configurations, as values."""
+"""The Secret and the webhook configurations, as plain objects."""
 
 from base64 import b64encode
 from dataclasses import replace
@@ -28,32 +28,32 @@ def service(name: str, **more: str) -> Object:
 # The Secret
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_a_rendered_secret_reads_back() -> None:
     assert read(secret(KEPT, "system", "tls", None)) == KEPT
 
 
-def test_it_holds_what_a_webhook_mounts_and_what_signs() -> None:
+def test_the_secret_holds_both_pairs() -> None:
     assert set(secret(KEPT, "system", "tls", None)["data"]) == {"tls.crt", "tls.key", "ca.crt", "ca.key"}
 
 
-def test_it_is_written_only_over_what_was_read() -> None:
+def test_the_secret_carries_the_resource_version_that_was_read() -> None:
     before = {"metadata": {"resourceVersion": "7"}}
 
     assert secret(KEPT, "system", "tls", before)["metadata"]["resourceVersion"] == "7"
 
 
 @pytest.mark.parametrize("stored", [None, {"metadata": {}}, {"metadata": {}, "data": None}])
-def test_no_secret_and_an_empty_one_keep_nothing(stored: Object | None) -> None:
+def test_a_missing_or_empty_secret_holds_nothing(stored: Object | None) -> None:
     assert read(stored) == Kept()
 
 
-def test_a_secret_of_somebody_else_is_left_alone() -> None:
+def test_a_secret_without_our_label_is_an_error() -> None:
     with pytest.raises(ForeignError):
         read({"metadata": {"name": "tls"}, "data": {"password": "eA=="}})
 
 
 @pytest.mark.parametrize("value", ["", "eA==", "x"])
-def test_what_is_no_certificate_is_not_kept(value: str) -> None:
+def test_an_unreadable_certificate_is_left_out(value: str) -> None:
     stored = secret(KEPT, "system", "tls", None)
     stored["data"]["tls.crt"] = value
 
@@ -77,7 +77,7 @@ def test_every_webhook_of_every_configuration_counts() -> None:
     assert found == {"a.system.svc", "b.system.svc"}
 
 
-def test_every_webhook_trusts_the_bundle_and_is_otherwise_as_it_was() -> None:
+def test_the_patch_changes_the_bundle_only() -> None:
     before = configuration(service("a"), service("b", caBundle="eA=="))
 
     after = jsonpatch.apply_patch(before, injection(before, KEPT.bundle))
@@ -85,11 +85,11 @@ def test_every_webhook_trusts_the_bundle_and_is_otherwise_as_it_was() -> None:
     assert after == configuration(service("a", caBundle=BUNDLE), service("b", caBundle=BUNDLE))
 
 
-def test_where_all_trust_it_nothing_is_patched() -> None:
+def test_without_a_change_there_is_no_patch() -> None:
     assert injection(configuration(service("a", caBundle=BUNDLE)), KEPT.bundle) == []
 
 
-def test_a_webhook_that_took_the_place_of_another_is_not_patched() -> None:
+def test_a_webhook_that_moved_to_another_index_is_not_patched() -> None:
     operations = injection(configuration(service("a"), service("b")), KEPT.bundle)
     changed = configuration(service("b"))
     changed["webhooks"][0]["name"] = "1.example.com"

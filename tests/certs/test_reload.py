@@ -1,4 +1,4 @@
-"""The certificate that is served, through real handshakes, while the files under it change."""
+"""The served certificate, seen through real handshakes while its files change."""
 
 import asyncio
 import socket
@@ -28,7 +28,7 @@ from tests.wire import connected
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)
 REFUSED = (ssl.SSLError, ConnectionResetError)
-"""How a failed handshake looks to a client: asyncio does not always send the alert."""
+"""The errors of a failed handshake at the client: asyncio does not always send the alert."""
 CA = issue.issue_ca("test", NOW - DAY, NOW + 9 * DAY)
 
 
@@ -63,7 +63,7 @@ def client(**versions: ssl.TLSVersion) -> ssl.SSLContext:
 
 @asynccontextmanager
 async def serving(source: reload.Source) -> AsyncIterator[int]:
-    """Echo over TLS with the source's listener; the port."""
+    """Run an echo server over TLS with the source's listener; yield its port."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
@@ -96,18 +96,18 @@ async def served(source: reload.Source) -> int:
         return (await shake_hands(port, client())).serial
 
 
-# Which pair is served
+# The pair that is served
 
 
 async def test_the_pair_in_the_directory_is_served(source: reload.Source) -> None:
-    wanted = pair()
-    issue.write(wanted, source.directory)
+    expected = pair()
+    issue.write(expected, source.directory)
     reload.poll(source, NOW)
 
-    assert serial(wanted.certificate) == await served(source)
+    assert serial(expected.certificate) == await served(source)
 
 
-async def test_a_new_pair_is_served_without_a_new_listener(source: reload.Source) -> None:
+async def test_a_new_pair_needs_no_new_listener(source: reload.Source) -> None:
     issue.write(pair(), source.directory)
     reload.poll(source, NOW)
     newer = pair()
@@ -121,7 +121,7 @@ async def test_a_new_pair_is_served_without_a_new_listener(source: reload.Source
         assert serial(newer.certificate) == handshake.serial
 
 
-async def test_a_connection_outlives_the_pair_it_began_with(source: reload.Source) -> None:
+async def test_a_connection_survives_a_new_pair(source: reload.Source) -> None:
     issue.write(pair(), source.directory)
     reload.poll(source, NOW)
     async with serving(source) as port, connected(port, client()) as (reader, writer):
@@ -132,7 +132,7 @@ async def test_a_connection_outlives_the_pair_it_began_with(source: reload.Sourc
         assert await reader.readline() == b"still here\n"
 
 
-async def test_a_swap_of_the_secrets_link_is_followed(source: reload.Source) -> None:
+async def test_the_kubelets_swap_of_the_link_is_followed(source: reload.Source) -> None:
     older, newer = pair(), pair()
     issue.write(older, source.directory / "..1")
     issue.write(newer, source.directory / "..2")
@@ -149,7 +149,7 @@ async def test_a_swap_of_the_secrets_link_is_followed(source: reload.Source) -> 
     assert serial(newer.certificate) == await served(source)
 
 
-def test_both_files_are_read_behind_one_link(source: reload.Source) -> None:
+def test_both_files_are_read_through_one_link(source: reload.Source) -> None:
     issue.write(pair(), source.directory / "..1")
     (source.directory / "..data").symlink_to("..1")
 
@@ -159,9 +159,9 @@ def test_both_files_are_read_behind_one_link(source: reload.Source) -> None:
     assert change.result == "loaded"
 
 
-async def test_a_client_that_names_no_server_is_served_too(source: reload.Source) -> None:
-    wanted = pair()
-    issue.write(wanted, source.directory)
+async def test_a_client_without_sni_is_served_too(source: reload.Source) -> None:
+    expected = pair()
+    issue.write(expected, source.directory)
     reload.poll(source, NOW)
     nameless = client()
     nameless.check_hostname = False
@@ -172,11 +172,11 @@ async def test_a_client_that_names_no_server_is_served_too(source: reload.Source
 
         writer.close()
         await writer.wait_closed()
-        assert x509.load_pem_x509_certificate(wanted.certificate) == x509.load_der_x509_certificate(got)
+        assert x509.load_pem_x509_certificate(expected.certificate) == x509.load_der_x509_certificate(got)
         assert reader.at_eof()
 
 
-async def test_without_a_pair_handshakes_fail_and_then_succeed(source: reload.Source) -> None:
+async def test_handshakes_fail_until_there_is_a_pair(source: reload.Source) -> None:
     async with serving(source) as port:
         with pytest.raises(REFUSED):
             await shake_hands(port, client())
@@ -186,7 +186,7 @@ async def test_without_a_pair_handshakes_fail_and_then_succeed(source: reload.So
         assert (await shake_hands(port, client())).version == "TLSv1.3"
 
 
-# What is not served
+# Pairs that are not served
 
 
 def mismatched(directory: Path) -> None:
@@ -218,7 +218,7 @@ def locked(directory: Path) -> None:
 
 
 def unusable(directory: Path) -> None:
-    """Write a pair that OpenSSL loads and no handshake can use: clients know no such curve."""
+    """Write a pair that OpenSSL loads but no client supports, because of its curve."""
     issue.write(self_signed(ec.generate_private_key(ec.SECP256K1()), "localhost"), directory)
 
 
@@ -249,29 +249,29 @@ BROKEN: list[tuple[Callable[[Path], None], str]] = [
     (misnamed, "does not name localhost"),
     (unnamed, "does not name localhost"),
     (unusable, "NO SHARED CIPHER"),
-    (removed, "tls.key is not there"),
+    (removed, "tls.key does not exist"),
     (replaced_by_a_directory, "directory"),
 ]
 
 
-@pytest.mark.parametrize(("harm", "words"), BROKEN, ids=[harm.__name__ for harm, _ in BROKEN])
-async def test_a_broken_pair_does_not_replace_a_sound_one(
-    source: reload.Source, harm: Callable[[Path], None], words: str
+@pytest.mark.parametrize(("harm", "text"), BROKEN, ids=[harm.__name__ for harm, _ in BROKEN])
+async def test_an_invalid_pair_does_not_replace_a_valid_one(
+    source: reload.Source, harm: Callable[[Path], None], text: str
 ) -> None:
-    sound = pair()
-    issue.write(sound, source.directory)
+    valid = pair()
+    issue.write(valid, source.directory)
     reload.poll(source, NOW)
     harm(source.directory)
 
     change = reload.poll(source, NOW)
 
     assert change is not None
-    assert words in change.reason
-    assert serial(sound.certificate) == await served(source)
+    assert text in change.reason
+    assert serial(valid.certificate) == await served(source)
 
 
 @pytest.mark.parametrize("harm", [harm for harm, _ in BROKEN])
-def test_what_is_wrong_is_said_once(source: reload.Source, harm: Callable[[Path], None]) -> None:
+def test_an_error_is_reported_once(source: reload.Source, harm: Callable[[Path], None]) -> None:
     issue.write(pair(), source.directory)
     reload.poll(source, NOW)
     harm(source.directory)
@@ -280,7 +280,7 @@ def test_what_is_wrong_is_said_once(source: reload.Source, harm: Callable[[Path]
     assert reload.poll(source, NOW) is None
 
 
-def test_a_pair_that_is_not_valid_yet_is_served_when_it_is(source: reload.Source) -> None:
+def test_a_pair_is_served_once_it_is_valid(source: reload.Source) -> None:
     premature(source.directory)
     reload.poll(source, NOW)
 
@@ -290,21 +290,21 @@ def test_a_pair_that_is_not_valid_yet_is_served_when_it_is(source: reload.Source
     assert change.result == "loaded"
 
 
-def test_the_return_of_the_sound_pair_is_said(source: reload.Source) -> None:
-    sound = pair()
-    issue.write(sound, source.directory)
+def test_a_restored_pair_is_reported(source: reload.Source) -> None:
+    valid = pair()
+    issue.write(valid, source.directory)
     reload.poll(source, NOW)
     garbage(source.directory)
     reload.poll(source, NOW)
-    issue.write(sound, source.directory)
+    issue.write(valid, source.directory)
 
-    assert reload.Reload("loaded", "the pair that is served is back") == reload.poll(source, NOW)
+    assert reload.Reload("loaded", "the served pair was restored") == reload.poll(source, NOW)
 
 
-def test_a_missing_directory_is_missing(tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
     change = reload.poll(reload.Source(tmp_path / "none"), NOW)
 
-    assert reload.Reload("missing", "tls.crt is not there") == change
+    assert reload.Reload("missing", "tls.crt does not exist") == change
 
 
 def test_an_rsa_pair_is_served(source: reload.Source) -> None:
@@ -327,7 +327,7 @@ def test_a_pair_that_names_the_service_is_served(source: reload.Source, host: st
 
 
 @pytest.mark.parametrize("host", ["*.svc", "system.svc", "xwebhook.system.svc", "10.0.0.1"])
-def test_a_pair_that_names_something_else_is_not_served(source: reload.Source, host: str) -> None:
+def test_a_pair_for_another_host_is_not_served(source: reload.Source, host: str) -> None:
     issue.write(issue.issue_serving(CA, [host], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
@@ -335,7 +335,7 @@ def test_a_pair_that_names_something_else_is_not_served(source: reload.Source, h
     assert reload.Reload("refused", "does not name webhook.system.svc") == change
 
 
-def test_a_pair_must_name_addresses_too(source: reload.Source) -> None:
+def test_addresses_count_as_names(source: reload.Source) -> None:
     issue.write(issue.issue_serving(CA, ["localhost", "127.0.0.1"], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("localhost", "127.0.0.1")), NOW)
@@ -344,13 +344,13 @@ def test_a_pair_must_name_addresses_too(source: reload.Source) -> None:
     assert change.result == "loaded"
 
 
-# Who may shake hands
+# Client certificates
 
 CALLERS = trustme.CA()
 
 
 def verified(source: reload.Source) -> reload.Source:
-    """Make a source that asks callers for a certificate of `CALLERS`, with a sound pair."""
+    """Return a source with a valid pair that requires client certificates of `CALLERS`."""
     issue.write(pair(), source.directory)
     CALLERS.cert_pem.write_to_path(source.directory / "callers.pem")
     asking = replace(source, client_ca=source.directory / "callers.pem")
@@ -358,14 +358,14 @@ def verified(source: reload.Source) -> reload.Source:
     return asking
 
 
-def caller(authority: trustme.CA) -> ssl.SSLContext:
+def caller(ca: trustme.CA) -> ssl.SSLContext:
     known = client()
-    authority.issue_cert("apiserver").configure_cert(known)
+    ca.issue_cert("apiserver").configure_cert(known)
     return known
 
 
 async def echoed(port: int, tls: ssl.SSLContext) -> bytes:
-    """Send a line, and give what comes back; a client of TLS 1.3 learns of a refusal only then."""
+    """Send a line and return the answer; a TLS 1.3 client learns of a refusal only then."""
     try:
         async with connected(port, tls) as (reader, writer):
             writer.write(b"hello\n")
@@ -374,14 +374,14 @@ async def echoed(port: int, tls: ssl.SSLContext) -> bytes:
         return b""
 
 
-async def test_a_caller_that_the_authority_knows_may_shake_hands(source: reload.Source) -> None:
+async def test_a_certificate_of_the_client_ca_is_accepted(source: reload.Source) -> None:
     async with serving(verified(source)) as port:
         assert await echoed(port, caller(CALLERS)) == b"hello\n"
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("tls", [client(), caller(trustme.CA())], ids=["none", "of another"])
-async def test_a_caller_without_such_a_certificate_may_not(
+async def test_other_callers_are_refused(
     source: reload.Source, tls: ssl.SSLContext, version: ssl.TLSVersion
 ) -> None:
     tls.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -390,7 +390,7 @@ async def test_a_caller_without_such_a_certificate_may_not(
         assert await echoed(port, tls) == b""
 
 
-async def test_a_new_authority_is_followed(source: reload.Source) -> None:
+async def test_a_new_client_ca_is_loaded(source: reload.Source) -> None:
     newer = trustme.CA()
     asking = verified(source)
     async with serving(asking) as port:
@@ -402,7 +402,9 @@ async def test_a_new_authority_is_followed(source: reload.Source) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\xff"])
-async def test_a_broken_authority_does_not_replace_a_sound_one(source: reload.Source, content: bytes) -> None:
+async def test_an_invalid_client_ca_does_not_replace_a_valid_one(
+    source: reload.Source, content: bytes
+) -> None:
     asking = verified(source)
     async with serving(asking) as port:
         (source.directory / "callers.pem").write_bytes(content)
@@ -414,31 +416,31 @@ async def test_a_broken_authority_does_not_replace_a_sound_one(source: reload.So
         assert await echoed(port, caller(CALLERS)) == b"hello\n"
 
 
-def test_without_the_authoritys_file_there_is_nothing_to_serve(source: reload.Source) -> None:
+def test_a_missing_client_ca_is_reported_and_not_ready(source: reload.Source) -> None:
     issue.write(pair(), source.directory)
     asking = replace(source, client_ca=source.directory / "callers.pem")
 
     change = reload.poll(asking, NOW)
 
-    assert reload.Reload("missing", "callers.pem is not there") == change
+    assert reload.Reload("missing", "callers.pem does not exist") == change
     assert not reload.valid(asking, NOW)
 
 
-# Whether it is valid
+# Validity
 
 
-def test_without_a_pair_nothing_is_valid(source: reload.Source) -> None:
+def test_without_a_pair_it_is_not_valid(source: reload.Source) -> None:
     assert not reload.valid(source, NOW)
 
 
-def test_a_pair_is_valid_until_its_end_and_no_longer(source: reload.Source) -> None:
+def test_a_pair_is_valid_until_it_expires(source: reload.Source) -> None:
     issue.write(pair(not_after=NOW + DAY), source.directory)
     reload.poll(source, NOW)
 
     assert (reload.valid(source, NOW), reload.valid(source, NOW + DAY)) == (True, False)
 
 
-async def test_a_watcher_finds_a_pair_that_comes_later(source: reload.Source) -> None:
+async def test_the_watcher_reports_a_later_pair(source: reload.Source) -> None:
     changes: asyncio.Queue[reload.Reload] = asyncio.Queue()
     watching = asyncio.create_task(reload.watch(source, changes.put_nowait, every=0.01))
     await changes.get()
@@ -452,7 +454,7 @@ async def test_a_watcher_finds_a_pair_that_comes_later(source: reload.Source) ->
     assert results[-1] == "loaded"
 
 
-# What the handshake agrees on
+# The handshake
 
 
 @pytest.fixture
@@ -463,11 +465,11 @@ async def port(source: reload.Source) -> AsyncIterator[int]:
         yield number
 
 
-async def test_only_http_1_1_is_agreed_on(port: int) -> None:
+async def test_alpn_selects_http_1_1(port: int) -> None:
     assert (await shake_hands(port, client())).protocol == "http/1.1"
 
 
-async def test_tls_1_2_agrees_on_forward_secrecy_and_authenticated_encryption(port: int) -> None:
+async def test_tls_1_2_uses_forward_secrecy_and_authenticated_encryption(port: int) -> None:
     handshake = await shake_hands(port, client(maximum_version=ssl.TLSVersion.TLSv1_2))
 
     assert handshake.cipher in {"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"}
@@ -482,7 +484,7 @@ async def test_cbc_is_refused(port: int, cipher: str) -> None:
         await shake_hands(port, old)
 
 
-def test_the_listener_takes_no_tls_below_1_2(source: reload.Source) -> None:
+def test_the_listener_requires_tls_1_2(source: reload.Source) -> None:
     assert ssl.TLSVersion.TLSv1_2 == reload.listener(source).minimum_version
 
 
@@ -490,8 +492,8 @@ HELLO = b"\xc0\x2b\xc0\x09" + b"\x01\x00" + b"\x00\x12" + b"\x00\x0d\x00\x06\x00
 """Ciphers of TLS 1.2 and 1.1, no compression, signatures with SHA-256 and SHA-1, the curve P-256."""
 
 
-async def greeted(port: int, minor: int) -> bytes:
-    """Greet by hand, as TLS 1.`minor - 1`: OpenSSL's client would not; give the first byte of the answer."""
+async def hello_answered(port: int, minor: int) -> bytes:
+    """Send a ClientHello of TLS 1.`minor - 1`, which OpenSSL's client cannot; return the first byte back."""
     body = bytes([3, minor]) + bytes(32) + b"\x00\x00\x04" + HELLO + b"\x00\x0a\x00\x04\x00\x02\x00\x17"
     hello = b"\x01" + len(body).to_bytes(3, "big") + body
     async with connected(port) as (reader, writer):
@@ -499,8 +501,8 @@ async def greeted(port: int, minor: int) -> bytes:
         return await reader.read(1)
 
 
-async def test_tls_1_1_is_refused_where_1_2_is_greeted(port: int) -> None:
-    assert (await greeted(port, 3), await greeted(port, 2)) == (b"\x16", b"")
+async def test_tls_1_1_is_refused(port: int) -> None:
+    assert (await hello_answered(port, 3), await hello_answered(port, 2)) == (b"\x16", b"")
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -511,7 +513,7 @@ async def test_no_session_is_resumed(port: int, version: ssl.TLSVersion) -> None
 
 
 def resumed(port: int, tls: ssl.SSLContext) -> list[bool | None]:
-    """Connect twice, the second time with the session of the first; asyncio takes no session."""
+    """Connect twice, the second time with the session of the first, which asyncio cannot do."""
     found: list[bool | None] = []
     session = None
     for _ in range(2):
@@ -524,7 +526,7 @@ def resumed(port: int, tls: ssl.SSLContext) -> list[bool | None]:
     return found
 
 
-async def test_no_session_ticket_is_given(port: int) -> None:
+async def test_no_session_ticket_is_sent(port: int) -> None:
     async with connected(port, client()) as (reader, writer):
         writer.write(b"hello\n")
         await reader.readline()

@@ -1,4 +1,4 @@
-"""Which authorities are trusted and which leaf is served, through years that pass in no time."""
+"""Rotation of the CA and of the serving certificate, over years of simulated time."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from certs import issue
-from certs.rotation import Kept, Terms, ends, is_served, with_ca, with_serving
+from certs.rotation import Kept, Terms, is_trusted, not_after, with_ca, with_serving
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -26,49 +26,49 @@ HOSTS = {"webhook.system.svc", "127.0.0.1"}
 
 
 def kept_at(now: datetime, before: Kept | None = None) -> Kept:
-    """Return what is kept after a look whose authority was trusted at once."""
+    """Return the certificates after a reconcile whose CA was trusted at once."""
     return with_serving(with_ca(before or Kept(), now, TERMS), HOSTS, now, TERMS)
 
 
-def is_believed(leaf: issue.Pair, bundle: bytes, now: datetime) -> bool:
-    """Whether somebody who trusts a bundle believes a leaf."""
+def verifies(serving: issue.Pair, bundle: bytes, now: datetime) -> bool:
+    """Return whether a bundle verifies a serving certificate."""
     store = Store(x509.load_pem_x509_certificates(bundle))
     verifier = (
         PolicyBuilder().store(store).time(now).build_server_verifier(x509.DNSName("webhook.system.svc"))
     )
     try:
-        verifier.verify(x509.load_pem_x509_certificate(leaf.certificate), [])
+        verifier.verify(x509.load_pem_x509_certificate(serving.certificate), [])
     except VerificationError:
         return False
     return True
 
 
-def leaf_of(kept: Kept) -> issue.Pair:
+def serving_of(kept: Kept) -> issue.Pair:
     assert kept.serving is not None
     return kept.serving
 
 
-# The authority
+# The CA
 
 
-def test_the_first_look_makes_an_authority_and_a_leaf_that_it_vouches_for() -> None:
+def test_the_first_ca_verifies_the_first_serving_certificate() -> None:
     kept = kept_at(NOW)
 
-    assert is_believed(leaf_of(kept), kept.bundle, NOW)
+    assert verifies(serving_of(kept), kept.bundle, NOW)
 
 
-def test_a_year_is_what_an_authority_lasts() -> None:
-    assert ends(kept_at(NOW).ca_certificates[0]) == NOW + 365 * DAY
+def test_a_ca_lasts_a_year() -> None:
+    assert not_after(kept_at(NOW).ca_certificates[0]) == NOW + 365 * DAY
 
 
-def test_a_clock_that_is_an_hour_late_believes_the_leaf() -> None:
+def test_a_clock_an_hour_late_accepts_the_serving_certificate() -> None:
     kept = kept_at(NOW)
 
-    assert is_believed(leaf_of(kept), kept.bundle, NOW - timedelta(minutes=59))
+    assert verifies(serving_of(kept), kept.bundle, NOW - timedelta(minutes=59))
 
 
 @pytest.mark.parametrize(("days", "count"), [(0, 1), (243, 1), (244, 2), (364, 2), (365, 1)])
-def test_authorities_overlap_from_the_last_third_to_the_end(days: int, count: int) -> None:
+def test_two_cas_overlap_in_the_last_third_of_the_older_one(days: int, count: int) -> None:
     kept = kept_at(NOW)
     if days >= 244:
         kept = kept_at(NOW + 244 * DAY, kept)
@@ -78,24 +78,24 @@ def test_authorities_overlap_from_the_last_third_to_the_end(days: int, count: in
     assert len(kept.ca_certificates) == count
 
 
-def test_a_leaf_of_the_older_authority_is_believed_while_it_lasts() -> None:
+def test_a_certificate_of_the_older_ca_verifies_until_it_expires() -> None:
     before = kept_at(NOW + 240 * DAY, kept_at(NOW))
 
     after = kept_at(NOW + 244 * DAY, before)
 
     assert before.ca_certificates[0] != after.ca_certificates[0]
-    assert is_believed(leaf_of(before), after.bundle, NOW + 269 * DAY)
+    assert verifies(serving_of(before), after.bundle, NOW + 269 * DAY)
 
 
-def test_whoever_trusts_only_the_older_authority_believes_no_new_leaf() -> None:
+def test_a_client_with_the_older_ca_only_rejects_a_new_certificate() -> None:
     before = kept_at(NOW)
 
     after = kept_at(NOW + 244 * DAY, before)
 
-    assert not is_believed(leaf_of(after), before.bundle, NOW + 244 * DAY)
+    assert not verifies(serving_of(after), before.bundle, NOW + 244 * DAY)
 
 
-def test_without_its_key_an_authority_gets_a_successor_and_stays_trusted() -> None:
+def test_a_ca_without_its_key_is_replaced_and_stays_trusted() -> None:
     kept = kept_at(NOW)
 
     after = with_ca(replace(kept, key=b""), NOW + DAY, TERMS)
@@ -103,7 +103,7 @@ def test_without_its_key_an_authority_gets_a_successor_and_stays_trusted() -> No
     assert after.ca_certificates[1:] == kept.ca_certificates
 
 
-def test_the_key_of_another_is_no_key() -> None:
+def test_a_key_of_another_ca_is_not_used() -> None:
     kept, other = kept_at(NOW), kept_at(NOW)
 
     after = with_ca(replace(kept, key=other.key), NOW, TERMS)
@@ -111,17 +111,17 @@ def test_the_key_of_another_is_no_key() -> None:
     assert after.key not in {kept.key, other.key}
 
 
-def test_an_authority_of_the_future_is_replaced() -> None:
+def test_a_ca_that_is_not_valid_yet_is_replaced() -> None:
     kept = with_ca(kept_at(NOW + DAY), NOW, TERMS)
 
-    assert NOW + TERMS.ca == ends(kept.ca_certificates[0])
+    assert NOW + TERMS.ca == not_after(kept.ca_certificates[0])
 
 
-# The leaf
+# The serving certificate
 
 
 @pytest.mark.parametrize(("days", "stays"), [(1, True), (19, True), (20, False), (40, False)])
-def test_a_leaf_is_replaced_when_a_third_of_its_month_is_left(*, days: int, stays: bool) -> None:
+def test_a_certificate_is_replaced_when_a_third_of_its_month_is_left(*, days: int, stays: bool) -> None:
     kept = kept_at(NOW)
 
     after = kept_at(NOW + days * DAY, kept)
@@ -129,16 +129,16 @@ def test_a_leaf_is_replaced_when_a_third_of_its_month_is_left(*, days: int, stay
     assert (after.serving == kept.serving) == stays
 
 
-def test_a_leaf_never_outlives_its_authority() -> None:
+def test_a_certificate_never_outlives_its_ca() -> None:
     kept = Kept()
     for day in range(0, 800, 5):
         kept = kept_at(NOW + day * DAY, kept)
 
-        assert ends(leaf_of(kept).certificate) <= ends(kept.ca_certificates[0])
+        assert not_after(serving_of(kept).certificate) <= not_after(kept.ca_certificates[0])
 
 
 @pytest.mark.parametrize("hosts", [{"webhook.system.svc"}, {*HOSTS, "another.system.svc"}])
-def test_a_leaf_with_other_names_is_replaced(hosts: set[str]) -> None:
+def test_a_certificate_with_other_names_is_replaced(hosts: set[str]) -> None:
     kept = kept_at(NOW)
 
     after = with_serving(kept, hosts, NOW, TERMS)
@@ -146,21 +146,21 @@ def test_a_leaf_with_other_names_is_replaced(hosts: set[str]) -> None:
     assert kept.serving != after.serving
 
 
-def test_a_leaf_without_its_key_is_replaced() -> None:
+def test_a_certificate_without_its_key_is_replaced() -> None:
     kept = kept_at(NOW)
 
-    after = kept_at(NOW, replace(kept, serving=issue.Pair(leaf_of(kept).certificate, b"")))
+    after = kept_at(NOW, replace(kept, serving=issue.Pair(serving_of(kept).certificate, b"")))
 
-    assert is_served(after, NOW)
-    assert leaf_of(after).key
+    assert is_trusted(after, NOW)
+    assert serving_of(after).key
 
 
-def test_a_leaf_of_the_older_authority_is_replaced() -> None:
+def test_a_certificate_of_the_older_ca_is_replaced() -> None:
     kept = kept_at(NOW + 240 * DAY, kept_at(NOW))
 
     after = kept_at(NOW + 244 * DAY, kept)
 
-    assert is_believed(leaf_of(after), after.ca_certificates[0], NOW + 244 * DAY)
+    assert verifies(serving_of(after), after.ca_certificates[0], NOW + 244 * DAY)
 
 
 def test_nothing_changes_while_nothing_is_due() -> None:
@@ -169,11 +169,11 @@ def test_nothing_changes_while_nothing_is_due() -> None:
     assert kept == kept_at(NOW + DAY, kept)
 
 
-# What somebody else put there
+# Foreign certificates
 
 
 def rsa_pair() -> issue.Pair:
-    """Make a certificate without alternative names, which signs itself, and its key."""
+    """Return a self-signed RSA certificate without alternative names, and its key."""
     key, name = rsa.generate_private_key(65537, 2048), x509.Name([])
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), 1, NOW - DAY, NOW + 365 * DAY)
@@ -187,7 +187,7 @@ def pem(key: rsa.RSAPrivateKey, lock: KeySerializationEncryption | None = None) 
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock or NoEncryption())
 
 
-def test_an_authority_of_another_kind_signs_nothing() -> None:
+def test_an_rsa_ca_is_replaced() -> None:
     other = rsa_pair()
 
     kept = with_ca(Kept((other.certificate,), other.key), NOW, TERMS)
@@ -195,32 +195,32 @@ def test_an_authority_of_another_kind_signs_nothing() -> None:
     assert kept.ca_certificates[1:] == (other.certificate,)
 
 
-def test_a_leaf_without_names_is_replaced() -> None:
+def test_a_certificate_without_names_is_replaced() -> None:
     kept = kept_at(NOW, replace(kept_at(NOW), serving=rsa_pair()))
 
-    assert is_believed(leaf_of(kept), kept.bundle, NOW)
+    assert verifies(serving_of(kept), kept.bundle, NOW)
 
 
-def test_a_locked_key_signs_nothing() -> None:
+def test_an_encrypted_key_is_replaced() -> None:
     locked = pem(rsa.generate_private_key(65537, 2048), BestAvailableEncryption(b"secret"))
     kept = replace(kept_at(NOW), key=locked)
 
     assert with_ca(kept, NOW, TERMS).ca_certificates[1:] == kept.ca_certificates
 
 
-# What is believed
+# Whether it is trusted
 
 
-def test_without_a_leaf_nothing_is_served() -> None:
-    assert not is_served(with_ca(Kept(), NOW, TERMS), NOW)
+def test_without_a_leaf_nothing_is_trusted() -> None:
+    assert not is_trusted(with_ca(Kept(), NOW, TERMS), NOW)
 
 
-@pytest.mark.parametrize(("days", "served"), [(29, True), (30, False)])
-def test_a_leaf_is_served_until_its_end(*, days: int, served: bool) -> None:
-    assert is_served(kept_at(NOW), NOW + days * DAY) == served
+@pytest.mark.parametrize(("days", "trusted"), [(29, True), (30, False)])
+def test_a_certificate_is_trusted_until_it_expires(*, days: int, trusted: bool) -> None:
+    assert is_trusted(kept_at(NOW), NOW + days * DAY) == trusted
 
 
-def test_a_leaf_of_an_authority_that_nobody_trusts_is_not_served() -> None:
+def test_a_certificate_of_an_unknown_ca_is_not_trusted() -> None:
     kept = replace(kept_at(NOW), serving=kept_at(NOW).serving)
 
-    assert not is_served(kept, NOW)
+    assert not is_trusted(kept, NOW)

@@ -74,7 +74,7 @@ def line(keeping: Cluster, replicas: Replicas) -> Iterator[Relay]:
 def test_the_secret_is_made_by_its_name_and_every_webhook_trusts_it(keeping: Cluster) -> None:
     until(lambda: trusted(keeping) == {kept(keeping).bundle}, "it is trusted")
 
-    assert rotation.is_served(kept(keeping), datetime.now(UTC))
+    assert rotation.is_trusted(kept(keeping), datetime.now(UTC))
 
 
 def test_no_call_fails_while_the_authority_is_replaced_again_and_again(keeping: Cluster, line: Relay) -> None:
@@ -195,7 +195,7 @@ def are_believed(cluster: Cluster, replicas: Replicas) -> bool:
     """Whether every replica serves what those who trust the Secret believe."""
     now, there = datetime.now(UTC), kept(cluster)
     shown = [replace(there, serving=Pair(served(each), b"")) for each in replicas.running]
-    return all(rotation.is_served(each, now) for each in shown)
+    return all(rotation.is_trusted(each, now) for each in shown)
 
 
 def without_bundle(webhook: Object) -> Object:

@@ -176,7 +176,7 @@ async def test_a_missing_certificate_is_logged_with_its_reason(
 
     (record,) = (one for one in caplog.records if one.levelno == logging.WARNING)
     fields = vars(record)
-    assert (fields["result"], fields["reason"]) == ("missing", "tls.crt is not there")
+    assert (fields["result"], fields["reason"]) == ("missing", "tls.crt does not exist")
 
 
 async def test_open_connections_are_shown(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.sync.fake_api import Api, status
 
 Background = Callable[[Any], asyncio.Task[Any]]
 SECRET = "/api/v1/namespaces/system/secrets/tls"
-KEPT = Certificates("tls", look_seconds=0.01)
+KEPT = Certificates("tls", interval_seconds=0.01)
 
 
 @pytest.fixture
@@ -26,34 +26,36 @@ def measured() -> ControllerMetrics:
     return metrics()
 
 
-def snapshots(measured: ControllerMetrics, outcome: str) -> float:
+def reconciles(measured: ControllerMetrics, outcome: str) -> float:
     return (
-        measured.registry.get_sample_value("fusioninfer_sync_certificate_checks_total", {"outcome": outcome})
+        measured.registry.get_sample_value(
+            "fusioninfer_sync_certificate_reconciles_total", {"outcome": outcome}
+        )
         or 0.0
     )
 
 
 @pytest.fixture
 def broken(api: Api) -> None:
-    """Let every request fail."""
+    """Fail every request."""
     api.fault = lambda _request: status(500, "InternalError")
 
 
 @pytest.fixture
 def foreign(api: Api) -> None:
-    """Store a Secret of that name, as another client does."""
+    """Store a Secret of that name with other data."""
     api.put(SECRET, {"kind": "Secret", "metadata": {"name": "tls"}, "data": {"password": "eA=="}})
 
 
 @pytest.fixture
 def strange(api: Api) -> None:
-    """Let every object be one that the API server would not store."""
+    """Return objects that the API server would not store."""
     api.fault = lambda _request: web.json_response({"metadata": {}, "webhooks": [{}]})
 
 
 @pytest.fixture
 async def keeping(client: Client, measured: ControllerMetrics, background: Background) -> asyncio.Task[None]:
-    """Maintain certificates from the next step of the test on."""
+    """Reconcile certificates in the background."""
     return background(keep(client, "system", KEPT, lambda: FOR_EVER, measured))
 
 
@@ -65,49 +67,47 @@ async def test_the_secret_is_created(api: Api, eventually: Eventually) -> None:
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_an_unchanged_secret_is_not_written_again(
+async def test_later_reconciles_write_nothing(
     api: Api, measured: ControllerMetrics, eventually: Eventually
 ) -> None:
-    await eventually(lambda: snapshots(measured, "unchanged") > 3)
+    await eventually(lambda: reconciles(measured, "unchanged") > 3)
 
     assert [write for write in api.writes if write[1] == SECRET] == [("PATCH", SECRET)]
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_the_expiry_of_certificates_is_a_metric(
-    measured: ControllerMetrics, eventually: Eventually
-) -> None:
-    await eventually(lambda: snapshots(measured, "changed") > 0)
+async def test_the_expiry_of_the_ca_is_a_metric(measured: ControllerMetrics, eventually: Eventually) -> None:
+    await eventually(lambda: reconciles(measured, "changed") > 0)
 
     (kept,) = measured.certificate_not_after.collect()
 
-    assert [sample.labels for sample in kept.samples] == [{"certificate": "authority"}]
+    assert [sample.labels for sample in kept.samples] == [{"certificate": "ca"}]
 
 
 @pytest.mark.usefixtures("broken", "keeping")
 async def test_an_error_is_logged_once_and_retried(
     measured: ControllerMetrics, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await eventually(lambda: snapshots(measured, "failed") > 3)
+    await eventually(lambda: reconciles(measured, "failed") > 3)
 
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
 @pytest.mark.usefixtures("foreign", "keeping")
-async def test_a_foreign_secret_is_left_alone(
+async def test_a_secret_without_our_label_is_left_unchanged(
     api: Api, measured: ControllerMetrics, eventually: Eventually
 ) -> None:
-    await eventually(lambda: snapshots(measured, "failed") > 0)
+    await eventually(lambda: reconciles(measured, "failed") > 0)
 
     assert api.objects[SECRET]["data"] == {"password": "eA=="}
 
 
 @pytest.mark.usefixtures("strange", "keeping")
-async def test_a_bug_does_not_end_the_task(measured: ControllerMetrics, eventually: Eventually) -> None:
-    await eventually(lambda: snapshots(measured, "bug") > 3)
+async def test_a_bug_does_not_end_the_controller(measured: ControllerMetrics, eventually: Eventually) -> None:
+    await eventually(lambda: reconciles(measured, "bug") > 3)
 
 
-async def test_a_process_that_is_no_longer_the_leader_writes_nothing(
+async def test_without_leadership_nothing_is_written(
     api: Api, client: Client, measured: ControllerMetrics
 ) -> None:
     def refuse() -> float:
