@@ -1,7 +1,7 @@
-"""The only door to the API server: requests out, JSON in.
+"""The client of the API server: sends requests, returns JSON.
 
-`kubernetes.aio` finds the configuration and keeps the credentials fresh. Objects stay JSON: typed models
-drop fields that they do not know.
+`kubernetes.aio` finds the configuration and refreshes the credentials. Objects stay JSON, because typed
+models drop unknown fields.
 """
 
 import asyncio
@@ -31,30 +31,30 @@ log: Final = structlog.stdlib.get_logger(__name__)
 T = TypeVar("T")
 
 ConfigError = untyped_config.ConfigException
-"""No usable kubeconfig, and no pod to run in."""
+"""Raised without a usable kubeconfig and outside a pod."""
 SERVICE_HOST: Final = "KUBERNETES_SERVICE_HOST"
-"""The variable that every pod has."""
+"""The environment variable that exists in every pod."""
 TIMEOUT: Final = 30.0
-"""Seconds for one call that is not a watch."""
+"""Seconds for one request that is not a watch."""
 SILENCE: Final = 150.0
-"""Seconds that a watch may be silent. API servers send a bookmark about once a minute, whatever happens
-(`defaultBookmarkFrequency` of `k8s.io/apiserver` `pkg/storage/cacher/cacher.go`), but now and then leave one
-out: 120 s between two were seen. A dead connection is noticed earlier, by `KEEPALIVE`."""
+"""Seconds after which a silent watch is dead. API servers send a bookmark about once a minute
+(`defaultBookmarkFrequency` of `k8s.io/apiserver` `pkg/storage/cacher/cacher.go`) but sometimes skip one:
+120 s between two have been observed. A dead connection is detected earlier, by `KEEPALIVE`."""
 KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6))
-"""When a connection on which nothing arrives is probed, in seconds, and how often (tcp(7), Linux)."""
+"""When and how often TCP probes a connection on which nothing arrives, in seconds (tcp(7), Linux)."""
 ACK_TIMEOUT: Final = 5.0
-"""Seconds after which the kernel gives up what it sent and nobody acknowledged."""
+"""Seconds after which the kernel drops data that was sent and not acknowledged."""
 BUFFER: Final = 2**21
-"""Bytes of one line of a watch that may be read at once; an object has at most 1.5 MiB."""
+"""The longest line of a watch, in bytes; an object has at most 1.5 MiB."""
 UNDECLARED: Final = "field not declared in schema"
-"""What server-side apply says of a field that the kind does not have (`structured-merge-diff` `typed`)."""
+"""The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
-"""What is raised if the API server cannot be reached, or breaks off."""
+"""The errors raised if the API server cannot be reached, or the connection breaks."""
 
 
 class ApiError(Exception):
-    """The API server's answer was not 2xx. Shapes: `Status` of apimachinery `meta/v1`."""
+    """An answer of the API server other than 2xx: a `Status` of apimachinery `meta/v1`."""
 
     def __init__(self, code: int, status: Object, retry_after: float = 0.0) -> None:
         message = str(status.get("message", ""))[:256]
@@ -62,13 +62,13 @@ class ApiError(Exception):
         self.code = code
         self.retry_after = retry_after
         self.exists = status.get("reason") == "AlreadyExists"
-        """Whether somebody has an object of the name that was to be created."""
+        """Whether an object of this name exists already."""
         self.crossed = status.get("reason") == "Conflict"
-        """Whether somebody wrote the object in between."""
+        """Whether another client changed the object since it was read."""
         self.named = bool(mapping(status.get("details")).get("name"))
-        """Whether the answer is about an object; a kind that does not exist has no names."""
+        """Whether the answer is about one object, and not about a missing kind."""
         self.undeclared = UNDECLARED in str(status.get("message", ""))
-        """Whether the kind lacks a field that was applied; the code is 500 then, though it stays so."""
+        """Whether the kind lacks a field that was applied; the code is then 500, but a retry cannot help."""
 
 
 @dataclass(slots=True)
@@ -80,22 +80,22 @@ class Client:
     refreshing: asyncio.Task[None] | None = None
 
     async def call(self, request: Request, seconds: float = TIMEOUT) -> Object:
-        """Send a request and give the answer's JSON; raises `ApiError` or one of `NO_ANSWER`."""
+        """Send a request and return the answer's JSON. Raises `ApiError` or one of `NO_ANSWER`."""
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
         async with self._send(request, limits) as response:
-            return _as_object(await patiently(read_object, await response.read()))
+            return _as_object(await read_at_any_depth(read_object, await response.read()))
 
     async def page(self, request: Request) -> Page:
-        """Read one page of a list; raises `ApiError`, ValueError or one of `NO_ANSWER`."""
+        """Read one page of a list. Raises `ApiError`, ValueError or one of `NO_ANSWER`."""
         limits = aiohttp.ClientTimeout(total=TIMEOUT)
         async with self._send(request, limits) as response:
             body = await response.read()
-        return await patiently(read_page, body)
+        return await read_at_any_depth(read_page, body)
 
     async def write(self, request: Request, seconds: float) -> Object:
-        """Call; after so many seconds neither we nor the API server go on with it.
+        """Send a write with a deadline, which the API server enforces too. Raises as `call` does.
 
-        Who is cancelled meanwhile waits for the end: what was sent may yet be done.
+        If the caller is cancelled, wait for the answer first: the write may still take effect.
         """
         seconds = min(seconds, TIMEOUT)
         sent = asyncio.create_task(self.call(within(request, seconds), seconds))
@@ -106,17 +106,17 @@ class Client:
             raise
 
     async def follow(self, request: Request) -> AsyncIterator[Object]:
-        """Give the events of a watch until its end.
+        """Yield the events of a watch until its end.
 
-        Raises `ApiError`, ValueError for a line that cannot be read, or one of `NO_ANSWER`, also if nothing
-        arrives for `SILENCE` seconds or the last line is incomplete.
+        Raises `ApiError`, ValueError for an invalid line, or one of `NO_ANSWER`, also if nothing arrives for
+        `SILENCE` seconds or the last line is incomplete.
         """
         limits = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=SILENCE)
         async with self._send(request, limits) as response:
             async for line in response.content:
                 if not line.endswith(b"\n"):
-                    raise ConnectionError("the watch broke off within a line")
-                yield _as_object(await patiently(read_object, line))
+                    raise ConnectionError("the watch ended within a line")
+                yield _as_object(await read_at_any_depth(read_object, line))
 
     @contextlib.asynccontextmanager
     async def _send(
@@ -141,7 +141,7 @@ class Client:
         return {auth["key"]: auth["value"] for auth in settings.values() if auth["in"] == "header"}
 
     async def close(self) -> None:
-        """Give back connections, and stop refreshing credentials."""
+        """Close all connections and stop refreshing credentials."""
         if self.refreshing:
             self.refreshing.cancel()
         await self.session.close()
@@ -150,10 +150,10 @@ class Client:
 async def connect(
     kubeconfig: str | None = None, context: str | None = None, ack_timeout: float = ACK_TIMEOUT
 ) -> Client:
-    """Make a client from a kubeconfig file; without one for the cluster of the pod that this runs in.
+    """Return a client for a kubeconfig file, or for the cluster of the pod that this process runs in.
 
-    Outside of a pod: $KUBECONFIG, or the file in the home directory. Raises `ConfigError` if all fail.
-    What was sent and not acknowledged for `ack_timeout` seconds never arrives.
+    Outside a pod the default is $KUBECONFIG, then the file in the home directory. Data that was not
+    acknowledged for `ack_timeout` seconds is never sent again. Raises `ConfigError` without credentials.
     """
     configuration, in_pod = Configuration(), SERVICE_HOST in os.environ
     if in_pod and not (kubeconfig or context):
@@ -169,12 +169,12 @@ async def _load(configuration: Any, kubeconfig: str | None, context: str | None)
         return await config.load_kube_config(
             kubeconfig, context, client_configuration=configuration, persist_config=False
         )
-    except (AttributeError, KeyError, TypeError, YAMLError) as error:  # the library's words for a broken file
-        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: is not a kubeconfig") from error
+    except (AttributeError, KeyError, TypeError, YAMLError) as error:  # raised for an invalid file
+        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
 
 
 async def _keep_fresh(loader: Any, configuration: Any) -> None:
-    """Renew tokens of exec plugins and clouds; returns at once where nothing has to be renewed."""
+    """Refresh tokens of exec plugins and cloud providers; return at once if none expire."""
     while True:
         try:
             await config.refresh_token(loader, configuration)
@@ -193,10 +193,10 @@ def _session(configuration: Any, ack_timeout: float) -> aiohttp.ClientSession:
 
 
 def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
-    """Make sockets whose data is dropped if nobody acknowledges it: the kernel would try on for minutes.
+    """Return a socket factory that limits retransmission, which the kernel otherwise continues for minutes.
 
-    It does so also for a process that has ended (tcp(7) TCP_USER_TIMEOUT, RFC 5482; Linux only). A connection
-    that is only listened to is probed, so that the end of the other side is noticed too.
+    It continues even after the process has ended, so a late write could arrive (tcp(7) TCP_USER_TIMEOUT, RFC
+    5482; Linux only). Keepalive probes detect that the other side is gone while nothing is sent.
     """
 
     def make(address: Any) -> socket.socket:
@@ -213,7 +213,7 @@ def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
 
 
 async def _error(response: aiohttp.ClientResponse) -> ApiError:
-    """Read a `Status`; whatever else answers (a proxy, a load balancer) is not quoted."""
+    """Read a `Status`; the body of any other answer (of a proxy, a load balancer) is not quoted."""
     try:
         body = _as_object(read_object(await response.read()))
     except ValueError:
@@ -223,8 +223,8 @@ async def _error(response: aiohttp.ClientResponse) -> ApiError:
     return ApiError(response.status, status, float(after) if after.isdigit() else 0.0)
 
 
-async def patiently(read: Callable[[bytes], T], text: bytes) -> T:
-    """Read a text. One that is nested too deep is made shallow first, in a thread, since that takes long."""
+async def read_at_any_depth(read: Callable[[bytes], T], text: bytes) -> T:
+    """Parse JSON; if it is nested too deeply, cut it with `shallow` first, in a thread, as that is slow."""
     try:
         return read(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A request to the API server is a value; `client.py` sends it."""
+"""Requests to the API server as plain values, which `kube.client` sends."""
 
 import math
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from intent import Object
 
 FIELD_MANAGER: Final = "fusioninfer"
 KEEPER: Final = "fusioninfer-let-go"
-"""Owns fields that we let go of and nobody has taken over yet, so that they keep their value."""
+"""The field manager of fields that were released and have no other manager yet, so they keep their value."""
 PAGE: Final = 100
-"""Objects of one answer to a list. Their JSON is dropped once it is read, but a process stays as large as
-its largest page made it."""
+"""Objects on one page of a list. Their JSON is dropped once it is parsed, but a process never gives back the
+memory that its largest page took."""
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "amend", "apply", "delete"]
 METHODS: Final[Mapping[Verb, str]] = {
     "get": "GET",
@@ -34,7 +34,7 @@ CONTENT_TYPES: Final[Mapping[Verb, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of the API server."""
+    """One request: its verb, path, query and body."""
 
     verb: Verb
     path: str
@@ -58,13 +58,13 @@ def get(path: str) -> Request:
 
 
 def page(path: str, selector: str, token: str) -> Request:
-    """List at most `PAGE` objects; `token` continues where the page before ended."""
+    """List at most `PAGE` objects; `token` continues after the previous page."""
     query = _given(labelSelector=selector, limit=str(PAGE)) | _given(**{"continue": token})
     return Request("list", path, query)
 
 
 def watch(path: str, selector: str, version: str, seconds: int) -> Request:
-    """Follow what changes after `version`, with bookmarks, for at most `seconds`."""
+    """Watch changes after `version`, with bookmarks, for at most `seconds`."""
     return Request(
         "watch",
         path,
@@ -79,36 +79,36 @@ def watch(path: str, selector: str, version: str, seconds: int) -> Request:
 
 
 def create(path: str, obj: Object, *, dry_run: bool = False) -> Request:
-    """Create an object; refused with 409 if there is one of that name."""
+    """Create an object; 409 if one of that name exists."""
     query = {"fieldManager": FIELD_MANAGER}
     return Request("create", path, query | _given(dryRun="All" if dry_run else ""), obj)
 
 
 def update(path: str, obj: Object) -> Request:
-    """Replace an object; refused with 409 if its resourceVersion is not the stored one."""
+    """Replace an object; 409 if its resourceVersion is not the stored one."""
     return Request("update", path, {"fieldManager": FIELD_MANAGER}, obj)
 
 
 def apply(path: str, obj: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Request:
-    """Apply server-side: our fields become what the object says, whoever set them (KEP-555)."""
+    """Apply server-side, with force: `manager` takes over the fields of the object (KEP-555)."""
     query = {"fieldManager": manager, "force": "true"}
     return Request("apply", path, query | _given(dryRun="All" if dry_run else ""), obj)
 
 
 def patch(path: str, body: Object) -> Request:
-    """Merge a patch (RFC 7386); null removes a field, whoever set it."""
+    """Merge a patch (RFC 7386); null removes a field, whatever its manager."""
     return Request("patch", path, {"fieldManager": FIELD_MANAGER}, body)
 
 
 def amend(path: str, operations: list[Object]) -> Request:
-    """Change an object by a JSON patch (RFC 6902); refused with 422 if one of its tests fails."""
+    """Change an object by a JSON patch (RFC 6902); 422 if one of its tests fails."""
     return Request("amend", path, {"fieldManager": FIELD_MANAGER}, operations)
 
 
 def delete(path: str, uid: str, version: int) -> Request:
-    """Delete this very object, not another one that took its name, and only as it was seen.
+    """Delete an object if its uid and version are still the ones that were read; 409 otherwise.
 
-    `version` is its resourceVersion; 0 if that is not known. Refused with 409 if the object has another one.
+    `version` is its resourceVersion; 0 if it is unknown.
     """
     preconditions = {"uid": uid} | _given(resourceVersion=str(version or ""))
     body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
@@ -116,7 +116,7 @@ def delete(path: str, uid: str, version: int) -> Request:
 
 
 def within(request: Request, seconds: float) -> Request:
-    """Have the API server give a request up after so long (`k8s.io/apiserver` `request_deadline.go`)."""
+    """Add a deadline that the API server enforces (`k8s.io/apiserver` `request_deadline.go`)."""
     return replace(request, query={**request.query, "timeout": f"{math.ceil(seconds * 1000)}ms"})
 
 

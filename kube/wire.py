@@ -1,10 +1,8 @@
-"""Reads the JSON of an API server, so that one object cannot keep the others from being read.
+"""Parse the JSON of an API server, such that one deeply nested object cannot make the others unreadable.
 
-An object may be nested as deep as its author likes: the API server takes 10,000 levels (Go `encoding/json`),
-orjson reads 1024 and writes 254, msgspec reads what Python's stack allows. A text that is refused is made
-shallow: values below `LEVELS` become null. `LEVELS` is more than `sync.observed.cached.digest` takes, so an
-object
-that was cut is never taken for one that was read in full.
+The API server accepts 10,000 levels (Go `encoding/json`); orjson parses 1024 and writes 254, msgspec parses
+as deep as Python's stack allows. In a text that these refuse, values below `LEVELS` become null. `LEVELS` is
+more than `sync.observed.cached.digest` accepts, so an object that was cut never counts as completely read.
 """
 
 import re
@@ -14,9 +12,9 @@ import msgspec
 import orjson
 
 LEVELS: Final = 300
-"""Levels that are kept of a text that is nested too deep."""
+"""Levels that `shallow` keeps."""
 _MARKS: Final = re.compile(rb'[{}\[\]]|"[^"\\]*(?:\\.[^"\\]*)*"')
-"""Brackets, and strings, in which brackets mean nothing."""
+"""Brackets, and strings, in which brackets have no meaning."""
 
 
 class _Metadata(msgspec.Struct):
@@ -25,7 +23,7 @@ class _Metadata(msgspec.Struct):
 
 
 class Page(msgspec.Struct):
-    """One page of a list (`metav1.List`). Each item is still JSON."""
+    """One page of a list (`metav1.List`); its items are unparsed JSON."""
 
     metadata: _Metadata
     items: list[msgspec.Raw] | None = None
@@ -35,20 +33,20 @@ _PAGE: Final = msgspec.json.Decoder(Page)
 
 
 def read_page(body: bytes) -> Page:
-    """Split a page into its items. Raises ValueError, or RecursionError if one is nested too deep."""
+    """Split a page into its items. Raises ValueError, or RecursionError if one is nested too deeply."""
     try:
         return _PAGE.decode(body)
     except msgspec.MsgspecError as error:
-        raise ValueError(f"the answer is no list: {error}") from error
+        raise ValueError(f"the answer is not a list: {error}") from error
 
 
 def read_object(body: bytes) -> Any:
-    """Read any JSON. Raises ValueError, also if it is nested too deep."""
+    """Parse any JSON. Raises ValueError, also if it is nested too deeply."""
     return orjson.loads(body)
 
 
 def shallow(text: bytes, levels: int = LEVELS) -> bytes:
-    """Replace each value that is nested deeper than `levels` by null; takes a text of any depth."""
+    """Replace every value nested deeper than `levels` with null, in a JSON text of any depth."""
     kept: list[bytes] = []
     depth, start = 0, 0
     for mark in _MARKS.finditer(text):

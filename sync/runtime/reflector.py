@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 from intent import Object
 from intent.shapes import listed, mapping
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, patiently
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, read_at_any_depth
 from kube.request import get, page, watch
 from kube.wire import read_object
 from sync.kinds import Kind
@@ -69,7 +69,7 @@ async def _list(client: Client, cache: Cache[R]) -> str:
     while True:
         answer = await client.page(page(cache.kind.resource.collection, cache.kind.resource.selector, token))
         for item in answer.items or ():
-            row = cache.project(await patiently(read_object, bytes(item)))
+            row = cache.project(await read_at_any_depth(read_object, bytes(item)))
             rows += [row] if row is not None else ()
             if time.monotonic() > turn + TURN:
                 await asyncio.sleep(0)

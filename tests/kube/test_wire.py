@@ -1,4 +1,4 @@
-"""JSON of any depth is read, and one item of a page spoils no other."""
+"""Parsing JSON of any depth: one item of a page does not affect the others."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.client import patiently
+from kube.client import read_at_any_depth
 from kube.wire import LEVELS, read_object, read_page, shallow
 
 TOO_DEEP = (1000, 1025, 5000, 20_000)
@@ -19,12 +19,12 @@ JSON = st.recursive(
 
 
 def nested(levels: int) -> bytes:
-    """Nest an object so many levels deep, with brackets in its strings."""
+    """Return an object nested this deep, with brackets in its strings."""
     return b'{"a[":' * levels + b'"}\\""' + b"}" * levels
 
 
 def depth(value: Any) -> int:
-    """Count levels."""
+    """Return the number of levels."""
     levels = 0
     while isinstance(value, dict):
         value, levels = value["a["], levels + 1
@@ -32,18 +32,18 @@ def depth(value: Any) -> int:
 
 
 @pytest.mark.parametrize("levels", TOO_DEEP)
-async def test_an_object_of_any_depth_is_read_as_deep_as_is_kept(levels: int) -> None:
-    found = await patiently(read_object, nested(levels))
+async def test_an_object_of_any_depth_is_read_down_to_the_limit(levels: int) -> None:
+    found = await read_at_any_depth(read_object, nested(levels))
 
     assert depth(found) == (LEVELS if levels > 1024 else levels)
 
 
 @pytest.mark.parametrize("levels", TOO_DEEP)
-async def test_the_other_items_of_a_page_are_as_they_were(levels: int) -> None:
+async def test_a_deep_item_leaves_the_others_of_its_page_unchanged(levels: int) -> None:
     items = b",".join((b'{"n":1}', nested(levels), b'{"n":[[2]]}'))
     body = b'{"metadata":{"resourceVersion":"7","continue":"next"},"items":[' + items + b"]}"
 
-    page = await patiently(read_page, body)
+    page = await read_at_any_depth(read_page, body)
 
     first, _, last = [orjson.loads(bytes(item)) for item in page.items or ()]
     assert (first, last) == ({"n": 1}, {"n": [[2]]})
@@ -51,18 +51,18 @@ async def test_the_other_items_of_a_page_are_as_they_were(levels: int) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"<html>", b'{"a":', b"[1]", b'{"items":[]}', b"{" * 5000, b"]" * 99])
-async def test_what_is_no_page_is_an_error_of_one_kind(text: bytes) -> None:
+async def test_an_invalid_page_is_a_value_error(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        await patiently(read_page, text)
+        await read_at_any_depth(read_page, text)
 
 
 @given(JSON, st.integers(0, 6))
-def test_a_shallow_text_is_the_same_value_up_to_its_depth(value: Any, levels: int) -> None:
+def test_a_cut_text_is_equal_down_to_its_depth(value: Any, levels: int) -> None:
     assert orjson.loads(shallow(orjson.dumps(value), levels)) == cut(value, levels)
 
 
 def cut(value: Any, levels: int) -> Any:
-    """Replace what is nested deeper by None, as the text is cut."""
+    """Replace values nested deeper than `levels` with None."""
     if not isinstance(value, dict | list):
         return value
     if levels == 0:
