@@ -1,3 +1,3 @@
-"""The command that people type; it reads settings and composes the rooms."""
+"""The `fusioninfer` command: it reads settings and composes the other packages."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""`python -m fusioninfer` is `fusioninfer`."""
+"""Run the command with `python -m fusioninfer`."""
 
 from fusioninfer.cli import main
 

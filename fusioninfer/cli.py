@@ -1,4 +1,4 @@
-"""The command. Each verb reads files and settings, calls one function, prints, and sets the exit code."""
+"""The command. Each subcommand reads files and settings, calls one function, and sets the exit code."""
 
 import sys
 from dataclasses import asdict
@@ -12,11 +12,19 @@ from catalog.codes import CODES
 from fusioninfer import __version__, documents, offline
 from fusioninfer.documents import Unreadable
 from fusioninfer.offline import Composition, Found
-from fusioninfer.options import CONFIG, FILES, NAMESPACE, UNREADABLE, read_settings, tell, unreadable
+from fusioninfer.options import (
+    CONFIG,
+    FILES,
+    NAMESPACE,
+    UNREADABLE,
+    exit_unreadable,
+    print_errors,
+    read_settings,
+)
 from fusioninfer.servers import sync, webhook
 
 OK: Final = 0
-REFUSED: Final = 1
+DENIED: Final = 1
 UNREAD: Final = "FI905"
 COLOURS: Final = {"error": "red", "warning": "yellow"}
 
@@ -36,20 +44,20 @@ main.add_command(sync)
 @NAMESPACE
 @CONFIG
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-@click.option("--admission-only", is_flag=True, help="Leave out what the loop would create.")
+@click.option("--admission-only", is_flag=True, help="Omit the objects that the controller would create.")
 def expand(
     files: tuple[str, ...], namespace: str, config: Path | None, output: str, *, admission_only: bool
 ) -> None:
-    """Print every object as admission leaves it, then what the loop would create.
+    """Print every object as admission would store it, then the objects that the controller would create.
 
-    Exit code 0: printed; 1: an object would be refused, nothing is printed; 2: a file cannot be read.
+    Exit code 0: printed; 1: an object would be denied, so nothing is printed; 2: a file cannot be read.
     """
     made, problems = _composed(files, namespace, config, admission_only=admission_only)
-    _tell(made, sys.stderr)
+    _print_findings(made, sys.stderr)
     if problems:
-        unreadable(*problems)
-    if made.refused:
-        sys.exit(REFUSED)
+        exit_unreadable(*problems)
+    if made.denied:
+        sys.exit(DENIED)
     objects = list(made.objects)
     click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
 
@@ -60,46 +68,46 @@ def expand(
 @CONFIG
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def validate(files: tuple[str, ...], namespace: str, config: Path | None, output: str) -> None:
-    """Check files as admission and the loop would.
+    """Check files as admission and the controller would.
 
-    What cannot be read is said, and the rest is checked all the same.
+    Files that cannot be read are reported, and the others are checked.
     Exit code 0: no errors (there may be warnings); 1: errors; 2: a file cannot be read.
     """
     made, problems = _composed(files, namespace, config)
     if output == "json":
         _echo_json([*map(_unread, problems), *map(_as_json, made.found)])
     else:
-        tell(problems)
-        _tell(made, sys.stdout)
+        print_errors(problems)
+        _print_findings(made, sys.stdout)
         errors = sum(one.error.severity == "error" for one in made.found)
         unread = f", {len(problems)} unreadable" if problems else ""
         click.echo(f"{errors} errors, {len(made.found) - errors} warnings{unread}")
     if problems:
         sys.exit(UNREADABLE)
-    sys.exit(REFUSED if made.refused else OK)
+    sys.exit(DENIED if made.denied else OK)
 
 
 @main.command()
 @FILES
 @NAMESPACE
 @CONFIG
-@click.option("--field", default="", help="Only this field and what is below it.")
+@click.option("--field", default="", help="Only this field and the fields below it.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: str, output: str) -> None:
-    """Say of every field that admission puts on: what was there, which rule, and because of what.
+    """Explain every field that admission sets: its old value, the rule, and the input that caused it.
 
-    Exit code 0: printed; 1: an object would be refused; 2: a file cannot be read.
+    Exit code 0: printed; 1: an object would be denied; 2: a file cannot be read.
     """
-    from fusioninfer import explain as why  # noqa: PLC0415 - this verb alone needs it
+    from fusioninfer import explain as why  # noqa: PLC0415 - only this subcommand needs it
 
     settings = read_settings(config)
     read, problems = documents.read_all(files)
     made = offline.compose(read, settings, namespace=namespace, admission_only=True)
-    _tell(made, sys.stderr)
+    _print_findings(made, sys.stderr)
     if problems:
-        unreadable(*problems)
-    if made.refused:
-        sys.exit(REFUSED)
+        exit_unreadable(*problems)
+    if made.denied:
+        sys.exit(DENIED)
     found = why.explain(read, settings, field)
     if output == "json":
         _echo_json([why.as_json(one) for one in found])
@@ -108,9 +116,9 @@ def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: 
 
 
 @main.command()
-@click.option("--plain", is_flag=True, help="No colours and no columns, also on a terminal.")
+@click.option("--plain", is_flag=True, help="Print no colours, even on a terminal.")
 def demo(*, plain: bool) -> None:
-    """Show the main job in seconds: the webhook on TLS, two LeaderWorkerSets before and after."""
+    """Show a webhook on TLS in seconds, with three LeaderWorkerSets before and after admission."""
     from fusioninfer import demo as show  # noqa: PLC0415 - it starts servers
 
     sys.exit(show.run(plain=plain))
@@ -120,7 +128,7 @@ def demo(*, plain: bool) -> None:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell: eval "$(fusioninfer completion bash)"."""
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 - this verb alone needs it
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 - only this subcommand needs it
 
     made = get_completion_class(shell)
     if made is not None:
@@ -130,13 +138,13 @@ def completion(shell: str) -> None:
 @main.command()
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def codes(output: str) -> None:
-    """List the codes of all findings: what each means, how it comes about, what to do."""
+    """List the codes of all findings, with the meaning, the usual cause and the remedy of each."""
     if output == "json":
         rows = [{"code": code, **asdict(row)} for code, row in CODES.items()]
         _echo_json(rows)
         return
     for code, row in CODES.items():
-        lines = (f"{code}  {row.severity:8}{row.title}", f"often: {row.cause}", f"to do: {row.remedy}")
+        lines = (f"{code}  {row.severity:8}{row.title}", f"cause: {row.cause}", f"remedy: {row.remedy}")
         click.echo(f"\n{'':15}".join(lines))
 
 
@@ -144,11 +152,11 @@ def codes(output: str) -> None:
 @CONFIG
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def engines(config: Path | None, output: str) -> None:
-    """List what is known of engines: images, flags and connectors by version, each with its source.
+    """List the facts about engines: images, flags, connectors and models by version, with their sources.
 
     Rows of the file that the settings name as `engines` come first. Exit code 2: a file cannot be read.
     """
-    from fusioninfer import engines as facts  # noqa: PLC0415 - this verb alone needs it
+    from fusioninfer import engines as facts  # noqa: PLC0415 - only this subcommand needs it
 
     tables = facts.tables(read_settings(config).engines)
     if output == "json":
@@ -162,14 +170,14 @@ def engines(config: Path | None, output: str) -> None:
 def _composed(
     files: tuple[str, ...], namespace: str, config: Path | None, *, admission_only: bool = False
 ) -> tuple[Composition, list[Unreadable]]:
-    """Give what the readable files become, and why others cannot be read."""
+    """Return the composition of the readable files, and the errors of the others."""
     settings = read_settings(config)
     read, problems = documents.read_all(files)
     made = offline.compose(read, settings, namespace=namespace, admission_only=admission_only)
     return made, problems
 
 
-def _tell(made: Composition, stream: Any) -> None:
+def _print_findings(made: Composition, stream: Any) -> None:
     for one in made.found:
         label = click.style(one.error.severity, fg=COLOURS[one.error.severity])
         click.echo(f"{one.document}: {label}: {one.error}", file=stream)

@@ -1,7 +1,7 @@
-"""The main job in seconds, with nothing but Python.
+"""The demo: admission of the examples by a webhook on TLS, without a cluster.
 
-It starts the webhook as a process on TLS, sends it the examples as an API server would, applies the patches,
-and shows each object before and after, side by side; then the PodGroups that the loop would create.
+It starts the webhook as a process, sends it the examples as an API server would, applies the patches, and
+shows each object before and after, side by side; then the PodGroups that the controller would create.
 """
 
 import signal
@@ -37,26 +37,26 @@ from intent.settings import Settings
 
 EXAMPLES: Final = Path(__file__).parent.parent / "docs" / "examples"
 SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
-PATIENCE: Final = 20.0
-"""Seconds for the webhook to become ready."""
+READY_SECONDS: Final = 20.0
+"""The time within which the webhook must become ready."""
 WIDTH: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook that runs: where it answers, and how to trust it."""
+    """A running webhook: its URL, and an SSL context that trusts it."""
 
     url: str
     trust: ssl.SSLContext
 
 
 def run(*, plain: bool = False) -> int:
-    """Show the examples; give the exit code: 0 if everything was as it should be."""
+    """Show the examples; return the exit code."""
     console = Console(no_color=plain, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     read = documents.read([str(file) for file in SHOWN])
     started = time.monotonic()
     with started_webhook() as webhook:
-        console.print(f"The webhook listens on {webhook.url} (TLS, its own certificate authority).\n")
+        console.print(f"The webhook listens on {webhook.url} (TLS, with a CA of its own).\n")
         after = [_admit(webhook, document, console) for document in read]
     _show_pod_group(read, console)
     console.print(
@@ -70,9 +70,9 @@ def run(*, plain: bool = False) -> int:
 
 @contextmanager
 def started_webhook() -> Iterator[Webhook]:
-    """Run the webhook on a free port of this machine, with a certificate made for it."""
+    """Run the webhook on a free local port, with a certificate issued for it."""
     with tempfile.TemporaryDirectory(prefix="fusioninfer-demo-") as directory:
-        authority = issue.development(Path(directory), ["127.0.0.1", "localhost"])
+        bundle = issue.development(Path(directory), ["127.0.0.1", "localhost"])
         port, metrics_port = _free_port(), _free_port()
         command = [
             sys.executable,
@@ -88,7 +88,7 @@ def started_webhook() -> Iterator[Webhook]:
         process = subprocess.Popen([*command, *ports], stderr=subprocess.DEVNULL)
         try:
             _wait(f"http://127.0.0.1:{metrics_port}/readyz", process)
-            trust = ssl.create_default_context(cadata=authority.decode())
+            trust = ssl.create_default_context(cadata=bundle.decode())
             yield Webhook(f"https://127.0.0.1:{port}", trust)
         finally:
             process.send_signal(signal.SIGINT)
@@ -96,7 +96,7 @@ def started_webhook() -> Iterator[Webhook]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let it drain for a moment; the demo is over."""
+    """Wait a moment for the webhook to drain, then kill it."""
     try:
         process.wait(0.5)
     except subprocess.TimeoutExpired:
@@ -112,21 +112,21 @@ def _free_port() -> int:
 
 
 def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
             with urllib.request.urlopen(url, timeout=1):  # noqa: S310 - our own address
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
-    raise TimeoutError(f"the webhook did not become ready in {PATIENCE:.0f} s")
+    raise TimeoutError(f"the webhook did not become ready in {READY_SECONDS:.0f} s")
 
 
 # --- one admission ----------------------------------------------------------------------------------
 
 
 def _admit(webhook: Webhook, document: Document, console: Console) -> Object:
-    """Send an object as an API server does: /mutate, apply the patch, /validate; show both sides."""
+    """Send an object to /mutate, apply the patch, send it to /validate, and print both versions."""
     before = document.object
     answer = post(webhook, "/mutate", before)
     after: Object = jsonpatch.apply_patch(before, orjson.loads(b64decode(answer["patch"])))
@@ -141,7 +141,7 @@ def _admit(webhook: Webhook, document: Document, console: Console) -> Object:
 
 
 def post(webhook: Webhook, path: str, live: Object) -> dict[str, Any]:
-    """POST an AdmissionReview of a CREATE; give the response in it."""
+    """POST an AdmissionReview of a CREATE, and return its response."""
     request = {"uid": "demo", "operation": "CREATE", "object": live}
     body = orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
     url = f"{webhook.url}{path}?timeout=5s"
@@ -151,7 +151,7 @@ def post(webhook: Webhook, path: str, live: Object) -> dict[str, Any]:
         return answered
 
 
-# --- what people see --------------------------------------------------------------------------------
+# --- output -----------------------------------------------------------------------------------------
 
 
 def _side_by_side(name: str, before: Object, after: Object) -> Table:
@@ -167,9 +167,9 @@ def _side_by_side(name: str, before: Object, after: Object) -> Table:
 
 
 def difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
-    """Compare two texts by line: mark what goes in the first with `- `, what is new in the other with `+ `.
+    """Compare two texts by line: prefix removed lines with `- ` and added ones with `+ `.
 
-    All other lines have two blanks in front, and are the same in both, in the same order.
+    All other lines are prefixed with two blanks, and are the same in both, in the same order.
     """
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     gone, added = [f"- {line}" for line in before], [f"+ {line}" for line in after]
@@ -187,7 +187,7 @@ def _coloured(lines: list[str]) -> Text:
 
 
 def _shortened(after: Object) -> Object:
-    """Say how long the record is, instead of showing it."""
+    """Replace the record with its length."""
     annotations = dict(after["metadata"]["annotations"])
     annotations[EXPANSION] = f"<the record, {len(annotations[EXPANSION])} bytes>"
     return after | {"metadata": after["metadata"] | {"annotations": annotations}}
@@ -198,6 +198,8 @@ def _show_pod_group(read: list[Document], console: Console) -> None:
     pod_groups = [one for one in made.objects if one.get("kind") == "PodGroup"]
     console.print(
         Panel(
-            Text(documents.write_yaml(pod_groups).rstrip()), title="what the loop creates", title_align="left"
+            Text(documents.write_yaml(pod_groups).rstrip()),
+            title="what the controller creates",
+            title_align="left",
         )
     )

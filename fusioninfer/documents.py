@@ -1,4 +1,4 @@
-"""Files that people write, as documents: a file, a directory, `-`, several documents, a `kind: List`."""
+"""Read the documents of files, directories and standard input; write objects as YAML or JSON."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,8 +14,8 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
 
 
-class Unreadable(Exception):  # noqa: N818 - what it says is the adjective
-    """A file that cannot be read, is not YAML or JSON, or holds something that is not an object."""
+class Unreadable(Exception):  # noqa: N818 - reads better as an adjective
+    """Raised if a file cannot be read, is not YAML or JSON, or has a document that is not an object."""
 
     def __init__(self, message: str, file: str = "") -> None:
         super().__init__(message)
@@ -24,16 +24,16 @@ class Unreadable(Exception):  # noqa: N818 - what it says is the adjective
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One object, and where it stands: its file, and the how-manieth document it is there (from 1)."""
+    """One object, its file, and its index among the documents of that file (from 1)."""
 
     file: str
     number: int
     object: Object
     part: str = ""
-    """Which object it is, of those that the document becomes."""
+    """Which of the objects that the document renders to."""
 
     def __str__(self) -> str:
-        """Say where it stands, as messages say it."""
+        """Return the location as messages show it."""
         part = f", {self.part}" if self.part else ""
         return f"{self.file} (document {self.number}{part})"
 
@@ -47,9 +47,9 @@ def read(paths: Iterable[str]) -> list[Document]:
 
 
 def read_all(paths: Iterable[str]) -> tuple[list[Document], list[Unreadable]]:
-    """Read what can be read of the given files, directories and standard input; and say what cannot.
+    """Read every document that can be read, and return the errors of the others.
 
-    Of a file that is broken in one place the documents before it are read.
+    Of a file with a syntax error, the documents before the error are read.
     """
     found: list[Document] = []
     problems: list[Unreadable] = []
@@ -62,21 +62,25 @@ def read_all(paths: Iterable[str]) -> tuple[list[Document], list[Unreadable]]:
 
 
 def _files(path: str) -> list[str | Unreadable]:
-    """List a directory, in order of name; take anything else as a file."""
+    """Return the files of a directory, sorted by name, or the path itself if it is not a directory."""
     try:
         if path == STANDARD_INPUT or not Path(path).is_dir():
             return [path]
         found = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
     except OSError as error:
-        return [Unreadable(f"{shown(path)}: {error.strerror}", shown(path))]
-    return [*found] if found else [Unreadable(f"{shown(path)}: holds no {', '.join(SUFFIXES)}", shown(path))]
+        return [Unreadable(f"{printable(path)}: {error.strerror}", printable(path))]
+    return (
+        [*found]
+        if found
+        else [Unreadable(f"{printable(path)}: contains no {', '.join(SUFFIXES)}", printable(path))]
+    )
 
 
 def _documents(file: str | Unreadable) -> Iterator[Document | Unreadable]:
     if isinstance(file, Unreadable):
         yield file
         return
-    name = shown(file)
+    name = printable(file)
     try:
         for number, value in enumerate(_values(read_text(file), name), start=1):
             if value is not None:
@@ -85,8 +89,8 @@ def _documents(file: str | Unreadable) -> Iterator[Document | Unreadable]:
         yield error
 
 
-def shown(file: str) -> str:
-    """Give the name of a file as it can be printed: not every name is UTF-8."""
+def printable(file: str) -> str:
+    """Return a file name with bytes that are not UTF-8 replaced, so that it can be printed."""
     return file.encode(errors="surrogateescape").decode(errors="replace")
 
 
@@ -95,13 +99,13 @@ def read_text(file: str) -> str:
     try:
         content = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
         return content.decode("utf-8")
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a name with a zero byte
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
         why = error.strerror if isinstance(error, OSError) else error
-        raise Unreadable(f"{shown(file)}: {why}", shown(file)) from error
+        raise Unreadable(f"{printable(file)}: {why}", printable(file)) from error
 
 
 def load_yaml(text: str, file: str) -> list[Any]:
-    """Read the documents of a text; JSON is YAML too. Raises `Unreadable` with line and column."""
+    """Parse the documents of a YAML or JSON text. Raises `Unreadable` with line and column."""
     return list(_values(text, file))
 
 
@@ -115,7 +119,7 @@ def _values(text: str, file: str) -> Iterator[Any]:
 
 
 def _flattened(document: Document) -> Iterator[Document | Unreadable]:
-    """Take the items of a `kind: List` as documents of their own."""
+    """Yield the items of a `kind: List` as documents of their own."""
     if not isinstance(document.object, dict):
         what = type(document.object).__name__
         yield Unreadable(f"{document}: must be an object, not {what}", document.file)
@@ -129,11 +133,11 @@ def _flattened(document: Document) -> Iterator[Document | Unreadable]:
 
 
 def write_yaml(objects: Iterable[Object]) -> str:
-    """Write objects as one stream of documents."""
+    """Render objects as a stream of YAML documents."""
     return "---\n".join(yaml.dump(one) for one in objects)
 
 
 def write_json(objects: list[Object]) -> str:
-    """Write objects as kubectl does: one alone, several as a `kind: List`."""
+    """Render objects as kubectl does: one by itself, several as a `kind: List`."""
     whole = objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": objects}
     return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

@@ -1,13 +1,11 @@
-"""The facts about engines: read from an operator's file, and shown. The file's rows stand before ours.
+"""Facts about engines: read the operator's file, whose rows come before the built-in ones, and print tables.
 
 images:
-- repository: registry.corp/llm/vllm   # `*` and `?` are patterns; without a `/` the last part alone
-  tag: "1.*"                           # default: any
-  engine: vllm
-  version: 0.17.1                      # of the engine; default: read from the tag
-  ray: 2.54.0                          # or `2.51 - 2.53`, or `none`; default: not known
-  entrypoint: vllm serve               # or `api_server`; default: none
-  source: our Dockerfile
+- repository: registry.corp/llm/vllm   # `*` and `?` are wildcards; without a `/` only the last part is
+  compared tag: "1.*"                           # default: any engine: vllm version: 0.17.1
+  # of the engine; default: from the tag ray: 2.54.0                          # or `2.51 - 2.53`, or `none`;
+  default: unknown entrypoint: vllm serve               # or `api_server`; default: none source: our
+  Dockerfile
 connectors:
 - {name: CorpConnector, since: 0.11.0, source: our fork}
 models:
@@ -96,7 +94,7 @@ class _ModelRow(BaseModel):
 
 
 class EnginesFile(BaseModel):
-    """What the file may hold."""
+    """The schema of the file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -106,7 +104,7 @@ class EnginesFile(BaseModel):
 
 
 def read(path: Path) -> Engines:
-    """Read an operator's file and put its rows in front. Raises `Unreadable`, naming the field."""
+    """Read an operator's file, and put its rows first. Raises `Unreadable`, which names the field."""
     try:
         found = EnginesFile.model_validate((load_yaml(read_text(str(path)), str(path)) or [{}])[0])
     except ValidationError as error:
@@ -121,7 +119,7 @@ def read(path: Path) -> Engines:
 
 
 def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
-    """Give the facts as tables of text: images, flags, connectors and models."""
+    """Return the facts as rows of text: images, traits, connectors and models."""
     return {
         "images": [_image(row, engines) for row in engines.images],
         "traits": [
@@ -152,7 +150,7 @@ _PLAIN: Final = {"vllm": ("vllm", "serve", "M"), "sglang": ("sglang", "serve", "
 
 
 def _auto(row: Stock, engines: Engines) -> str:
-    """Name the launcher that `auto` takes in the images of a row, where no flag asks for another one."""
+    """Return the launcher that `auto` chooses for the images of a row, unless a flag requires another one."""
     first = (*row.since, 0, 0, 0)[:3]
     tag = f"v{_dotted(first)}" if row.since or row.below != NEWEST else "any"
     engine = Engine("engine", f"image:{tag}", _PLAIN.get(row.engine, ()))
@@ -175,7 +173,7 @@ def _image(row: Stock, engines: Engines) -> dict[str, str]:
 
 
 def columns(rows: list[dict[str, str]]) -> str:
-    """Write rows as columns of text, with a heading."""
+    """Render rows as columns of text, with a heading."""
     lines = [list(rows[0]), *(list(row.values()) for row in rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     return "".join(
@@ -185,7 +183,7 @@ def columns(rows: list[dict[str, str]]) -> str:
 
 
 def span(since: Version, below: Version) -> str:
-    """Write a range of versions: `0.9 - < 0.24`."""
+    """Render a range of versions: `0.9 - < 0.24`."""
     if below == NEWEST:
         return f">= {_dotted(since)}" if since else "all"
     return f"{_dotted(since)} - < {_dotted(below)}" if since else f"< {_dotted(below)}"

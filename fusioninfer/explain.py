@@ -1,4 +1,4 @@
-"""What is put on an object, field by field: by which concern, by which rule, because of what. Pure."""
+"""Explain the fields that admission sets on an object: concern, rule and cause of each. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ from webhook.study import Study, concerns, study
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that is put on: its path, what stood there, what stands there now (None: nothing)."""
+    """A field that admission sets: its path, its value before (None: absent) and after (None: removed)."""
 
     path: str
     was: Any
@@ -38,21 +38,21 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why one field of one document is put on."""
+    """The reason for one field of one document."""
 
     document: Document
     field: Field
     rule: Rule
     cause: str
-    """The path of the input that caused it."""
+    """The path of the input that caused the field."""
     value: Any
-    """What its author wrote there."""
+    """The value of that input."""
     choice: str = ""
-    """Of what a launcher writes: which one, and why that one."""
+    """For fields that a launcher writes: its name, and why it was chosen."""
 
 
 def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
-    """Explain every field that is put on the LeaderWorkerSets among documents, or those below one field."""
+    """Explain every field that admission sets on LeaderWorkerSets, or those at or below one field."""
     return [
         one
         for document in rendered(documents)
@@ -63,7 +63,7 @@ def explain(documents: Iterable[Document], settings: Settings, field: str = "") 
 
 
 def is_below(path: str, field: str) -> bool:
-    """Whether a path is a field or below it. `[0]` stands for any item, since paths name items."""
+    """Return whether a path is at or below a field. `[0]` matches any item, since paths name items."""
     named = re.sub(r"\\\[\d+\\\]", r"\\[[^\\]]*\\]", re.escape(field))
     return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
 
@@ -71,9 +71,9 @@ def is_below(path: str, field: str) -> bool:
 def _explained(document: Document, found: Study, settings: Settings) -> Iterator[Explanation]:
     if found.reading.intent is None or found.unreadable or found.reading.errors:
         return
-    put_on, was = _recorded(found, settings)
-    chosen = _chosen(put_on, found.reading.intent, settings)
-    for field in fields(put_on, was):
+    applied, was = _recorded(found, settings)
+    chosen = _chosen(applied, found.reading.intent, settings)
+    for field in fields(applied, was):
         rule = rule_for(field.path)
         if rule is not None:
             cause, value = _cause(rule, field.path, found.original, found.reading.intent)
@@ -81,17 +81,17 @@ def _explained(document: Document, found: Study, settings: Settings) -> Iterator
             yield Explanation(document, field, rule, cause, value, choice)
 
 
-def _chosen(put_on: Overlay, intent: Intent, settings: Settings) -> str:
-    """Say which launcher, and why; of one that is recorded and would not be chosen now, only that."""
+def _chosen(applied: Overlay, intent: Intent, settings: Settings) -> str:
+    """Return the launcher and the reason for it, or that it is recorded and would not be chosen now."""
     plan = read_plan(foreseen(intent, settings), settings)
-    written = recorded_launcher(put_on)
+    written = recorded_launcher(applied)
     if written and (written, True) != (plan.launcher, plan.rewritten):
-        return f"{written}: it is recorded; the rules would choose otherwise now"
+        return f"{written}: recorded earlier; the current rules would choose another launcher"
     return f"{plan.launcher}: {plan.choice.why}" if written else ""
 
 
 def _recorded(found: Study, settings: Settings) -> tuple[Overlay, Overlay]:
-    """Give what is put on and what it takes the place of: as the object says, or as the rules would."""
+    """Return the applied overlay and the values it replaced: the recorded ones, or those of the rules."""
     if found.has_record and found.digest == found.record.digest:
         return found.record.put_on, found.record.was
     return put(found.original, wish(found, settings))
@@ -100,12 +100,12 @@ def _recorded(found: Study, settings: Settings) -> tuple[Overlay, Overlay]:
 # --- fields -----------------------------------------------------------------------------------------
 
 
-def fields(put_on: Overlay, was: Overlay | None, above: str = "") -> Iterator[Field]:
-    """List the fields of what is put on, in its order; what is of no use in parts is one field."""
+def fields(applied: Overlay, was: Overlay | None, above: str = "") -> Iterator[Field]:
+    """Yield the fields of an overlay, in its order; a value that is only valid as a unit is one field."""
     before = was or {}
-    if COPY in put_on:
-        yield Field(above, None, f"a copy of {put_on[COPY]}")
-    for key, value in put_on.items():
+    if COPY in applied:
+        yield Field(above, None, f"a copy of {applied[COPY]}")
+    for key, value in applied.items():
         path = _joined(above, key)
         if key in (COPY, DIGEST):
             continue
@@ -134,11 +134,11 @@ def _joined(above: str, key: str) -> str:
     return f"{above}.{key}" if above else key
 
 
-# --- what people see --------------------------------------------------------------------------------
+# --- output -----------------------------------------------------------------------------------------
 
 
 def as_json(one: Explanation) -> Object:
-    """Give an explanation as a JSON object."""
+    """Return an explanation as a JSON object."""
     return {
         "file": one.document.file,
         "document": one.document.number,
@@ -154,12 +154,12 @@ def as_json(one: Explanation) -> Object:
 
 
 def as_text(found: Iterable[Explanation]) -> str:
-    """Write explanations as differences, each with its reason below, in the colours of a terminal."""
+    """Render explanations as differences, each followed by its reason, with terminal colours."""
     parts = [
         "\n\n".join((click.style(where, bold=True), *map(_difference, ones)))
         for where, ones in groupby(found, lambda one: str(one.document))
     ]
-    return "\n\n".join(parts) or "nothing is put on"
+    return "\n\n".join(parts) or "admission sets no fields"
 
 
 def _difference(one: Explanation) -> str:
@@ -185,7 +185,7 @@ _CAUSES_NOTHING: Final = (("size", 1), (LAUNCHER, NONE))
 
 
 def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
-    """Find the first input of a rule that its author wrote; the opt-in, if there is none."""
+    """Return path and value of the first input of a rule that the author wrote; else those of the opt-in."""
     for given in (*rule.inputs, ("metadata", "annotations", "fusioninfer.io/service")):
         steps = tuple(_steps(given, path, intent))
         value = _at(original, steps)
@@ -195,7 +195,7 @@ def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str
 
 
 def _steps(given: Input, path: str, intent: Intent) -> Iterator[str]:
-    """Put the field's own template and engine into the path of an input."""
+    """Yield the steps of an input's path, with the field's own template and engine container."""
     field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
     template = next((one for one in intent.templates if one.field == field), intent.templates[-1])
     for step in given:

@@ -1,4 +1,4 @@
-"""The webhook and the loop on files: the same functions, the same words, no cluster. Pure."""
+"""Run admission and the controller's rendering on files, with the same functions as in a cluster. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -21,48 +21,48 @@ LWS_GROUP = "leaderworkerset.x-k8s.io/"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding, and the document that it is about."""
+    """A finding, and its document."""
 
     document: Document
     error: FieldError
 
     def __str__(self) -> str:
-        """Say where, how bad, and what."""
+        """Return location, severity and message."""
         return f"{self.document}: {self.error.severity}: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What files become: every object in apply order, and every finding, errors first."""
+    """The objects that files render to, in apply order, and all findings, errors first."""
 
     objects: tuple[Object, ...]
     found: tuple[Found, ...]
 
     @property
-    def refused(self) -> bool:
-        """Whether the cluster would refuse one of them, or they contradict each other."""
+    def denied(self) -> bool:
+        """Whether admission would deny one of them, or they contradict each other."""
         return any(one.error.severity == "error" for one in self.found)
 
 
 def compose(
     documents: Iterable[Document], settings: Settings, *, namespace: str = "", admission_only: bool = False
 ) -> Composition:
-    """Expand every document as admission does; then add what the loop would create."""
+    """Expand every document as admission does; then add the objects that the controller would create."""
     documents = [_placed(document, namespace) for document in documents]
     found = [Found(document, error) for document in documents for error in _check(document, settings)]
     parts = list(rendered(documents))
     objects = [_expand(part, settings) for part in parts]
     if not admission_only:
-        made, about = _loop(documents, parts, objects, settings)
+        made, about = _preview(documents, parts, objects, settings)
         objects.extend(made)
         found.extend(one for one in about if one not in found)
     return Composition(tuple(objects), tuple(sorted(found, key=lambda one: one.error.severity != "error")))
 
 
 def rendered(documents: Iterable[Document]) -> Iterator[Document]:
-    """Put the LeaderWorkerSets of a good InferenceService into its place; leave all else."""
+    """Replace every valid InferenceService with its LeaderWorkerSets; yield other documents unchanged."""
     for document in documents:
-        service = _requested(document)
+        service = _inferenceservice(document)
         if service is None:
             yield document
         else:
@@ -70,8 +70,8 @@ def rendered(documents: Iterable[Document]) -> Iterator[Document]:
                 yield replace(document, object=lws, part=f"LeaderWorkerSet {lws['metadata']['name']}")
 
 
-def _requested(document: Document) -> InferenceServiceIntent | None:
-    """Read an InferenceService; None if it is something else, or is not good."""
+def _inferenceservice(document: Document) -> InferenceServiceIntent | None:
+    """Read an InferenceService; None for another kind, or if it has errors."""
     if not is_inferenceservice(document.object):
         return None
     service, errors = read(document.object)
@@ -79,12 +79,12 @@ def _requested(document: Document) -> InferenceServiceIntent | None:
 
 
 def is_lws(value: Object) -> bool:
-    """Whether a document is a LeaderWorkerSet, of any version."""
+    """Return whether an object is a LeaderWorkerSet, of any version."""
     return value.get("kind") == "LeaderWorkerSet" and str(value.get("apiVersion", "")).startswith(LWS_GROUP)
 
 
 def is_inferenceservice(value: Object) -> bool:
-    """Whether a document is an InferenceService of ours, of any version; KServe has another one."""
+    """Return whether an object is our InferenceService, of any version, and not KServe's."""
     return value.get("kind") == KIND and str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
 
 
@@ -99,7 +99,7 @@ def _expand(document: Document, settings: Settings) -> Object:
 
 
 def _placed(document: Document, namespace: str) -> Document:
-    """Put a document into the namespace that kubectl would create it in."""
+    """Set the namespace in which kubectl would create an object."""
     metadata = document.object.get("metadata")
     if (
         not namespace
@@ -111,18 +111,18 @@ def _placed(document: Document, namespace: str) -> Document:
     return replace(document, object=document.object | {"metadata": metadata | {"namespace": namespace}})
 
 
-def _loop(
+def _preview(
     documents: list[Document], parts: list[Document], objects: list[Object], settings: Settings
 ) -> tuple[list[Object], list[Found]]:
-    """Give what the loop makes of the expanded objects, and what it says about them."""
+    """Return the objects that the controller would create for the expanded ones, and its findings."""
     members: list[Member] = []
-    places: dict[Subject, Document] = {}
+    sources: dict[Subject, Document] = {}
     for part, value in zip(parts, objects, strict=True):
         one = member(value) if is_lws(value) else None
         if one is not None:
             members.append(one)
-            places[one.subject] = part
-    asked = [(document, service) for document in documents if (service := _requested(document))]
-    places |= {service.subject: document for document, service in asked}
-    ahead = preview(members, settings, [service for _, service in asked])
-    return list(ahead.objects), [Found(places[one.subject], one.error) for one in ahead.findings]
+            sources[one.subject] = part
+    services = [(document, service) for document in documents if (service := _inferenceservice(document))]
+    sources |= {service.subject: document for document, service in services}
+    ahead = preview(members, settings, [service for _, service in services])
+    return list(ahead.objects), [Found(sources[one.subject], one.error) for one in ahead.findings]

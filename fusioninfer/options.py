@@ -1,4 +1,4 @@
-"""What several verbs share: options, and how settings are read."""
+"""Options that several subcommands share, and how settings and errors are handled."""
 
 import sys
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from fusioninfer import settings as settings_file
 from fusioninfer.documents import Unreadable
 
 UNREADABLE: Final = 2
-"""The exit code of a file that cannot be read, or that is missing."""
+"""The exit code if a file is missing or cannot be read."""
 
 FILES: Final = click.option(
     "-f",
@@ -21,31 +21,31 @@ FILES: Final = click.option(
     required=True,
     metavar="FILE",
     type=click.Path(allow_dash=True),
-    help="A file, a directory, or - for standard input. May be given more than once.",
+    help="A file, a directory, or - for standard input. May be repeated.",
 )
-NAMESPACE: Final = click.option(
-    "-n", "--namespace", default="", help="The namespace of objects that name none."
-)
+NAMESPACE: Final = click.option("-n", "--namespace", default="", help="The namespace of objects without one.")
 CONFIG: Final = click.option(
-    "--config", type=click.Path(path_type=Path, dir_okay=False), help="The settings file of the servers."
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The settings file that the servers use.",
 )
 
 
 def read_settings(config: Path | None) -> Any:
-    """Read the settings file; end where it cannot be read."""
+    """Read the settings file; exit if it cannot be read."""
     try:
         return settings_file.read(config)
     except Unreadable as error:
-        unreadable(error)
+        exit_unreadable(error)
 
 
-def unreadable(*errors: Exception) -> NoReturn:
-    """Say why something cannot be read, and end."""
-    tell(errors)
+def exit_unreadable(*errors: Exception) -> NoReturn:
+    """Print why files cannot be read, and exit."""
+    print_errors(errors)
     sys.exit(UNREADABLE)
 
 
-def tell(errors: Iterable[Exception]) -> None:
-    """Say why something cannot be read, a line each."""
+def print_errors(errors: Iterable[Exception]) -> None:
+    """Print errors to standard error, one a line."""
     for error in errors:
         click.secho(f"error: {error}", fg="red", err=True)

@@ -1,4 +1,4 @@
-"""The two servers as verbs: their flags, and what is imported for them alone."""
+"""The subcommands of the two servers: their flags. Each imports its own modules only when it runs."""
 
 import sys
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.options import CONFIG, read_settings, unreadable
+from fusioninfer.options import CONFIG, exit_unreadable, read_settings
 
 METRICS_PORT: Final = click.option(
     "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
@@ -15,7 +15,9 @@ METRICS_PORT: Final = click.option(
 
 
 @click.command()
-@click.option("--cert-dir", required=True, type=click.Path(path_type=Path), help="Holds tls.crt and tls.key.")
+@click.option(
+    "--cert-dir", required=True, type=click.Path(path_type=Path), help="The directory of tls.crt and tls.key."
+)
 @click.option("--host", default="0.0.0.0", show_default=True)  # noqa: S104 - a server in a pod
 @click.option("--port", default=10250, show_default=True)
 @METRICS_PORT
@@ -24,20 +26,20 @@ METRICS_PORT: Final = click.option(
     "names",
     multiple=True,
     metavar="NAME",
-    help="What the API server calls us: SERVICE.NAMESPACE.svc. A certificate without it is kept out.",
+    help="The name that the API server calls: SERVICE.NAMESPACE.svc. A certificate without it is not served.",
 )
 @click.option(
     "--client-ca",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Only callers with a certificate of these authorities are answered: the API server's.",
+    help="Answer only clients with a certificate of this CA: the API server's client CA.",
 )
 @click.option(
     "--client-name",
     "client_names",
     multiple=True,
     metavar="NAME",
-    help="A name one of which that certificate must carry: common name or DNS name.",
+    help="Answer only clients whose certificate has this common name or DNS name. May be repeated.",
 )
 @CONFIG
 def webhook(  # noqa: PLR0913 - each is a flag
@@ -51,12 +53,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
     client_names: tuple[str, ...],
     config: Path | None,
 ) -> None:
-    """Serve /mutate and /validate on TLS. Reads no API and needs no token."""
-    from certs.reload import Source  # noqa: PLC0415 - a server; the offline verbs need none of it
-    from fusioninfer import run, serve  # noqa: PLC0415 - other verbs start without it
+    """Run the webhook: serve /mutate and /validate on TLS. Needs no access to the Kubernetes API."""
+    from certs.reload import Source  # noqa: PLC0415 - the offline subcommands do not need it
+    from fusioninfer import run, serve  # noqa: PLC0415 - other subcommands start without it
 
     if client_names and client_ca is None:
-        raise click.UsageError("--client-name needs --client-ca: names prove nothing without it")
+        raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
     source, settings = Source(cert_dir, names, client_ca), read_settings(config)
     run.run(
         serve.webhook(
@@ -69,23 +71,40 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.option(
     "--kubeconfig",
     type=click.Path(exists=True, dir_okay=False),
-    help="Default: the service account in a pod, else $KUBECONFIG or the file in the home directory.",
+    help="Default: the service account in a pod; otherwise $KUBECONFIG, or the file in the home directory.",
 )
-@click.option("--context", help="The context of the kubeconfig.")
-@click.option("--namespace", default="fusioninfer-system", show_default=True, help="Where its Lease lives.")
-@click.option("--lease-duration", default=15.0, show_default=True, help="Seconds until others may lead.")
-@click.option("--renew-deadline", default=10.0, show_default=True, help="Seconds until a leader gives up.")
-@click.option("--retry-period", default=2.0, show_default=True, help="Seconds between two tries.")
+@click.option("--context", help="The context of the kubeconfig to use.")
+@click.option(
+    "--namespace", default="fusioninfer-system", show_default=True, help="The namespace of the Lease."
+)
+@click.option(
+    "--lease-duration",
+    default=15.0,
+    show_default=True,
+    help="Seconds after which another replica may take the Lease.",
+)
+@click.option(
+    "--renew-deadline",
+    default=10.0,
+    show_default=True,
+    help="Seconds after which a leader that cannot renew stops.",
+)
+@click.option(
+    "--retry-period",
+    default=2.0,
+    show_default=True,
+    help="Seconds between two attempts to take or renew the Lease.",
+)
 @click.option(
     "--manage-certificates",
     "secret",
     metavar="SECRET",
-    help="Keep the webhook's certificates in this Secret, and have its configurations trust them.",
+    help="Issue and rotate the webhook's certificates in this Secret, and write caBundle.",
 )
 @click.option(
     "--observe-only",
     is_flag=True,
-    help="Write nothing and take no Lease; log and count what would be written.",
+    help="Write nothing and take no Lease; log and count the writes that would be made.",
 )
 @METRICS_PORT
 @CONFIG
@@ -99,22 +118,24 @@ def sync(  # noqa: PLR0913 - each is a flag
     observe_only: bool,
     **where: Any,
 ) -> None:
-    """Run the loop: keep PodGroups, routes, and the sets of InferenceServices. One replica leads, by a Lease.
+    """Run the controller of PodGroups, routes and InferenceServices. One replica leads, by a Lease.
 
-    Exit code 0: it was asked to stop; 1: it lost the Lease, start it again; 2: no credentials.
+    Exit code 0: stopped by a signal; 1: it lost the Lease, restart it; 2: no credentials.
     """
-    # imported here: they bring the Kubernetes client, for the loop alone
-    from fusioninfer import certificates, run, syncing  # noqa: PLC0415 - other verbs start without it
-    from kube.client import ConfigError  # noqa: PLC0415 - other verbs start without it
-    from sync.runtime.lease import Timing  # noqa: PLC0415 - other verbs start without it
+    # imported here: they load the Kubernetes client, which only the controller needs
+    from fusioninfer import certificates, run, syncing  # noqa: PLC0415 - other subcommands start without it
+    from kube.client import ConfigError  # noqa: PLC0415 - other subcommands start without it
+    from sync.runtime.lease import Timing  # noqa: PLC0415 - other subcommands start without it
 
     settings = read_settings(config)
     settings = replace(settings, observe_only=observe_only or settings.observe_only)
     if not lease_duration > renew_deadline > retry_period > 0:
-        raise click.UsageError("--lease-duration must be over --renew-deadline, and that over --retry-period")
+        raise click.UsageError(
+            "--lease-duration must exceed --renew-deadline, which must exceed --retry-period"
+        )
     timing = Timing(lease_duration, renew_deadline, retry_period)
     kept = certificates.Certificates(secret) if secret else None
     try:
         sys.exit(run.run(syncing.sync(settings, timing=timing, certificates=kept, **where)))
     except ConfigError as error:
-        unreadable(error)
+        exit_unreadable(error)

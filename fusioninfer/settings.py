@@ -1,4 +1,4 @@
-"""The settings file: YAML in, one frozen `Settings` out; the same for servers and offline command."""
+"""Read the settings file (YAML) into a frozen `Settings`, for the servers and the offline subcommands."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _DEFAULTS = Settings()
 
 
 class SettingsFile(BaseModel):
-    """What the file may hold. Every field has a default; a field that is not known is an error."""
+    """The schema of the file. Every field has a default; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -35,11 +35,11 @@ class SettingsFile(BaseModel):
     destination_rules: bool = Field(_DEFAULTS.destination_rules, alias="destinationRules")
     observe_only: bool = Field(_DEFAULTS.observe_only, alias="observeOnly")
     engines: str = ""
-    """A file with facts about images of your own, beside this one (`fusioninfer.engines`)."""
+    """The path, relative to this file, of a file with facts about engines (`fusioninfer.engines`)."""
 
 
 def read(path: Path | None) -> Settings:
-    """Read a settings file; the defaults where there is none. Raises `Unreadable`, naming the field."""
+    """Read a settings file; None means the defaults. Raises `Unreadable`, which names the field."""
     if path is None:
         return _DEFAULTS
     found = load_yaml(read_text(str(path)), str(path)) or [{}]

@@ -1,4 +1,4 @@
-"""The loop as a process: credentials, caches, the Lease, the metrics port, and how it ends."""
+"""Run the controller: credentials, caches, the Lease, the metrics port, and how the process ends."""
 
 import asyncio
 import signal
@@ -40,11 +40,11 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     timing: Timing = TIMING,
     certificates: Certificates | None = None,
 ) -> int:
-    """Keep a cluster in step until SIGTERM or SIGINT (0), or until leadership is lost (1).
+    """Reconcile a cluster until SIGTERM or SIGINT (returns 0), or until leadership is lost (returns 1).
 
-    Without a kubeconfig and a context: the cluster of the pod that this runs in. `namespace` is the Lease's.
-    With `certificates`, the leader keeps the webhook's in a Secret beside the Lease.
-    With `settings.observe_only` it takes no Lease, keeps no certificates and writes nothing.
+    Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
+    Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
+    With `settings.observe_only` it takes no Lease, issues no certificates and writes nothing.
     Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context, timing.between)
@@ -56,7 +56,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
         await client.close()
 
 
-async def _serve(  # noqa: PLR0913 - what `sync` got
+async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     client: Client,
     settings: Settings,
     namespace: str,
@@ -65,17 +65,17 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
     timing: Timing,
     certificates: Certificates | None,
 ) -> None:
-    """Answer probes, fill the caches, and work while the Lease is ours."""
+    """Serve probes, fill the caches, and reconcile while this process holds the Lease."""
     measured, leadership = metrics(), Leadership(timing)
     caches: Caches = {kind.kind: Cache(kind) for kind in WATCHED}
     _measure(measured, caches)
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
-    loop = Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
+    controller = Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
     elector = Elector(client, namespace, LEASE, _identity(), leadership)
 
     async def work() -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(loop.run())
+            tasks.create_task(controller.run())
             if certificates:
                 tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
 
@@ -87,14 +87,14 @@ async def _serve(  # noqa: PLR0913 - what `sync` got
         for cache in caches.values():
             tasks.create_task(reflect(client, cache))
         if settings.observe_only:
-            log.info("observing only: nothing is written")
-            tasks.create_task(loop.run())
+            log.info("observe only: nothing is written")
+            tasks.create_task(controller.run())
         else:
             tasks.create_task(elector.lead(work, measured.is_leader.set))
 
 
 async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
-    """Run until a signal asks to stop (0), or leadership is lost (1); what else goes wrong is raised."""
+    """Run until a signal (return 0) or the loss of leadership (return 1); raise any other error."""
     task = asyncio.create_task(work)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
@@ -104,7 +104,7 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
     except* asyncio.CancelledError:
         log.info("stopped")
     except* LeadershipLostError as group:
-        log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, no bug
+        log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
         lost = True
     return int(lost)
 
@@ -127,5 +127,5 @@ def _unready(caches: Caches) -> str:
 
 
 def _identity() -> str:
-    """Name this process as no other one is: the host's name is the pod's."""
+    """Return a unique name of this process; the host name is the pod's name."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"

@@ -1,4 +1,4 @@
-"""The command: exit codes, and what goes where."""
+"""The command: exit codes, standard output and standard error."""
 
 import json
 from pathlib import Path
@@ -16,8 +16,8 @@ from webhook.launchers import LAUNCHERS
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-def run(*words: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(main, words, input=text)
+def run(*arguments: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(main, arguments, input=text)
 
 
 def example(name: str, **changes: str) -> str:
@@ -35,7 +35,7 @@ def test_expand_prints_objects_in_the_order_of_the_files_then_the_pod_group() ->
     assert kinds == ["kind: LeaderWorkerSet", "kind: LeaderWorkerSet", "kind: PodGroup"]
 
 
-def test_expand_admission_only_leaves_out_the_loop() -> None:
+def test_expand_admission_only_omits_the_controllers_objects() -> None:
     result = run("expand", "--admission-only", "-f", str(EXAMPLES / "monolithic.yaml"))
 
     assert "kind: PodGroup" not in result.stdout
@@ -53,7 +53,7 @@ def test_expand_reads_standard_input() -> None:
     assert result.exit_code == 0
 
 
-def test_expand_puts_objects_into_the_namespace() -> None:
+def test_expand_sets_the_namespace() -> None:
     result = run("expand", "-n", "llm", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
 
     namespaces = [item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]]
@@ -66,7 +66,7 @@ def test_expand_passes_other_objects_through() -> None:
     assert result.stdout == "kind: ConfigMap\ndata:\n  a: '1'\n"
 
 
-def test_expand_prints_nothing_but_errors_when_an_object_would_be_refused() -> None:
+def test_expand_prints_only_errors_if_an_object_would_be_denied() -> None:
     result = run("expand", "-f", "-", text=example("monolithic.yaml", service="serivce"))
 
     assert (result.exit_code, result.stdout) == (1, "")
@@ -74,13 +74,13 @@ def test_expand_prints_nothing_but_errors_when_an_object_would_be_refused() -> N
     assert "did you mean fusioninfer.io/service?" in result.stderr
 
 
-def test_expanding_what_was_expanded_changes_nothing() -> None:
+def test_expand_is_idempotent() -> None:
     once = run("expand", "--admission-only", "-f", str(EXAMPLES / "monolithic.yaml")).stdout
 
     assert run("expand", "--admission-only", "-f", "-", text=once).stdout == once
 
 
-def test_half_of_a_service_is_a_note_and_no_pod_group() -> None:
+def test_half_of_a_service_has_a_warning_and_no_pod_group() -> None:
     result = run("expand", "-f", str(EXAMPLES / "prefill.yaml"))
 
     assert (result.exit_code, "kind: PodGroup" in result.stdout) == (0, False)
@@ -88,7 +88,7 @@ def test_half_of_a_service_is_a_note_and_no_pod_group() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=lambda file: file.name)
-def test_nothing_is_found_wrong_with_an_example_but_that_its_other_half_is_elsewhere(file: Path) -> None:
+def test_an_example_has_no_finding_but_its_missing_other_half(file: Path) -> None:
     found = json.loads(run("validate", "-o", "json", "-f", str(file)).stdout)
 
     halves = {"prefill.yaml": ["FI410"], "decode.yaml": ["FI410"]}
@@ -98,8 +98,8 @@ def test_nothing_is_found_wrong_with_an_example_but_that_its_other_half_is_elsew
 @pytest.mark.parametrize(
     "names", [["monolithic"], ["prefill", "decode"], ["monolithic", "prefill", "decode"]]
 )
-def test_nothing_is_found_wrong_with_the_services_of_the_examples(names: list[str]) -> None:
-    files = [word for name in names for word in ("-f", str(EXAMPLES / f"{name}.yaml"))]
+def test_the_services_of_the_examples_have_no_findings(names: list[str]) -> None:
+    files = [argument for name in names for argument in ("-f", str(EXAMPLES / f"{name}.yaml"))]
 
     assert run("validate", *files).stdout.splitlines() == ["0 errors, 0 warnings"]
 
@@ -108,13 +108,13 @@ def test_an_example_runs_ray_symmetric_run() -> None:
     assert "- symmetric-run" in run("expand", "-f", str(EXAMPLES / "monolithic.yaml")).stdout
 
 
-def test_validate_counts_what_it_found() -> None:
+def test_validate_prints_the_number_of_findings() -> None:
     result = run("validate", "-f", "-", text=example("monolithic.yaml", **{"v0.17.1": "v0.11.0"}))
 
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "0 errors, 1 warnings")
 
 
-def test_validate_refuses_a_contradiction_between_files() -> None:
+def test_validate_reports_a_contradiction_between_files() -> None:
     worker = example("decode.yaml", decoder="worker")
 
     result = run("validate", "-f", str(EXAMPLES / "prefill.yaml"), "-f", "-", text=worker)
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(verb: str) -> None:
     assert result.stderr.startswith("error: -:1:")
 
 
-def test_a_setting_that_is_not_known_is_named(tmp_path: Path) -> None:
+def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("schedulrName: x\n")
 
@@ -164,16 +164,16 @@ def with_settings(tmp_path: Path, setting: str) -> Result:
         ("secureServing: false", "--secure-serving=false"),
     ],
 )
-def test_the_picker_is_the_operators_choice(tmp_path: Path, setting: str, printed: str) -> None:
+def test_the_settings_choose_the_endpoint_picker(tmp_path: Path, setting: str, printed: str) -> None:
     assert printed in with_settings(tmp_path, setting).stdout
 
 
 @pytest.mark.parametrize("setting", ["picker: gie-9", "disaggregatedPicker: gie-1.5"])
-def test_a_picker_that_cannot_be_is_refused(tmp_path: Path, setting: str) -> None:
+def test_an_unknown_endpoint_picker_is_an_error(tmp_path: Path, setting: str) -> None:
     assert with_settings(tmp_path, setting).exit_code == 2
 
 
-def test_what_admission_says_of_routes_is_said_once() -> None:
+def test_a_finding_about_routes_is_printed_once() -> None:
     case = Path(__file__).parents[1] / "golden" / "routes-worker-asks-for-disaggregation" / "input.yaml"
 
     assert run("validate", "-f", str(case)).output.count("FI801") == 1
@@ -201,13 +201,13 @@ def test_codes_lists_every_code() -> None:
     assert [row["code"] for row in listed] == sorted(CODES)
 
 
-def test_codes_tells_of_each_what_causes_it() -> None:
+def test_codes_prints_the_cause_of_each() -> None:
     (listed,) = (row for row in json.loads(run("codes", "-o", "json").stdout) if row["code"] == "FI410")
 
     assert (listed["cause"], CODES["FI410"].cause in run("codes").stdout) == (CODES["FI410"].cause, True)
 
 
-def test_the_demo_shows_the_examples_and_the_pod_groups() -> None:
+def test_the_demo_prints_the_examples_and_the_pod_groups() -> None:
     result = run("demo", "--plain")
 
     assert result.exit_code == 0
@@ -217,7 +217,7 @@ def test_the_demo_shows_the_examples_and_the_pod_groups() -> None:
 
 
 @pytest.mark.parametrize("name", ["monolithic", "prefill", "decode"])
-def test_the_demo_marks_each_line_that_nobody_wrote(name: str) -> None:
+def test_the_demo_marks_each_line_that_admission_added(name: str) -> None:
     (read,) = documents.read([str(EXAMPLES / f"{name}.yaml")])
     before, after = (yaml.dump(one).splitlines() for one in (read.object, expanded(read.object)))
 
@@ -235,7 +235,7 @@ def test_the_demo_marks_each_line_that_nobody_wrote(name: str) -> None:
 STORY_4 = Path(__file__).parents[1] / "golden" / "isvc-story-4" / "input.yaml"
 
 
-def test_an_inference_service_is_expanded_in_its_place() -> None:
+def test_an_inference_service_is_replaced_by_its_members() -> None:
     around = "kind: A\n---\n" + STORY_4.read_text() + "---\nkind: B\n"
 
     result = run("expand", "-o", "json", "-f", "-", text=around)
@@ -244,26 +244,26 @@ def test_an_inference_service_is_expanded_in_its_place() -> None:
     assert found == ["A", "LeaderWorkerSet", "LeaderWorkerSet", "B", "PodGroup"]
 
 
-def test_the_members_of_an_inference_service_are_put_into_the_namespace() -> None:
+def test_the_members_of_an_inference_service_get_the_namespace() -> None:
     result = run("expand", "-n", "llm", "-o", "json", "-f", str(STORY_4))
 
     assert {item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]} == {"llm"}
 
 
-def test_an_inference_service_that_would_be_refused_is_named_with_its_field() -> None:
+def test_an_invalid_inference_service_is_reported_with_its_field() -> None:
     result = run("expand", "-f", "-", text=STORY_4.read_text().replace("nodeCount: 2", "nodes: 2"))
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert "- (document 1): error: spec.roles[0].multinode.nodeCount: is required (FI701)" in result.stderr
 
 
-def test_an_inference_service_of_somebody_else_passes_through() -> None:
+def test_kserves_inference_service_passes_through() -> None:
     other = "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nspec: {}\n"
 
     assert run("expand", "-f", "-", text=other).stdout == other
 
 
-def test_a_member_of_an_inference_service_that_meets_another_is_named() -> None:
+def test_a_conflict_with_a_member_of_an_inference_service_is_reported() -> None:
     other = example("decode.yaml", **{"name: deepseek-r1-disagg-decode": "name: late"})
 
     result = run("validate", "-f", str(STORY_4), "-f", "-", text=other)
@@ -272,7 +272,7 @@ def test_a_member_of_an_inference_service_that_meets_another_is_named() -> None:
     assert "(document 1, LeaderWorkerSet deepseek-r1-disagg-decode): error" in result.stdout
 
 
-def test_explain_goes_through_the_members_of_an_inference_service() -> None:
+def test_explain_covers_the_members_of_an_inference_service() -> None:
     result = run("explain", "-f", str(STORY_4), "--field", "metadata.labels")
 
     headings = [line for line in result.stdout.splitlines() if "document 1" in line]
@@ -282,13 +282,13 @@ def test_explain_goes_through_the_members_of_an_inference_service() -> None:
     ]
 
 
-# --- what is known of engines -----------------------------------------------------------------------
+# --- engines -----------------------------------------------------------------------
 
 OWN = "images: [{repository: corp/llm, version: 0.17.1, ray: 2.54.0, source: ours}]\n"
 
 
 def settings_with(tmp_path: Path, engines: str) -> str:
-    """Write a settings file that names a file of facts beside it."""
+    """Write a settings file that names an engines file beside it; return its path."""
     (tmp_path / "engines.yaml").write_text(engines)
     (tmp_path / "settings.yaml").write_text("engines: engines.yaml\nlauncher: auto\n")
     return str(tmp_path / "settings.yaml")
@@ -309,7 +309,7 @@ def test_engines_prints_columns() -> None:
     assert lines[1].split()[:4] == ["repository", "tag", "engine", "versions"]
 
 
-def test_the_rows_of_the_operator_come_first(tmp_path: Path) -> None:
+def test_the_operators_images_come_first(tmp_path: Path) -> None:
     result = run("engines", "-o", "json", "--config", settings_with(tmp_path, OWN))
 
     assert json.loads(result.stdout)["images"][0] == {
@@ -324,7 +324,7 @@ def test_the_rows_of_the_operator_come_first(tmp_path: Path) -> None:
     }
 
 
-def test_the_models_of_the_operator_come_first(tmp_path: Path) -> None:
+def test_the_operators_models_come_first(tmp_path: Path) -> None:
     mine = "models: [{name: corp-*, heads: 48, block: 128, widths: [6144], source: ours}]\n"
 
     result = run("engines", "-o", "json", "--config", settings_with(tmp_path, mine))
@@ -333,7 +333,7 @@ def test_the_models_of_the_operator_come_first(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["models"][0] == shown
 
 
-def test_the_rows_of_the_operator_choose_the_launcher(tmp_path: Path) -> None:
+def test_the_operators_images_determine_the_launcher(tmp_path: Path) -> None:
     plain = "args:\n          - --model"
     served = "command: [vllm, serve]\n          args:"
     text = example("monolithic.yaml", **{"vllm/vllm-openai:v0.17.1": "corp/llm:1", plain: served})
@@ -347,7 +347,7 @@ def test_the_rows_of_the_operator_choose_the_launcher(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engines", "said"),
+    ("engines", "message"),
     [
         ("images: [{repository: x}]", "images.0.source: Field required"),
         ("images: [{repository: x, source: y, ray: 2.5}]", "must be a version"),
@@ -357,16 +357,16 @@ def test_the_rows_of_the_operator_choose_the_launcher(tmp_path: Path) -> None:
         ("flags: []", "flags: Extra inputs are not permitted"),
     ],
 )
-def test_a_file_of_facts_that_is_wrong_is_named_with_its_field(
-    tmp_path: Path, engines: str, said: str
+def test_an_invalid_engines_file_is_reported_with_its_field(
+    tmp_path: Path, engines: str, message: str
 ) -> None:
     result = run("engines", "--config", settings_with(tmp_path, engines))
 
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
 
 
-def test_a_file_of_facts_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_engines_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text("engines: none.yaml\n")
 
     result = run("engines", "--config", str(tmp_path / "settings.yaml"))
@@ -384,7 +384,7 @@ def test_the_ray_of_an_image_is_a_version_a_range_or_none(tmp_path: Path, text: 
 
 
 @pytest.mark.parametrize("launcher", [*LAUNCHERS, "auto", "none"])
-def test_every_launcher_may_stand_in_the_settings(tmp_path: Path, launcher: str) -> None:
+def test_every_launcher_is_accepted_in_the_settings(tmp_path: Path, launcher: str) -> None:
     (tmp_path / "settings.yaml").write_text(f"launcher: {launcher}\n")
 
     result = run("engines", "--config", str(tmp_path / "settings.yaml"))
@@ -392,7 +392,7 @@ def test_every_launcher_may_stand_in_the_settings(tmp_path: Path, launcher: str)
     assert result.exit_code == 0
 
 
-def test_a_launcher_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_launcher_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text("launcher: ray\n")
 
     result = run("engines", "--config", str(tmp_path / "settings.yaml"))
@@ -400,13 +400,13 @@ def test_a_launcher_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert (result.exit_code, "launcher: " in result.stderr) == (2, True)
 
 
-def test_a_lease_that_others_may_take_before_its_holder_gives_up_is_refused() -> None:
+def test_a_lease_duration_must_exceed_the_renew_deadline() -> None:
     result = run("sync", "--lease-duration", "10", "--renew-deadline", "10")
 
-    assert (result.exit_code, "--lease-duration must be over" in result.stderr) == (2, True)
+    assert (result.exit_code, "--lease-duration must exceed" in result.stderr) == (2, True)
 
 
-def test_names_of_callers_need_an_authority(tmp_path: Path) -> None:
+def test_client_names_require_a_client_ca(tmp_path: Path) -> None:
     result = run("webhook", "--cert-dir", str(tmp_path), "--client-name", "kube-apiserver")
 
-    assert (result.exit_code, "--client-name needs --client-ca" in result.stderr) == (2, True)
+    assert (result.exit_code, "--client-name requires --client-ca" in result.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""Files that people write."""
+"""Reading and writing documents."""
 
 from pathlib import Path
 
@@ -18,14 +18,14 @@ def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:
     assert read == [Document(str(file), 1, {"kind": "A"}), Document(str(file), 3, {"kind": "B"})]
 
 
-def test_a_list_is_its_items(tmp_path: Path) -> None:
+def test_a_list_is_replaced_by_its_items(tmp_path: Path) -> None:
     file = tmp_path / "list.json"
     file.write_text('{"kind": "List", "items": [{"kind": "A"}, {"kind": "List", "items": [{"kind": "B"}]}]}')
 
     assert [one.object["kind"] for one in documents.read([str(file)])] == ["A", "B"]
 
 
-def test_a_directory_is_its_files_in_order(tmp_path: Path) -> None:
+def test_a_directory_is_read_in_order_of_names(tmp_path: Path) -> None:
     for name in ("b.yml", "a.yaml", "c.json", "notes.txt"):
         (tmp_path / name).write_text(f'{{"kind": "{name}"}}')
 
@@ -41,7 +41,7 @@ def test_a_directory_is_its_files_in_order(tmp_path: Path) -> None:
         ("kind: List\nitems: [3]\n", r"must be an object, not int"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: str, what: str) -> None:
+def test_an_error_names_its_location(tmp_path: Path, text: str, what: str) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(text)
 
@@ -50,7 +50,7 @@ def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: str, w
 
 
 @pytest.mark.parametrize("missing", ["no-such-file.yaml", "."])
-def test_a_file_that_is_not_there_is_named(tmp_path: Path, missing: str) -> None:
+def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
     with pytest.raises(Unreadable, match=str(tmp_path)):
         documents.read([str(tmp_path / missing)])
 
@@ -67,7 +67,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, missing: str) -> None
         ("v0.11.0", "v0.11.0"),
     ],
 )
-def test_scalars_are_what_kubernetes_reads(text: str, value: object) -> None:
+def test_scalars_are_read_as_kubernetes_reads_them(text: str, value: object) -> None:
     (read,) = yaml.load(f"a: {text}")
 
     assert read == {"a": value}

@@ -1,4 +1,4 @@
-"""Explanations are complete, and name the mutator that puts a field on and an input that is there."""
+"""Explanations cover every field, and name its mutator and an input that the author wrote."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer import documents, explain, offline
-from fusioninfer.cli import REFUSED, main
+from fusioninfer.cli import DENIED, main
 from intent.settings import Settings
 from tests.golden.test_golden import CASES
 from tests.laws.laws import leaves
@@ -30,13 +30,13 @@ each_case = pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 
 
 def documents_of(case: Path) -> list[documents.Document]:
-    """Give the LeaderWorkerSets of a case that are admitted and have a record."""
+    """Return the LeaderWorkerSets of a case that are admitted."""
     read = [one for one in documents.read([str(case / "input.yaml")]) if offline.is_lws(one.object)]
-    return [one for one in read if not offline.compose([one], SETTINGS, admission_only=True).refused]
+    return [one for one in read if not offline.compose([one], SETTINGS, admission_only=True).denied]
 
 
 def spelled(path: tuple[Any, ...]) -> str:
-    """Spell a path of the record as explanations do."""
+    """Render a path of the record as explanations do."""
     text = ""
     for step in path:
         if isinstance(step, tuple):
@@ -47,13 +47,13 @@ def spelled(path: tuple[Any, ...]) -> str:
 
 
 def recorded(document: documents.Document) -> list[str]:
-    """List the leaves of the record that the document gets; keys of list items are no leaves."""
+    """List the leaves of the record that a document gets, without the keys of list items."""
     made = offline.compose([document], SETTINGS, admission_only=True).objects
     text = record.find(document.object, *made)
-    put_on = json.loads(text)["set"] if text else {}
+    applied = json.loads(text)["set"] if text else {}
     return [
         spelled(path)
-        for path, _ in leaves(put_on)
+        for path, _ in leaves(applied)
         if path[-1] not in (COPY, DIGEST) and not (len(path) > 1 and _is_key(path))
     ]
 
@@ -75,7 +75,7 @@ def test_each_leaf_of_the_record_is_explained(case: Path) -> None:
         assert left == []
 
 
-def test_a_copied_template_is_explained_as_one() -> None:
+def test_a_copied_template_is_one_field() -> None:
     found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
 
     (one,) = [one.field for one in found if one.rule.concern == "split"]
@@ -93,7 +93,7 @@ def test_the_concern_is_the_mutator_that_writes_the_field(case: Path) -> None:
 
 
 def written(document: documents.Document) -> dict[str, set[str]]:
-    """List the fields that each mutator writes by itself; on a template that is copied, on the copy."""
+    """List the fields that each mutator writes on its own; for a copied template, those of the copy."""
     found = study(document.object)
     intent = found.reading.intent
     if intent is None:
@@ -110,7 +110,7 @@ def written(document: documents.Document) -> dict[str, set[str]]:
 
 
 @each_case
-def test_a_cause_is_what_the_author_wrote(case: Path) -> None:
+def test_a_cause_is_an_input_of_the_author(case: Path) -> None:
     causes = {one.cause: one.value for one in explain.explain(documents_of(case), SETTINGS)}
 
     assert all(value is not None for value in causes.values())
@@ -128,7 +128,7 @@ def test_a_cause_is_what_the_author_wrote(case: Path) -> None:
         ("engine-70-launcher-none", None),
     ],
 )
-def test_a_launch_says_which_launcher_and_why(case: str, choice: str | None) -> None:
+def test_a_launch_names_the_launcher_and_the_reason(case: str, choice: str | None) -> None:
     found = explain.explain(documents_of(CASES[0].parent / case), SETTINGS)
 
     launched = [one for one in found if one.rule.concern == "launch"]
@@ -138,30 +138,30 @@ def test_a_launch_says_which_launcher_and_why(case: str, choice: str | None) -> 
     assert all(explain.as_json(one)["choice"] == choice for one in launched)
 
 
-def test_a_launch_that_is_recorded_and_would_not_be_chosen_now_says_so() -> None:
+def test_a_recorded_launch_that_would_not_be_chosen_now_is_marked() -> None:
     stored = documents.read([str(CASES[0].parents[1] / "webhook" / "expanded_before_auto.yaml")])
 
     launched = [one for one in explain.explain(stored, SETTINGS) if one.rule.concern == "launch"]
 
     assert {one.choice for one in launched} == {
-        "ray-symmetric: it is recorded; the rules would choose otherwise now"
+        "ray-symmetric: recorded earlier; the current rules would choose another launcher"
     }
 
 
-def test_every_mutator_has_a_rule_and_every_rule_a_mutator() -> None:
+def test_mutators_and_rules_match() -> None:
     named = {concern.mutate.__name__: {rule.concern for rule in concern.rules} for concern in CONCERNS}
     assert named == {mutator.__name__: {mutator.__name__} for mutator in MUTATORS}
 
 
-def test_no_two_rules_share_a_code() -> None:
+def test_codes_of_rules_are_unique() -> None:
     assert len({rule.code for rule in RULES}) == len(RULES)
 
 
-def test_a_field_that_nobody_puts_on_has_no_rule() -> None:
+def test_a_field_without_a_mutator_has_no_rule() -> None:
     assert rule_for("spec.leaderWorkerTemplate.workerTemplate.spec.hostNetwork") is None
 
 
-def test_what_has_been_expanded_is_explained_by_its_record() -> None:
+def test_an_expanded_object_is_explained_by_its_record() -> None:
     before = documents.read([str(PROBED)])
     stored = offline.compose(before, SETTINGS, admission_only=True).objects
 
@@ -170,13 +170,13 @@ def test_what_has_been_expanded_is_explained_by_its_record() -> None:
     assert {one.field.path for one in after} == {one.field.path for one in explain.explain(before, SETTINGS)}
 
 
-def test_a_field_is_found_by_the_index_that_findings_name() -> None:
+def test_a_field_is_found_by_the_index_in_findings() -> None:
     found = explain.explain(documents.read([str(PROBED)]), SETTINGS, ARGS)
 
     assert [one.rule.code for one in found] == ["FI621"]
 
 
-def test_size_1_and_no_launcher_cause_nothing() -> None:
+def test_size_1_and_launcher_none_are_not_causes() -> None:
     plain = PROBED.parents[1] / "sidecar-01-args-only" / "input.yaml"
     (document,) = documents.read([str(plain)])
     document.object["metadata"]["annotations"]["fusioninfer.io/launcher"] = "none"
@@ -186,7 +186,7 @@ def test_size_1_and_no_launcher_cause_nothing() -> None:
     assert found.cause == "metadata.annotations[fusioninfer.io/strategy]"
 
 
-def test_the_command_says_what_was_and_what_is() -> None:
+def test_the_command_prints_old_and_new_value() -> None:
     answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "--field", ARGS])
 
     lines = answer.stdout.splitlines()
@@ -207,9 +207,9 @@ def test_the_command_reads_standard_input() -> None:
     assert len(json.loads(answer.stdout)) > 10
 
 
-def test_what_is_refused_is_not_explained() -> None:
+def test_a_denied_object_is_not_explained() -> None:
     refused = PROBED.parents[1] / "parts-skip-unknown" / "input.yaml"
 
     answer = CliRunner().invoke(main, ["explain", "-f", str(refused)])
 
-    assert (answer.exit_code, answer.stdout) == (REFUSED, "")
+    assert (answer.exit_code, answer.stdout) == (DENIED, "")

@@ -1,4 +1,4 @@
-"""The webhook as a whole: certificate, door, pages, metrics and the signals that end it."""
+"""The webhook as a whole: certificate, HTTPS server, probes, metrics, and the signals that end it."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ REVIEW = orjson.dumps(
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A webhook that runs in this process, and how to reach it."""
+    """A webhook that runs in this process, and its ports."""
 
     port: int
     metrics_port: int
@@ -49,7 +49,7 @@ class Running:
     task: asyncio.Task[None]
 
     async def certify(self) -> ssl.SSLContext:
-        """Put a certificate in place, wait until the webhook is ready, and return who trusts it."""
+        """Write a certificate, wait until the webhook is ready, and return an SSL context that trusts it."""
         bundle = issue.development(self.directory, ["localhost"])
         await ready(self.metrics_port, 200)
         return ssl.create_default_context(cadata=bundle.decode())
@@ -58,15 +58,15 @@ class Running:
         return await exchange(self.port, post(path, body), await self.certify())
 
     async def sample(self, name: str) -> float:
-        """Read one series."""
+        """Return the value of one series."""
         text = (await get(self.metrics_port, "/metrics")).body.decode()
         found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
-        assert found, f"{name} is not among\n{text}"
+        assert found, f"{name} is missing in\n{text}"
         return float(found[1])
 
 
 async def ready(port: int, status: int) -> Reply:
-    """Wait until `/readyz` answers so."""
+    """Wait until `/readyz` answers with this status."""
     async with asyncio.timeout(5):
         while (reply := await get(port, "/readyz")).status != status:  # noqa: ASYNC110 - it is asked over HTTP
             await asyncio.sleep(0.01)
@@ -91,7 +91,7 @@ async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
 
 
 @pytest.mark.parametrize("path", ["/mutate", "/validate"])
-async def test_a_review_is_answered_on_both_paths(tmp_path: Path, path: str) -> None:
+async def test_a_request_is_answered_on_both_paths(tmp_path: Path, path: str) -> None:
     async with running(tmp_path) as webhook:
         reply = await webhook.review(path)
 
@@ -99,7 +99,7 @@ async def test_a_review_is_answered_on_both_paths(tmp_path: Path, path: str) -> 
         assert response == {"uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816", "allowed": True}
 
 
-async def test_without_a_certificate_it_is_alive_and_not_ready(tmp_path: Path) -> None:
+async def test_without_a_certificate_it_is_alive_but_not_ready(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         alive, readiness = (
             await get(webhook.metrics_port, "/healthz"),
@@ -113,14 +113,14 @@ async def test_without_a_certificate_it_is_alive_and_not_ready(tmp_path: Path) -
         ) == (200, 503, b"no certificate that is valid now")
 
 
-async def test_it_becomes_ready_when_the_certificate_comes(tmp_path: Path) -> None:
+async def test_it_becomes_ready_once_there_is_a_certificate(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         await webhook.certify()
 
         assert (await get(webhook.metrics_port, "/readyz")).status == 200
 
 
-async def test_a_review_is_counted_under_its_path_and_outcome(tmp_path: Path) -> None:
+async def test_a_request_is_counted_by_path_and_outcome(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         await webhook.review("/mutate")
 
@@ -128,14 +128,14 @@ async def test_a_review_is_counted_under_its_path_and_outcome(tmp_path: Path) ->
         assert await webhook.sample(name) == 1
 
 
-async def test_a_reviews_time_is_counted_under_its_path(tmp_path: Path) -> None:
+async def test_the_duration_of_a_request_is_observed_by_path(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         await webhook.review("/validate")
 
         assert await webhook.sample('fusioninfer_admission_duration_seconds_count{path="/validate"}') == 1
 
 
-async def test_what_is_no_review_is_counted_as_malformed(tmp_path: Path) -> None:
+async def test_an_invalid_review_is_counted_as_malformed(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         reply = await webhook.review("/mutate", b"[]")
 
@@ -152,7 +152,7 @@ async def test_requests_add_no_series(tmp_path: Path) -> None:
         assert before == await names(webhook)
 
 
-async def test_the_end_of_the_certificate_is_shown(tmp_path: Path) -> None:
+async def test_the_expiry_of_the_certificate_is_a_metric(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         before = await webhook.sample("fusioninfer_tls_not_after_seconds")
         await webhook.certify()
@@ -179,14 +179,14 @@ async def test_a_missing_certificate_is_logged_with_its_reason(
     assert (fields["result"], fields["reason"]) == ("missing", "tls.crt does not exist")
 
 
-async def test_open_connections_are_shown(tmp_path: Path) -> None:
+async def test_open_connections_are_a_metric(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         tls = await webhook.certify()
         async with connected(webhook.port, tls):
             assert await webhook.sample("fusioninfer_connections") == 1
 
 
-async def test_a_connection_that_was_cut_is_counted_with_its_reason(tmp_path: Path) -> None:
+async def test_a_cut_connection_is_counted_with_its_reason(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         async with connected(webhook.port) as (reader, writer):
             writer.write(b"not TLS at all")
@@ -195,7 +195,7 @@ async def test_a_connection_that_was_cut_is_counted_with_its_reason(tmp_path: Pa
         assert await webhook.sample('fusioninfer_connections_cut_total{reason="handshake"}') == 1
 
 
-async def test_a_certificate_that_does_not_name_the_service_is_counted_and_not_served(tmp_path: Path) -> None:
+async def test_a_certificate_for_another_service_is_refused(tmp_path: Path) -> None:
     issue.development(tmp_path, ["localhost"])
     async with running(tmp_path, "webhook.system.svc") as webhook:
         reply = await get(webhook.metrics_port, "/readyz")
@@ -215,7 +215,7 @@ async def test_a_signal_makes_it_unready_at_once(tmp_path: Path, number: signal.
         assert reply.body == b"draining"
 
 
-async def test_after_a_signal_reviews_are_still_answered_and_asked_to_close(tmp_path: Path) -> None:
+async def test_after_a_signal_requests_are_answered_with_connection_close(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         tls = await webhook.certify()
         os.kill(os.getpid(), signal.SIGTERM)
@@ -233,7 +233,7 @@ async def test_after_draining_it_returns(tmp_path: Path) -> None:
         await asyncio.wait_for(webhook.task, 5)
 
 
-async def test_the_process_logs_json_and_ends_with_zero(tmp_path: Path) -> None:
+async def test_the_process_logs_json_and_exits_with_0(tmp_path: Path) -> None:
     issue.development(tmp_path, ["localhost"])
     async with process(str(tmp_path)) as (running, lines):
         listening = json.loads(await asyncio.wait_for(lines.readline(), 20))
@@ -249,7 +249,7 @@ async def test_the_process_logs_json_and_ends_with_zero(tmp_path: Path) -> None:
         ) == ("listening", ["certificate", "stopped"], 0)
 
 
-def test_a_log_line_never_breaks_and_never_quotes_an_exception() -> None:
+def test_a_log_line_has_no_line_break_and_no_exception_message() -> None:
     line = lines_of(ValueError("s3cr3t\nsecond line"))
 
     assert "\n" not in line
@@ -273,7 +273,7 @@ run.run(serve.webhook_on(sockets, Source(Path(sys.argv[1])), serve.reviews(Setti
 
 @asynccontextmanager
 async def process(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, asyncio.StreamReader]]:
-    """Run `PROGRAM`; the process and its standard error. It does not outlive the test."""
+    """Run `PROGRAM`; yield the process and its standard error, and kill it at the end."""
     started = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROGRAM, *arguments, stderr=asyncio.subprocess.PIPE
     )
@@ -292,7 +292,7 @@ async def names(webhook: Running) -> set[str]:
 
 
 def lines_of(error: Exception) -> str:
-    """Format a record as the server does."""
+    """Render a record as the server does."""
     try:
         raise error
     except ValueError:

@@ -1,4 +1,4 @@
-"""Files that cannot be read: a message that names the file, exit code 2, no traceback."""
+"""Files that cannot be read: a message with the file name, exit code 2, no traceback."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from fusioninfer.cli import main
 from intent import yaml
 
 GOOD: Final = Path(__file__).parents[2] / "docs" / "examples" / "monolithic.yaml"
-VERBS: Final = ("validate", "expand", "explain")
+COMMANDS: Final = ("validate", "expand", "explain")
 BOMB: Final = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]\n" for at in range(1, 10)
 )
@@ -30,89 +30,91 @@ BROKEN: Final = {
     "thousands of digits": "a: " + "9" * 5_000,
     "a set": "!!set {a, b}",
     "a date": "!!timestamp 2020-01-01",
-    "another language's object": "!!python/object:os.system x",
-    "no integer": "!!int ''",
-    "no boolean": "!!bool x",
-    "too deep": "[" * 1_000,
+    "a Python object": "!!python/object:os.system x",
+    "an invalid integer": "!!int ''",
+    "an invalid boolean": "!!bool x",
+    "too many levels": "[" * 1_000,
     "deep lists": "- " * 5_000,
     "a list": "- a",
     "a zero byte": "a: \0",
 }
 
 
-def run(*words: str, text: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(main, words, input=text)
+def run(*arguments: str, text: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, arguments, input=text)
 
 
-def is_said(result: Result, name: str) -> bool:
-    """Whether it ended with a line that names the file, and with no traceback."""
+def is_reported(result: Result, name: str) -> bool:
+    """Return whether the command failed with a message that contains `name`, and without a traceback."""
     return result.exit_code == 2 and name in result.stderr and not isinstance(result.exception, Exception)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("what", BROKEN)
-def test_what_cannot_be_read_is_named(tmp_path: Path, what: str, verb: str) -> None:
-    (tmp_path / "bad.yaml").write_text(BROKEN[what])
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", BROKEN)
+def test_an_unreadable_file_is_named(tmp_path: Path, kind: str, command: str) -> None:
+    (tmp_path / "bad.yaml").write_text(BROKEN[kind])
 
-    assert is_said(run(verb, "-f", str(tmp_path / "bad.yaml")), "bad.yaml")
+    assert is_reported(run(command, "-f", str(tmp_path / "bad.yaml")), "bad.yaml")
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("content", [b"a: \xff", b"\xff\xfea", b"a: \xed\xa0\x80"])
-def test_standard_input_that_is_no_text_is_named(verb: str, content: bytes) -> None:
-    assert is_said(run(verb, "-f", "-", text=content), "-")
+def test_standard_input_that_is_not_utf_8_is_named(command: str, content: bytes) -> None:
+    assert is_reported(run(command, "-f", "-", text=content), "-")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_settings_file_that_is_not_there_is_named(verb: str) -> None:
-    assert is_said(run(verb, "-f", str(GOOD), "--config", "no-such-settings.yaml"), "no-such-settings.yaml")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_missing_settings_file_is_named(command: str) -> None:
+    assert is_reported(
+        run(command, "-f", str(GOOD), "--config", "no-such-settings.yaml"), "no-such-settings.yaml"
+    )
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_directory_that_may_not_be_listed_is_named(
-    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_directory_without_permission_is_named(
+    tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "iterdir", refuse)
 
-    assert is_said(run(verb, "-f", str(tmp_path)), f"{tmp_path}: Permission denied")
+    assert is_reported(run(command, "-f", str(tmp_path)), f"{tmp_path}: Permission denied")
 
 
-def test_one_file_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+def test_an_unreadable_file_does_not_hide_others(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: [")
     (tmp_path / "b.yaml").write_text(
         "kind: Namespace\n---\n" + GOOD.read_text().replace("service: ", "servise: ")
     )
     (tmp_path / "c.yaml").write_text("? [a]: b")
 
-    told = run("validate", "-f", str(tmp_path))
+    result = run("validate", "-f", str(tmp_path))
 
-    assert told.exit_code == 2
-    assert [name in told.stderr for name in ("a.yaml", "b.yaml", "c.yaml")] == [True, False, True]
-    assert "b.yaml" in told.stdout
+    assert result.exit_code == 2
+    assert [name in result.stderr for name in ("a.yaml", "b.yaml", "c.yaml")] == [True, False, True]
+    assert "b.yaml" in result.stdout
 
 
-def test_as_json_it_is_a_finding(tmp_path: Path) -> None:
+def test_json_output_contains_it_as_a_finding(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: [")
 
-    told = run("validate", "-o", "json", "-f", str(tmp_path), "-f", str(GOOD))
+    result = run("validate", "-o", "json", "-f", str(tmp_path), "-f", str(GOOD))
 
-    assert told.exit_code == 2
-    first, *_ = json.loads(told.stdout)
+    assert result.exit_code == 2
+    first, *_ = json.loads(result.stdout)
     assert (first["code"], first["severity"], first["file"]) == ("FI905", "error", str(tmp_path / "a.yaml"))
 
 
-def test_documents_before_the_broken_one_are_read(tmp_path: Path) -> None:
+def test_documents_before_an_error_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(GOOD.read_text().replace("service: ", "servise: ") + "\n---\na: [\n")
 
-    told = run("validate", "-f", str(tmp_path / "a.yaml"))
+    result = run("validate", "-f", str(tmp_path / "a.yaml"))
 
-    assert (told.exit_code, "(document 1)" in told.stdout) == (2, True)
+    assert (result.exit_code, "(document 1)" in result.stdout) == (2, True)
 
 
-def test_a_name_that_is_no_text_can_be_printed(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf_8_can_be_printed(tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.yaml")
     Path(name).write_text("kind: Namespace\n")
 

@@ -59,7 +59,7 @@ def text_of(path: Path) -> str:
 @each_case
 def test_the_offline_expansion_is_the_expected_one(case: Path, request: pytest.FixtureRequest) -> None:
     made = composed(case)
-    written = "" if made.refused else documents.write_yaml(made.objects)
+    written = "" if made.denied else documents.write_yaml(made.objects)
     if request.config.getoption("--refresh"):
         refresh(case, written, said(made, case))
 
