@@ -48,13 +48,13 @@ class Case:
 CASES: Final = (
     Case("FusionInferWebhookDown", {"fusioninfer_admission_inflight": "0x4 stale"}, silent=4, fires=5),
     Case(
-        "FusionInferWebhookNotReached",
+        "FusionInferWebhookUnreachable",
         {_REJECTIONS: "7x10 8x30", _UP: "1x40"},
         silent=5,
         fires=6,
     ),
     Case(
-        "FusionInferWebhookNotReached",  # the first refusals of all
+        "FusionInferWebhookUnreachable",  # the first refusals of all
         {_REJECTIONS: "_x20 3x30", _UP: "1x50"},
         silent=9,
         fires=11,
@@ -81,7 +81,7 @@ CASES: Final = (
         labels={"pod": "b"},
     ),
     Case(  # time begins at 0: this one ends within seven days from the tenth minute on
-        "FusionInferCertificateEnds",
+        "FusionInferCertificateExpires",
         {'fusioninfer_tls_not_after_seconds{pod="b"}': f"{7 * _DAY + 600}x60"},
         silent=14,
         fires=17,
@@ -94,25 +94,25 @@ CASES: Final = (
         fires=6,
     ),
     Case(  # nobody
-        "FusionInferLoopNotLeading",
+        "FusionInferControllerNotLeading",
         {'fusioninfer_sync_is_leader{pod="a"}': "1x10 0x30", 'fusioninfer_sync_is_leader{pod="b"}': "0x40"},
         silent=6,
         fires=8,
     ),
     Case(  # two
-        "FusionInferLoopNotLeading",
+        "FusionInferControllerNotLeading",
         {'fusioninfer_sync_is_leader{pod="a"}': "1x40", 'fusioninfer_sync_is_leader{pod="b"}': "0x10 1x30"},
         silent=6,
         fires=8,
     ),
     Case(  # none is scraped
-        "FusionInferLoopNotLeading",
+        "FusionInferControllerNotLeading",
         {'fusioninfer_sync_is_leader{pod="a"}': "1x10 stale"},
         silent=6,
         fires=8,
     ),
-    Case("FusionInferLoopBug", {_LOOKS % "bug": "0x10 1x30"}, silent=5, fires=6),
-    Case("FusionInferLoopRetries", {_LOOKS % "retry": "0+1x120"}, silent=20, fires=30),
+    Case("FusionInferControllerBug", {_LOOKS % "bug": "0x10 1x30"}, silent=5, fires=6),
+    Case("FusionInferControllerRetries", {_LOOKS % "retry": "0+1x120"}, silent=20, fires=30),
     Case(
         "FusionInferKindUnavailable",
         {'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x10 1x60"},
@@ -237,7 +237,7 @@ def test_all_are_silent_while_nothing_is_wrong_for_long(promtool: Path, rules: P
 
 
 def test_what_was_refused_before_prometheus_came_is_no_news(promtool: Path, rules: Path) -> None:
-    silent = [at(minute, "FusionInferWebhookNotReached") for minute in range(1, 25)]
+    silent = [at(minute, "FusionInferWebhookUnreachable") for minute in range(1, 25)]
 
     done = run(promtool, rules, [trial(STARTED, silent)])
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,6 +1,6 @@
-"""The Helm chart, made from the manifests: each template is one of their files with some words replaced.
+"""The Helm chart, generated from the manifests: each template is one of their files with some text replaced.
 
-A rule that finds another number of places than it expects is an error: so the two cannot drift apart.
+A rule that matches another number of times than it expects is an error, so the two cannot drift apart.
 """
 
 import json
@@ -13,7 +13,7 @@ from fusioninfer import __version__
 from tests.manifests.objects import MANIFESTS
 from tests.manifests.values import schema, values_yaml
 
-MADE: Final = "# made from manifests/ by `make manifests`\n"
+MADE: Final = "# generated from manifests/ by `make manifests`\n"
 NAMESPACE: Final = "fusioninfer-system"
 MODE: Final = '(eq .Values.certificates.mode "cert-manager")'
 SELF_SIGNED: Final = '(eq .Values.certificates.mode "self-signed")'
@@ -21,16 +21,16 @@ SELF_SIGNED: Final = '(eq .Values.certificates.mode "self-signed")'
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Words of a file (a regular expression), what takes their place, and how often they stand there."""
+    """A regular expression, its replacement, and the number of matches to expect."""
 
-    words: str
+    pattern: str
     template: str
     times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that becomes a template: its rules, and the condition under which it is there at all."""
+    """A file that becomes a template: its rules, and the condition under which it is rendered."""
 
     path: str
     rules: tuple[Rule, ...] = ()
@@ -38,12 +38,12 @@ class Source:
 
 
 def _with(value: str, field: str, indent: int, form: str = "{{ . }}") -> str:
-    """Write a field that is there only if its value is set."""
+    """Return the template of a field that is rendered only if its value is set."""
     return f"{{{{- with .Values.{value} }}}}\n{' ' * indent}{field}: {form}\n{{{{- end }}}}\n"
 
 
 def _block(value: str, field: str, indent: int) -> str:
-    """Write a field with an object or a list, if it is set."""
+    """Return the template of a field with an object or a list."""
     return _with(value, field, indent, f"{{{{- toYaml . | nindent {indent + 2} }}}}")
 
 
@@ -96,7 +96,8 @@ _WEBHOOKS: Final = (
     ),
 )
 _KEPT: Final = (
-    "metadata:\n  annotations:\n    helm.sh/resource-policy: keep  # else all InferenceServices go\n"
+    "metadata:\n  annotations:\n"
+    "    helm.sh/resource-policy: keep  # deleting the CRD would delete all InferenceServices\n"
 )
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
 _NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)
@@ -133,12 +134,12 @@ data:
 """
 
 NOTES: Final = """\
-FusionInfer {{ .Chart.AppVersion }} is in namespace {{ .Release.Namespace }}.
+FusionInfer {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}.
 
   kubectl --namespace {{ .Release.Namespace }} rollout status deployment/fusioninfer-webhook
   kubectl --namespace {{ .Release.Namespace }} rollout status deployment/fusioninfer-sync
 
-An annotated LeaderWorkerSet is expanded when this prints a record:
+The webhook expands an annotated LeaderWorkerSet if this prints a record:
 
   kubectl apply --dry-run=server -o yaml -f FILE | grep fusioninfer.io/expansion
 """
@@ -155,7 +156,7 @@ kubeVersion: ">=1.30.0-0"
 
 
 def template(source: Source, text: str) -> str:
-    """Make a template of a file."""
+    """Return the template of a file."""
     text = re.sub(r"\{\{", '{{ "{{" }}', text)
     for rule in source.rules:
         text = _replaced(source.path, rule, text)
@@ -165,19 +166,19 @@ def template(source: Source, text: str) -> str:
 
 
 def _replaced(path: str, rule: Rule, text: str) -> str:
-    made, times = re.subn(rule.words, lambda _: rule.template, text, flags=re.MULTILINE)
+    made, times = re.subn(rule.pattern, lambda _: rule.template, text, flags=re.MULTILINE)
     if times != rule.times:
-        raise ValueError(f"{path}: {rule.words!r} stands there {times} times, not {rule.times}")
+        raise ValueError(f"{path}: {rule.pattern!r} matches {times} times, not {rule.times}")
     return made
 
 
 def _placed(text: str) -> str:
-    """Have what names our namespace name that of the release."""
+    """Replace the namespace with that of the release."""
     return text.replace(NAMESPACE, "{{ .Release.Namespace }}")
 
 
 def files() -> Mapping[str, str]:
-    """Give every file of the chart."""
+    """Return every file of the chart."""
     templates = {
         f"templates/{source.path.rpartition('/')[2]}": template(source, (MANIFESTS / source.path).read_text())
         for source in SOURCES

@@ -1,4 +1,4 @@
-"""The dashboard for Grafana, made from one table of panels."""
+"""The Grafana dashboard, generated from one table of panels."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ HEIGHT: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One row: what it shows, in which unit, by which query, and how a line is named."""
+    """One panel: its title, unit, query and legend."""
 
     title: str
     unit: str
@@ -22,57 +22,57 @@ class Panel:
 
 PANELS: Final = (
     Panel(
-        "Reviews by outcome",
+        "Admission requests by outcome",
         "reqps",
         "sum by (path, outcome) (rate(fusioninfer_admission_requests_total[$__rate_interval])) > 0",
         "{{path}} {{outcome}}",
     ),
     Panel(
-        "Time of a review, 99 %",
+        "Duration of an admission request, p99",
         "s",
         "histogram_quantile(0.99, sum by (le, path)"
         " (rate(fusioninfer_admission_duration_seconds_bucket[$__rate_interval])))",
         "{{path}}",
     ),
     Panel(
-        "Time of a webhook as the API server sees it, 99 %",
+        "Duration of a webhook call at the API server, p99",
         "s",
         "histogram_quantile(0.99, sum by (le, name)"
         ' (rate(apiserver_admission_webhook_admission_duration_seconds_bucket{name=~".*fusioninfer[.]io"}'
         "[$__rate_interval])))",
         "{{name}}",
     ),
-    Panel("Bodies on their way", "short", "sum by (pod) (fusioninfer_admission_inflight)", "{{pod}}"),
+    Panel("Bodies still arriving", "short", "sum by (pod) (fusioninfer_admission_inflight)", "{{pod}}"),
     Panel(
-        "Until the certificate ends",
+        "Time until the certificate expires",
         "s",
         "min by (pod) (fusioninfer_tls_not_after_seconds > 0) - time()",
         "{{pod}}",
     ),
-    Panel("Who leads", "short", "sum by (pod) (fusioninfer_sync_is_leader)", "{{pod}}"),
-    Panel("Findings that hold", "short", "max by (code) (fusioninfer_sync_findings) > 0", "{{code}}"),
+    Panel("Leader", "short", "sum by (pod) (fusioninfer_sync_is_leader)", "{{pod}}"),
+    Panel("Current findings", "short", "max by (code) (fusioninfer_sync_findings) > 0", "{{code}}"),
     Panel(
-        "Looks of the loop by outcome",
+        "Reconciles by outcome",
         "ops",
         "sum by (outcome) (rate(fusioninfer_sync_reconciles_total[$__rate_interval]))",
         "{{outcome}}",
     ),
     Panel(
-        "Time of a look, 99 %",
+        "Duration of a reconcile, p99",
         "s",
         "histogram_quantile(0.99, sum by (le)"
         " (rate(fusioninfer_sync_reconcile_seconds_bucket[$__rate_interval])))",
         "all",
     ),
     Panel(
-        "Writes of the loop",
+        "Writes of the controller",
         "ops",
         "sum by (kind, verb) (rate(fusioninfer_sync_writes_total[$__rate_interval]))",
         "{{verb}} {{kind}}",
     ),
-    Panel("Objects known", "short", "max by (kind) (fusioninfer_sync_objects)", "{{kind}}"),
+    Panel("Cached objects", "short", "max by (kind) (fusioninfer_sync_objects)", "{{kind}}"),
     Panel(
-        "Objects that cannot be read",
+        "Unreadable objects",
         "short",
         "max by (kind) (fusioninfer_sync_unreadable_objects)",
         "{{kind}}",
@@ -88,7 +88,7 @@ PANELS: Final = (
 
 
 def dashboard() -> Object:
-    """Give the dashboard: two panels a row."""
+    """Return the dashboard, with two panels a row."""
     return {
         "title": "FusionInfer",
         "uid": "fusioninfer",
@@ -130,7 +130,7 @@ def _panel(number: int, panel: Panel) -> Object:
 
 
 def config_map() -> Object:
-    """Give the ConfigMap that Grafana's sidecar looks for by its label."""
+    """Return the ConfigMap, with the label by which Grafana's sidecar finds it."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

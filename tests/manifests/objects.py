@@ -1,4 +1,4 @@
-"""The manifests as they lie in their folders."""
+"""The manifests as they are in their folders, without kustomize."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,27 +15,27 @@ KUSTOMIZE: Final = ("Kustomization", "Component")
 
 
 def objects(*folders: str) -> Iterator[Object]:
-    """Read every object of folders; what kustomize makes of them is not looked at."""
+    """Yield every object of these folders."""
     for folder in folders:
         for file in sorted((MANIFESTS / folder).glob("*.yaml")):
             yield from (each for each in yaml.safe_load_all(file.read_text()) if _is_object(each))
 
 
 def find(kind: str, name: str, *folders: str) -> Object:
-    """Find one object by kind and name."""
+    """Return one object by kind and name."""
     found = objects(*(folders or ("base",)))
     return next(each for each in found if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
 def at(value: Any, path: Sequence[str | int]) -> Any:
-    """Walk down an object."""
+    """Return the value at a path of an object."""
     for step in path:
         value = value[step]
     return value
 
 
 def container(deployment: str) -> Object:
-    """Give the only container of a Deployment."""
+    """Return the only container of a Deployment."""
     spec = find("Deployment", deployment)["spec"]["template"]["spec"]
     (only,) = spec["containers"]
     return dict(only)

@@ -1,4 +1,4 @@
-"""The commands of a page: what stands behind `$ ` in its consoles, by chapter; and its files of YAML."""
+"""The commands in the consoles of a page, by chapter (lines that begin with `$ `), and its YAML files."""
 
 import re
 from pathlib import Path
@@ -11,19 +11,19 @@ FILE: Final = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def chapters(page: Path) -> dict[str, str]:
-    """Give the text of each chapter; what stands before the first is left out."""
+    """Return the text of each chapter, without the text before the first."""
     _, *parts = CHAPTER.split(page.read_text(encoding="utf-8"))
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def commands(page: Path) -> dict[str, tuple[str, ...]]:
-    """Give the commands of each chapter that has some; one may go on over several lines."""
+    """Return the commands of each chapter that has any; a command may continue on the next line."""
     found = {name: _commands(text) for name, text in chapters(page).items()}
     return {name: each for name, each in found.items() if each}
 
 
 def files(page: Path, chapter: str) -> tuple[str, ...]:
-    """Give the files that a chapter tells to write."""
+    """Return the YAML files of a chapter."""
     return tuple(FILE.findall(chapters(page)[chapter]))
 
 

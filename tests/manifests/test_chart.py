@@ -1,4 +1,4 @@
-"""The chart is made from the manifests, and what is committed is what is made."""
+"""The committed chart and dashboard equal the generated ones."""
 
 import re
 from typing import Final
@@ -16,12 +16,12 @@ from tests.test_readme import ANY_TABLE, table
 CHART: Final = MANIFESTS / "chart"
 DASHBOARD: Final = MANIFESTS / "monitoring" / "dashboard.yaml"
 INSTALL_PAGE: Final = MANIFESTS.parent / "docs" / "install.md"
-MADE: Final = "# made from tests/manifests/dashboard.py by `make manifests`\n"
+MADE: Final = "# generated from tests/manifests/dashboard.py by `make manifests`\n"
 NOT_IN_THE_CHART: Final = {"base/namespace.yaml", "base/settings.yaml", "cert-manager/inject.yaml"}
-"""Helm makes the namespace; settings are values; the annotation is a rule of its own."""
+"""Helm creates the namespace; settings are values; the annotation has a rule of its own."""
 
 
-def test_the_dashboard_is_that_of_the_table(request: pytest.FixtureRequest) -> None:
+def test_the_dashboard_is_generated_from_the_table(request: pytest.FixtureRequest) -> None:
     made = MADE + yaml.dump(config_map())
     if request.config.getoption("--refresh"):
         DASHBOARD.write_text(made, encoding="utf-8")
@@ -29,7 +29,7 @@ def test_the_dashboard_is_that_of_the_table(request: pytest.FixtureRequest) -> N
     assert DASHBOARD.read_text(encoding="utf-8") == made
 
 
-def test_the_chart_is_made_from_the_manifests(request: pytest.FixtureRequest) -> None:
+def test_the_chart_is_generated_from_the_manifests(request: pytest.FixtureRequest) -> None:
     made = dict(files())
     if request.config.getoption("--refresh"):
         _write(made)
@@ -38,7 +38,7 @@ def test_the_chart_is_made_from_the_manifests(request: pytest.FixtureRequest) ->
 
 
 def written() -> dict[str, str]:
-    """Read what is committed."""
+    """Read the committed chart."""
     found = (file for file in sorted(CHART.rglob("*")) if file.is_file())
     return {str(file.relative_to(CHART)): file.read_text(encoding="utf-8") for file in found}
 
@@ -66,26 +66,26 @@ def test_every_value_is_used_in_a_template(value: values.Value) -> None:
     assert any(used.search(text) for name, text in files().items() if name.startswith("templates/"))
 
 
-def test_every_value_that_a_template_uses_is_documented() -> None:
+def test_every_value_in_a_template_is_documented() -> None:
     templates = "".join(text for name, text in files().items() if name.startswith("templates/"))
 
     assert set(re.findall(r"\.Values\.([A-Za-z.]+)", templates)) == {value.path for value in VALUES}
 
 
-def test_a_rule_that_finds_nothing_is_an_error() -> None:
+def test_a_rule_without_a_match_is_an_error() -> None:
     source = Source("base/x.yaml", (Rule("^replicas: 2$", "replicas: {{ .Values.replicas }}"),))
 
     with pytest.raises(ValueError, match="0 times, not 1"):
         template(source, "replicas: many\n")
 
 
-def test_braces_of_others_are_not_helms() -> None:
+def test_braces_of_alerts_are_escaped() -> None:
     made = template(Source("x.yaml"), "summary: code {{ $labels.code }}\n")
 
     assert made == 'summary: code {{ "{{" }} $labels.code }}\n'
 
 
-def test_the_table_of_values_is_that_of_the_code(request: pytest.FixtureRequest) -> None:
+def test_the_documented_values_are_those_of_the_chart(request: pytest.FixtureRequest) -> None:
     made = {"values": table(values.table())}
     text = INSTALL_PAGE.read_text(encoding="utf-8")
     expected = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)

@@ -1,4 +1,4 @@
-"""Alerts and dashboard ask for series that the code has, and the page for operators has every alert."""
+"""Alerts and dashboard use series that exist, and the operations page lists every alert."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FOREIGN: Final = {
     "apiserver_admission_webhook_rejection_count",
     "apiserver_admission_webhook_admission_duration_seconds_bucket",
 }
-"""The API server's own (`k8s.io/apiserver` `pkg/admission/metrics/metrics.go`)."""
+"""Metrics of the API server (`k8s.io/apiserver` `pkg/admission/metrics/metrics.go`)."""
 LABELLED_LATER: Final = {
     "fusioninfer_sync_findings",
     "fusioninfer_sync_kind_unavailable",
@@ -32,17 +32,17 @@ LABELLED_LATER: Final = {
     "fusioninfer_sync_unreadable_objects",
     "fusioninfer_sync_writes_total",
 }
-"""What has a series only for what there is: a code, a kind."""
+"""Metrics whose series appear only with their label values: codes, kinds."""
 
 
 def registries() -> tuple[CollectorRegistry, CollectorRegistry]:
-    """Make the registries of both processes, as they are at the start."""
+    """Return the registries of both processes, as they are at the start."""
     webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, CUTS, __version__)
     return webhook.registry, metrics().registry
 
 
 def samples() -> list[tuple[str, dict[str, str]]]:
-    """Give every series that is there from the start."""
+    """Return every series that exists from the start."""
     families = (family for registry in registries() for family in registry.collect())
     return [(sample.name, sample.labels) for family in families for sample in family.samples]
 
@@ -57,42 +57,42 @@ def rules() -> list[Object]:
 
 
 def asked(expression: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Find the series of an expression: names, and patterns of labels."""
+    """Yield the series of an expression: names, and patterns of labels."""
     for name, matchers in SERIES.findall(expression):
         found = MATCHER.findall(matchers)
         yield name, [(key, value if kind == "=~" else re.escape(value)) for key, kind, value in found]
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
-def test_what_an_alert_asks_for_is_there_from_the_start(rule: Object) -> None:
+def test_the_series_of_an_alert_exist_from_the_start(rule: Object) -> None:
     own = [(name, labels) for name, labels in asked(rule["expr"]) if name not in FOREIGN]
 
     assert {name for name, _ in own} <= names()
-    assert [one for one in wanted(own) if not is_there(*one)] == []
+    assert [one for one in selected(own) if not exists(*one)] == []
 
 
-def test_operators_are_told_of_what_they_can_repair() -> None:
+def test_operators_are_alerted_of_findings_that_they_can_repair() -> None:
     (rule,) = (rule for rule in rules() if rule["alert"] == "FusionInferFindings")
     ((_, ((label, pattern),)),) = asked(rule["expr"])
 
     assert (label, tuple(pattern.split("|"))) == ("code", OPERATORS)
 
 
-def wanted(series: list[tuple[str, list[tuple[str, str]]]]) -> Iterator[tuple[str, str, str]]:
-    """Give each label that is asked for, and each of its values: name, label, pattern."""
+def selected(series: list[tuple[str, list[tuple[str, str]]]]) -> Iterator[tuple[str, str, str]]:
+    """Yield each label value that an expression selects: name, label, pattern."""
     for name, labels in series:
         for label, pattern in labels:
-            yield from ((name, label, word) for word in pattern.split("|"))
+            yield from ((name, label, value) for value in pattern.split("|"))
 
 
-def is_there(name: str, label: str, word: str) -> bool:
-    """Whether a series has a value of a label that fits."""
+def exists(name: str, label: str, pattern: str) -> bool:
+    """Return whether a series with a matching label value exists."""
     values = [labels.get(label, "") for sample, labels in samples() if sample == name]
-    return any(re.fullmatch(word, value) for value in values)
+    return any(re.fullmatch(pattern, value) for value in values)
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
-def test_what_a_panel_asks_for_is_in_the_code(panel: Panel) -> None:
+def test_the_series_of_a_panel_exist(panel: Panel) -> None:
     found = [name for name, _ in asked(panel.expression)]
 
     assert found
@@ -100,13 +100,13 @@ def test_what_a_panel_asks_for_is_in_the_code(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
-def test_an_alert_says_how_bad_it_is_what_is_wrong_and_what_to_do(rule: Object) -> None:
+def test_an_alert_has_severity_summary_and_remedy(rule: Object) -> None:
     assert rule["labels"]["severity"] in {"critical", "warning"}
     assert set(rule["annotations"]) == {"summary", "remedy"}
 
 
 def alerts() -> list[dict[str, str]]:
-    """Give the table of alerts."""
+    """Return the rows of the table of alerts."""
     return [
         {
             "alert": f"`{rule['alert']}`",
@@ -118,7 +118,7 @@ def alerts() -> list[dict[str, str]]:
     ]
 
 
-def test_the_table_of_alerts_is_that_of_the_rules(request: pytest.FixtureRequest) -> None:
+def test_the_documented_alerts_are_those_of_the_rules(request: pytest.FixtureRequest) -> None:
     made = {"alerts": table(alerts())}
     text = PAGE.read_text(encoding="utf-8")
     written = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)

@@ -1,4 +1,4 @@
-"""What the manifests promise: our command takes their words, pods are restricted, a drain fits the grace."""
+"""The manifests: the command accepts their arguments, pods are restricted, draining fits the grace period."""
 
 import re
 from typing import Any, Final
@@ -20,13 +20,13 @@ from webhook.server.listen import Limits
 DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")
 SETTINGS: Final = MANIFESTS / "base" / "settings.yaml"
 MARGIN: Final = 5
-"""Seconds between the end of what a process does on SIGTERM and SIGKILL, at least."""
+"""Minimum seconds between the end of a graceful shutdown and SIGKILL."""
 
 
-def parsed(words: list[str]) -> dict[str, Any]:
-    """Parse the words of a container by our command; nothing runs."""
-    command = main.commands[words[0]]
-    return command.make_context(words[0], words[1:]).params
+def parsed(arguments: list[str]) -> dict[str, Any]:
+    """Parse the arguments of a container as the command does, without running it."""
+    command = main.commands[arguments[0]]
+    return command.make_context(arguments[0], arguments[1:]).params
 
 
 def pod_spec(deployment: str) -> Object:
@@ -44,21 +44,21 @@ def sync() -> dict[str, Any]:
     return parsed(container("fusioninfer-sync")["args"])
 
 
-# --- the words --------------------------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------------------
 
 
-def test_a_word_that_the_command_does_not_know_would_be_seen() -> None:
+def test_an_unknown_flag_is_an_error() -> None:
     with pytest.raises(click.NoSuchOption):
         parsed(["webhook", "--cert-dir=/tls", "--unknown"])
 
 
-def test_the_webhook_listens_where_its_ports_say(webhook: dict[str, Any]) -> None:
+def test_the_webhook_listens_on_its_container_ports(webhook: dict[str, Any]) -> None:
     ports = {port["name"]: port["containerPort"] for port in container("fusioninfer-webhook")["ports"]}
 
     assert ports == {"https": webhook["port"], "metrics": webhook["metrics_port"]}
 
 
-def test_the_loop_listens_where_its_port_says(sync: dict[str, Any]) -> None:
+def test_the_controller_listens_on_its_container_port(sync: dict[str, Any]) -> None:
     ports = {port["name"]: port["containerPort"] for port in container("fusioninfer-sync")["ports"]}
 
     assert ports == {"metrics": sync["metrics_port"]}
@@ -97,11 +97,11 @@ def test_the_image_is_of_this_release(deployment: str) -> None:
     assert container(deployment)["image"] == f"fusioninfer:{__version__}"
 
 
-def test_the_settings_that_are_shipped_are_the_defaults() -> None:
+def test_the_shipped_settings_are_the_defaults() -> None:
     assert read(SETTINGS) == read(None)
 
 
-def test_the_settings_that_are_shipped_name_every_field_with_its_default() -> None:
+def test_the_shipped_settings_list_every_field_with_its_default() -> None:
     lines = SETTINGS.read_text().splitlines()[1:]
 
     named = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
@@ -112,7 +112,7 @@ def test_the_settings_that_are_shipped_name_every_field_with_its_default() -> No
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS)
-def test_nothing_can_be_written_and_nobody_is_root(deployment: str) -> None:
+def test_containers_are_read_only_and_not_root(deployment: str) -> None:
     context = container(deployment)["securityContext"]
 
     assert context == {
@@ -134,7 +134,7 @@ def test_a_drain_ends_before_the_pod_is_killed() -> None:
     assert grace >= limits.drain_seconds + limits.finish_seconds + MARGIN
 
 
-def test_as_many_bodies_as_may_be_on_their_way_fit_into_memory() -> None:
+def test_the_memory_limit_fits_the_bodies_that_may_arrive_at_once() -> None:
     limits = Limits()
     memory = container("fusioninfer-webhook")["resources"]["limits"]["memory"]
 
@@ -142,13 +142,13 @@ def test_as_many_bodies_as_may_be_on_their_way_fit_into_memory() -> None:
     assert int(memory.removesuffix("Mi")) * 2**20 >= limits.reviews * limits.body_bytes + of_its_own
 
 
-def test_the_lease_is_given_back_before_the_pod_is_killed() -> None:
+def test_the_lease_is_released_before_the_pod_is_killed() -> None:
     grace = pod_spec("fusioninfer-sync").get("terminationGracePeriodSeconds", 30)
 
     assert grace >= Timing().renew_deadline + MARGIN
 
 
-def test_one_webhook_always_answers() -> None:
+def test_one_webhook_replica_is_always_available() -> None:
     spec = find("Deployment", "fusioninfer-webhook")["spec"]
 
     assert spec["replicas"] == 2
@@ -156,7 +156,7 @@ def test_one_webhook_always_answers() -> None:
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS)
-def test_probes_ask_the_second_port(deployment: str) -> None:
+def test_probes_use_the_metrics_port(deployment: str) -> None:
     probes = [value for key, value in container(deployment).items() if key.endswith("Probe")]
 
     assert {probe["httpGet"]["port"] for probe in probes} == {"metrics"}
@@ -183,16 +183,16 @@ def test_selectors_are_the_labels_of_the_pods(kind: str, field: tuple[str, ...],
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS)
-def test_ports_by_name_are_ports_of_the_container(deployment: str) -> None:
+def test_named_ports_exist_in_the_container(deployment: str) -> None:
     names = {port["name"] for port in container(deployment)["ports"]}
 
     asked = {port["targetPort"] for port in find("Service", deployment)["spec"]["ports"]}
-    let_in = {
+    allowed = {
         port["port"]
         for rule in find("NetworkPolicy", deployment)["spec"]["ingress"]
         for port in rule["ports"]
     }
-    assert asked == let_in == names
+    assert asked == allowed == names
 
 
 # --- admission --------------------------------------------------------------------------------------
@@ -203,15 +203,15 @@ def webhooks() -> list[Object]:
     return [one for each in objects("base") if each["kind"] in kinds for one in each["webhooks"]]
 
 
-def test_no_webhook_and_no_policy_looks_at_the_systems_namespaces_or_ours() -> None:
+def test_webhooks_and_policy_exclude_system_namespaces() -> None:
     policy = find("ValidatingAdmissionPolicy", "backstop.fusioninfer.io")["spec"]["matchConstraints"]
 
     selectors = [one["namespaceSelector"] for one in (*webhooks(), policy)]
-    left_out = [only["values"] for one in selectors for only in one["matchExpressions"]]
-    assert left_out == [["kube-system", "fusioninfer-system"]] * len(selectors)
+    excluded = [only["values"] for one in selectors for only in one["matchExpressions"]]
+    assert excluded == [["kube-system", "fusioninfer-system"]] * len(selectors)
 
 
-def test_the_backstop_speaks_of_our_annotations() -> None:
+def test_the_fallback_policy_uses_existing_annotations() -> None:
     spec = find("ValidatingAdmissionPolicy", "backstop.fusioninfer.io")["spec"]
 
     text = " ".join(one["expression"] for one in (*spec["matchConditions"], *spec["validations"]))

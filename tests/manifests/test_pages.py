@@ -1,4 +1,4 @@
-"""The pages for operators say what the manifests say."""
+"""The pages for operators agree with the manifests."""
 
 import re
 import shlex
@@ -19,11 +19,11 @@ OPERATIONS: Final = DOCS / "operations.md"
 INSTALL: Final = DOCS / "install.md"
 PAGES: Final = (INSTALL, OPERATIONS, SECURITY)
 BUILT: Final = commands(INSTALL)["The image"]
-"""What needs a container engine and a registry; `tests/image` goes through the Dockerfile itself."""
+"""Commands that need a container engine and a registry; `tests/image` covers the Dockerfile itself."""
 
 
 def rights() -> list[dict[str, str]]:
-    """Give the table of rights: a row a rule."""
+    """Return the rows of the table of rights, one per rule."""
     roles = [each for each in objects("base") if each["kind"] in {"Role", "ClusterRole"}]
     return [_row(role, rule) for role in roles for rule in role["rules"]]
 
@@ -38,7 +38,7 @@ def _row(role: Object, rule: Object) -> dict[str, str]:
     }
 
 
-def test_the_table_of_rights_is_that_of_the_manifests(request: pytest.FixtureRequest) -> None:
+def test_the_documented_rights_are_those_of_the_manifests(request: pytest.FixtureRequest) -> None:
     made = {"rights": table(rights())}
     text = SECURITY.read_text(encoding="utf-8")
     written = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)
@@ -48,27 +48,27 @@ def test_the_table_of_rights_is_that_of_the_manifests(request: pytest.FixtureReq
     assert SECURITY.read_text(encoding="utf-8") == written
 
 
-def test_only_the_loop_has_rights() -> None:
+def test_only_the_controller_has_rights() -> None:
     subjects = {subject["name"] for each in objects("base") for subject in each.get("subjects", ())}
 
     assert subjects == {"fusioninfer-sync"}
 
 
 @pytest.mark.parametrize("word", ["secrets", "*", "impersonate", "escalate", "bind"])
-def test_the_loop_has_no_right_that_opens_others(word: str) -> None:
+def test_the_controller_cannot_escalate_its_rights(word: str) -> None:
     rules = [rule for each in objects("base") for rule in each.get("rules", ())]
 
     assert not any(word in (*rule["verbs"], *rule["resources"], *rule["apiGroups"]) for rule in rules)
 
 
 def uninstalled() -> list[list[str]]:
-    """Give what is deleted: its kind, and the names."""
-    words = [shlex.split(command) for command in commands(OPERATIONS)["Uninstall"]]
-    deletes = [each[2:] for each in words if each[:2] == ["kubectl", "delete"]]
-    return [[word for word in each if not word.startswith("-")] for each in deletes]
+    """Return the kind and names in each delete command."""
+    arguments = [shlex.split(command) for command in commands(OPERATIONS)["Uninstall"]]
+    deletes = [each[2:] for each in arguments if each[:2] == ["kubectl", "delete"]]
+    return [[name for name in each if not name.startswith("-")] for each in deletes]
 
 
-def test_uninstalling_leaves_nothing_outside_of_the_namespace() -> None:
+def test_uninstalling_deletes_all_cluster_scoped_objects() -> None:
     deleted = {(kind, name) for kind, *names in uninstalled() for name in names}
 
     installed = {
@@ -79,21 +79,21 @@ def test_uninstalling_leaves_nothing_outside_of_the_namespace() -> None:
     assert deleted == installed
 
 
-def test_the_webhooks_go_before_what_answers_them() -> None:
+def test_the_webhook_configurations_are_deleted_before_the_webhooks() -> None:
     kinds = [kind for kind, *_ in uninstalled()]
 
     assert kinds.index("namespace") > kinds.index("validatingwebhookconfiguration")
 
 
 @pytest.mark.parametrize("page", [INSTALL, OPERATIONS], ids=lambda page: page.name)
-def test_every_command_of_a_page_is_run(page: Path) -> None:
-    there = {command for each in commands(page).values() for command in each}
+def test_every_command_of_a_page_is_tested(page: Path) -> None:
+    found = {command for each in commands(page).values() for command in each}
 
-    assert there - {*kustomize.RUN, *helm.INSTALL, *BUILT} == set()
+    assert found - {*kustomize.RUN, *helm.INSTALL, *BUILT} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
     named = re.findall(r"`((?:docs|manifests)/[^`*]*|[a-z]+\.(?:lock|cdx\.json))`", page.read_text())
 
     assert [name for name in named if not (DOCS.parent / name).exists()] == []

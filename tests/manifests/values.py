@@ -1,4 +1,4 @@
-"""What may be set in the chart: one table, from which values.yaml, its schema and its documentation are made.
+"""The values of the chart: one table, from which values.yaml, its schema and its documentation are generated.
 
 A default that the base has too is read from there.
 """
@@ -15,12 +15,12 @@ from intent import Object
 from tests.manifests.objects import at, container, find
 
 TITLES: Final = frozenset({"title", "description", "default"})
-"""What a model's schema says beside what it asks."""
+"""Keys of a schema that do not restrict values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One row: where it stands, its default, what it may be, and what it is for."""
+    """One value: its path, default, schema and meaning."""
 
     path: str
     default: Any
@@ -29,7 +29,7 @@ class Value:
 
 
 def _settings_schema() -> Object:
-    """Give the schema of the settings file: the model's, without its titles."""
+    """Return the schema of the settings file, without titles."""
     made = SettingsFile.model_json_schema()
     fields = {
         name: {key: value for key, value in field.items() if key not in TITLES}
@@ -48,7 +48,7 @@ _ACTIONS: Final[Object] = {
     "minItems": 1,
     "uniqueItems": True,
     "items": {"enum": ["Deny", "Warn", "Audit"]},
-    # The API server refuses the two together: they would say the same twice.
+    # The API server rejects the two together, since they would report the same twice.
     "not": {"allOf": [{"contains": {"const": "Deny"}}, {"contains": {"const": "Warn"}}]},
 }
 _PORTS: Final[Object] = {
@@ -60,15 +60,15 @@ _BINDING: Final = find("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer
 _API_PORTS: Final = at(find("NetworkPolicy", "fusioninfer-sync"), ("spec", "egress", 0, "ports"))
 
 VALUES: Final = (
-    Value("image.repository", "fusioninfer", _TEXT, "where you pushed the image"),
-    Value("image.tag", "", _TEXT, "tag, or `tag@sha256:...`; empty: the version of the chart"),
+    Value("image.repository", "fusioninfer", _TEXT, "the image, as pushed to your registry"),
+    Value("image.tag", "", _TEXT, "a tag, or `tag@sha256:...`; empty: the version of the chart"),
     Value(
         "image.pullPolicy",
         "",
         {"enum": ["", "Always", "IfNotPresent", "Never"]},
-        "empty: Kubernetes' own default",
+        "empty: the default of Kubernetes",
     ),
-    Value("imagePullSecrets", [], _OBJECTS, "Secrets for the registry"),
+    Value("imagePullSecrets", [], _OBJECTS, "pull Secrets for the registry"),
     Value(
         "webhook.replicas",
         at(find("Deployment", "fusioninfer-webhook"), ("spec", "replicas")),
@@ -85,12 +85,12 @@ VALUES: Final = (
         "sync.replicas",
         at(find("Deployment", "fusioninfer-sync"), ("spec", "replicas")),
         _COUNT,
-        "replicas of the loop; one works at a time",
+        "replicas of the controller; one leads",
     ),
     Value(
         "sync.resources", container("fusioninfer-sync")["resources"], _OBJECT, "resources of its container"
     ),
-    Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and says what it would write"),
+    Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
     Value("priorityClassName", "", _TEXT, "of all pods"),
     Value("nodeSelector", {}, _OBJECT, "of all pods"),
     Value("tolerations", [], _OBJECTS, "of all pods"),
@@ -99,60 +99,58 @@ VALUES: Final = (
         "files",
         {},
         {"type": "object", "additionalProperties": _TEXT},
-        "texts that lie beside it, by file name: what `settings.engines` names",
+        "files beside the settings file, by name: what `settings.engines` refers to",
     ),
     Value(
         "certificates.mode",
         "cert-manager",
         {"enum": ["cert-manager", "self-signed", "provided"]},
-        "`cert-manager`; `self-signed`: the loop keeps them; "
-        "`provided`: a Secret `fusioninfer-webhook-tls` and a `caBundle` of your own",
+        "`cert-manager`; `self-signed`: the controller issues them; "
+        "`provided`: your own Secret `fusioninfer-webhook-tls` and `caBundle`",
     ),
-    Value(
-        "certificates.caBundle", "", _TEXT, "base64 of the PEM that trusts the certificate, where `provided`"
-    ),
-    Value("networkPolicy.enabled", True, _SWITCH, "whether NetworkPolicies are made"),
+    Value("certificates.caBundle", "", _TEXT, "the CA bundle (PEM, base64) for the mode `provided`"),
+    Value("networkPolicy.enabled", True, _SWITCH, "whether to create NetworkPolicies"),
     Value(
         "networkPolicy.apiServerPorts",
         [each["port"] for each in _API_PORTS],
         _PORTS,
-        "where the API server listens",
+        "ports of the API server",
     ),
     Value(
         "backstop.actions",
         _BINDING["spec"]["validationActions"],
         _ACTIONS,
-        "what becomes of objects that opt in and are not expanded",
+        "actions for objects that opt in and are not expanded",
     ),
     Value(
         "monitoring.enabled",
         False,
         _SWITCH,
-        "whether a ServiceMonitor, alerts and a dashboard are made; needs the Prometheus operator",
+        "whether to create a ServiceMonitor, alerts and a dashboard; needs the Prometheus operator",
     ),
 )
 
 
 def values_yaml(start: str) -> str:
-    """Write values.yaml: each value below what it means."""
+    """Render values.yaml, with the meaning of each value in a comment."""
     lines = [start]
-    said: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     for value in VALUES:
         *parents, name = value.path.split(".")
-        lines += _parents(tuple(parents), said)
-        said = tuple(parents)
+        lines += _parents(tuple(parents), written)
+        written = tuple(parents)
         indent = "  " * len(parents)
         lines.append(f"{indent}# {value.meaning}\n{indent}{name}: {json.dumps(value.default)}\n")
     return "".join(lines)
 
 
-def _parents(wanted: tuple[str, ...], said: tuple[str, ...]) -> Iterator[str]:
-    if wanted != said:
-        yield from (f"{name}:\n" for name in wanted)
+def _parents(parents: tuple[str, ...], written: tuple[str, ...]) -> Iterator[str]:
+    if parents != written:
+        yield from (f"{name}:\n" for name in parents)
 
 
 def schema() -> Object:
-    """Give the JSON schema of the values."""
+    """Return the JSON schema of the values."""
     whole = _closed()
     for value in VALUES:
         *parents, name = value.path.split(".")
@@ -160,7 +158,7 @@ def schema() -> Object:
         for parent in parents:
             place = place["properties"].setdefault(parent, _closed())
         place["properties"][name] = value.schema
-    # Helm puts `global` there for whoever uses the chart as a part of another.
+    # Helm sets `global` if the chart is a subchart.
     whole["properties"]["global"] = _OBJECT
     return {"$schema": "https://json-schema.org/draft-07/schema#", **whole}
 
@@ -170,7 +168,7 @@ def _closed() -> Object:
 
 
 def table() -> list[dict[str, str]]:
-    """Give the table of values of the documentation."""
+    """Return the rows of the documentation's table of values."""
     return [
         {"value": f"`{one.path}`", "default": f"`{_short(one.default)}`", "what it is": one.meaning}
         for one in VALUES

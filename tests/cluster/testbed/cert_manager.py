@@ -17,7 +17,7 @@ from tests.cluster.testbed.wait import until
 
 CERTIFICATES: Final = ROOT / "manifests" / "cert-manager" / "certificates.yaml"
 NAMESPACE: Final = "fusioninfer-system"
-AUTHORITY: Final = "fusioninfer-authority"
+AUTHORITY: Final = "fusioninfer-ca"
 LEAF: Final = "fusioninfer-webhook"
 CONTROLLER: Final = "cert-manager-controller"
 CAINJECTOR: Final = "cert-manager-cainjector"
