@@ -5,11 +5,12 @@
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
+
+import structlog
 
 from intent.errors import Finding
 from intent.service.member import ServiceKey
@@ -35,7 +36,7 @@ from sync.runtime.queue import Queue
 from sync.status.report import report
 from sync.writer import Writer, retryable
 
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 WORKERS: Final = 4
 RETRY_REFUSED: Final = 30.0
 """Seconds after which a refused write is tried again."""
@@ -273,7 +274,7 @@ class Controller:
             self._retry(key, (error,))
         except Exception:  # a bug in one service must not stop the others
             self.metrics.reconciles.labels("bug").inc()
-            log.exception("reconcile failed: bug", extra={"service": key})
+            log.exception("reconcile failed: bug", service=key)
             self.queue.retry(key, RETRY_REFUSED)
         else:
             if errors:
@@ -286,8 +287,7 @@ class Controller:
         """Log each error of a reconcile, and queue the service again with a growing delay."""
         self.metrics.reconciles.labels("retry").inc()
         for error in errors:
-            extra = {"service": key, "error": f"{type(error).__name__}: {error}"}
-            log.warning("reconcile failed: will retry", extra=extra)
+            log.warning("reconcile failed: will retry", service=key, error=f"{type(error).__name__}: {error}")
         self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in errors))
 
     # --- Volcano ------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ class Controller:
             if not version:
                 version = volcano.scheduler_version(await self.writer.client.call(get(volcano.SCHEDULER)))
         except (ApiError, *NO_ANSWER, LookupError) as error:
-            log.info("version of Volcano unknown", extra={"error": f"{type(error).__name__}: {error}"})
+            log.info("version of Volcano unknown", error=f"{type(error).__name__}: {error}")
         self.too_old = volcano.too_old(version)
         self.metrics.volcano_too_old.set(bool(self.too_old))
 

@@ -3,12 +3,13 @@
 Every write goes through `Writer.send`, which checks that this process may write, and counts.
 """
 
-import logging
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
+
+import structlog
 
 from intent import Object
 from intent.annotations import UNANSWERED
@@ -26,7 +27,7 @@ from sync.runtime.owners import OwnerCheck, behind, owner_stays
 from sync.runtime.pause import Pause, PausedError
 from sync.status import undated, unworded
 
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 A = TypeVar("A", bound=AppliedObject)
 M = TypeVar("M", bound=Callable[..., Awaitable[Any]])
 EVENT_SECONDS: Final = 5.0
@@ -228,7 +229,7 @@ class Writer:
         if history.is_settled(desired, digest(row.status)):
             return None
         if history.is_contested(desired):
-            log.warning("status not written: another writer keeps changing it", extra={"service": key})
+            log.warning("status not written: another writer keeps changing it", service=key)
             return None
         shape = digest(unworded(status))
         if seconds := history.reword_in(desired, shape):
@@ -276,7 +277,7 @@ class Writer:
         self.pause.check(kind, request)
         seconds = min(self.permit(), at_most)
         self.metrics.writes.labels(kind, request.verb).inc()
-        log.info("write", extra={"kind": kind, "verb": request.verb, "path": request.path})
+        log.info("write", kind=kind, verb=request.verb, path=request.path)
         return await self.client.write(request, seconds)
 
     async def event(self, request: Request) -> Object:

@@ -8,17 +8,18 @@ Rules of this file:
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
+
+import structlog
 
 from intent import Object
 from intent.service.member import ServiceKey
 from sync.kinds import Kind
 from sync.observed.cached import Row, Unreadable, resource_version, row_keys, unreadable
 
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
 S = TypeVar("S", bound=Row)
 Name = tuple[str, str]
@@ -166,7 +167,7 @@ class Cache(Generic[R]):
             self._become_absent()
         elif self.failures >= ENOUGH:
             if self.trouble in {"", NOT_LISTED}:
-                log.error("kind unavailable", extra={"kind": self.kind.resource.plural, "error": why})
+                log.error("kind unavailable", kind=self.kind.resource.plural, error=why)
                 self.trouble = why
             self.absent = False
             self.settled.set()
@@ -174,7 +175,7 @@ class Cache(Generic[R]):
     def _become_absent(self) -> None:
         """Record that the API server does not serve the kind, so there are no objects; it may come later."""
         if not self.absent:
-            log.info("kind not served", extra={"kind": self.kind.resource.plural})
+            log.info("kind not served", kind=self.kind.resource.plural)
             self._replace(())
         self.absent = True
         self._become_known()
@@ -198,8 +199,12 @@ class Cache(Generic[R]):
         if not isinstance(row, Unreadable):
             self._store_in(self.known, self.unreadable, row)
         elif self._store_in(self.unreadable, self.known, row):
-            extra = {"kind": self.kind.resource.plural, "object": (row.namespace, row.name), "error": row.why}
-            log.warning("object cannot be read", extra=extra)
+            log.warning(
+                "object cannot be read",
+                kind=self.kind.resource.plural,
+                object=(row.namespace, row.name),
+                error=row.why,
+            )
 
     def _store_in(self, home: Rows[S], other: Rows[Any], row: S) -> bool:
         """Store a row; return whether it differs from the stored one. An equal row causes no reconcile."""

@@ -5,7 +5,6 @@ second Event, and a message that changes with each try (it quotes a port, a time
 are best effort: an Event that cannot be written affects nothing else.
 """
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
 
+import structlog
 from prometheus_client import Gauge
 
 from catalog.codes import CODES
@@ -88,7 +88,7 @@ MOST: Final = 100
 LONGEST: Final = 1024
 """Maximum length of `message` in the API."""
 Send = Callable[[Request], Awaitable[Object]]
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -190,8 +190,12 @@ async def _speak(send: Send, said: EventState, name: str, finding: Finding) -> N
     except PausedError:
         pass  # the Event stays due, and is written when the service is resumed
     except (ApiError, *NO_ANSWER) as error:
-        told = {"event": name, "code": finding.error.code, "error": f"{type(error).__name__}: {error}"}
-        log.warning("event not written", extra=told)
+        log.warning(
+            "event not written",
+            event_name=name,
+            code=finding.error.code,
+            error=f"{type(error).__name__}: {error}",
+        )
         said.refused(time.monotonic())
     else:
         said.spoken(words, time.monotonic())

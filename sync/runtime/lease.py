@@ -12,11 +12,12 @@ Rules of this file (client-go `tools/leaderelection`, and known defects of other
 """
 
 import asyncio
-import logging
 import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
+
+import structlog
 
 from intent import Object
 from intent.shapes import mapping, text
@@ -24,7 +25,7 @@ from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import create, get, update, within
 from sync.runtime.clock import precisely, steady
 
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 API_VERSION: Final = "coordination.k8s.io/v1"
 FAILED: Final = (ApiError, *NO_ANSWER, ValueError, KeyError)
 """Errors that a renewal may meet."""
@@ -114,7 +115,7 @@ class Elector:
         Returns when the work does. Raises `LeadershipLostError` if renewals failed for too long.
         """
         await self._acquire()
-        log.info("started leading", extra={"identity": self.identity})
+        log.info("started leading", identity=self.identity)
         leading(True)
         try:
             await first_of(work(), self._renew_until_lost())
@@ -144,7 +145,7 @@ class Elector:
                 taken = await self._take(self.leadership.clock() + seconds)
         except FAILED as error:
             self.sure = False
-            log.warning("lease not written", extra={"error": f"{type(error).__name__}: {error}"})
+            log.warning("lease not written", error=f"{type(error).__name__}: {error}")
             return False
         return taken
 
@@ -202,7 +203,7 @@ class Elector:
                 if lease and holder(lease) == self.identity:
                     await self._write(_given_back(lease), end)
         except (*FAILED, LeadershipLostError) as error:
-            log.warning("lease not released", extra={"error": f"{type(error).__name__}: {error}"})
+            log.warning("lease not released", error=f"{type(error).__name__}: {error}")
 
 
 async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any, None]) -> None:

@@ -6,12 +6,12 @@ write is checked here (`Writer.send`); dry runs are not writes. A paused write i
 until it changes.
 """
 
-import logging
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
 
+import structlog
 from prometheus_client import Counter, Gauge
 
 from intent.service.member import ServiceKey
@@ -20,7 +20,7 @@ from kube.request import Request
 from sync.observed.cached import digest
 from sync.status import unworded
 
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 CURRENT: Final[ContextVar[ServiceKey | None]] = ContextVar("CURRENT", default=None)
 """The service that a task reconciles; a worker reconciles one at a time."""
 Told = dict[tuple[str, str], bytes]
@@ -56,7 +56,7 @@ class Pause:
         self.before[key] = self.told.pop(key, {})
         if self.is_marked(key) != (key in self.paused):
             self.paused ^= {key}
-            log.info("paused" if key in self.paused else "resumed", extra={"service": key})
+            log.info("paused" if key in self.paused else "resumed", service=key)
             self.services.set(len(self.paused))
 
     def is_paused(self, key: ServiceKey) -> bool:
@@ -77,7 +77,7 @@ class Pause:
         told[at], known = gist, told.get(at) or self.before.get(key or ("", ""), {}).get(at)
         if known != gist:
             self.writes.labels(kind, request.verb).inc()
-            log.info("would write", extra={"service": key, "kind": kind, "verb": at[0], "path": at[1]})
+            log.info("would write", service=key, kind=kind, verb=at[0], path=at[1])
         raise PausedError
 
     def forget(self, key: ServiceKey) -> None:

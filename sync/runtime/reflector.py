@@ -16,6 +16,8 @@ import random
 import time
 from typing import Any, Final, TypeVar
 
+import structlog
+
 from intent import Object
 from intent.shapes import listed, mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, read_at_any_depth
@@ -27,7 +29,7 @@ from sync.runtime.cache import ENOUGH, Cache
 from sync.runtime.clock import Backoff
 
 R = TypeVar("R", bound=Row)
-log: Final = logging.getLogger(__name__)
+log: Final = structlog.stdlib.get_logger(__name__)
 WATCH_SECONDS: Final = (240, 300)
 """The timeout that a watch asks for, at random in between, so that not all watches are restarted at once."""
 TURN: Final = 0.01
@@ -49,9 +51,7 @@ async def reflect(client: Client, cache: Cache[R]) -> None:
             version = await _list(client, cache)
             await _watch(client, cache, version, backoff)
         except Gone as why:
-            log.info(
-                "watch ended: listing again", extra={"kind": cache.kind.resource.plural, "error": str(why)}
-            )
+            log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
             denied = _is_not_found(error) and await _is_denied(client, cache.kind)
@@ -148,6 +148,11 @@ def _reason(error: Exception) -> str:
 
 async def _wait(cache: Cache[R], backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
     seconds = backoff.next(getattr(error, "retry_after", 0.0))
-    extra = {"kind": cache.kind.resource.plural, "error": _reason(error), "retry_in": seconds}
-    log.log(level, "list or watch failed: will retry", extra=extra)
+    log.log(
+        level,
+        "list or watch failed: will retry",
+        kind=cache.kind.resource.plural,
+        error=_reason(error),
+        retry_in=seconds,
+    )
     await asyncio.sleep(seconds)
