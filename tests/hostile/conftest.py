@@ -1,4 +1,4 @@
-"""One webhook for all tests that leave it as it was."""
+"""One webhook for all tests that leave its state unchanged."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +17,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Server]:
-    """Run one whose memory nothing has filled yet."""
+    """Run a webhook whose memory no other test has used."""
     with started(tmp_path) as running:
         yield running

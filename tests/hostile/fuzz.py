@@ -1,6 +1,6 @@
-"""Reviews as nobody would write them: real objects, harmed, and what must hold of every answer.
+"""A fuzzer: damaged reviews of real objects, and the properties that every answer must have.
 
-python -m tests.hostile.fuzz SECONDS     look for so long; a failure prints how to see it again
+python -m tests.hostile.fuzz SECONDS     run for so long; a failure prints how to repeat it
 python -m tests.hostile.fuzz /mutate BASE64     answer one body again, with the traceback
 """
 
@@ -26,12 +26,12 @@ from webhook.request import Malformed
 from webhook.review import AdmissionAnswer
 
 BOUND: Final = 3
-"""A review may cost so many times what is aimed at (`tests.hostile.worst`): machines are busy."""
+"""The factor by which a request may miss the target of `tests.hostile.worst`, since machines are busy."""
 LITTLE: Final = 0.02
-"""Seconds of CPU that are not worth a second look: less than any bound."""
+"""CPU seconds below which no request is measured again: less than any limit."""
 MEASURED: Final = 5
-"""So often it is measured again before it counts as slow."""
-DOORS: Final[dict[str, Callable[[bytes], AdmissionAnswer]]] = {
+"""How often a request is measured before it counts as slow."""
+PATHS: Final[dict[str, Callable[[bytes], AdmissionAnswer]]] = {
     "/mutate": reviews.mutate,
     "/validate": reviews.validate,
 }
@@ -79,7 +79,7 @@ junk = st.recursive(
 
 @st.composite
 def harmed(draw: st.DrawFn, value: Any) -> Any:
-    """Put something else in a few places: junk, a piece of another object, a hole, or nothing."""
+    """Replace a few values with junk, a part of another object, null, or nothing."""
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.sampled_from(list(paths(value))))
         value = replaced(value, at, draw(junk | st.just(HOLE) | st.sampled_from(OBJECTS)))
@@ -90,7 +90,7 @@ def harmed(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def bodies(draw: st.DrawFn) -> bytes:
-    """Draw what is sent: mostly a review, at times with a deep hole, cut off, or with a byte changed."""
+    """Draw a body: usually a review, sometimes deeply nested, cut off, or with a changed byte."""
     live = draw(harmed(draw(st.sampled_from(OBJECTS))))
     old = draw(st.none() | st.just(live) | harmed(draw(st.sampled_from(OBJECTS))))
     whole = review(live, old)
@@ -147,7 +147,7 @@ LINES: Final = (
 
 @st.composite
 def large(draw: st.DrawFn) -> bytes:
-    """Draw an object that has much of a few things, of every size up to what is read and over."""
+    """Draw an object that is large in a few respects, up to the limits and beyond."""
     count = st.integers(0, 4).flatmap(lambda digits: st.integers(0, 10**digits))
     text = "".join(draw(st.sampled_from(UNITS)) * draw(count) for _ in range(draw(st.integers(1, 3))))
     spelled = draw(st.sampled_from(FLAGS))
@@ -172,7 +172,7 @@ def large(draw: st.DrawFn) -> bytes:
 
 
 def broken(body: bytes) -> st.SearchStrategy[bytes]:
-    """Cut a body off, or put other bytes into it."""
+    """Cut a body off, or replace bytes of it."""
     places = st.integers(0, len(body))
     put_in = st.binary(max_size=3) | st.sampled_from(
         [b"NaN", b"1e400", b'"\\ud800"', b"\xef\xbb\xbf", b"\x00"]
@@ -183,11 +183,11 @@ def broken(body: bytes) -> st.SearchStrategy[bytes]:
 
 
 def holds(path: str, body: bytes) -> str:
-    """Answer a body, check what must hold of the answer, and give the outcome."""
+    """Answer a body, check the answer, and return the outcome."""
     hypothesis.note(f"python -m tests.hostile.fuzz {path} {b64encode(body).decode()}")
     begun = time.thread_time()
     try:
-        answer = DOORS[path](body)
+        answer = PATHS[path](body)
     except Malformed:
         return "malformed"
     finally:
@@ -198,17 +198,17 @@ def holds(path: str, body: bytes) -> str:
 
 
 def is_quick(path: str, body: bytes) -> bool:
-    """Whether a review costs what it may; one that seems slow is measured again."""
+    """Return whether a request stays within its cost limit; measure again if it seems slow."""
 
     def answered(sent: bytes) -> object:
         plan.read_plan.cache_clear()
-        return DOORS[path](sent)
+        return PATHS[path](sent)
 
     return any(worst.cost(answered, body) <= BOUND * worst.allowed(body, 1) for _ in range(MEASURED))
 
 
 def check(path: str, sent: Any, answer: Any) -> None:
-    """Check an answer as an API server would, and its sizes."""
+    """Check an answer as an API server would, and its size limits."""
     response = answer["response"]
     assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     assert response["uid"] == sent["request"]["uid"]
@@ -224,8 +224,8 @@ def check(path: str, sent: Any, answer: Any) -> None:
         assert len(orjson.dumps(response.get("status", {}))) <= 3 * 4096
 
 
-def look(seconds: float) -> int:
-    """Try bodies for so many seconds; count them."""
+def run(seconds: float) -> int:
+    """Try bodies for so many seconds; return their number."""
     end, tried = time.monotonic() + seconds, 0
 
     @hypothesis.settings(
@@ -239,7 +239,7 @@ def look(seconds: float) -> int:
     def some(body: bytes) -> None:
         nonlocal tried
         tried += 1
-        for path in DOORS:
+        for path in PATHS:
             holds(path, body)
 
     while time.monotonic() < end:
@@ -247,12 +247,12 @@ def look(seconds: float) -> int:
     return tried
 
 
-def main(words: list[str]) -> None:
-    """Look for a while, or answer one body again."""
-    if len(words) == 2:
-        print(DOORS[words[0]](b64decode(words[1])))  # noqa: T201 - that is what it is for
+def main(arguments: list[str]) -> None:
+    """Run for a while, or answer one body again."""
+    if len(arguments) == 2:
+        print(PATHS[arguments[0]](b64decode(arguments[1])))  # noqa: T201 - that is what it is for
     else:
-        print(f"{look(float(words[0]))} bodies, each answered at both doors")  # noqa: T201
+        print(f"{run(float(arguments[0]))} bodies, each answered on both paths")  # noqa: T201
 
 
 if __name__ == "__main__":

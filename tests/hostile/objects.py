@@ -1,4 +1,4 @@
-"""The golden files as objects, and ways to harm them."""
+"""The golden files as objects, and ways to damage them."""
 
 import copy
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from intent import Object
 from tests.golden.test_golden import CASES, leaderworkersets
 
 FILES: Final[tuple[Object, ...]] = tuple(lws.object for case in CASES for lws in leaderworkersets(case))
-"""What people write."""
+"""LeaderWorkerSets as authors write them."""
 
 Path = tuple[str | int, ...]
 
 
 def paths(value: Any, at: Path = ()) -> Iterator[Path]:
-    """Give the path of every value within a value."""
+    """Yield the path of every value within a value."""
     items: Any = ()
     if isinstance(value, dict):
         items = value.items()
@@ -26,7 +26,7 @@ def paths(value: Any, at: Path = ()) -> Iterator[Path]:
 
 
 def replaced(value: Any, path: Path, to: Any) -> Any:
-    """Give a copy with another value at a path."""
+    """Return a copy with another value at a path."""
     whole = copy.deepcopy(value)
     below = whole
     for key in path[:-1]:
@@ -35,8 +35,8 @@ def replaced(value: Any, path: Path, to: Any) -> Any:
     return whole
 
 
-def turned(value: Any) -> Any:
-    """Give a copy with the keys of every map in reverse."""
+def reversed_keys(value: Any) -> Any:
+    """Return a copy with the keys of every map in reverse order."""
     if isinstance(value, dict):
-        return {key: turned(item) for key, item in reversed(value.items())}
-    return [turned(item) for item in value] if isinstance(value, list) else value
+        return {key: reversed_keys(item) for key, item in reversed(value.items())}
+    return [reversed_keys(item) for item in value] if isinstance(value, list) else value

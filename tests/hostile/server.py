@@ -1,4 +1,4 @@
-"""The webhook as a process of its own, with little patience, and how tests speak to it over TLS."""
+"""The webhook as a process with short limits, and a client for it over TLS."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from tests.reviews import review
 from tests.wire import JSON, Reply
 from webhook.server.listen import Limits
 
-PATIENCE = Limits(
+SHORT = Limits(
     handshake_seconds=1.0,
     header_seconds=0.5,
     body_seconds=0.5,
@@ -33,7 +33,7 @@ PATIENCE = Limits(
     drain_seconds=0.5,
     finish_seconds=2.0,
 )
-"""As in production, but for the seconds."""
+"""The limits of production, but with shorter times."""
 
 PROGRAM = """
 import json, resource, socket, sys
@@ -42,21 +42,21 @@ from certs.reload import Source
 from fusioninfer import run, serve, settings
 from webhook.server.listen import Limits
 
-told = json.loads(sys.argv[1])
-if told["files"]:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (told["files"], told["files"]))
-source = Source(Path(told["directory"]), ("localhost",), Path(told["ca"]) if told["ca"] else None)
+options = json.loads(sys.argv[1])
+if options["files"]:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (options["files"], options["files"]))
+source = Source(Path(options["directory"]), ("localhost",), Path(options["ca"]) if options["ca"] else None)
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-read = settings.read(Path(told["settings"]) if told["settings"] else None)
-names = frozenset(told["names"])
-limits = Limits(**told["limits"])
+read = settings.read(Path(options["settings"]) if options["settings"] else None)
+names = frozenset(options["names"])
+limits = Limits(**options["limits"])
 run.run(serve.webhook_on(sockets, source, serve.reviews(read), limits, client_names=names, poll_seconds=0.1))
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A webhook that runs."""
+    """A running webhook."""
 
     port: int
     metrics_port: int
@@ -64,10 +64,10 @@ class Server:
     connection: HTTPSConnection
     process: subprocess.Popen[bytes]
     directory: Path
-    """Holds its certificate, and its log."""
+    """The directory of its certificate and its log."""
 
     def send(self, body: bytes, path: str = "/mutate", **headers: str) -> Reply:
-        """Send a body; the connection is kept, as API servers do, and made again where it was closed."""
+        """Send a body on one connection, as API servers do, and reconnect if it was closed."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.connection.request("POST", path, body, {"Content-Type": JSON} | named)
         answer = self.connection.getresponse()
@@ -75,7 +75,7 @@ class Server:
         return Reply(answer.status, found, answer.read())
 
     def response(self, sent: Object, path: str = "/mutate") -> Object:
-        """Send a review, and give the response in the answer: one that an API server would accept."""
+        """Send a review and return its response, after checking that an API server would accept it."""
         reply = self.send(orjson.dumps(sent), path)
         assert (reply.status, reply.headers["content-type"]) == (200, "application/json"), reply
         answer = orjson.loads(reply.body)
@@ -85,13 +85,13 @@ class Server:
         return found
 
     def operations(self, live: Any, old: Any = None) -> list[Object]:
-        """Give the patch of /mutate."""
+        """Return the patch of /mutate."""
         patch = self.response(review(live, old)).get("patch")
         found: list[Object] = orjson.loads(b64decode(patch)) if patch else []
         return found
 
     def admit(self, live: Object, old: Object | None = None) -> Object:
-        """Send an object to /mutate, and apply the patch."""
+        """Send an object to /mutate and apply the patch."""
         found: Object = jsonpatch.apply_patch(live, self.operations(live, old))
         return found
 
@@ -100,36 +100,42 @@ class Server:
         return self.response(review(live, old), "/validate")
 
     def get(self, path: str) -> str:
-        """Read a page of the plain port."""
+        """Return a page of the metrics port."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=5) as page:
             text: str = page.read().decode()
             return text
 
     def samples(self) -> dict[str, float]:
-        """Read the metrics."""
+        """Return the metrics by series."""
         lines = (line.rpartition(" ") for line in self.get("/metrics").splitlines() if line[:1] != "#")
         return {name: float(value) for name, _, value in lines}
 
     def log(self) -> list[Object]:
-        """Read the log; every line must be JSON."""
+        """Return the log; every line must be JSON."""
         return [json.loads(line) for line in (self.directory / "log").read_text().splitlines()]
 
     def memory(self, field: str = "VmRSS") -> int:
-        """Count bytes of memory, now (VmRSS) or at most (VmHWM)."""
+        """Return the memory in bytes: current (VmRSS) or peak (VmHWM)."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.findall(rf"{field}:\s+(\d+) kB", text)[0]) * 1024
 
     def is_alive(self) -> bool:
-        """Whether it still runs and says so."""
+        """Return whether the process runs and /healthz answers."""
         return self.process.poll() is None and self.get("/healthz") == "ok"
 
 
 @contextmanager
-def started(directory: Path, limits: Limits = PATIENCE, **told: Any) -> Iterator[Server]:
-    """Run a webhook; it does not outlive the test. `told`: settings, ca, names, files, environment."""
+def started(directory: Path, limits: Limits = SHORT, **options: Any) -> Iterator[Server]:
+    """Run a webhook until the end of the test. `options`: settings, ca, names, files, environment."""
     bundle = issue.development(directory, ["localhost"])
-    environment = os.environ | told.pop("environment", {})
-    arguments = {"directory": str(directory), "ca": None, "names": [], "settings": None, "files": None} | told
+    environment = os.environ | options.pop("environment", {})
+    arguments = {
+        "directory": str(directory),
+        "ca": None,
+        "names": [],
+        "settings": None,
+        "files": None,
+    } | options
     arguments["limits"] = {name: getattr(limits, name) for name in Limits.__slots__}
     command = [sys.executable, "-c", PROGRAM, json.dumps(arguments)]
     with (directory / "log").open("wb") as log:
@@ -146,12 +152,12 @@ def started(directory: Path, limits: Limits = PATIENCE, **told: Any) -> Iterator
 
 
 def _ports(log: Path, process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """Wait until it is ready, and give its ports."""
+    """Wait until the webhook is ready, and return its ports."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
-        told = {line["event"]: line for line in lines}
-        if {"listening", "certificate"} <= set(told):
-            return told["listening"]["port"], told["listening"]["metrics_port"]
+        events = {line["event"]: line for line in lines}
+        if {"listening", "certificate"} <= set(events):
+            return events["listening"]["port"], events["listening"]["metrics_port"]
         time.sleep(0.02)
     raise TimeoutError(log.read_text())

@@ -1,4 +1,4 @@
-"""Bodies made to hurt a parser, a log or a metrics store: behaviours 49 to 54."""
+"""Bodies that attack a parser, a log or a metrics store: behaviours 49 to 54."""
 
 import json
 import random
@@ -46,7 +46,7 @@ def test_49_deep_nesting_is_refused_at_once(server: Server, path: str, body: byt
     ],
     ids=str,
 )
-def test_50_what_is_no_json_is_refused(server: Server, path: str, value: bytes) -> None:
+def test_50_invalid_json_is_refused(server: Server, path: str, value: bytes) -> None:
     body = orjson.dumps(review(changed(lws(), "spec.replicas", "@"))).replace(b'"@"', value)
 
     assert server.send(body, path).status == 400
@@ -54,7 +54,7 @@ def test_50_what_is_no_json_is_refused(server: Server, path: str, value: bytes) 
 
 @BOTH
 @pytest.mark.parametrize("body", [b"\xef\xbb\xbf%s", b"\xff\xfe%s", b"%s%s", b"%s\x00", b"// x\n%s"], ids=str)
-def test_50_what_is_json_and_more_is_refused(server: Server, path: str, body: bytes) -> None:
+def test_50_json_with_other_bytes_is_refused(server: Server, path: str, body: bytes) -> None:
     sent = body.replace(b"%s", orjson.dumps(review(lws())))
 
     assert server.send(sent, path).status == 400
@@ -70,13 +70,13 @@ def test_50_what_is_json_and_more_is_refused(server: Server, path: str, body: by
         ("metadata.annotations.note", b'"\\u202e"'),
     ],
 )
-def test_50_what_is_odd_but_json_is_answered(server: Server, path: str, field: str, value: bytes) -> None:
+def test_50_unusual_json_is_answered(server: Server, path: str, field: str, value: bytes) -> None:
     body = orjson.dumps(review(changed(lws(), field, "@"))).replace(b'"@"', value)
 
     assert server.send(body, path).status == 200
 
 
-def test_50_of_two_keys_the_last_counts(server: Server) -> None:
+def test_50_of_duplicate_keys_the_last_counts(server: Server) -> None:
     body = orjson.dumps(review(lws())).replace(b'"size":2', b'"size":"x","size":2')
 
     assert b"patchType" in server.send(body).body
@@ -105,7 +105,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("large", LARGE)
-def test_51_what_is_very_large_has_an_answer_in_time(server: Server, large: str) -> None:
+def test_51_a_very_large_object_is_answered_in_time(server: Server, large: str) -> None:
     live = LARGE[large]()
 
     answers = [server.response(review(live), path) for path in ("/mutate", "/validate")]
@@ -113,7 +113,7 @@ def test_51_what_is_very_large_has_an_answer_in_time(server: Server, large: str)
     assert len(orjson.dumps(answers[1])) < 20_000
 
 
-def test_51_what_was_wrong_before_in_many_ways_has_an_answer_in_time(server: Server) -> None:
+def test_51_an_object_with_many_earlier_errors_is_answered_in_time(server: Server) -> None:
     wrong = {f"fusioninfer.io/{at}": "x" for at in range(20_000)}
     old = changed(isvc(annotations=wrong), "metadata.generation", 1)
     live = changed(changed(old, "metadata.generation", 2), "spec.roles.0.replicas", 4)
@@ -127,7 +127,7 @@ CANARY = "s3cr3t-c4n4ry"
 
 
 def planted() -> list[tuple[str, bytes]]:
-    """Put a secret wherever one may stand, in what is allowed, denied, malformed and a bug."""
+    """Return bodies with a secret in every place, which are allowed, denied, malformed, or cause a bug."""
     env = [{"name": f"TOKEN_{CANARY}", "value": CANARY}, {"name": "X", "value": f"{CANARY}\n\x1b[31m"}]
     secret = lws(worker=template(container(args=["m", "--api-key", CANARY], env=env)))
     named = lws(service=f"svc\n{CANARY}\x1b[31m", launcher=CANARY, expansion=CANARY)
@@ -138,7 +138,7 @@ def planted() -> list[tuple[str, bytes]]:
     return [(path, body) for path in ("/mutate", "/validate") for body in bodies]
 
 
-def test_53_nothing_that_is_sent_breaks_the_log_or_gets_out(server: Server) -> None:
+def test_53_no_body_breaks_the_log_or_leaks_into_it(server: Server) -> None:
     for path, body in planted():
         server.send(body, path)
         server.send(body, f"/{CANARY}", Content_Type=CANARY, X_Canary=CANARY)
@@ -148,15 +148,15 @@ def test_53_nothing_that_is_sent_breaks_the_log_or_gets_out(server: Server) -> N
     assert CANARY not in server.get("/metrics")
 
 
-def test_53_the_audit_log_is_told_no_secret(server: Server) -> None:
+def test_53_audit_annotations_contain_no_secret(server: Server) -> None:
     for path, body in planted():
         reply = server.send(body, path)
         if reply.status == 200:
-            told = orjson.loads(reply.body)["response"].get("auditAnnotations", {})
-            assert CANARY not in json.dumps(told)
+            annotations = orjson.loads(reply.body)["response"].get("auditAnnotations", {})
+            assert CANARY not in json.dumps(annotations)
 
 
-def test_54_nothing_that_is_sent_adds_a_series(server: Server) -> None:
+def test_54_no_request_adds_a_series(server: Server) -> None:
     before = set(server.samples())
     chance = random.Random(7)  # noqa: S311 - names, not keys
 

@@ -1,4 +1,4 @@
-"""What is done is done once, and stays: behaviours 19 to 34, through the webhook's port."""
+"""Idempotence, stability and revert: behaviours 19 to 34, over the network."""
 
 import copy
 import re
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as bounded
 
 from intent import Object
-from tests.hostile.objects import FILES, turned
+from tests.hostile.objects import FILES, reversed_keys
 from tests.hostile.server import Server, started
 from tests.laws.strategies import TOOLS, client_side, leaderworkersets, server_side
 from tests.lws import changed, container, lws, put, template
@@ -38,7 +38,7 @@ def inner(live: Object, *path: str) -> Any:
 
 @few
 @given(file=leaderworkersets())
-def test_19_what_is_expanded_is_not_expanded_again(server: Server, file: Object) -> None:
+def test_19_an_expanded_object_is_not_expanded_again(server: Server, file: Object) -> None:
     once = server.admit(file)
 
     again = server.response(review(once))
@@ -46,7 +46,7 @@ def test_19_what_is_expanded_is_not_expanded_again(server: Server, file: Object)
     assert not {"patch", "patchType"} & set(again)
 
 
-def test_20_another_seed_locale_and_time_zone_make_no_difference(tmp_path: Path) -> None:
+def test_20_hash_seed_locale_and_time_zone_make_no_difference(tmp_path: Path) -> None:
     odd = {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"}
     plain = {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"}
     for name in ("odd", "plain"):
@@ -60,7 +60,7 @@ def test_20_another_seed_locale_and_time_zone_make_no_difference(tmp_path: Path)
             assert one.send(sent, "/validate").body == other.send(sent, "/validate").body
 
 
-def test_21_no_time_and_no_uid_is_in_a_patch(server: Server) -> None:
+def test_21_a_patch_contains_no_time_and_no_uid(server: Server) -> None:
     for file in FILES:
         text = orjson.dumps(server.operations(file)).decode()
 
@@ -69,10 +69,10 @@ def test_21_no_time_and_no_uid_is_in_a_patch(server: Server) -> None:
 
 def test_22_the_order_of_keys_makes_no_difference(server: Server) -> None:
     for file in FILES:
-        assert server.admit(turned(file)) == server.admit(file)
+        assert server.admit(reversed_keys(file)) == server.admit(file)
 
 
-def test_22_the_order_of_the_authors_items_stays(server: Server) -> None:
+def test_22_the_order_of_the_authors_items_is_kept(server: Server) -> None:
     env = [{"name": name, "value": "1"} for name in ("Z", "A", "M")]
     file = lws(worker=template(container("b"), container("a", env=env), container("c")))
 
@@ -83,7 +83,7 @@ def test_22_the_order_of_the_authors_items_stays(server: Server) -> None:
     assert [name for name in names if name in {"Z", "A", "M"}] == ["Z", "A", "M"]
 
 
-def test_23_a_value_of_ours_that_the_author_set_otherwise_is_told(server: Server) -> None:
+def test_23_an_authors_different_value_wins_with_a_warning(server: Server) -> None:
     mine = changed(lws(), f"{WORKER}.spec.schedulerName", "mine")
 
     once = server.admit(mine)
@@ -97,12 +97,12 @@ def test_23_a_value_of_ours_that_the_author_set_otherwise_is_told(server: Server
 
 @few
 @given(file=leaderworkersets())
-def test_24_fields_that_nobody_knows_survive(server: Server, file: Object) -> None:
+def test_24_unknown_fields_are_kept(server: Server, file: Object) -> None:
     assert unknown(server.admit(file)) >= unknown(file)
 
 
 def unknown(value: Any, path: str = "") -> set[str]:
-    """Find the fields that nobody knows: where and what."""
+    """Return path and value of each unknown field."""
     items: Any = enumerate(value) if isinstance(value, list) else ()
     if isinstance(value, dict):
         items = value.items()
@@ -113,7 +113,7 @@ def unknown(value: Any, path: str = "") -> set[str]:
 
 @few
 @given(file=leaderworkersets())
-def test_25_a_file_applied_again_ends_in_the_same_object(server: Server, file: Object) -> None:
+def test_25_applying_a_file_again_has_the_same_result(server: Server, file: Object) -> None:
     stored = server.admit(file)
 
     assert server.admit(client_side(stored, file), stored) == stored
@@ -121,13 +121,13 @@ def test_25_a_file_applied_again_ends_in_the_same_object(server: Server, file: O
 
 @few
 @given(file=leaderworkersets())
-def test_26_a_file_applied_again_on_the_server_ends_in_the_same_object(server: Server, file: Object) -> None:
+def test_26_applying_a_file_again_server_side_has_the_same_result(server: Server, file: Object) -> None:
     stored = server.admit(file)
 
     assert server.admit(server_side(stored, file), stored) == stored
 
 
-def test_27_managed_fields_are_never_in_a_patch(server: Server) -> None:
+def test_27_a_patch_never_contains_managed_fields(server: Server) -> None:
     managed = [{"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
     file = changed(lws(), "metadata.managedFields", managed)
 
@@ -135,13 +135,13 @@ def test_27_managed_fields_are_never_in_a_patch(server: Server) -> None:
     assert server.admit(file)["metadata"]["managedFields"] == managed
 
 
-def test_29_a_webhook_before_ours_makes_no_difference(server: Server) -> None:
+def test_29_an_earlier_webhook_makes_no_difference(server: Server) -> None:
     once = server.admit(with_sidecar(lws()))
 
     assert (server.admit(once), server.validated(once)["allowed"]) == (once, True)
 
 
-def test_29_a_webhook_after_ours_has_us_note_what_is_shared_now_and_no_more(server: Server) -> None:
+def test_29_after_a_later_webhook_only_the_record_is_updated(server: Server) -> None:
     live = with_sidecar(server.admit(lws()))
 
     reinvoked = server.admit(live)
@@ -151,7 +151,7 @@ def test_29_a_webhook_after_ours_has_us_note_what_is_shared_now_and_no_more(serv
 
 
 def with_sidecar(live: Object) -> Object:
-    """Do as webhooks that inject a container, a volume and a label."""
+    """Inject a container, a volume and a label, as other webhooks do."""
     whole = copy.deepcopy(live)
     worker = whole["spec"]["leaderWorkerTemplate"]["workerTemplate"]
     worker["spec"]["containers"].append({"name": "proxy", "image": "envoy"})
@@ -160,7 +160,7 @@ def with_sidecar(live: Object) -> Object:
     return whole
 
 
-def test_30_a_set_that_kueue_queues_is_refused_with_a_remedy(server: Server) -> None:
+def test_30_a_kueue_queue_is_denied_with_a_remedy(server: Server) -> None:
     queued = changed(lws(), "metadata.labels", {"kueue.x-k8s.io/queue-name": "q"})
 
     once = server.admit(queued)
@@ -170,7 +170,7 @@ def test_30_a_set_that_kueue_queues_is_refused_with_a_remedy(server: Server) -> 
     assert "kueue.x-k8s.io/queue-name" in status["message"]
 
 
-def test_31_without_our_annotations_it_is_again_what_it_was(server: Server) -> None:
+def test_31_removing_our_annotations_restores_the_object(server: Server) -> None:
     for file in FILES:
         stored = server.admit(file)
 
@@ -184,7 +184,7 @@ def is_expanded(live: Object) -> bool:
 
 
 def bare(live: Object) -> Object:
-    """Take what its author asked us off, and leave the record."""
+    """Remove the author's annotations and keep the record."""
     kept = {
         key: value
         for key, value in live["metadata"]["annotations"].items()
@@ -197,9 +197,7 @@ def bare(live: Object) -> Object:
 @pytest.mark.parametrize(
     "field", ["command", "args", "env", "ports", "volumeMounts"], ids=lambda name: f"without {name}"
 )
-def test_32_from_a_half_reverted_object_the_same_point_is_reached(
-    server: Server, field: str, tool: str
-) -> None:
+def test_32_a_half_reverted_object_has_the_same_result(server: Server, field: str, tool: str) -> None:
     file = lws()
     stored = server.admit(file)
     original = inner(file, *WORKER.split("."), "spec", "containers")[0].get(field)
@@ -210,22 +208,22 @@ def test_32_from_a_half_reverted_object_the_same_point_is_reached(
 
 
 def older(stored: Object, digest: str | None = None, version: int = 1) -> Object:
-    """Make of an expanded object one that another release expanded, with a scheduler of another name."""
+    """Return an expanded object as another release would have stored it, with another scheduler name."""
     written = orjson.loads(stored["metadata"]["annotations"]["fusioninfer.io/expansion"])
-    put_on = written["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]
-    put_on["spec"]["schedulerName"] = "volcano-old"
+    applied = written["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    applied["spec"]["schedulerName"] = "volcano-old"
     text = orjson.dumps(written | {"v": version, "in": digest or written["in"]}, option=orjson.OPT_SORT_KEYS)
     renamed = changed(stored, f"{WORKER}.spec.schedulerName", "volcano-old")
     return changed(renamed, EXPANSION, text.decode())
 
 
-def test_33_a_newer_release_changes_nothing_unasked(server: Server) -> None:
+def test_33_a_newer_release_changes_no_stored_object(server: Server) -> None:
     stored = older(put(lws()))
 
     assert server.operations(changed(stored, "spec.replicas", 5), stored) == []
 
 
-def test_33_a_newer_release_acts_when_it_is_asked(server: Server) -> None:
+def test_33_a_newer_release_expands_anew_on_refresh(server: Server) -> None:
     stored = older(put(lws()))
     asked = changed(stored, "metadata.annotations.fusioninfer.io/refresh", "now")
 
@@ -234,7 +232,7 @@ def test_33_a_newer_release_acts_when_it_is_asked(server: Server) -> None:
     assert inner(renewed, *WORKER.split("."), "spec", "schedulerName") == "volcano"
 
 
-def test_34_a_record_of_a_newer_release_is_left_alone_and_told(server: Server) -> None:
+def test_34_a_record_of_a_newer_release_is_kept_with_a_warning(server: Server) -> None:
     stored = older(put(lws()), version=record.VERSION + 1)
 
     update = server.validated(changed(stored, "spec.replicas", 5), stored)

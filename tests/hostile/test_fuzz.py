@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is a review or a refusal: a short look; `make fuzz` looks for longer."""
+"""Every body gets a review or a refusal: a short run of the fuzzer; `make fuzz` is the long one."""
 
 from collections import Counter
 from typing import Any, Final
@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as bounded
 
 from intent import Object
-from tests.hostile.fuzz import DOORS, bodies, check, holds
+from tests.hostile.fuzz import PATHS, bodies, check, holds
 from tests.hostile.server import Server
 from tests.lws import container, lws, template
 from tests.reviews import review
 
 
 def with_env(*env: Any, args: tuple[str, ...] = ("$(M)",)) -> Object:
-    """Make an object whose engine has these variables, and names one of them."""
+    """Return an object whose engine has these variables and uses one of them."""
     return lws(worker=template(container(args=list(args), env=list(env))))
 
 
@@ -36,8 +36,8 @@ def little(examples: int) -> bounded:
     )
 
 
-@pytest.mark.parametrize("path", DOORS)
-def test_52_whatever_is_sent_has_an_answer(path: str) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_52_every_body_has_an_answer(path: str) -> None:
     outcomes: Counter[str] = Counter()
 
     @little(400)
@@ -46,14 +46,14 @@ def test_52_whatever_is_sent_has_an_answer(path: str) -> None:
         outcomes[holds(path, body)] += 1
 
     run()
-    assert len(outcomes) >= 3  # most of what is sent is understood, and not all
+    assert len(outcomes) >= 3  # most bodies are valid, but not all
 
 
-def test_52_whatever_is_sent_to_the_port_has_an_answer(server: Server) -> None:
+def test_52_every_body_has_an_answer_over_the_network(server: Server) -> None:
     @little(100)
     @given(body=bodies())
     def run(body: bytes) -> None:
-        for path in DOORS:
+        for path in PATHS:
             reply = server.send(body, path)
             if reply.status == 200:
                 check(path, orjson.loads(body), orjson.loads(reply.body))
@@ -68,10 +68,10 @@ def test_52_whatever_is_sent_to_the_port_has_an_answer(server: Server) -> None:
 def test_52_strange_variables_have_an_answer(server: Server, name: str) -> None:
     body = orjson.dumps(review(STRANGE[name], STRANGE[name]))
 
-    assert [server.send(body, path).status for path in DOORS] == [200, 200]
+    assert [server.send(body, path).status for path in PATHS] == [200, 200]
 
 
-def test_52_a_wrong_answer_is_seen() -> None:
+def test_52_the_check_detects_a_wrong_answer() -> None:
     sent: Any = review(lws())
     wrong = {
         "apiVersion": "admission.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""How it goes on while things around it do not: behaviours 75, 78, 98, 100 and 102."""
+"""Operation while other components fail, and messages to authors: behaviours 75, 78, 98, 100 and 102."""
 
 import json
 import time
@@ -17,7 +17,7 @@ from tests.reviews import review
 from tests.wire import ask, get
 from webhook import review as reviews
 
-GLASS: Final = "metadata.annotations.fusioninfer.io/inject"
+BYPASS: Final = "metadata.annotations.fusioninfer.io/inject"
 SMALL: Final = orjson.dumps(review(lws()))
 
 
@@ -44,14 +44,14 @@ LARGE: Final[dict[str, Object]] = {
 }
 
 
-@pytest.mark.parametrize("door", [reviews.mutate, reviews.validate])
+@pytest.mark.parametrize("review_of", [reviews.mutate, reviews.validate])
 @pytest.mark.parametrize("live", LARGE.values(), ids=LARGE)
 def test_78_a_very_large_object_costs_a_few_times_its_parsing(
-    live: Object, door: Callable[[bytes], object]
+    live: Object, review_of: Callable[[bytes], object]
 ) -> None:
     body = orjson.dumps(review(live))
 
-    assert min(cost(door, body) for _ in range(3)) < 20 * min(cost(json.loads, body) for _ in range(3))
+    assert min(cost(review_of, body) for _ in range(3)) < 20 * min(cost(json.loads, body) for _ in range(3))
 
 
 def cost(call: Callable[[bytes], object], body: bytes) -> float:
@@ -70,14 +70,14 @@ def cost(call: Callable[[bytes], object], body: bytes) -> float:
     ],
     ids=["annotated before", "a script", "an unknown program"],
 )
-def test_98_who_is_left_alone_is_told_why(server: Server, live: Any, old: Any) -> None:
+def test_98_an_object_that_is_left_unchanged_gets_the_reason(server: Server, live: Any, old: Any) -> None:
     warnings = server.validated(server.admit(live, old), old)["warnings"]
 
     assert {text.partition(":")[0] for text in warnings} <= CODES.keys()
     assert warnings
 
 
-def test_98_who_did_not_ask_us_is_told_nothing(server: Server) -> None:
+def test_98_an_object_without_our_annotations_gets_no_warnings(server: Server) -> None:
     plain = changed(lws(), "metadata.annotations", {})
 
     assert "warnings" not in server.validated(plain)
@@ -94,8 +94,8 @@ def test_100_a_dry_run_gets_the_same_answers(server: Server, path: str) -> None:
 
 
 @pytest.mark.parametrize("live", [lws(), put(lws()), lws(service="Not A Label")], ids=str)
-def test_102_where_the_glass_is_broken_nothing_is_done_or_said(server: Server, live: Object) -> None:
-    broken = changed(live, GLASS, "disabled")
+def test_102_a_bypassed_object_gets_no_patch_and_no_message(server: Server, live: Object) -> None:
+    bypassed = changed(live, BYPASS, "disabled")
 
-    assert server.operations(broken, live) == []
-    assert set(server.validated(broken, live)) == {"uid", "allowed"}
+    assert server.operations(bypassed, live) == []
+    assert set(server.validated(bypassed, live)) == {"uid", "allowed"}

@@ -1,4 +1,4 @@
-"""What the API server sends, and what it must get: behaviours 1 to 18."""
+"""The protocol of admission webhooks: behaviours 1 to 18, and 97."""
 
 import gzip
 import re
@@ -9,14 +9,14 @@ import orjson
 import pytest
 
 from tests.hostile.objects import FILES
-from tests.hostile.server import PATIENCE, Server
+from tests.hostile.server import SHORT, Server
 from tests.lws import changed, lws, put
 from tests.reviews import review
 from tests.wire import ask, connected, exchange, post, read, request
 from webhook.overlay.record import WRITABLE
 
 PLAIN = changed(lws(), "metadata.annotations", {})
-LIMIT = PATIENCE.body_bytes
+LIMIT = SHORT.body_bytes
 WRONG = lws(component_type="x", roles="a,a", launcher="torchrun")
 
 
@@ -37,7 +37,7 @@ def test_02_another_version_is_refused_with_its_reason(server: Server, path: str
 
 
 @pytest.mark.parametrize("live", [PLAIN, lws(), put(lws()), WRONG])
-def test_03_there_is_a_patch_exactly_where_there_is_a_patch_type(server: Server, live: Any) -> None:
+def test_03_patch_and_patch_type_are_present_together(server: Server, live: Any) -> None:
     response = server.response(review(live))
 
     assert ("patch" in response) == ("patchType" in response)
@@ -58,9 +58,7 @@ def test_03_there_is_a_patch_exactly_where_there_is_a_patch_type(server: Server,
         None,
     ],
 )
-def test_04_a_review_that_lacks_something_is_refused_without_a_traceback(
-    server: Server, path: str, sent: Any
-) -> None:
+def test_04_an_incomplete_review_is_refused_without_a_traceback(server: Server, path: str, sent: Any) -> None:
     reply = server.send(orjson.dumps(sent), path)
 
     assert (reply.status, b"Traceback" in reply.body, server.is_alive()) == (400, False, True)
@@ -68,7 +66,7 @@ def test_04_a_review_that_lacks_something_is_refused_without_a_traceback(
 
 @pytest.mark.parametrize("path", ["/mutate", "/validate"])
 @pytest.mark.parametrize("operation", ["DELETE", "CONNECT"])
-def test_05_what_is_no_write_is_allowed_without_a_patch(server: Server, path: str, operation: str) -> None:
+def test_05_other_operations_are_allowed_without_a_patch(server: Server, path: str, operation: str) -> None:
     response = server.response(review(None, lws(), operation=operation), path)
 
     assert response == {"uid": response["uid"], "allowed": True}
@@ -103,7 +101,7 @@ def test_06_only_json_is_accepted(server: Server, kind: str, status: int) -> Non
         ("POST", "/%6dutate%00", 404),
     ],
 )
-async def test_07_other_methods_and_paths_do_not_count(
+async def test_07_other_methods_and_paths_are_refused_and_not_counted(
     server: Server, method: str, path: str, status: int
 ) -> None:
     before = admissions(server)
@@ -120,7 +118,7 @@ def test_08_an_encoded_body_is_refused(server: Server, encoding: str) -> None:
     assert reply.status == 415
 
 
-async def test_08_a_body_that_would_swell_is_never_decoded(fresh: Server) -> None:
+async def test_08_a_compressed_body_is_never_decoded(fresh: Server) -> None:
     bomb = gzip.compress(bytes(100_000_000))
     fresh.send(b"{}")
     before = fresh.memory("VmHWM")
@@ -134,7 +132,7 @@ def test_09_a_body_of_7_mib_less_one_byte_is_accepted(server: Server) -> None:
     assert server.send(padded(LIMIT - 1)).status == 200
 
 
-async def test_09_one_byte_more_is_refused_before_any_is_sent(server: Server) -> None:
+async def test_09_one_byte_more_is_refused_before_the_body_is_sent(server: Server) -> None:
     reply = await ask(server.port, server.tls, b"", Content_Length=str(LIMIT + 1))
 
     assert (reply.status, reply.headers["connection"]) == (413, "close")
@@ -153,11 +151,11 @@ async def test_10_a_chunked_body_is_refused_as_soon_as_it_is_too_large(fresh: Se
 
 
 @pytest.mark.parametrize("file", FILES[::9])
-def test_11_the_patch_gives_what_the_engine_gives(server: Server, file: Any) -> None:
+def test_11_the_patch_has_the_result_of_the_golden_file(server: Server, file: Any) -> None:
     assert server.admit(file) == put(file)
 
 
-def test_12_a_patch_writes_what_is_ours_to_write_and_applies(server: Server) -> None:
+def test_12_a_patch_applies_and_writes_only_permitted_fields(server: Server) -> None:
     for live in (*FILES, *map(put, FILES)):
         operations = server.operations(live)
 
@@ -166,7 +164,7 @@ def test_12_a_patch_writes_what_is_ours_to_write_and_applies(server: Server) -> 
         assert [one["path"] for one in operations if not is_ours(one["path"])] == []
 
 
-def test_13_a_name_that_is_still_to_be_made_is_in_order(server: Server) -> None:
+def test_13_generate_name_is_accepted(server: Server) -> None:
     unnamed = changed(changed(lws(), "metadata.name", None), "metadata.generateName", "llm-")
 
     once = server.admit(unnamed)
@@ -174,13 +172,13 @@ def test_13_a_name_that_is_still_to_be_made_is_in_order(server: Server) -> None:
     assert server.validated(once)["allowed"] is True
 
 
-def test_13_no_namespace_is_in_order(server: Server) -> None:
+def test_13_a_missing_namespace_is_accepted(server: Server) -> None:
     response = server.response(review(lws(), namespace=None))
 
     assert "patch" in response
 
 
-def test_14_a_denial_names_every_cause_with_its_field(server: Server) -> None:
+def test_14_a_denial_lists_every_cause_with_its_field(server: Server) -> None:
     status = server.validated(WRONG)["status"]
 
     assert (status["code"], status["reason"]) == (422, "Invalid")
@@ -199,7 +197,7 @@ def test_14_a_denial_is_at_most_4_kib(server: Server) -> None:
     assert len(orjson.dumps(status["details"]["causes"])) <= 4096 + 50
 
 
-def test_15_warnings_are_plain_short_and_few(server: Server) -> None:
+def test_15_warnings_are_ascii_short_and_few(server: Server) -> None:
     odd: Any = {f"k{at}\r\n": "é" for at in range(50)}
     hostile = lws(service="svc\n\x1b[31m", launcher="\u202e" * 500, **odd)
 
@@ -213,24 +211,24 @@ def test_15_warnings_are_plain_short_and_few(server: Server) -> None:
 @pytest.mark.parametrize(
     ("path", "live"), [("/mutate", lws()), ("/validate", WRONG), ("/validate", put(lws(size=4)))]
 )
-def test_16_the_audit_log_is_told_in_its_own_form(server: Server, path: str, live: Any) -> None:
-    told = server.response(review(live), path)["auditAnnotations"]
+def test_16_audit_annotations_have_valid_keys_and_values(server: Server, path: str, live: Any) -> None:
+    annotations = server.response(review(live), path)["auditAnnotations"]
 
-    assert told
-    assert all(re.fullmatch(r"[a-z]([-a-z0-9.]{0,61}[a-z0-9])?", key) for key in told)
-    assert all(isinstance(value, str) and 0 < len(value.encode()) <= 256 for value in told.values())
+    assert annotations
+    assert all(re.fullmatch(r"[a-z]([-a-z0-9.]{0,61}[a-z0-9])?", key) for key in annotations)
+    assert all(isinstance(value, str) and 0 < len(value.encode()) <= 256 for value in annotations.values())
 
 
 @pytest.mark.parametrize("path", ["/mutate", "/validate"])
 @pytest.mark.parametrize("name", ["status", "scale"])
-def test_17_a_subresource_is_left_alone(server: Server, path: str, name: str) -> None:
+def test_17_a_subresource_is_not_changed(server: Server, path: str, name: str) -> None:
     response = server.response(review(WRONG, subResource=name), path)
 
     assert response == {"uid": response["uid"], "allowed": True}
 
 
 @pytest.mark.parametrize("path", ["/mutate", "/validate"])
-def test_18_what_is_being_deleted_is_left_alone(server: Server, path: str) -> None:
+def test_18_an_object_that_is_being_deleted_is_not_changed(server: Server, path: str) -> None:
     leaving = changed(WRONG, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")
 
     response = server.response(review(leaving, leaving), path)
@@ -238,7 +236,7 @@ def test_18_what_is_being_deleted_is_left_alone(server: Server, path: str) -> No
     assert response == {"uid": response["uid"], "allowed": True}
 
 
-def test_97_each_request_adds_one_to_one_outcome(server: Server) -> None:
+def test_97_each_request_increments_one_outcome(server: Server) -> None:
     before = server.samples()
     sent = [
         ("/mutate", orjson.dumps(review(PLAIN))),
@@ -265,19 +263,19 @@ def test_97_each_request_adds_one_to_one_outcome(server: Server) -> None:
 
 
 def admissions(server: Server) -> float:
-    """Count the reviews."""
+    """Return the number of admission requests."""
     samples = server.samples().items()
     return sum(value for name, value in samples if name.startswith("fusioninfer_admission_requests_total"))
 
 
 def padded(size: int) -> bytes:
-    """Make a review of so many bytes."""
+    """Return a review of `size` bytes."""
     body = orjson.dumps(review(changed(PLAIN, "metadata.annotations", {"padding": "@"})))
     return body.replace(b"@", b"x" * (size - len(body) + 1))
 
 
 def is_ours(path: str) -> bool:
-    """Whether a path leads to what mutators may write, or takes a container's empty list away."""
+    """Return whether mutators may write a path, or it is a container's empty list that is removed."""
     if path == "/metadata/annotations/fusioninfer.io~1expansion":
         return True
     allowed: Any = WRITABLE

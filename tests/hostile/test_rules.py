@@ -1,4 +1,4 @@
-"""What is checked, what is told, and what nobody can make the webhook do: behaviours 35 to 48."""
+"""Validation, its messages, and what no object can make the webhook do: behaviours 35 to 48."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ SEVEN = lws(
     lancher="auto",
 )
 PATIENCE = 20.0
-"""Seconds until an answer that does not come is taken for one that never does."""
+"""Seconds after which a missing answer counts as a failure."""
 
 
 def causes(server: Server, live: Any) -> list[tuple[str, str]]:
@@ -34,27 +34,27 @@ def causes(server: Server, live: Any) -> list[tuple[str, str]]:
     return [(cause["field"], cause["message"]) for cause in status["details"]["causes"]]
 
 
-def test_35_seven_mistakes_are_seven_causes_in_one_order(server: Server) -> None:
-    told = [causes(server, SEVEN) for _ in range(3)]
+def test_35_seven_mistakes_are_seven_causes_in_a_fixed_order(server: Server) -> None:
+    found = [causes(server, SEVEN) for _ in range(3)]
 
-    assert len(told[0]) == 7
-    assert told[0] == told[1] == told[2]
+    assert len(found[0]) == 7
+    assert found[0] == found[1] == found[2]
 
 
-def test_36_an_unknown_annotation_is_told_with_the_nearest(server: Server) -> None:
+def test_36_an_unknown_annotation_is_reported_with_the_nearest_one(server: Server) -> None:
     ((field, message),) = causes(server, lws(lancher="auto"))
 
     assert field == "metadata.annotations[fusioninfer.io/lancher]"
     assert "launcher" in message
 
 
-def test_37_an_unknown_launcher_is_told_with_those_there_are(server: Server) -> None:
+def test_37_an_unknown_launcher_is_reported_with_the_known_ones(server: Server) -> None:
     ((_field, message),) = causes(server, server.admit(lws(launcher="torchrun")))
 
     assert all(name in message for name in ("ray-symmetric", "ray-start", "vllm-native", "sglang", "auto"))
 
 
-def test_38_no_connection_goes_out(server: Server) -> None:
+def test_38_the_webhook_opens_no_connection(server: Server) -> None:
     for file in FILES:
         server.admit(file)
 
@@ -63,7 +63,7 @@ def test_38_no_connection_goes_out(server: Server) -> None:
 
 
 def connections(pid: int) -> set[tuple[str, str]]:
-    """Find the sockets of a process: from where and to where."""
+    """Return the sockets of a process: local and remote ports."""
     links = [str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir() if file.is_symlink()]
     inodes = {link[8:-1] for link in links if link.startswith("socket:[")}
     found: set[tuple[str, str]] = set()
@@ -92,7 +92,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("path", ["/mutate", "/validate"])
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_39_a_line_made_to_blow_up_is_read_in_bounded_time(server: Server, path: str, bomb: str) -> None:
+def test_39_an_exponential_command_line_is_read_in_bounded_time(server: Server, path: str, bomb: str) -> None:
     text = BOMBS[bomb]
     env = [{"name": "A", "value": text}, {"name": text, "value": "$(A)"}]
     containers = (
@@ -105,7 +105,7 @@ def test_39_a_line_made_to_blow_up_is_read_in_bounded_time(server: Server, path:
         assert "allowed" in server.response(review(lws(worker=template(one))), path)
 
 
-def test_40_what_would_not_run_is_told_by_the_authors_field(server: Server) -> None:
+def test_40_an_invalid_combination_is_reported_at_the_authors_field(server: Server) -> None:
     live = changed(lws(), "spec.startupPolicy", "LeaderReady")
 
     ((field, message),) = causes(server, server.admit(live))
@@ -114,7 +114,7 @@ def test_40_what_would_not_run_is_told_by_the_authors_field(server: Server) -> N
     assert "LeaderCreated" in message
 
 
-def test_41_what_has_no_room_is_denied_with_its_sizes(server: Server) -> None:
+def test_41_an_object_without_space_for_the_record_is_denied_with_sizes(server: Server) -> None:
     full = changed(lws(), "metadata.annotations.note", "x" * (256 * 1024 - 100))
 
     ((field, message),) = causes(server, server.admit(full))
@@ -124,7 +124,7 @@ def test_41_what_has_no_room_is_denied_with_its_sizes(server: Server) -> None:
 
 
 @pytest.mark.parametrize("text", ["images: 7", "- [", "images: [{launcher: nope}]"])
-def test_42_facts_that_cannot_be_read_end_the_start(tmp_path: Path, text: str) -> None:
+def test_42_unreadable_settings_prevent_the_start(tmp_path: Path, text: str) -> None:
     (tmp_path / "engines.yaml").write_text(text)
     (tmp_path / "settings.yaml").write_text("engines: engines.yaml")
 
@@ -133,7 +133,7 @@ def test_42_facts_that_cannot_be_read_end_the_start(tmp_path: Path, text: str) -
     assert (result.returncode, b"Traceback" in result.stderr) == (2, False)
 
 
-def test_43_other_settings_change_nothing_unasked(tmp_path: Path) -> None:
+def test_43_other_settings_change_no_stored_object(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text("launcher: vllm-native\nschedulerName: another\n")
     stored = put(lws())
 
@@ -143,16 +143,16 @@ def test_43_other_settings_change_nothing_unasked(tmp_path: Path) -> None:
         assert other.validated(changed(stored, "spec.replicas", 5), stored)["allowed"] is True
 
 
-def test_44_a_denial_has_the_words_of_the_command(server: Server, tmp_path: Path) -> None:
+def test_44_a_denial_has_the_messages_of_the_command(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "seven.json"
     file.write_bytes(orjson.dumps(SEVEN))
 
-    told = orjson.loads(command("validate", "-o", "json", "-f", str(file)).stdout)
+    found = orjson.loads(command("validate", "-o", "json", "-f", str(file)).stdout)
 
-    words = [
-        (one["field"], f"{one['message']} ({one['code']})") for one in told if one["severity"] == "error"
+    messages = [
+        (one["field"], f"{one['message']} ({one['code']})") for one in found if one["severity"] == "error"
     ]
-    assert words == causes(server, SEVEN)
+    assert messages == causes(server, SEVEN)
 
 
 ALONE = """
@@ -197,14 +197,14 @@ RIGHTS = re.compile(
 )
 
 
-def test_48_nothing_that_is_added_is_a_right(server: Server) -> None:
+def test_48_the_patch_adds_no_privileges(server: Server) -> None:
     for file in FILES:
         text = str([one for one in server.operations(file) if "leaderTemplate" not in one["path"]])
 
         assert not set(RIGHTS.findall(text)) - set(RIGHTS.findall(str(file)))
 
 
-def command(*words: str) -> subprocess.CompletedProcess[bytes]:
+def command(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command."""
-    whole = [sys.executable, "-m", "fusioninfer", *words]
+    whole = [sys.executable, "-m", "fusioninfer", *arguments]
     return subprocess.run(whole, check=False, capture_output=True, timeout=PATIENCE)

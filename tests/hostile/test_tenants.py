@@ -1,4 +1,4 @@
-"""Two users, one hostile: whatever one sends, the other's reviews are answered nearly as fast as before."""
+"""Two tenants, one hostile: its requests hardly delay those of the other."""
 
 import ssl
 import subprocess
@@ -23,16 +23,16 @@ from tests.wire import JSON
 REQUESTS: Final = 200
 CONNECTIONS: Final = 4
 BOUND: Final = 5
-"""The other's p99 under attack, in times of its quiet p99."""
+"""The limit of the other tenant's p99 under attack, divided by its p99 before."""
 TRIES: Final = 3
 OTHER: Final = orjson.dumps(review(lws(), namespace="other"))
 
 ATTACK: Final = """
 import http.client, os, ssl, sys, threading
-os.nice(19)  # a client on another machine takes no time of this one
-port, authority, path, files = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
+os.nice(19)  # a real client would not use this machine's CPU
+port, ca, path, files = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
 bodies = [open(file, "rb").read() for file in files]
-tls = ssl.create_default_context(cafile=authority)
+tls = ssl.create_default_context(cafile=ca)
 def send():
     answered = 0
     while True:
@@ -52,22 +52,22 @@ for _ in range(int(path)):
     threading.Thread(target=send, daemon=True).start()
 sys.stdin.read()
 """
-"""A client that sends bodies again and again, on several connections, until its standard input ends."""
+"""A client that sends bodies repeatedly, on several connections, until its standard input ends."""
 
 
 @contextmanager
 def attacked(server: Server, directory: Path, *bodies: bytes) -> Iterator[None]:
-    """Send bodies to a server all the while; begin when every connection got an answer."""
+    """Send bodies to a server until the context ends; enter it once every connection was answered."""
     files = []
     for at, body in enumerate(bodies):
         (directory / f"body-{at}").write_bytes(body)
         files.append(str(directory / f"body-{at}"))
-    (directory / "authority.pem").write_text(
+    (directory / "ca.pem").write_text(
         "".join(ssl.DER_cert_to_PEM_cert(one) for one in server.tls.get_ca_certs(binary_form=True))
     )
-    words = [sys.executable, "-c", ATTACK, str(server.port), str(directory / "authority.pem")]
+    command = [sys.executable, "-c", ATTACK, str(server.port), str(directory / "ca.pem")]
     pipe = subprocess.PIPE
-    with subprocess.Popen([*words, str(CONNECTIONS), *files], stdin=pipe, stdout=pipe) as client:
+    with subprocess.Popen([*command, str(CONNECTIONS), *files], stdin=pipe, stdout=pipe) as client:
         try:
             assert client.stdout is not None
             for _ in range(CONNECTIONS):
@@ -78,7 +78,7 @@ def attacked(server: Server, directory: Path, *bodies: bytes) -> Iterator[None]:
 
 
 def p99(server: Server) -> float:
-    """Give the seconds within which 99 of 100 of the other user's reviews are answered."""
+    """Return the p99 of the other tenant's requests, in seconds."""
     connection = HTTPSConnection("localhost", server.port, context=server.tls, timeout=20)
     found = []
     for _ in range(REQUESTS):
@@ -100,11 +100,11 @@ GROUPS: Final[dict[str, Callable[[str, int], bool]]] = {
     "others, over 64 KB": lambda name, size: name not in TABLE and 65_536 < size <= 2**20,
     "others, over 1 MB": lambda name, size: name not in TABLE and size > 2**20,
 }
-"""Inputs of `worst.REVIEWED` by name and bytes."""
+"""Inputs of `worst.REVIEWED`, selected by name and size."""
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_the_other_user_waits_little_longer(server: Server, tmp_path: Path, group: str) -> None:
+def test_the_other_tenant_is_hardly_delayed(server: Server, tmp_path: Path, group: str) -> None:
     sent = [
         body.replace(b'"namespace":"llm"', b'"namespace":"hostile"')
         for name, body in worst.bodies().items()

@@ -1,4 +1,4 @@
-"""Connections made to hurt, and how the process lives and ends: behaviours 55 to 59, and some beyond."""
+"""Hostile connections, certificates, and the end of the process: behaviours 55 to 62, 68, 77 and 79."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from certs import issue
-from tests.hostile.server import PATIENCE, Server, started
+from tests.hostile.server import SHORT, Server, started
 from tests.lws import lws
 from tests.reviews import review
 from tests.wire import ask, connected, ended, exchange, get, post, read, request
@@ -26,13 +26,13 @@ GONE = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
 
 
 async def asked(server: Server, path: str = "/mutate") -> int:
-    """Send a review on a connection of its own."""
+    """Send a review on a new connection; return the status."""
     return (await ask(server.port, server.tls, SENT, path)).status
 
 
 @asynccontextmanager
-async def crowd(server: Server, number: int, *, tls: bool) -> AsyncIterator[list[asyncio.StreamWriter]]:
-    """Open so many connections, a few at a time."""
+async def opened(server: Server, number: int, *, tls: bool) -> AsyncIterator[list[asyncio.StreamWriter]]:
+    """Open `number` connections, a few at a time."""
     async with AsyncExitStack() as stack:
         writers = []
         for _ in range(number // 10):
@@ -43,9 +43,9 @@ async def crowd(server: Server, number: int, *, tls: bool) -> AsyncIterator[list
 
 
 @pytest.mark.parametrize("tls", [True, False], ids=["slow headers", "slow handshakes"])
-async def test_55_slow_senders_stop_nobody_and_are_cut(server: Server, tls: bool) -> None:  # noqa: FBT001
+async def test_55_slow_senders_block_no_request_and_are_cut(server: Server, tls: bool) -> None:  # noqa: FBT001
     before = server.samples()["fusioninfer_connections"]
-    async with crowd(server, 200 if tls else 400, tls=tls) as writers:
+    async with opened(server, 200 if tls else 400, tls=tls) as writers:
         for writer in writers:
             writer.write(b"P" if tls else b"\x16")
 
@@ -53,19 +53,19 @@ async def test_55_slow_senders_stop_nobody_and_are_cut(server: Server, tls: bool
 
         assert statuses == [200] * 5
         async with asyncio.timeout(10):
-            while server.samples()["fusioninfer_connections"] > before + 1:  # noqa: ASYNC110 - it is asked over HTTP
+            while server.samples()["fusioninfer_connections"] > before + 1:  # noqa: ASYNC110 - polled over HTTP
                 await asyncio.sleep(0.1)
 
 
-async def test_55_more_connections_than_files_stop_nobody(tmp_path: Path) -> None:
+async def test_55_more_connections_than_files_block_no_request(tmp_path: Path) -> None:
     with started(tmp_path, files=60) as server:
-        async with crowd(server, 100, tls=False):
+        async with opened(server, 100, tls=False):
             assert [await asked(server) for _ in range(5)] == [200] * 5
 
         assert server.samples()['fusioninfer_connections_cut_total{reason="crowded"}'] >= 40
 
 
-async def test_55_one_byte_a_second_is_not_enough(server: Server) -> None:
+async def test_55_headers_that_arrive_slowly_are_cut(server: Server) -> None:
     async with connected(server.port, server.tls) as (reader, writer):
         drip = asyncio.create_task(dripping(writer))
 
@@ -80,7 +80,7 @@ async def dripping(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.1)
 
 
-async def test_55_a_body_that_does_not_come_is_refused(server: Server) -> None:
+async def test_55_a_body_that_does_not_arrive_is_refused(server: Server) -> None:
     async with connected(server.port, server.tls) as (reader, writer):
         writer.write(post("/mutate", SENT)[:-9])
 
@@ -105,7 +105,7 @@ async def test_56_old_ciphers_are_refused(server: Server, ciphers: str) -> None:
         await handshake(server, maximum_version="TLSv1_2", ciphers=ciphers)
 
 
-async def test_56_tls_1_2_is_taken_with_a_cipher_of_today(server: Server) -> None:
+async def test_56_tls_1_2_with_a_modern_cipher_is_accepted(server: Server) -> None:
     agreed = await handshake(server, maximum_version="TLSv1_2", ciphers="DEFAULT")
 
     assert agreed[0].startswith("ECDHE-ECDSA-")
@@ -113,7 +113,7 @@ async def test_56_tls_1_2_is_taken_with_a_cipher_of_today(server: Server) -> Non
 
 
 async def handshake(server: Server, ciphers: str, **versions: str) -> tuple[str, str | None, str | None]:
-    """Shake hands with other means, and give cipher, version and protocol."""
+    """Complete a handshake with these ciphers and versions; return cipher, version and protocol."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     tls.set_alpn_protocols(["h2", "http/1.1"])
@@ -138,31 +138,31 @@ async def handshake(server: Server, ciphers: str, **versions: str) -> tuple[str,
     ],
     ids=["silence", "zeros", "long record", "SSLv2", "SSH", "HTTP", "HTTP/2"],
 )
-async def test_56_what_is_no_tls_is_cut_without_an_error(server: Server, sent: bytes) -> None:
+async def test_56_other_protocols_than_tls_are_cut_without_an_error(server: Server, sent: bytes) -> None:
     before = len(server.log())
 
     async with connected(server.port) as (reader, writer):
         writer.write(sent)
 
         with suppress(ConnectionError):
-            answer = await asyncio.wait_for(reader.read(), 3 * PATIENCE.handshake_seconds)
+            answer = await asyncio.wait_for(reader.read(), 3 * SHORT.handshake_seconds)
             assert b"HTTP/1.1 200" not in answer
 
     assert len(server.log()) == before
 
 
 @pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
-async def test_57_only_the_api_server_is_answered(tmp_path: Path, version: str) -> None:
-    authority, other = trustme.CA(), trustme.CA()
-    authority.cert_pem.write_to_path(tmp_path / "callers.pem")
+async def test_57_only_the_api_servers_certificate_is_accepted(tmp_path: Path, version: str) -> None:
+    ca, other = trustme.CA(), trustme.CA()
+    ca.cert_pem.write_to_path(tmp_path / "callers.pem")
     with started(tmp_path, ca=str(tmp_path / "callers.pem"), names=["apiserver"]) as server:
         server.tls.maximum_version = ssl.TLSVersion[version]
         with pytest.raises(GONE):
             await asked(server)
         for signer, name, status in (
             (other, "apiserver", None),
-            (authority, "somebody", 403),
-            (authority, "apiserver", 200),
+            (ca, "somebody", 403),
+            (ca, "apiserver", 200),
         ):
             signer.issue_cert(common_name=name).configure_cert(server.tls)
             with suppress(*GONE):
@@ -174,7 +174,7 @@ async def test_57_only_the_api_server_is_answered(tmp_path: Path, version: str) 
         )
 
 
-async def test_58_the_port_of_the_reviews_shows_no_pages(server: Server) -> None:
+async def test_58_the_https_port_serves_no_metrics(server: Server) -> None:
     statuses = [
         (await exchange(server.port, request("GET", path), server.tls)).status
         for path in ("/metrics", "/healthz", "/readyz", "/debug/pprof")
@@ -183,7 +183,7 @@ async def test_58_the_port_of_the_reviews_shows_no_pages(server: Server) -> None
     assert statuses == [404] * 4
 
 
-async def test_58_the_plain_port_takes_no_reviews(server: Server) -> None:
+async def test_58_the_metrics_port_answers_no_admission_requests(server: Server) -> None:
     assert (await exchange(server.metrics_port, post("/mutate", SENT))).status == 404
 
 
@@ -222,7 +222,7 @@ SMUGGLED = {
 
 
 @pytest.mark.parametrize("sent", SMUGGLED.values(), ids=SMUGGLED)
-async def test_59_what_is_framed_in_two_ways_is_refused_and_ends(server: Server, sent: bytes) -> None:
+async def test_59_ambiguous_framing_is_refused_and_the_connection_closed(server: Server, sent: bytes) -> None:
     async with connected(server.port, server.tls) as (reader, writer):
         writer.write(sent + post("/validate", SENT))
 
@@ -232,7 +232,9 @@ async def test_59_what_is_framed_in_two_ways_is_refused_and_ends(server: Server,
 
 
 @pytest.mark.parametrize("sent", [b"zz\r\n", b"5\r\nabcdefgh\r\n", b"-1\r\n"], ids=str)
-async def test_59_chunks_that_break_later_are_refused_and_end(server: Server, sent: bytes) -> None:
+async def test_59_broken_later_chunks_are_refused_and_the_connection_closed(
+    server: Server, sent: bytes
+) -> None:
     async with connected(server.port, server.tls) as (reader, writer):
         writer.write(HEAD + CHUNKED + b"\r\n2\r\n{}\r\n")
         await asyncio.sleep(0.1)
@@ -243,14 +245,14 @@ async def test_59_chunks_that_break_later_are_refused_and_end(server: Server, se
         assert (reply.status, await ended(reader)) == (400, True)
 
 
-async def test_59_requests_in_a_row_are_answered_in_a_row(server: Server) -> None:
+async def test_59_pipelined_requests_are_answered_in_order(server: Server) -> None:
     async with connected(server.port, server.tls) as (reader, writer):
         writer.write(post("/mutate", SENT) * 3 + post("/nowhere", SENT) + post("/validate", SENT))
 
         assert [(await read(reader)).status for _ in range(5)] == [200, 200, 200, 404, 200]
 
 
-async def test_59_half_a_connection_is_answered_or_ends(server: Server) -> None:
+async def test_59_a_half_closed_connection_is_answered_or_closed(server: Server) -> None:
     _reader, writer = await asyncio.open_connection("127.0.0.1", server.metrics_port)
     writer.write(request("GET", "/healthz"))
     writer.write_eof()
@@ -261,13 +263,13 @@ async def test_59_half_a_connection_is_answered_or_ends(server: Server) -> None:
     assert reply == b"" or reply.startswith(b"HTTP/1.1 200")
 
 
-async def test_60_certificates_that_change_under_load_fail_no_call(tmp_path: Path) -> None:
+async def test_60_a_certificate_change_under_load_fails_no_call(tmp_path: Path) -> None:
     with started(tmp_path) as server:
         serials = set()
-        authority = issue.issue_ca("rotation", *span())
-        server.tls.load_verify_locations(cadata=authority.certificate.decode())
+        ca = issue.issue_ca("rotation", *span())
+        server.tls.load_verify_locations(cadata=ca.certificate.decode())
         for _ in range(10):
-            issue.write(issue.issue_serving(authority, ["localhost"], *span()), tmp_path)
+            issue.write(issue.issue_serving(ca, ["localhost"], *span()), tmp_path)
             end = time.monotonic() + 0.3
             while time.monotonic() < end:
                 assert await asked(server) == 200
@@ -276,33 +278,33 @@ async def test_60_certificates_that_change_under_load_fail_no_call(tmp_path: Pat
         assert len(serials) >= 5
 
 
-async def test_61_a_key_that_comes_later_fails_no_handshake(tmp_path: Path) -> None:
+async def test_61_a_key_written_after_its_certificate_fails_no_handshake(tmp_path: Path) -> None:
     with started(tmp_path) as server:
-        authority = issue.issue_ca("rotation", *span())
-        server.tls.load_verify_locations(cadata=authority.certificate.decode())
-        newer, before = issue.issue_serving(authority, ["localhost"], *span()), await serial(server)
+        ca = issue.issue_ca("rotation", *span())
+        server.tls.load_verify_locations(cadata=ca.certificate.decode())
+        newer, before = issue.issue_serving(ca, ["localhost"], *span()), await serial(server)
         (tmp_path / "tls.crt").write_bytes(newer.certificate)
         for _ in range(10):
             assert (await asked(server), await serial(server)) == (200, before)
             await asyncio.sleep(0.05)
         (tmp_path / "tls.key").write_bytes(newer.key)
         async with asyncio.timeout(5):
-            while await serial(server) == before:  # noqa: ASYNC110 - it is seen in a handshake only
+            while await serial(server) == before:  # noqa: ASYNC110 - only a handshake shows it
                 await asyncio.sleep(0.05)
 
         assert await asked(server) == 200
 
 
-async def test_62_readiness_follows_the_certificate_that_is_served(tmp_path: Path) -> None:
+async def test_62_readiness_follows_the_served_certificate(tmp_path: Path) -> None:
     with started(tmp_path) as server:
-        authority = issue.issue_ca("short", *span())
+        ca = issue.issue_ca("short", *span())
         end = datetime.now(UTC) + timedelta(seconds=8)
-        issue.write(issue.issue_serving(authority, ["localhost"], span()[0], end), tmp_path)
+        issue.write(issue.issue_serving(ca, ["localhost"], span()[0], end), tmp_path)
         async with asyncio.timeout(6):
             while abs(server.samples()["fusioninfer_tls_not_after_seconds"] - end.timestamp()) > 1:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
-        issue.write(issue.issue_serving(authority, ["elsewhere"], *span()), tmp_path)
+        issue.write(issue.issue_serving(ca, ["elsewhere"], *span()), tmp_path)
         await asyncio.sleep(0.5)
         ready = (await get(server.metrics_port, "/readyz")).status
         refused = server.samples()['fusioninfer_tls_reloads_total{result="refused"}']
@@ -313,22 +315,20 @@ async def test_62_readiness_follows_the_certificate_that_is_served(tmp_path: Pat
 
 
 def span() -> tuple[datetime, datetime]:
-    """Give a time that is now valid."""
+    """Return a validity that includes now."""
     now = datetime.now(UTC)
     return now - timedelta(minutes=5), now + timedelta(days=1)
 
 
 async def serial(server: Server) -> bytes:
-    """Shake hands, and give the certificate."""
+    """Complete a handshake and return the certificate."""
     async with connected(server.port, server.tls) as (_reader, writer):
         certificate: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         return certificate
 
 
-async def test_68_a_signal_ends_it_without_a_failed_call(tmp_path: Path) -> None:
-    with started(
-        tmp_path, replace(PATIENCE, drain_seconds=1.0, body_seconds=3.0, finish_seconds=5.0)
-    ) as server:
+async def test_68_a_signal_ends_the_process_without_a_failed_call(tmp_path: Path) -> None:
+    with started(tmp_path, replace(SHORT, drain_seconds=1.0, body_seconds=3.0, finish_seconds=5.0)) as server:
         async with connected(server.port, server.tls) as (reader, writer):
             os.kill(server.process.pid, signal.SIGTERM)
             async with asyncio.timeout(1):
@@ -346,14 +346,14 @@ async def test_68_a_signal_ends_it_without_a_failed_call(tmp_path: Path) -> None
         assert await asyncio.to_thread(server.process.wait, 5) == 0
 
 
-async def test_77_too_many_bodies_are_told_to_come_again(tmp_path: Path) -> None:
-    limits = replace(PATIENCE, reviews=8, body_seconds=3.0)
+async def test_77_too_many_bodies_are_answered_with_retry_after(tmp_path: Path) -> None:
+    limits = replace(SHORT, reviews=8, body_seconds=3.0)
     with started(tmp_path, limits) as server:
-        async with crowd(server, 50, tls=True) as writers:
+        async with opened(server, 50, tls=True) as writers:
             for writer in writers:
                 writer.write(post("/mutate", SENT)[:-9])
             async with asyncio.timeout(3):
-                while counted(server, "overloaded") < 42:  # noqa: ASYNC110 - it is asked over HTTP
+                while counted(server, "overloaded") < 42:  # noqa: ASYNC110 - polled over HTTP
                     await asyncio.sleep(0.05)
 
             assert (await asked(server), counted(server, "overloaded")) == (200, 42)
@@ -363,7 +363,7 @@ def counted(server: Server, outcome: str) -> float:
     return server.samples()[f'fusioninfer_admission_requests_total{{outcome="{outcome}",path="/mutate"}}']
 
 
-async def test_79_thousands_of_requests_leave_nothing_behind(server: Server) -> None:
+async def test_79_thousands_of_requests_leak_nothing(server: Server) -> None:
     for _ in range(300):
         server.send(SENT)
     descriptors, memory = len(os.listdir(f"/proc/{server.process.pid}/fd")), server.memory()  # noqa: PTH208

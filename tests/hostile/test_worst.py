@@ -1,4 +1,4 @@
-"""The dearest reviews that are known cost a few times their reading, or a fixed piece of work."""
+"""The most expensive known requests cost a small multiple of parsing them, or a fixed amount."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,34 +18,34 @@ from webhook.launchers import plan, sidecar
 from webhook.request import Malformed
 from webhook.review import AdmissionAnswer
 
-DOORS: Final = {"/mutate": reviews.mutate, "/validate": reviews.validate}
+PATHS: Final = {"/mutate": reviews.mutate, "/validate": reviews.validate}
 GENEROUS: Final = 2
-"""The tests' bound, in times of what is aimed at: machines that test are busy."""
+"""The factor by which tests may miss the target, since test machines are busy."""
 TRIES: Final = 5
 GROWS: Final = 3.2
-"""Twice as much may cost so many times as much: in proportion, with room for noise. In square it is 4."""
+"""The cost of twice the input, relative: 2 would be proportional, 4 quadratic; the rest is noise."""
 
 
 def answered(path: str, body: bytes) -> AdmissionAnswer | None:
-    """Answer a body as the first one of its kind: nothing of it is remembered."""
+    """Answer a body with empty caches."""
     plan.read_plan.cache_clear()
     sidecar._move.cache_clear()  # noqa: SLF001 - a test may forget what it remembers
     try:
-        return DOORS[path](body)
+        return PATHS[path](body)
     except Malformed:
         return None
 
 
-@pytest.mark.parametrize("path", DOORS)
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", worst.REVIEWED)
-def test_a_review_costs_what_it_may(path: str, name: str) -> None:
+def test_a_request_costs_no_more_than_its_limit(path: str, name: str) -> None:
     live = worst.REVIEWED[name]()
     for sent in worst.written(live):
         assert _is_bounded(partial(answered, path), sent)
 
 
 def _is_bounded(call: Callable[[bytes], object], sent: bytes) -> bool:
-    """Whether a call costs what it may at least once."""
+    """Return whether a call stays within its limit at least once."""
     return any(worst.cost(call, sent) <= GENEROUS * worst.allowed(sent, 2) for _ in range(TRIES))
 
 
@@ -99,12 +99,12 @@ MANY: Final[dict[str, Callable[[int], Object]]] = {
     "plugins": lambda times: worst.configured(worst.plugins(15 * times)),
     "lines of YAML": lambda times: worst.configured(worst.HEAD + "\n" * 4_000 * times),
 }
-"""Objects of which there can be twice as much."""
+"""Objects whose size can be doubled."""
 
 
-@pytest.mark.parametrize("path", DOORS)
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", MANY)
-def test_twice_as_much_costs_not_four_times_as_much(path: str, name: str) -> None:
+def test_the_cost_does_not_grow_quadratically(path: str, name: str) -> None:
     one, two = (orjson.dumps(review(live)) for live in map(MANY[name], (1, 2)))
     call = partial(answered, path)
 
@@ -115,13 +115,13 @@ def test_twice_as_much_costs_not_four_times_as_much(path: str, name: str) -> Non
 
 
 def _memory(server: Server) -> int:
-    """Count the bytes of the webhook, and of the process for dear reviews."""
+    """Return the memory of the webhook and of its second process, in bytes."""
     texts = [file.read_text() for file in Path("/proc").glob("[0-9]*/status") if file.exists()]
     found = [text for text in texts if f"PPid:\t{server.process.pid}\n" in text]
     return server.memory() + sum(int(text.partition("VmRSS:")[2].split()[0]) * 1024 for text in found)
 
 
-def test_hostile_reviews_do_not_stay_in_memory(fresh: Server) -> None:
+def test_hostile_requests_do_not_stay_in_memory(fresh: Server) -> None:
     big = orjson.dumps(review(lws(worker=template(container(image="vllm/0" + "x" * 2_000_000)))))
     for _ in range(10):
         fresh.send(big)
@@ -133,6 +133,6 @@ def test_hostile_reviews_do_not_stay_in_memory(fresh: Server) -> None:
     assert _memory(fresh) - before < 20_000_000
 
 
-def test_the_reviews_that_are_known_have_an_answer(server: Server) -> None:
+def test_the_known_requests_have_an_answer(server: Server) -> None:
     for body in worst.bodies().values():
-        assert [server.send(body, path).status for path in DOORS] == [200, 200]
+        assert [server.send(body, path).status for path in PATHS] == [200, 200]

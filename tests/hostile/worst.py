@@ -1,4 +1,4 @@
-"""The dearest reviews that are known: each is as large as it may be, or costs the most for its size.
+"""The most expensive known requests: each is as large as the limits allow, or costs most for its size.
 
 `tests/hostile/test_worst.py` bounds their cost, `make bench BENCH=worst` prints it, and
 `tests/hostile/test_tenants.py` sends them while another user works.
@@ -18,23 +18,23 @@ from tests.reviews import review
 
 HEAD: Final = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\n"
 FLOOR: Final = 100
-"""A review of less than 64 KB costs at most so many times `reference()`."""
+"""The limit for a review of at most 64 KB, as a multiple of `reference()`."""
 RATIO: Final = 20
-"""A larger one costs at most so many times `json.loads` of its body; or the same floor."""
+"""The limit for a larger one, as a multiple of `json.loads` of its body; at least the one above."""
 
 
 def script(text: str, **fields: Any) -> Object:
-    """Make an engine container that runs a script."""
+    """Return an engine container that runs a script."""
     return container(command=["sh", "-c"], args=[text], **fields)
 
 
 def engine(*args: str, **fields: Any) -> Object:
-    """Make an object whose engine has these arguments."""
+    """Return an object whose engine has these arguments."""
     return lws(worker=template(container(args=["m", *args], **fields)))
 
 
 def shell(unit: str, characters: int = budget.CHARACTERS.most, breaks: int = budget.BREAKS.most) -> Object:
-    """Make an object whose engine runs a script of as many units as fit into the budget."""
+    """Return an object whose engine runs a script of as many units as the budget allows."""
     end = "\nexec vllm serve m --tensor-parallel-size 8"
     per = max(1, sum(map(unit.count, " \t\n;&|()<>")))
     count = min((characters - len(end) - 64) // len(unit), (breaks - 16) // per)
@@ -42,19 +42,19 @@ def shell(unit: str, characters: int = budget.CHARACTERS.most, breaks: int = bud
 
 
 def configured(text: str) -> Object:
-    """Make an object with an endpoint picker configuration."""
+    """Return an object with an endpoint picker configuration."""
     return lws(strategy="prefix-cache", endpoint_picker_config=text)
 
 
 def bomb(levels: int = 8, wide: int = 10) -> str:
-    """Write a configuration whose aliases stand for 10^8 values."""
+    """Return a configuration whose aliases expand to 10^8 values."""
     lines = [f"  a0: &a0 [{', '.join(['x'] * wide)}]"]
     lines += [f"  a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * wide)}]" for at in range(1, levels)]
     return HEAD + "plugins:\n- type: queue-scorer\n  parameters:\n" + "\n".join("  " + one for one in lines)
 
 
 def plugins(count: int) -> str:
-    """Write a configuration of many plugins, each with a name of its own, and as many references."""
+    """Return a configuration of many plugins with distinct names, and as many references."""
     names = [f"plugin-with-a-long-name-{at}" for at in range(count)]
     declared = "".join(f"- {{name: {name}, type: x}}\n" for name in names)
     asked = "".join(f"  - pluginRef: {name[:-1]}x\n" for name in names)
@@ -62,17 +62,17 @@ def plugins(count: int) -> str:
 
 
 def env(count: int, value: str = "x") -> list[Object]:
-    """Make so many variables."""
+    """Return `count` variables."""
     return [{"name": f"A{at}", "value": value} for at in range(count)]
 
 
 def flags(count: int, flag: str) -> list[str]:
-    """Make so many flags, each with a value."""
+    """Return `count` flags, each with a value."""
     return [word for at in range(count) for word in (flag.format(at=at), f"{at}")]
 
 
 def forged(items: int) -> str:
-    """Write a record that says that many variables were put on."""
+    """Return a record that claims that many variables were injected."""
     variables = [{"name": f"A{at}", "value": "x"} for at in range(items)]
     pod = {"spec": {"containers": [{"name": "vllm", "env": variables}]}}
     whole = {
@@ -84,12 +84,12 @@ def forged(items: int) -> str:
     return json.dumps(whole)
 
 
-def _crowd(count: int, *others: Object) -> Object:
+def _many(count: int, *others: Object) -> Object:
     return lws(worker=template(container(), *others, *(container(f"c{at}") for at in range(count))))
 
 
 ROWS: Final = 10
-"""The first of `REVIEWED` were found by a review of the first release; the rest bounds what came after."""
+"""The number of rows of `REVIEWED` that were found in the first release; the others bound later features."""
 REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
     # found to stop the webhook
     "YAML aliases": lambda: configured(bomb()),
@@ -149,7 +149,7 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
             *(script("a;" * 20 + "vllm serve m", name=f"c{at}", resources=None) for at in range(100))
         )
     ),
-    "100 containers with flags": lambda: _crowd(99),
+    "100 containers with flags": lambda: _many(99),
     "100 containers without accelerators": lambda: lws(
         worker=template(
             *(container(f"c{at}", resources=None, args=["m", *["--x=1"] * 35]) for at in range(100))
@@ -199,7 +199,7 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
         expansion=forged(3_000), worker=template(container(env=env(2_000)))
     ),
     "a record of 3 MB": lambda: lws(expansion=forged(60_000)),
-    "10,000 containers": lambda: _crowd(10_000),
+    "10,000 containers": lambda: _many(10_000),
     "20,000 ports": lambda: lws(
         component_type="decoder",
         worker=template(container(ports=[{"containerPort": at} for at in range(20_000)])),
@@ -242,7 +242,7 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
     ),
     "an InferenceService with unknown fields": lambda: _router({f"strateg{at}": at for at in range(20_000)}),
 }
-"""What is sent, by what it has much of."""
+"""Objects and reviews, by the respect in which they are large."""
 
 
 def _deep(levels: int) -> Any:
@@ -270,14 +270,14 @@ def _router(fields: Object) -> Object:
 
 
 def written(live: Object) -> list[bytes]:
-    """Write the reviews of an object: of a CREATE, and of an UPDATE of one label if there is room."""
+    """Return the reviews of an object: a CREATE, and an UPDATE of one label if both versions fit."""
     old = changed(live, "metadata.labels.one", "1")
     both = [orjson.dumps(review(live)), orjson.dumps(review(live, old))]
     return [body for body in both if len(body) <= 7 * 2**20]
 
 
 def bodies() -> dict[str, bytes]:
-    """Write every review."""
+    """Return every review, by name."""
     return {
         name + again: body
         for name, make in REVIEWED.items()
@@ -289,7 +289,7 @@ _PLAIN: Final = orjson.dumps([{"name": f"VARIABLE_{at}", "value": "value " * 3} 
 
 
 def cost(call: Callable[[bytes], object], sent: bytes, times: int = 1) -> float:
-    """Give the least CPU seconds of a call."""
+    """Return the least CPU seconds of a call."""
     found = []
     for _ in range(times):
         since = time.thread_time()
@@ -299,11 +299,11 @@ def cost(call: Callable[[bytes], object], sent: bytes, times: int = 1) -> float:
 
 
 def reference(times: int = 5) -> float:
-    """Give the CPU seconds of `json.loads` of 64 KB as reviews have it: what this machine does just now."""
+    """Return the CPU seconds of `json.loads` of a 64 KB review: the current speed of this machine."""
     return cost(json.loads, _PLAIN, times)
 
 
 def allowed(sent: bytes, times: int = 5) -> float:
-    """Give the CPU seconds that a review may cost."""
+    """Return the CPU seconds that a request may cost."""
     least = FLOOR * reference(times)
     return least if len(sent) <= 65_536 else max(least, RATIO * cost(json.loads, sent, times))
