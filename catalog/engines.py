@@ -1,7 +1,7 @@
-"""What is known of engines by image and version. Data with its sources; the rules that read it are elsewhere.
+"""Facts about engines by image and version, as data with sources; the rules that use them are elsewhere.
 
-A version is of the engine (vLLM, SGLang), as the tag of a stock image says it. A range holds `since` and ends
-before `below`. Rows are looked through from the top, so rows that somebody adds stand in front.
+A version is that of the engine (vLLM, SGLang), as in the tag of a stock image. A range includes `since` and
+excludes `below`. The first matching row applies, so rows that an operator adds come first.
 """
 
 import re
@@ -46,11 +46,11 @@ Sources: `--enable-dp-attention` of SGLang (`sglang/srt/server_args.py`), `DistC
 
 NEWEST: Final[Version] = (9999,)
 LATEST: Final[Version] = (9998,)
-"""Stands for a version that is not known: what is true of the newer ones is taken for true."""
+"""Used for an unknown version: the facts of the newest versions are assumed."""
 
 
 class Ray(NamedTuple):
-    """The releases of Ray of which one is in an image."""
+    """A range of Ray releases, one of which is in an image."""
 
     lowest: Version = ()
     highest: Version = NEWEST
@@ -62,17 +62,17 @@ NO_RAY: Final = Ray(NEWEST, ())
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """What images hold: those of a repository, of some tags, with some versions of the engine."""
+    """Facts about the images of a repository, of some tags, with some versions of the engine."""
 
     repository: str
-    """A pattern (`*`, `?`) for the repository; without a `/` for its last part alone."""
+    """A pattern (`*`, `?`) for the repository; without a `/`, for its last segment only."""
     engine: str
     tag: str = "*"
     """A pattern for the tag."""
     since: Version = ()
     below: Version = NEWEST
     version: Version = ()
-    """The engine's version where the tag does not tell it."""
+    """The engine's version, if the tag does not contain it."""
     entrypoint: Entrypoint = ""
     ray: Ray = UNKNOWN_RAY
     source: str = ""
@@ -80,7 +80,7 @@ class Stock:
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """A flag or a habit of an engine, and the versions that have it."""
+    """A flag or behaviour of an engine, and the versions that have it."""
 
     name: str
     engine: str = "vllm"
@@ -91,34 +91,34 @@ class Trait:
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A connector of vLLM's `--kv-transfer-config`, and versions that have it. A name may have several."""
+    """A connector of vLLM's `--kv-transfer-config` and a range of versions. A name may have several rows."""
 
     name: str
     since: Version = ()
     below: Version = NEWEST
     source: str = "vLLM `vllm/distributed/kv_transfer/kv_connector/factory.py`"
     v0: bool = False
-    """Whether it is one of the older V0 core, which `VLLM_USE_V1=0` asks for; all others are of V1."""
+    """Whether it belongs to the older V0 core, selected by `VLLM_USE_V1=0`; all others belong to V1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that tensor parallelism cannot split into any number of parts."""
+    """A model that not every tensor parallel size can shard."""
 
     name: str
-    """A pattern (`*`, `?`) for the last part of its name."""
+    """A pattern (`*`, `?`) for the last segment of its name."""
     heads: int
-    """Attention heads; the number of parts must divide them."""
+    """Attention heads; the number of shards must divide them."""
     block: int = 0
-    """Of an FP8 checkpoint, quantised in squares of so many: each part must hold whole ones."""
+    """Block size of an FP8 checkpoint: the width of a shard must be a multiple of it."""
     widths: tuple[int, ...] = ()
-    """The widths that are split."""
+    """The widths that are sharded."""
     source: str = "`num_attention_heads` in its `config.json`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Engines:
-    """All that is known. Two of them are the same if they are one, so looking it up costs no comparison."""
+    """All facts. Compared by identity, so that a lookup in a cache costs no comparison of rows."""
 
     images: tuple[Stock, ...] = ()
     traits: tuple[Trait, ...] = ()
@@ -136,7 +136,7 @@ STALE_FIELDS: Final = "kv-transfer-config without kv_rank, kv_parallel_size, kv_
 LABELS_BOTH: Final = "kv_both for NixlConnector"
 SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
 V0_CORE: Final = "VLLM_USE_V1"
-NARROWER_DECODERS: Final = "NixlConnector hands over to a decoder with fewer tensor parts"
+NARROWER_DECODERS: Final = "NixlConnector transfers to a decoder with fewer tensor-parallel shards"
 
 _VLLM_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
 
@@ -270,16 +270,16 @@ _MODELS: Final = (
 )
 
 ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS, _MODELS)
-"""What this release knows."""
+"""The facts of this release."""
 
 
 def holds(since: Version, below: Version, version: Version) -> bool:
-    """Whether a version is in a range."""
+    """Return whether a version is in a range."""
     return since <= version < below
 
 
 def has(engines: Engines, engine: str, name: str, version: Version) -> bool:
-    """Whether a version of an engine has a trait."""
+    """Return whether a version of an engine has a trait."""
     return any(
         row.name == name and row.engine == engine and holds(row.since, row.below, version)
         for row in engines.traits
@@ -287,12 +287,12 @@ def has(engines: Engines, engine: str, name: str, version: Version) -> bool:
 
 
 def ships(engines: Engines, connector: str, version: Version) -> bool:
-    """Whether a version of vLLM has a connector."""
+    """Return whether a version of vLLM has a connector."""
     return any(row.name == connector and holds(row.since, row.below, version) for row in engines.connectors)
 
 
 def needs_v1(engines: Engines, connector: str, version: Version) -> bool:
-    """Whether a version of vLLM has a connector, and only for its V1 core."""
+    """Return whether a version of vLLM has a connector, and only in its V1 core."""
     rows = [
         row for row in engines.connectors if row.name == connector and holds(row.since, row.below, version)
     ]
@@ -300,7 +300,7 @@ def needs_v1(engines: Engines, connector: str, version: Version) -> bool:
 
 
 def known_model(engines: Engines, name: str) -> Model | None:
-    """Find what is known of a model by the last part of its name."""
+    """Return the facts about a model by the last segment of its name; None if there are none."""
     last = name.rstrip("/").rpartition("/")[2]
     found = _names(engines).match(last) if last and engines.models else None
     return engines.models[found.lastindex - 1] if found and found.lastindex else None
@@ -308,12 +308,12 @@ def known_model(engines: Engines, name: str) -> Model | None:
 
 @lru_cache(maxsize=4)
 def _names(engines: Engines) -> re.Pattern[str]:
-    """Make one expression of the names of all models; of its groups the one that matches is the row."""
+    """Compile one expression of the names of all models; the index of the matching group is the row."""
     return re.compile("|".join(f"({translate(row.name)})" for row in engines.models))
 
 
 def described(ray: Ray) -> str:
-    """Say which Ray is in an image."""
+    """Describe the Ray of an image, for messages."""
     lowest, highest = (".".join(map(str, version)) for version in ray)
     if ray in (NO_RAY, UNKNOWN_RAY):
         return "no Ray" if ray == NO_RAY else "an unknown Ray"

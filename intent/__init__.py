@@ -1,6 +1,6 @@
-"""What users write, and the words to speak of it."""
+"""Parsing of what users write: LeaderWorkerSets, InferenceServices, annotations and command lines."""
 
 from typing import Any
 
 Object = dict[str, Any]
-"""A Kubernetes object, or a part of one, as JSON gave it. Unknown fields are kept."""
+"""A Kubernetes object, or a field of one, as parsed JSON. Unknown fields are kept."""

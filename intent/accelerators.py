@@ -1,4 +1,4 @@
-"""What a container asks for: which resources are accelerators, how many, and what Ray calls GPU."""
+"""The accelerators that a container requests: their resource, their number, and what Ray counts as GPU."""
 
 from itertools import islice
 from typing import Any, Final
@@ -12,26 +12,26 @@ GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "gpu.intel.c
 """vLLM asks Ray for these as `GPU` (vLLM `vllm/platforms/*.py`, `ray_device_key`)."""
 
 OTHERS: Final = ("habana.ai/gaudi", "google.com/tpu", "huawei.com/Ascend910", "nvidia.com/mig-")
-"""Ray finds these itself, under other names."""
+"""Ray detects these itself, under other names."""
 
 
 MOST: Final = 16
-"""So many accelerators of one container are looked at; no node has as many kinds."""
+"""The most accelerator resources read of one container; no node has as many kinds."""
 
 
 def is_accelerator(resource: str) -> bool:
-    """Whether a resource of a container is an accelerator."""
+    """Return whether a resource of a container is an accelerator."""
     return resource in GPUS or resource.startswith(OTHERS) or resource.endswith(".shared")
 
 
 def is_extended(resource: str) -> bool:
-    """Whether a resource is one that a device plugin offers (Kubernetes "Extended Resources")."""
+    """Return whether a resource is an extended resource, offered by a device plugin."""
     domain, slash, _ = resource.partition("/")
     return bool(slash) and domain != "kubernetes.io" and not domain.endswith(".kubernetes.io")
 
 
 def unknown(resources: Any) -> tuple[str, ...]:
-    """Name the extended resources of `resources` that are not known as accelerators, and may be some."""
+    """Return the extended resources of `resources` that are not known to be accelerators."""
     if not isinstance(resources, dict):
         return ()
     tables = (resources.get(kind) for kind in ("limits", "requests"))
@@ -40,7 +40,7 @@ def unknown(resources: Any) -> tuple[str, ...]:
 
 
 def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
-    """Read `resources` of a container: limits first, requests where there is no limit."""
+    """Read `resources` of a container: limits, or requests if there is no limit."""
     if not isinstance(resources, dict):
         return Accelerators()
     for kind in ("limits", "requests"):
@@ -51,13 +51,13 @@ def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
 
 
 def asks(container: Object) -> bool:
-    """Whether a container asks for an accelerator, in numbers or by a claim."""
+    """Return whether a container requests an accelerator, by number or by claim (DRA)."""
     resources = container.get("resources")
     return isinstance(resources, dict) and (bool(resources.get("claims")) or counts(container))
 
 
 def counts(container: Object) -> bool:
-    """Whether a container asks for an accelerator in numbers; a claim (DRA) may be of any device."""
+    """Return whether a container requests an accelerator by number; a claim may be for any device."""
     resources = container.get("resources")
     if not isinstance(resources, dict):
         return False

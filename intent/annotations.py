@@ -390,7 +390,7 @@ class Annotations:
         metadata=_annotation(
             EXPANSION,
             "managed by FusionInfer: applied changes; do not edit",
-            service="each LeaderWorkerSet",
+            service="the annotation of each LeaderWorkerSet",
             digest=False,
         ),
     )

@@ -1,7 +1,7 @@
-"""How much of one object is read. Checked by counting, before a script, a flag or a YAML text is parsed.
+"""Limits on the size of one object, checked by counting before any script, flag or YAML text is parsed.
 
-To parse takes many times as long as to count, and one process answers for every tenant. An object over a
-limit is refused where it is created or changed, and is left as it is where it was stored before.
+Parsing takes many times longer than counting, and one process serves every tenant. An object over a limit is
+refused on CREATE and on a change; one that was stored earlier is left as it is.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,11 +16,11 @@ from intent.shapes import listed, mapping, strings
 
 CODE: Final = "FI904"
 _BREAKS: Final = " \t\n;&|()<>"
-"""A shell's word or operator ends at each of them (POSIX.1 2.3): they bound what a script is cut into."""
+"""Each ends a word or an operator of a shell (POSIX.1 2.3), so their number bounds the tokens of a script."""
 
 
 class Limit(NamedTuple):
-    """One row: what is counted over one object, how many there may be, and why no service has as many."""
+    """One row: the counted items of an object, their limit, and the reason for it."""
 
     name: str
     most: int
@@ -28,11 +28,9 @@ class Limit(NamedTuple):
 
 
 CONTAINERS: Final = Limit(
-    "containers", 100, "Containers and init containers of all pod templates; a service has 2 to 10."
+    "containers", 100, "Containers and init containers of all pod templates; usually 2 to 10."
 )
-ARGUMENTS: Final = Limit(
-    "arguments", 4_096, "Items of `command` and `args` of all containers; engines take 50."
-)
+ARGUMENTS: Final = Limit("arguments", 4_096, "Items of `command` and `args` of all containers; usually 50.")
 CHARACTERS: Final = Limit(
     "characters",
     65_536,
@@ -41,29 +39,29 @@ CHARACTERS: Final = Limit(
 BREAKS: Final = Limit(
     "blanks and operators",
     4_096,
-    "Of a shell, in `command` and `args`: a script is cut into so many words, and each takes microseconds.",
+    "Shell separators in `command` and `args`: they bound the tokens of a script, microseconds each.",
 )
 VARIABLES: Final = Limit(
-    "variables", 2_048, "Items of `env` and `envFrom` of all containers; a service has 10 to 60."
+    "variables", 2_048, "Items of `env` and `envFrom` of all containers; usually 10 to 60."
 )
 KEYS: Final = Limit(
     "annotations",
     256,
-    f"Annotations under `{PREFIX}`; there are fewer than 30, and each other one is an error.",
+    f"Annotations under `{PREFIX}`; fewer than 30 are known, and any other one is an error.",
 )
 VALUES: Final = Limit(
     "characters of annotations",
     262_144,
-    f"Keys and values under `{PREFIX}`; Kubernetes allows as many for all annotations together.",
+    f"Keys and values under `{PREFIX}`; the limit of Kubernetes for all annotations together.",
 )
 LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES)
-"""All of them. `docs/edge.md` is made from this."""
+"""All limits. The table of `docs/edge.md` is generated from them."""
 
 
 def of_leaderworkerset(lws: Object) -> FieldError | None:
-    """Say by what a LeaderWorkerSet is over the budget; None if it is not.
+    """Return the first limit that a LeaderWorkerSet exceeds; None if it exceeds none.
 
-    Of one that names no service the templates are not read, so that it can be opted out at any size.
+    Without the annotation `service` the templates are not counted, so an object of any size can opt out.
     """
     if SERVICE not in mapping(mapping(lws.get("metadata")).get("annotations")):
         return _over(lws, (), LWT)
@@ -71,13 +69,13 @@ def of_leaderworkerset(lws: Object) -> FieldError | None:
 
 
 def of_inferenceservice(service: Object) -> FieldError | None:
-    """Say by what an InferenceService is over the budget, all roles together; None if it is not."""
+    """Return the first limit that the roles of an InferenceService exceed together; None for none."""
     roles = listed(mapping(service.get("spec")).get("roles"))
     return _over(service, [mapping(role).get("template") for role in roles], "spec.roles")
 
 
 def counted(lws: Object) -> Iterator[tuple[Limit, int]]:
-    """Count what a LeaderWorkerSet has of everything that is limited, the cheapest first."""
+    """Yield each limit with the count of a LeaderWorkerSet, the cheapest count first."""
     return _counted(lws, _templates(lws))
 
 
@@ -94,7 +92,7 @@ def _over(value: Object, templates: Iterable[Any], path: str) -> FieldError | No
 
 
 def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, int]]:
-    """Count one limit after the other: what is over one is not looked at for the next."""
+    """Yield each limit with its count, lazily: a caller stops at the first exceeded one."""
     annotations = mapping(mapping(value.get("metadata")).get("annotations"))
     ours = [(key, text) for key, text in annotations.items() if key.startswith(PREFIX)]
     yield KEYS, len(ours)
@@ -117,7 +115,7 @@ def _containers(template: Any) -> Iterator[Object]:
 
 def _error(path: str, limit: Limit, found: int) -> FieldError:
     message = (
-        f"has {found} {limit.name}, and at most {limit.most} are read; have fewer, "
-        f"or have the object left alone: {INJECT}: disabled"
+        f"has {found} {limit.name}, and the limit is {limit.most}; use fewer, "
+        f"or bypass the webhooks for this object with {INJECT}: disabled"
     )
     return FieldError(path, None, message, CODE)

@@ -1,4 +1,4 @@
-"""The engine container, as its author wrote it, read into an `Engine`."""
+"""Containers: the engine container read into an `Engine`, and the ports of a pod that gets a sidecar."""
 
 import json
 import re
@@ -14,11 +14,11 @@ PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 HOOKS: Final = ("postStart", "preStop")
 HANDLERS: Final = ("httpGet", "tcpSocket", "grpc", "exec")
 CALLS: Final = frozenset({"httpGet", "tcpSocket"})
-"""Handlers that call a port."""
+"""Handlers that connect to a port."""
 SECURITY: Final = ("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
-"""What PodSecurity asks of every container, and only its author can know."""
+"""Fields that Pod Security Standards require of every container, and only the author can set."""
 NODES: Final = ("cpu", "memory")
-"""Of which every node has some, and every container takes some."""
+"""Resources that every node has and every container uses."""
 WATCHED: Final = frozenset(
     {
         "CUDA_VISIBLE_DEVICES",
@@ -28,14 +28,14 @@ WATCHED: Final = frozenset(
         "VLLM_USE_V1",
     }
 )
-"""Variables whose values are looked at."""
+"""Variables whose values are read."""
 ROUTING_PROXY: Final = "routing-proxy"
-"""The sidecar's container, as llm-d's charts name it."""
+"""Name of the sidecar container, as in llm-d's charts."""
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
 def read_container(container: Object, index: int, path: str, errors: list[FieldError]) -> Engine:
-    """Read a container as the engine; what has the wrong shape is an error."""
+    """Read a container as the engine; append a field of the wrong type to `errors`."""
     command = _tokens(container, "command", path, errors)
     args = _tokens(container, "args", path, errors)
     env = listed(container.get("env"))
@@ -70,13 +70,13 @@ def _watched(env: list[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _unasked(resources: Object) -> tuple[str, ...]:
-    """Name what it does not ask for; a request that is missing is as high as the limit."""
+    """Return the resources without request and limit; a request defaults to the limit."""
     limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
     return tuple([name for name in NODES if name not in limits and name not in requests])
 
 
 def _hooks(lifecycle: Object) -> tuple[Probe, ...]:
-    """Read the hooks that call a port; one that runs a command does so on any pod."""
+    """Read the lifecycle hooks that connect to a port."""
     hooks = [_probe(field, lifecycle[field]) for field in HOOKS if mapping(lifecycle.get(field))]
     return tuple([hook for hook in hooks if hook.handler in CALLS])
 
@@ -100,7 +100,7 @@ def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) 
 
 
 def _variables(tokens: tuple[str, ...], env: list[Any]) -> tuple[tuple[str, str | None], ...]:
-    """Give the variables that a command names as `$(X)`, with the value where it is literal."""
+    """Return the variables that a command refers to as `$(X)`; None for a value that is not literal."""
     named = {name for token in tokens if "$(" in token for name in _VARIABLE.findall(token)}
     if not named:
         return ()
@@ -131,7 +131,7 @@ def _probe(field: str, value: Any) -> Probe:
 
 
 def read_ports(spec: Object, path: str, engine: str) -> Ports:
-    """Read the ports of all containers, and the names of those of the engine."""
+    """Read the ports of all containers, and the named ports of the engine."""
     containers = list(_with_paths(spec, path))
     own = (where for where, name in containers if name.get("name") == ROUTING_PROXY)
     taken = {port for _, container in containers for port, _ in _named_ports(container)}

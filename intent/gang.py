@@ -1,4 +1,4 @@
-"""Which pods start together: whether a gang is needed, who schedules it, and its fixed words."""
+"""Gang scheduling: whether pods need a gang, and its scheduler."""
 
 from typing import Final
 
@@ -6,16 +6,16 @@ from intent.lws import Intent
 from intent.settings import Settings
 
 NO_GANG: Final = "default-scheduler"
-"""The scheduler name that asks for no gang: kube-scheduler's default profile."""
+"""The scheduler name that opts out of a gang: kube-scheduler's default profile."""
 DISAGGREGATED: Final = ("prefiller", "decoder")
-"""Component types that are of no use without each other."""
+"""Component types that need each other."""
 
 
 def needs_gang(size: int, component_type: str, scheduler: str = "") -> bool:
-    """Whether pods of such a group must not start one by one.
+    """Return whether the pods of a group must be scheduled together.
 
-    `scheduler` is what the author named, empty if nobody did: the default scheduler is a "no",
-    any other one is a "yes", whatever the size.
+    A `scheduler` that the author names decides, whatever the size: the default scheduler means no gang, any
+    other one a gang. Empty: the author names none.
     """
     if scheduler:
         return scheduler != NO_GANG
@@ -23,7 +23,7 @@ def needs_gang(size: int, component_type: str, scheduler: str = "") -> bool:
 
 
 def gang_scheduler(intent: Intent, settings: Settings) -> str:
-    """Name the scheduler of the gang, or nothing where there is no gang."""
+    """Return the scheduler of the gang; empty if there is no gang."""
     if not needs_gang(intent.size, intent.component_type, intent.scheduler_name):
         return ""
     name = intent.scheduler_name or settings.scheduler_name

@@ -1,4 +1,4 @@
-"""An image reference taken apart, and what is known of the image (`catalog.engines`)."""
+"""Image references: their parts, and the facts about an image (`catalog.engines`)."""
 
 import re
 from dataclasses import dataclass, replace
@@ -32,34 +32,34 @@ _VERSION: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A reference such as `registry:5000/vllm/vllm-openai:v0.11.0@sha256:…`, in parts."""
+    """The parts of a reference such as `registry:5000/vllm/vllm-openai:v0.11.0@sha256:…`."""
 
     repository: str = ""
     tag: str = ""
     digest: str = ""
     version: Version = ()
-    """The engine's version; empty where the tag does not tell it."""
+    """The engine's version; empty if the tag does not contain it."""
     engine: str = ""
-    """The engine inside; empty where the repository does not tell it."""
+    """The engine in the image; empty if the repository is not known."""
 
     @property
     def is_vllm(self) -> bool:
-        """Whether its entrypoint is that of `vllm/vllm-openai`, or of a copy under the same name."""
+        """Whether it has the entrypoint of `vllm/vllm-openai`, or of a mirror with the same name."""
         return self.engine == "vllm"
 
     def __str__(self) -> str:
-        """Name it briefly, with its version: `vllm-openai v0.11.0`."""
+        """Format a short name with the version: `vllm-openai v0.11.0`."""
         version = "v" + ".".join(map(str, self.version)) if self.version else "of unknown version"
         return f"{self.repository.rpartition('/')[2][-30:]} {version}"
 
 
 class Facts(NamedTuple):
-    """What is known of one image."""
+    """The facts about one image."""
 
     entrypoint: Entrypoint
     ray: Ray
     names_executor: bool
-    """Whether Ray must be named by `--distributed-executor-backend`."""
+    """Whether Ray must be selected with `--distributed-executor-backend`."""
     nnodes: bool = True
     """Whether vLLM has `--nnodes`."""
     native_data: bool = True
@@ -67,25 +67,25 @@ class Facts(NamedTuple):
 
     @property
     def has_ray(self) -> bool | None:
-        """Whether there is a Ray in it; None if that is not known."""
+        """Whether the image contains Ray; None if that is not known."""
         return None if self.ray == UNKNOWN_RAY else self.ray != NO_RAY
 
     @property
     def symmetric_run(self) -> bool | None:
-        """Whether `ray symmetric-run` works over several nodes; None if its Ray is not known well enough."""
+        """Whether `ray symmetric-run` works across nodes; None if the version of Ray is not known."""
         if self.ray.highest < SYMMETRIC_RUN:
             return False
         return True if self.ray.lowest >= SYMMETRIC_RUN else None
 
 
 LONGEST: Final = 512
-"""A longer reference is none: a repository has 255 characters, a tag 128, a digest less
+"""A longer reference is not valid: a repository has at most 255 characters, a tag 128, a digest less
 (`distribution/reference`)."""
 UNKNOWN: Final = Image()
 
 
 def read_image(reference: str, engines: Engines = ENGINES) -> Image:
-    """Take an image reference apart; of an image that no row knows the version stays unknown."""
+    """Parse an image reference; the version of an image without a row stays unknown."""
     return _read_image(reference, engines) if len(reference) <= LONGEST else UNKNOWN
 
 
@@ -101,7 +101,7 @@ def _read_image(reference: str, engines: Engines) -> Image:
 
 
 def _names(row: Stock, image: Image) -> bool:
-    """Whether a row is about a repository and tag; without tag and digest it is `latest` that is pulled."""
+    """Return whether a row covers a repository and tag; without tag and digest, `latest` is pulled."""
     name = image.repository if "/" in row.repository else image.repository.rpartition("/")[2]
     tag = image.tag or ("" if image.digest else "latest")
     return fnmatchcase(name, row.repository) and fnmatchcase(tag, row.tag)
@@ -114,7 +114,7 @@ def _version(tag: str) -> Version:
 
 @lru_cache(maxsize=256)
 def facts(image: Image, engines: Engines = ENGINES) -> Facts:
-    """What is known of the image; of a version that is not known, what is true of the newer ones."""
+    """Return the facts about an image; an unknown version has those of the newest one."""
     row = next((row for row in engines.images if _describes(row, image)), None)
     entrypoint: Entrypoint = "vllm serve" if image.is_vllm else ""
     version = image.version or LATEST
@@ -125,7 +125,7 @@ def facts(image: Image, engines: Engines = ENGINES) -> Facts:
 
 
 def _describes(row: Stock, image: Image) -> bool:
-    """Whether a row is about an image; one for some versions is not about an unknown version."""
+    """Return whether a row covers an image; a row for some versions never covers an unknown version."""
     is_bounded = bool(row.since) or row.below != NEWEST
     if not _names(row, image) or (is_bounded and not image.version):
         return False

@@ -1,6 +1,6 @@
-"""What the templates of a LeaderWorkerSet start, and whether a launcher may take it over.
+"""The launch of each pod template: image, command, parallel sizes and port, and the launcher chosen for it.
 
-Facts derived from an `Intent`, read once for each mutation and each validation.
+Facts derived from an `Intent`, computed once per mutation and once per validation.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ NONE: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What one template starts."""
+    """The engine that one template starts."""
 
     template: Template
     engine: Engine
@@ -32,46 +32,46 @@ class Launch:
 
     @property
     def leads(self) -> bool:
-        """Whether it is the leader's own."""
+        """Whether it is the launch of a leader template."""
         return self.template.field == "leaderTemplate"
 
 
 class Choice(NamedTuple):
-    """A launcher, and why it was chosen."""
+    """The chosen launcher, and the reason for the choice."""
 
     launcher: str
     why: str = ""
-    """For people: the fact, or the word of the author, that decided."""
+    """The deciding fact or annotation, for messages."""
     code: str = ""
-    """The warning that says so; empty where nobody needs one."""
+    """The code of the warning about the choice; empty for none."""
     starts: bool = True
-    """False where the image is known not to run it: then nothing is written."""
+    """False if the image is known not to run the launcher: then nothing is written."""
     at: int = 0
-    """Which of the templates has the image that decided."""
+    """Index of the template whose image decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """What is to be done about the launch of one LeaderWorkerSet."""
+    """The launches of one LeaderWorkerSet, and the launcher chosen for them."""
 
     choice: Choice
     launches: tuple[Launch, ...] = ()
     rewritten: bool = False
-    """All templates are launched by us, or none."""
+    """Whether the launcher is written: into all templates, or into none."""
 
     @property
     def launcher(self) -> str:
-        """The launcher that was chosen, whether it is written or not."""
+        """The chosen launcher, written or not."""
         return self.choice.launcher
 
     @property
     def leader(self) -> Launch:
-        """The leader's template: `ray symmetric-run` runs the engine's command only there."""
+        """The launch of the leader; `ray symmetric-run` runs the engine's command only there."""
         return self.launches[0]
 
     @property
     def worker(self) -> Launch:
-        """The workers' template, which is the leader's too where there is no other."""
+        """The launch of the workers, and of the leader if it has no template of its own."""
         return self.launches[-1]
 
 
@@ -85,60 +85,60 @@ class Sizes(NamedTuple):
 
     @property
     def accelerators(self) -> int:
-        """How many accelerators the engine needs, over all nodes."""
+        """The number of accelerators that the engine needs over all nodes."""
         return self.tensor * self.pipeline * self.data * self.context
 
 
 def read_launches(intent: Intent, settings: Settings) -> Iterator[Launch]:
-    """Read each template; most leaders say what their workers say, which is read once."""
+    """Read the launch of each template; equal commands of leader and workers are read once."""
     last: Launch | None = None
     for template in intent.templates:
         engine = template.engine
         if engine is None:
             continue
-        if last and (engine.image, engine.command, engine.args) == _words(last):
+        if last and (engine.image, engine.command, engine.args) == _started(last):
             last = Launch(template, engine, last.image, last.facts, last.command)
         else:
             last = read_launch(template, engine, settings.engines)
         yield last
 
 
-def _words(launch: Launch) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def _started(launch: Launch) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return launch.engine.image, launch.engine.command, launch.engine.args
 
 
 def read_launch(template: Template, engine: Engine, engines: Engines) -> Launch:
-    """Read the engine container of one template."""
+    """Read the launch of one template."""
     image = read_image(engine.image, engines)
     command = read_command(engine.command, engine.args, image)
     return Launch(template, engine, image, facts(image, engines), command)
 
 
 def value_of(launch: Launch, flag: Flag) -> str | None:
-    """Give a flag's value with literal variables in it; None if it has none, or if it stays unknown."""
+    """Return a flag's value with literal variables expanded; None if it is absent or unknown."""
     return None if flag.value is None else resolve(flag.value, launch.engine.variables)
 
 
 def text_of(launch: Launch, name: str) -> str:
-    """Give the value of the flag of a name; empty if it is not given, or stays unknown."""
+    """Return the value of the last flag of a name; empty if it is absent or unknown."""
     flag = launch.command.flags.last(name)
     return (value_of(launch, flag) or "") if flag else ""
 
 
 def read_size(launch: Launch, name: str) -> int | None:
-    """Read one parallel size, 1 if it is not given; None if it is unknown, or not a size."""
+    """Read one parallel size, 1 if absent; None if it is unknown or not a positive integer."""
     flag = launch.command.flags.last(name)
     value = "1" if flag is None else value_of(launch, flag)
     return int(value) if value and is_size(value) else None
 
 
 def is_size(value: str) -> bool:
-    """Whether a value is a positive integer of a sensible length."""
+    """Return whether a text is a positive integer of less than ten digits."""
     return value.isdecimal() and len(value) < 10 and int(value) > 0
 
 
 def read_sizes(launch: Launch) -> Sizes | None:
-    """Read the parallel sizes; None if one is unknown, or a file or layout may change them.
+    """Read the parallel sizes; None if one is unknown, or a file or another flag may change them.
 
     Data-parallel ranks that share the accelerators of tensor parallelism count once (`Product.shares_ranks`).
     """
@@ -154,7 +154,7 @@ def read_sizes(launch: Launch) -> Sizes | None:
 
 
 def model_of(launch: Launch) -> str | None:
-    """Give the model as it is written: the positional one, else the last `--model`."""
+    """Return the model as written: the positional one, else the last `--model`."""
     command = launch.command
     if command.flags.bare and not ignores_positional(launch):
         return command.argv[command.flags.bare[0]]
@@ -163,7 +163,7 @@ def model_of(launch: Launch) -> str | None:
 
 
 def ignores_positional(launch: Launch) -> bool:
-    """Whether the command, as it is written, serves another model than the positional one."""
+    """Return whether the image's entrypoint or module ignores a positional model."""
     return launch.facts.entrypoint == "api_server" and launch.command.kind in {
         "flags",
         "module",
@@ -172,30 +172,30 @@ def ignores_positional(launch: Launch) -> bool:
 
 
 def is_converted(launch: Launch) -> bool:
-    """Whether a launcher writes `vllm serve` for it; all others keep their words."""
+    """Return whether a launcher replaces the program by `vllm serve`; other commands keep theirs."""
     return launch.command.kind in {"flags", "module"} and not in_shell(launch)
 
 
 def in_shell(launch: Launch) -> bool:
-    """Whether a shell must stay, and the launch is written into its script."""
+    """Return whether the launch is written into the script of a shell."""
     shell = launch.command.shell
     return shell is not None and shell.kept
 
 
 def serve_words(launch: Launch) -> tuple[str, ...]:
-    """Give the words that start one node of vLLM through `vllm serve`; the author's own where those can."""
+    """Return the arguments that start one node with `vllm serve`, or the author's own where they do."""
     command = launch.command
     if command.kind == "subcommand":
         return ("vllm", *command.argv)
     if not is_converted(launch):
         return command.argv
     prefix, (model, dropped) = command.argv[: command.program], _moved_model(launch)
-    kept = (word for at, word in enumerate(command.argv) if at >= command.arguments and at not in dropped)
+    kept = (item for at, item in enumerate(command.argv) if at >= command.arguments and at not in dropped)
     return (*prefix, "vllm", "serve", *model, *kept)
 
 
 def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
-    """Give the model that moves behind `serve`, and the words that go: every `--model` with its value."""
+    """Return the model that follows `serve`, and the indexes to drop: every `--model` with its value."""
     flags = launch.command.flags
     named = [(flag, flag.value) for flag in flags.given if flag.name == MODEL and flag.value]
     if not named:
@@ -207,7 +207,7 @@ def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
 
 
 def known_port(launch: Launch) -> int | None:
-    """Give the port of the engine's API; None if it is only known in the cluster."""
+    """Return the port of the engine's API; None if it is only known in the cluster."""
     flags = launch.command.flags
     flag = flags.last(PORT)
     if flag is None and flags.last(CONFIG) is None:
@@ -218,43 +218,43 @@ def known_port(launch: Launch) -> int | None:
 
 
 def api_port(launch: Launch) -> int | str | None:
-    """Give the port of the engine's API; of one that is only known in the cluster, the one that is probed."""
+    """Return the port of the engine's API, else the port of its HTTP probe; None if neither is known."""
     probed = (probe.port for probe in launch.engine.probes if probe.handler == "httpGet")
     return known_port(launch) or next(probed, None)
 
 
 def has_tls(launch: Launch) -> bool:
-    """Whether the API is served on TLS."""
+    """Return whether the API is served with TLS."""
     return any(flag.name.lstrip("-") == "ssl-certfile" for flag in launch.command.flags.given)
 
 
 def gpus(engine: Engine) -> int | None:
-    """How many GPUs Ray counts on a pod; None where it must find out: another kind, or a claim."""
+    """Return the GPUs that Ray counts on a pod; None if Ray must detect them: another kind, or a claim."""
     asked = engine.accelerators
     return asked.count if asked.resource in GPUS and not asked.claimed else None
 
 
 def countable(engine: Engine) -> int | None:
-    """How many whole accelerators a pod has; None if that is unknown: a claim, or a part of one."""
+    """Return the whole accelerators of a pod; None if unknown: a claim, or a fraction of a device."""
     asked = engine.accelerators
     is_part = asked.resource.startswith("nvidia.com/mig-") or asked.resource.endswith(".shared")
     return None if asked.claimed or is_part or not asked.count else asked.count
 
 
 def in_group(plan: LaunchPlan, size: int) -> int | None:
-    """How many accelerators a group has: the leader's, and those of `size - 1` workers."""
+    """Return the accelerators of a group: those of the leader and of `size - 1` workers; None if unknown."""
     leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
     return None if leader is None or worker is None else leader + worker * (size - 1)
 
 
 def word_path(launch: Launch, index: int) -> str:
-    """Give the field path of a word of the command."""
+    """Return the field path of an argument of the command."""
     shell = launch.command.shell
     return item_path(launch, index if shell is None else _item(launch, index))
 
 
 def _item(launch: Launch, index: int) -> int:
-    """Say in which item of command and args a word stands: the script, or one behind the script and `$0`."""
+    """Return the item of command and args that holds an argument: the script, or one after it and `$0`."""
     shell = launch.command.shell
     if shell is None or shell.script is None:
         return index
@@ -263,7 +263,7 @@ def _item(launch: Launch, index: int) -> int:
 
 
 def item_path(launch: Launch, item: int) -> str:
-    """Give the field path of an item of command and args, counted through."""
+    """Return the field path of an item of command and args, counted together."""
     at = item - len(launch.engine.command)
     where = f"command[{item}]" if at < 0 else f"args[{at}]"
     return f"{launch.template.engine_path}.{where}"

@@ -1,7 +1,6 @@
-"""A LeaderWorkerSet read into an `Intent`: what its author wrote that matters to us, parsed once.
+"""`Intent`: the fields of a LeaderWorkerSet that admission uses, parsed once (see `intent.read`).
 
-Shapes are those of `leaderworkerset.x-k8s.io/v1` (LWS `api/leaderworkerset/v1`). Reading never raises:
-what has the wrong shape becomes a `FieldError`, and the rest is read all the same.
+Source: `leaderworkerset.x-k8s.io/v1` (LWS `api/leaderworkerset/v1`).
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ LWT: Final = "spec.leaderWorkerTemplate"
 
 @dataclass(frozen=True, slots=True)
 class Accelerators:
-    """What one pod asks for: the resource's name, how many, and whether a claim (DRA) hides the number."""
+    """Accelerators that one pod requests: resource, count, and whether a claim (DRA) hides the count."""
 
     resource: str = ""
     count: int = 0
@@ -28,7 +27,7 @@ class Accelerators:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A probe that exists: its field (`readinessProbe` …), how it asks (`httpGet` …) and on which port."""
+    """A probe or lifecycle hook: its field (`readinessProbe` …), handler (`httpGet` …) and port."""
 
     field: str
     handler: str = ""
@@ -37,7 +36,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """What a pod template says beside its engine, of which some is not good for a group. Only looked at."""
+    """Fields of a pod template outside of the engine container; used for warnings only."""
 
     host_network: bool = False
     shared_processes: bool = False
@@ -45,14 +44,14 @@ class Pod:
     grace: int = 30
     """`terminationGracePeriodSeconds`; 30 is the API's default."""
     containers: tuple[str, ...] = ()
-    """Their names, in order."""
+    """The names of the containers, in order."""
     accelerated: bool = False
-    """Whether any container asks for an accelerator."""
+    """Whether any container requests an accelerator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The container that runs the engine, as its author wrote it."""
+    """The container that runs the engine, as written by its author."""
 
     container: str
     image: str = ""
@@ -60,22 +59,22 @@ class Engine:
     args: tuple[str, ...] = ()
     accelerators: Accelerators = Accelerators()
     variables: tuple[tuple[str, str | None], ...] = ()
-    """Environment variables that command or args name as `$(X)`; None where the value is not literal."""
+    """Environment variables that command or args refer to as `$(X)`; None if the value is not literal."""
     env: tuple[str, ...] = ()
     ports: tuple[tuple[int, str], ...] = ()
     mounts: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
     hooks: tuple[Probe, ...] = ()
-    """Hooks of its lifecycle that call a port: `postStart`, `preStop`."""
+    """Lifecycle hooks that connect to a port: `postStart`, `preStop`."""
     pull_policy: str = ""
     security: str = ""
-    """Of its securityContext what a container beside it needs too, as JSON."""
+    """The fields of its securityContext that an injected container copies, as JSON."""
     values: tuple[tuple[str, str], ...] = field(default=(), metadata=NOT_DIGESTED)
     """Literal values of some environment variables (`intent.container.WATCHED`)."""
     unasked: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
-    """Which of CPU and memory it does not ask for."""
+    """CPU and memory, as far as it requests none."""
     extended: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
-    """Extended resources that are not known as accelerators, and may be some."""
+    """Extended resources that are not known to be accelerators."""
     read_only: bool = field(default=False, metadata=NOT_DIGESTED)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=NOT_DIGESTED)
@@ -83,19 +82,19 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What a sidecar must know of the ports in a pod. Read only where there will be one."""
+    """The ports of a pod; read only if it gets a sidecar."""
 
     taken: tuple[int, ...] = ()
-    """Container ports, of all containers."""
+    """The container ports of all containers."""
     named: tuple[tuple[str, int], ...] = ()
-    """Those of the engine that have a name, which probes may use."""
+    """The named ports of the engine, which probes may refer to."""
     proxy: str = ""
-    """The field path of a container that has the sidecar's name already."""
+    """The field path of a container of the author's with the name of the sidecar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Where the engine's API goes to make room, and where it was: a sidecar answers there now."""
+    """The move of the engine's API to another port: a sidecar serves on the original one."""
 
     port: int
     to: int
@@ -103,7 +102,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A pod template that there is, or that there will be."""
+    """A pod template of the object, or one that admission will add."""
 
     field: TemplateField
     engine: Engine | None = None
@@ -111,20 +110,20 @@ class Template:
     group_name: str = ""
     task_spec: str = ""
     labels: tuple[tuple[str, str], ...] = ()
-    """Labels under fusioninfer.io/ that its author wrote."""
+    """The author's labels under fusioninfer.io/."""
     host_ipc: bool = False
     taken: tuple[str, ...] = ()
-    """Volumes that are named as our `/dev/shm` would be, and are something else."""
+    """Volumes named like our `/dev/shm` volume that are not in memory."""
     ports: Ports = Ports()
     pod: Pod = _field(default=Pod(), metadata=NOT_DIGESTED)
     made: bool = _field(default=False, metadata=NOT_DIGESTED)
-    """Whether it is not there yet, and is made from the workers' (`webhook.launchers.templates.foreseen`)."""
+    """Whether admission copies it from the worker template (`webhook.launchers.templates.foreseen`)."""
     moved: Moved | None = _field(default=None, metadata=NOT_DIGESTED)
-    """Set where the engine's words are not its author's any more (`webhook.launchers.sidecar`)."""
+    """Set if the engine's arguments were changed for a sidecar (`webhook.launchers.sidecar`)."""
 
     @property
     def path(self) -> str:
-        """Its field path in the LeaderWorkerSet; of one that is made, that of the workers'."""
+        """Its field path in the LeaderWorkerSet; for an added template, that of the worker template."""
         return f"{LWT}.{'workerTemplate' if self.made else self.field}"
 
     @property
@@ -143,7 +142,7 @@ class Intent(Annotations):
     """The endpoint picker generation of that sidecar, if its author chose one."""
     size: int = 1
     startup_policy: str = "LeaderCreated"
-    """The API's default, so that a file and what is stored of it are one input."""
+    """The API's default, so that a file and the stored object are the same input."""
     exclusive_topology: str = ""
     own_scheduling: bool = False
     kueue_queue: str = ""
@@ -152,9 +151,9 @@ class Intent(Annotations):
     name: str = field(default="", metadata=NOT_DIGESTED)
     replicas: int = field(default=1, metadata=NOT_DIGESTED)
     restart_policy: str = field(default="", metadata=NOT_DIGESTED)
-    """Of the group: what LWS does when one of its pods restarts."""
+    """The restart policy of the group: LWS's action when one of its pods restarts."""
     subgroup_size: int = field(default=0, metadata=NOT_DIGESTED)
 
     def __hash__(self) -> int:
-        """Hash its names alone: what is looked up most often is the very same Intent, many times a review."""
+        """Hash the names only: caches mostly look up the identical Intent, many times per request."""
         return hash((self.service, self.role_name, self.name))

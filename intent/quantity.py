@@ -22,14 +22,14 @@ _SUFFIXES: Final = {
     "E": Decimal(10**18),
 }
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
-"""A number of bounded size. Quantities end at 2^63 - 1 and at 1e-9; a huge exponent takes a huge time."""
+"""A number of bounded length. Quantities are at most 2^63 - 1, at least 1e-9; a huge exponent is slow."""
 
 
 def parse(value: Any) -> Decimal | None:
-    """Read a quantity: `8`, `"8"`, `"8e0"`, `"1Gi"`, `"500m"`; None if it is not one."""
+    """Parse a quantity: `8`, `"8"`, `"8e0"`, `"1Gi"`, `"500m"`; None if it is not valid."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    if type(value) is int and abs(value) >= 2**64:  # a quantity ends before; Python refuses to print more
+    if type(value) is int and abs(value) >= 2**64:  # Python refuses to print longer ones
         return None
     text = str(value)
     for suffix in (text[-2:], text[-1:]):
@@ -44,7 +44,7 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def whole(value: Any) -> int | None:
-    """Read a quantity that counts things; None if it is not a whole number of at least 0."""
+    """Parse a quantity as a count; None if it is not a whole number from 0 to 10^9."""
     if type(value) is int:
         return value if 0 <= value <= 10**9 else None
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:

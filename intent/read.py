@@ -1,4 +1,4 @@
-"""A LeaderWorkerSet in, an `Intent` and field errors out. Nothing here raises, whatever the object holds."""
+"""Reading of a LeaderWorkerSet into an `Intent` and field errors. Never raises, whatever it contains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -22,13 +22,13 @@ from intent.lws import LWT, Accelerators, Engine, Intent, Pod, Ports, Template, 
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
-"""How the volume at `/dev/shm` is named, or how its name begins."""
+"""The name, or prefix of the name, of the volume at `/dev/shm`."""
 DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What could be read: an Intent where the object opts in, and what is wrong with it."""
+    """The Intent of an object that opts in, and its field errors."""
 
     intent: Intent | None
     errors: tuple[FieldError, ...] = ()
@@ -39,7 +39,7 @@ NOTHING: Final = Reading(None)
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What reading a template needs of the object around it, and where its errors go."""
+    """The state shared by the templates of one object; reading appends to `errors`."""
 
     annotations: Annotations
     size: int
@@ -47,12 +47,12 @@ class _Context:
 
     @property
     def needs_engine(self) -> bool:
-        """Whether it matters which container is the engine."""
+        """Whether the engine container must be known."""
         return self.size > 1 and self.annotations.launcher != "none"
 
 
 def read(lws: Object) -> Reading:
-    """Read a LeaderWorkerSet as its author wrote it."""
+    """Read a LeaderWorkerSet as written by its author."""
     annotations = mapping(mapping(lws.get("metadata")).get("annotations"))
     if not any(key.startswith(PREFIX) for key in annotations):
         return NOTHING
@@ -94,7 +94,7 @@ def _intent(
 
 
 def _size(value: Any, errors: list[FieldError]) -> int:
-    """Read the size of a group; the API's default is 1."""
+    """Read the group size; the API's default is 1."""
     if type(value) is int and value >= 1:
         return value
     if value is not None:
@@ -137,7 +137,7 @@ def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
 
 
 def _pod(spec: Object, engine: Engine | None) -> Pod:
-    """Read the pod; other containers are looked at only where the engine asks for no accelerator."""
+    """Read the pod; other containers are checked for accelerators only if the engine requests none."""
     has_none = engine is not None and engine.accelerators == Accelerators()
     grace = spec.get("terminationGracePeriodSeconds")
     return Pod(
@@ -150,7 +150,7 @@ def _pod(spec: Object, engine: Engine | None) -> Pod:
 
 
 def _taken(volumes: Any) -> tuple[str, ...]:
-    """Name the volumes that begin with `dshm` and are not memory."""
+    """Return the volumes whose names begin with `dshm` and that are not in memory."""
     named = [item for item in listed(volumes) if text(mapping(item).get("name")).startswith(SHM)]
     return tuple([item["name"] for item in named if mapping(item.get("emptyDir")).get("medium") != "Memory"])
 
@@ -168,7 +168,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
         context.errors.append(FieldError(path, containers, "must be a list of containers", "FI108"))
         return None
     if not containers:
-        context.errors.append(FieldError(path, [], "must have a container: the engine", "FI319"))
+        context.errors.append(FieldError(path, [], "must have at least one container: the engine", "FI319"))
     for at in [at for at, item in enumerate(containers) if not _is_container(item)]:
         message = "must be a container with a name"
         context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))
@@ -184,20 +184,22 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
     asked = context.annotations.engine_container
     names = ", ".join(sorted(item["name"] for item in containers if _is_container(item))[:8])
     if asked:
-        yield FieldError(path, None, f"has no container {asked}; there are {names}", "FI302")
+        yield FieldError(path, None, f"has no container {asked}; its containers are {names}", "FI302")
     elif context.needs_engine and containers:
         yield FieldError(
-            path, None, f"which is the engine? name one of {names} in {ENGINE_CONTAINER}", "FI301"
+            path, None, f"has no clear engine; set {ENGINE_CONTAINER} to one of {names}", "FI301"
         )
 
 
 def engine_index(
     containers: list[Any], annotations: Object, asked: str, *, past_claims: bool = True
 ) -> int | None:
-    """Choose the engine: asked for, or the only one with accelerators, known, the default, or alone.
+    """Return the index of the engine container; None if it is ambiguous.
 
-    A claim (DRA) may be of any device: beside one, a known engine is chosen, or what asks in numbers.
-    Not `past_claims`: where no engine is needed, since records hold the digest of the choice (docs/adr/0007).
+    The order of the choice: the name in `asked`, the only container with accelerators, the only known engine,
+    the default container, the only container. Since a claim (DRA) may be for any device, `past_claims`
+    prefers a known engine, then a container that requests accelerators by number. It is off where no engine
+    is needed, because records contain the digest of the choice (docs/adr/0007).
     """
     valid = [(at, item) for at, item in enumerate(containers) if _is_container(item)]
     if asked:
@@ -216,7 +218,7 @@ def engine_index(
 
 
 def _past_claims(accelerated: list[tuple[int, Object]]) -> int | None:
-    """Choose among containers with accelerators, of which some only have claims."""
+    """Choose among containers with accelerators, some of which only have claims."""
     counted = [at for at, item in accelerated if accelerators.counts(item)]
     if len(counted) == len(accelerated):
         return None
@@ -225,7 +227,7 @@ def _past_claims(accelerated: list[tuple[int, Object]]) -> int | None:
 
 
 def _known(containers: list[tuple[int, Object]]) -> int | None:
-    return _only(at for at, item in containers if looks_like_engine(*_words(item), text(item.get("image"))))
+    return _only(at for at, item in containers if looks_like_engine(*_command(item), text(item.get("image"))))
 
 
 def _is_container(item: Any) -> bool:
@@ -237,5 +239,5 @@ def _only(found: Iterator[int]) -> int | None:
     return all_of_them[0] if len(all_of_them) == 1 else None
 
 
-def _words(container: Object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _command(container: Object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return strings(container.get("command")), strings(container.get("args"))

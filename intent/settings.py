@@ -1,4 +1,4 @@
-"""What an operator may set: one frozen value, read at the root and passed down."""
+"""The operator's settings: one frozen value, read by the command and passed down."""
 
 from dataclasses import dataclass
 
@@ -7,30 +7,30 @@ from catalog.engines import ENGINES, Engines
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The same for the servers and for the offline command (`--config FILE`)."""
+    """The settings of the servers and of the offline command (`--config FILE`)."""
 
     scheduler_name: str = "volcano"
-    """The gang scheduler where nobody names one."""
+    """The default gang scheduler."""
     launcher: str = "auto"
-    """The launcher of vLLM where no annotation names one: taken unless the image is known not to run it.
+    """The default launcher of vLLM: used unless the image is known not to run it.
 
     `auto`: chosen by flags and image (`webhook.launchers.plan`); `none`: commands are left as they are.
     """
     queue: str = ""
-    """Volcano's queue where no member names one; empty: the PodGroup names none, and Volcano chooses."""
+    """Volcano's default queue; empty: the PodGroup has no queue, and Volcano chooses one."""
     volcano_version: str = ""
-    """The version of the scheduler that runs, e.g. `1.14.1`; empty: found out, or trusted."""
+    """The version of the scheduler, e.g. `1.14.1`; empty: read from its image."""
     picker: str = "gie-1.5"
-    """The endpoint picker, a row of `catalog.pickers.generations`, of services that do not disaggregate."""
+    """The default endpoint picker generation of services without prefill and decode."""
     disaggregated_picker: str = "llm-d-0.7"
-    """The one of services with prefillers and decoders."""
+    """The default endpoint picker generation of services with prefillers and decoders."""
     picker_replicas: int = 1
-    """How many pickers a service has where nobody says; with more than one they elect who works."""
+    """The default number of endpoint picker replicas; with more than one they elect a leader."""
     secure_serving: bool = True
-    """Whether gateways call the picker on TLS; it makes its own certificate."""
+    """Whether gateways call the endpoint picker with TLS; it creates its own certificate."""
     destination_rules: bool = False
-    """Whether gateways are Istio's, which must be told of that TLS by a DestinationRule."""
+    """Whether to create DestinationRules, by which Istio's gateways learn of that TLS."""
     observe_only: bool = False
-    """Whether the controller writes nothing, and reports what it would write."""
+    """Whether the controller writes nothing, and only reports what it would write."""
     engines: Engines = ENGINES
-    """What is known of engines: the rows of this release, behind those of the operator's file."""
+    """Facts about engines: the rows of the operator's file, then those of this release."""

@@ -1,4 +1,4 @@
-"""Values of JSON in the shape that they should have; whatever has another shape is empty."""
+"""Typed access to JSON: a value of another type becomes the empty value of the expected type."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ EMPTY: Final[Object] = {}
 
 
 def checked(value: Any, path: str, errors: list[FieldError], *, required: bool = True) -> Object:
-    """Give an object; empty if it is none, which is an error where it is there or required."""
+    """Return an object; otherwise empty, with an error if it is required or of another type."""
     if isinstance(value, dict):
         return value
     if value is not None:
@@ -20,32 +20,32 @@ def checked(value: Any, path: str, errors: list[FieldError], *, required: bool =
 
 
 def mapping(value: Any) -> Object:
-    """Give an object; empty if it is none."""
+    """Return an object; empty for any other type."""
     return value if isinstance(value, dict) else EMPTY
 
 
 def listed(value: Any) -> list[Any]:
-    """Give a list; empty if it is none."""
+    """Return a list; empty for any other type."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """Give a string; empty if it is none."""
+    """Return a string; empty for any other type."""
     return value if isinstance(value, str) else ""
 
 
 def number(value: Any) -> int:
-    """Give a whole number; 0 if it is none."""
+    """Return an integer; 0 for any other type."""
     return value if type(value) is int else 0
 
 
 def strings(value: Any) -> tuple[str, ...]:
-    """Give the strings of a list."""
+    """Return the strings of a list."""
     return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, list) else ()
 
 
 def without_nulls(value: Any, depth: int = 32) -> Any:
-    """Leave out fields that are null: most authors mean that they are absent. Nothing we read is deeper."""
+    """Remove null fields, down to a depth that no field we read exceeds; null mostly means absent."""
     if not depth:
         return value
     if isinstance(value, list):

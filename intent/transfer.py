@@ -1,4 +1,4 @@
-"""vLLM's `--kv-transfer-config`, as one JSON value, as dotted flags, or both; and what connectors it names.
+"""vLLM's `--kv-transfer-config`, as one JSON value, as dotted flags, or both, and its connectors.
 
 Source: vLLM `vllm/config/kv_transfer.py` and `FlexibleArgumentParser`, which merges the dotted ones.
 """
@@ -18,19 +18,19 @@ DOTTED: Final = f"--{TRANSFER}."
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """What is configured, and at which word; `config` is None where it is not a JSON object."""
+    """The configuration and the index of its argument; `config` is None if it is not a JSON object."""
 
     at: int
     config: Object | None = field(default_factory=dict)
 
     @property
     def connectors(self) -> tuple[str, ...]:
-        """The connector, and those inside a `MultiConnector`."""
+        """The connector, followed by those of a `MultiConnector`."""
         return tuple(_connectors(self.config or {}))
 
 
 def read_transfer(launch: Launch) -> Transfer | None:
-    """Read the configuration; None if there is none, or if it is only known in the cluster."""
+    """Read the configuration; None if it is absent or only known in the cluster."""
     flags = launch.command.flags
     whole = flags.last(TRANSFER)
     dotted = [flag for flag in flags.given if flag.name.startswith(DOTTED)]
@@ -56,7 +56,7 @@ def _object(text: str) -> Object | None:
 
 
 def _value(launch: Launch, flag: Flag) -> Any:
-    """Read the value of a dotted flag: JSON if it is that, else text, as vLLM does."""
+    """Read the value of a dotted flag as vLLM does: as JSON, or as text if it is not JSON."""
     text = flag.value
     if text is None:
         text = launch.command.argv[flag.at + 1] if flag.width > 1 else ""

@@ -1,4 +1,4 @@
-"""YAML as Kubernetes reads it (`sigs.k8s.io/yaml`): JSON's types, no dates, no base 60, no key twice."""
+"""YAML as Kubernetes reads it (`sigs.k8s.io/yaml`): types of JSON only, no base 60, no duplicate keys."""
 
 import re
 from collections.abc import Iterator
@@ -14,39 +14,39 @@ _TYPES: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:ya
 
 
 UNREADABLE: Final = (yaml.YAMLError,)
-"""What reading a text may raise."""
+"""Exceptions of `load`."""
 REPEATED: Final = 100_000
-"""How many values the aliases of one text may stand for: ten short lines can stand for 10^10."""
+"""The most values that the aliases of one text may expand to: ten short lines can expand to 10^10."""
 DEEPEST: Final = 200
-"""How deep a document may be nested; an object of Kubernetes is not half as deep."""
+"""The maximal depth of a document; Kubernetes objects are less than half as deep."""
 PLAIN_DEEPEST: Final = 64
-"""How deep a `Plain` document may be nested."""
+"""The maximal depth of a `Plain` document."""
 NODES: Final = 512
-"""How many keys and values a `Plain` text may have: to read one takes about 30 µs."""
+"""The most keys and values of a `Plain` text; reading one takes about 30 µs."""
 _JSON: Final = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
 )
-"""The types of JSON. Others (sets, dates, bytes) have no place in an object of Kubernetes."""
+"""The types of JSON. Kubernetes objects have no others (sets, dates, bytes)."""
 _MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 class Loader(yaml.SafeLoader):
-    """Read a document of JSON's types. Refuse a key that stands twice, or is no scalar.
+    """Read a document with the types of JSON. Refuse a duplicate key, or one that is not a scalar.
 
-    Aliases are read, as tools that write manifests make them, up to `REPEATED` values in all.
+    Aliases are read, because tools that generate manifests write them, up to `REPEATED` values.
     """
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
         self.count = 0
-        """The values so far, those that aliases stand for among them."""
+        """The number of values so far, including those of aliases."""
         self.repeated = 0
         self.depth = 0
         self.weights: dict[int, int] = {}
-        """How many values there are in a node, by its identity; a node that is not complete has none."""
+        """The number of values in each complete node, by identity."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Compose a node; count what it holds, and what an alias stands for."""
+        """Compose a node; count its values, or those of its alias."""
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call] # PyYAML's parser has no types
         is_alias = isinstance(event, yaml.AliasEvent)
         before, self.depth = self.count, self.depth + 1
@@ -59,53 +59,53 @@ class Loader(yaml.SafeLoader):
             return node
         weight = self.weights.get(id(node))
         if weight is None:
-            raise _refused("an alias stands inside of what it names", event)
+            raise _refused("an alias refers to a node that contains it", event)
         self.count += weight
         self.repeated += weight
         if self.repeated > REPEATED:
-            raise _refused(f"aliases stand for more than {REPEATED} values", event)
+            raise _refused(f"aliases expand to more than {REPEATED} values", event)
         return node
 
     def bound(self, event: yaml.Event) -> None:
-        """Refuse what this reader does not read. The event begins the next node."""
+        """Check the limits before the node that an event begins."""
         if self.depth > DEEPEST:
             raise _refused(f"nested deeper than {DEEPEST}", event)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """Build a map with strings as keys."""
+        """Construct a map with strings as keys."""
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _refused("a key must be text; is this a template that was not rendered?", key)
+                raise _refused("a key must be text; this may be a template that was not rendered", key)
             if key.value in seen and key.tag != _MERGE:
-                raise _refused(f"key {key.value[:80]!r} twice", key)
+                raise _refused(f"duplicate key {key.value[:80]!r}", key)
             seen.add(key.value)
         built = super().construct_mapping(node, deep=deep)
         return {key if isinstance(key, str) else _spelled(key): value for key, value in built.items()}
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """Build a value. Raises `yaml.MarkedYAMLError` where the text of a scalar is none of its type."""
+        """Construct a value. Raises `yaml.MarkedYAMLError` if the text of a scalar does not have its type."""
         if node.tag not in _JSON and node.tag != _MERGE:
-            raise _refused(f"{node.tag[:80]!r} is no type of JSON", node)
+            raise _refused(f"{node.tag[:80]!r} is not a type of JSON", node)
         try:
             return super().construct_object(node, deep=deep)
         except (ValueError, LookupError, OverflowError) as error:
             raise _refused(f"{str(node.value)[:80]!r} is not {node.tag.rpartition(':')[2]}", node) from error
 
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
-        """Read a scalar. Half of a surrogate pair is no character, and nothing can write it."""
+        """Read a scalar. Refuse half of a surrogate pair, which no encoder can write."""
         value = super().construct_scalar(node)
         if not value.isascii() and _SURROGATE.search(value):
             raise _refused("an escape is half of a surrogate pair", node)
         return value
 
     def whole(self, node: yaml.ScalarNode) -> int | float:
-        """Read an integer; `0o17` is octal as `017` is. More than 64 bits are a float, as for Kubernetes."""
+        """Read an integer; `0o17` and `017` are octal. More than 64 bits make a float, as in Kubernetes."""
         value = self.construct_yaml_int(yaml.ScalarNode(node.tag, node.value.replace("0o", "0", 1)))
         return value if -(2**63) <= value < 2**64 else float(value)
 
     def number(self, node: yaml.ScalarNode) -> float:
-        """Read a number. Raises ValueError where it is none that JSON has: infinite, or not a number."""
+        """Read a number. Raises ValueError for infinity and NaN, which JSON does not have."""
         value: float = self.construct_yaml_float(node)
         if not isfinite(value):
             raise ValueError(node.value)
@@ -113,22 +113,22 @@ class Loader(yaml.SafeLoader):
 
 
 class Plain(Loader):
-    """Read a text of a user inside of an object: no aliases, no merged maps, bounded depth and number."""
+    """Read YAML text in a field of an object: no aliases, no merge keys, bounded depth and size."""
 
     def bound(self, event: yaml.Event) -> None:
-        """Refuse aliases, and more than a text of a few pages has."""
+        """Refuse aliases, and a text over the limits."""
         if isinstance(event, yaml.AliasEvent):
-            raise _refused("aliases are not read here; write the value out", event)
+            raise _refused("aliases are not supported here; write the value out", event)
         if self.depth > PLAIN_DEEPEST:
             raise _refused(f"nested deeper than {PLAIN_DEEPEST}", event)
         if self.count + self.depth > NODES:
             raise _refused(f"more than {NODES} keys and values", event)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse what would be merged."""
+        """Refuse merge keys."""
         for key, _ in node.value:
             if key.tag == _MERGE:
-                raise _refused("maps are not merged here", key)
+                raise _refused("merge keys are not supported here", key)
 
 
 def _refused(problem: str, where: Any) -> yaml.MarkedYAMLError:
@@ -136,15 +136,15 @@ def _refused(problem: str, where: Any) -> yaml.MarkedYAMLError:
 
 
 class Dumper(yaml.SafeDumper):
-    """Write a document; strings that any reader would take for numbers are quoted."""
+    """Write a document; quote strings that some reader would parse as numbers."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
-        """Write every value out; Kubernetes' users read no anchors."""
+        """Write every value out instead of anchors."""
         return True
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """Write a text of several lines as lines."""
+    """Represent a text of several lines as a block."""
     style = "|" if "\n" in value.strip() else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
@@ -170,20 +170,20 @@ Loader.add_constructor("tag:yaml.org,2002:float", Loader.number)
 
 
 def load(text: str, loader: type[Loader] = Loader) -> Iterator[Any]:
-    """Read every document of a text. Raises `yaml.YAMLError` alone, mostly with line and column."""
+    """Read every document of a text. Raises only `yaml.YAMLError`, usually with line and column."""
     try:
         yield from yaml.load_all(text, Loader=loader)
     except RecursionError as error:
-        raise yaml.YAMLError("nested too deep") from error
+        raise yaml.YAMLError("nested too deeply") from error
 
 
 def problem(error: Exception) -> str:
-    """Say in one line what is wrong with a text, with line and column where they are known."""
+    """Format an exception of `load` as one line, with line and column if known."""
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     return f"{where}{getattr(error, 'problem', None) or str(error).partition(chr(10))[0]}"
 
 
 def dump(value: Any) -> str:
-    """Write one value, keys in their order."""
+    """Format one value as YAML, keys in their order."""
     return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)

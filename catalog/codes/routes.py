@@ -1,4 +1,4 @@
-"""Findings about routes (801 to 849), the routing sidecar (850 to 869), and objects of the controller (from 870)."""
+"""Findings about routes (801 to 849), the routing sidecar (850 to 869), the controller (from 870)."""
 
 from typing import Final
 

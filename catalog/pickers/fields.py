@@ -1,6 +1,6 @@
-"""The fields of an EndpointPickerConfig as data, generation by generation, and who misses them.
+"""The fields of an EndpointPickerConfig as data, by generation of endpoint pickers.
 
-Pickers decode strictly: another name, or another kind of value, stops them. Source:
+Endpoint pickers decode strictly: an unknown field, or a value of another type, stops them. Source:
 `apix/config/v1alpha1/endpointpickerconfig_types.go` of kubernetes-sigs/gateway-api-inference-extension
 v1.2.1, v1.3.1, v1.4.0, v1.5.0.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 Shape: TypeAlias = "str | list[Shape] | dict[str, Shape]"
-"""A word of `KINDS`, the shape of the items of a list, or those of the fields of a map."""
+"""A key of `KINDS`, or the shape of the items of a list, or the shapes of the fields of a map."""
 Fields = Mapping[str, Shape]
 
 KINDS: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
@@ -19,7 +19,7 @@ KINDS: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "whole": ("a whole number", lambda value: type(value) is int),
     "number": ("a number", lambda value: type(value) in {int, float}),
 }
-"""How to call a kind of value, and how to know it. Quantities and durations are not read."""
+"""Each type with its name for messages and its test. Quantities and durations are not parsed."""
 
 _GATE: Final[Shape] = "text"
 _PLUGIN: Final[Shape] = {"name": "text", "type": "text", "parameters": "anything"}
@@ -46,7 +46,7 @@ _BAND_1_5: Final[dict[str, Shape]] = {**_BAND, "maxRequests": "anything"}
 
 
 def _fields(weight: str, **others: Shape) -> Fields:
-    """Give the fields that every generation has, with the kind that a weight is of, and others."""
+    """Return the fields of every generation, with the type of a weight, and others."""
     return {
         "apiVersion": "text",
         "kind": "text",

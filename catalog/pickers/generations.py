@@ -1,8 +1,8 @@
-"""Generations of endpoint pickers as data: what each takes, understands and needs, with its source.
+"""Generations of endpoint pickers as data: flags, configuration and requirements, with sources.
 
 A generation is a row; to support another one, add a row. Sources are files of the tag in the image:
 `cmd/epp/runner/runner.go` and `pkg/epp/server/options.go` (flags), `apix/config/v1alpha1` (fields),
-`pkg/epp/config/loader` (what is refused), `pkg/epp/server` (what is watched).
+`pkg/epp/config/loader` (validation), `pkg/epp/server` (watched resources).
 """
 
 from collections.abc import Mapping
@@ -23,63 +23,63 @@ from catalog.pickers.plugins import (
 
 CONFIG_KIND: Final = "EndpointPickerConfig"
 CONFIG_API: Final = "inference.networking.x-k8s.io/v1alpha1"
-"""Of every row; llm-d reads `llm-d.ai/v1alpha1` from 0.9."""
+"""The same for every row; llm-d 0.9 and later read `llm-d.ai/v1alpha1`."""
 POOLS: Final = "inference.networking.k8s.io"
 OBJECTIVES: Final = "inference.networking.x-k8s.io"
 
 Right = tuple[str, str]
-"""API group and resource, to be listed and watched; `get` is never asked for."""
+"""API group and resource, with the verbs list and watch; `get` is never requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """The proxy in a decode pod that has the prompt prefilled elsewhere."""
+    """The proxy in a decode pod, which sends the prompt to a prefiller first."""
 
     image: str
     flags: tuple[str, ...]
-    """Beside `--port` and `--vllm-port`, which every generation has."""
+    """In addition to `--port` and `--vllm-port`, which every generation has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disaggregation:
-    """What prefill and decode need in a configuration, beside their filters and scorers."""
+    """Plugins that prefill and decode need, in addition to filters and scorers."""
 
     before: tuple[dict[str, Any], ...]
-    """Plugins in the order of declaration: a decider stands before the handler that names it."""
+    """Plugins in the order of declaration: a decider precedes the handler that names it."""
     handler: dict[str, Any]
     remembers: bool = True
-    """Whether its prefix scorer knows which prefiller has seen a prompt, and not only which decoder."""
+    """Whether its prefix scorer tracks prompts per prefiller, and not only per decoder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picker:
-    """One generation."""
+    """One generation of endpoint pickers."""
 
     name: str
     image: str
     sidecar: Sidecar | None = None
-    """None: it knows nothing of prefill and decode."""
+    """None: it does not support prefill and decode."""
     plugins: Plugins = field(default_factory=dict)
     fields: Fields = field(default_factory=dict)
-    """What its configuration may hold; anything else stops it."""
+    """The fields of its configuration; any other one stops it."""
     gates: tuple[str, ...] = ()
-    """Feature gates that it knows; any other one stops it."""
+    """The feature gates that it knows; any other one stops it."""
     gated: Mapping[str, str] = field(default_factory=dict)
-    """Fields that stop it without a gate."""
+    """Fields that stop it unless this feature gate is on."""
     fielded: Mapping[str, str] = field(default_factory=dict)
-    """Gates that stop it without a field."""
+    """Feature gates that stop it unless this field is set."""
     fatal: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Parameters (plugin, parameter) that stop it, and what to write instead."""
+    """Parameters (plugin, parameter) that stop it, each with its replacement."""
     deciders: Mapping[str, str] = field(default_factory=dict)
-    """Profile handlers that stop it without their decider, and the one that each asks for by itself."""
+    """Profile handlers that stop it without their decider, each with its default decider."""
     panics: bool = False
-    """Whether a picker before a scorer without a weight stops it with a nil pointer."""
+    """Whether a picker plugin before a scorer without a weight is a nil pointer dereference."""
     flags: tuple[str, ...] = ()
-    """Beside those that every generation has."""
+    """In addition to those of every generation."""
     env: tuple[tuple[str, str], ...] = ()
     rights: tuple[Right, ...] = ()
     needs: tuple[str, ...] = ()
-    """CustomResourceDefinitions without which it exits."""
+    """CustomResourceDefinitions that it needs to start."""
     disaggregation: Disaggregation | None = None
 
 
@@ -89,14 +89,14 @@ _WATCHES: Final[tuple[Right, ...]] = (
     (OBJECTIVES, "inferenceobjectives"),
 )
 _REWRITES: Final[Right] = (OBJECTIVES, "inferencemodelrewrites")
-"""Read since GIE 1.3, as objectives are, if the CRD is there."""
+"""Read since GIE 1.3, like objectives, if the CRD exists."""
 _OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
-"""GIE before 1.3 does not ask whether it is there (`pkg/epp/server/controller_manager.go`)."""
+"""GIE before 1.3 does not check that it exists (`pkg/epp/server/controller_manager.go`)."""
 _NEW_NAME: Final = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc"
-"""vLLM's name since 0.11; the default of GIE before 1.3 is the old one, and GIE 1.5 exits on the flag."""
+"""vLLM's name since 0.11; GIE before 1.3 defaults to the old name, and GIE 1.5 rejects the flag."""
 _GATED: Final = {"data": "dataLayer"}
 _FIELDED: Final = {"dataLayer": "data"}
-"""`pkg/epp/config/loader/configloader.go`: the one without the other is an error (until 1.5)."""
+"""`pkg/epp/config/loader/configloader.go`: either without the other is an error (until 1.5)."""
 _IN_TOKENS: Final = {(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"}
 _GIE: Final = "registry.k8s.io/gateway-api-inference-extension/epp"
 _LLM_D: Final = "ghcr.io/llm-d/llm-d-inference-scheduler"
@@ -186,8 +186,8 @@ PICKERS: Final = {
     )
 }
 SPLITTING: Final = tuple(row.name for row in PICKERS.values() if row.disaggregation)
-"""Who knows prefill and decode."""
+"""Generations that support prefill and decode."""
 REMEMBERING: Final = tuple(
     row.name for row in PICKERS.values() if row.disaggregation and row.disaggregation.remembers
 )
-"""Who knows of each prefiller which prompts it has seen."""
+"""Generations that track the prompts of each prefiller."""

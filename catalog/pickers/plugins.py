@@ -1,4 +1,4 @@
-"""Plugins of endpoint pickers as data: type -> the parameters it reads, generation by generation.
+"""Plugins of endpoint pickers as data: each type with its parameters, by generation.
 
 Sources, with the plugins' own files: `cmd/epp/runner/runner.go` of
 kubernetes-sigs/gateway-api-inference-extension (GIE) v1.2.1, v1.3.1, v1.4.0, v1.5.0;
@@ -10,7 +10,7 @@ from typing import Final
 from catalog.pickers.fields import Fields
 
 Plugins = dict[str, tuple[str, ...] | None]
-"""None: takes parameters that are not checked here."""
+"""None: its parameters are not checked."""
 
 PREFIX_SCORER: Final = "prefix-cache-scorer"
 QUEUE_SCORER: Final = "queue-scorer"
@@ -125,19 +125,19 @@ PARAMETERS: Final[Fields] = {
     **dict.fromkeys(("autoTune", "insecureSkipVerify", "allowsNoLabel"), "flag"),
     "validValues": ["text"],
 }
-"""What stands in a parameter that is checked, whichever plugin reads it; any other kind of value stops it."""
+"""The type of each checked parameter, for all plugins; a value of another type stops the endpoint picker."""
 
 
 def is_scorer(plugin: str) -> bool:
-    """Whether a plugin gives endpoints a score, so that it takes a weight."""
+    """Return whether a plugin scores endpoints, so that it takes a weight."""
     return plugin.endswith("-scorer") or plugin == "context-length-aware"
 
 
 def is_picker(plugin: str) -> bool:
-    """Whether a plugin takes one endpoint by the scores."""
+    """Return whether a plugin picks an endpoint by its score."""
     return plugin.endswith("-picker")
 
 
 def is_profile_handler(plugin: str) -> bool:
-    """Whether a plugin says which profiles run."""
+    """Return whether a plugin chooses the profiles that run."""
     return plugin.endswith("-profile-handler")

@@ -1,1 +1,1 @@
-"""The command line of a container: words, flags and scripts, engine by engine, and what they start."""
+"""The command line of a container: arguments, flags and shell scripts, and the engine that they start."""

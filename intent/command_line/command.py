@@ -1,7 +1,7 @@
-"""What a container's command line starts: its shape, its words, its flags. Read once, passed on.
+"""The command line of a container: its kind, arguments and flags. Parsed once, then passed on.
 
-`command` and `args` are one list of words; the image's entrypoint stands before them if there is no
-command. Words that only prepare a process (`exec`, `env K=V`, `tini --`) are seen through, never dropped.
+`command` and `args` are one list of arguments; without a command the image's entrypoint precedes them.
+Prefixes that only prepare a process (`exec`, `env K=V`, `tini --`) are skipped in parsing and always kept.
 """
 
 import re
@@ -20,7 +20,7 @@ ENGINES: Final[dict[Kind, str]] = {
     **dict.fromkeys(("flags", "subcommand", "serve", "module", "interpreter"), "vllm"),
     **{name: name for name in ("sglang", "lmdeploy", "tensorrt-llm")},
 }
-"""Which engine a command starts on one node."""
+"""The engine that each kind of command starts on one node."""
 DIALECTS: Final[dict[Kind, Dialect]] = {
     "sglang": SGLANG,
     "lmdeploy": LMDEPLOY,
@@ -45,7 +45,7 @@ _LAUNCHES: Final = (
     "LWS_LEADER_ADDRESS",
     "LWS_WORKER_INDEX",
 )
-"""What shows, in words with a line end around each, that the author launches the nodes."""
+"""Signs, in arguments joined by line ends, that the author launches the nodes."""
 _SCRIPT_LAUNCHES: Final = re.compile(
     r"\bray\s+(?:symmetric-run|start)\b|\bray\.scripts\.symmetric_run\b|\bmulti-node-serving\.sh\b"
     r"|\brun_cluster\.sh\b|\bmpirun\b|\btorchrun\b|\btrtllm-llmapi-launch\b|LWS_LEADER_ADDRESS|LWS_WORKER_INDEX"
@@ -58,9 +58,9 @@ _SCRIPT_ENGINES: Final = re.compile(
 
 
 _REST: Final = frozenset({"$@", "${@}"})
-"""In quotes: the items behind the script."""
+"""The list items after the script, unquoted from `"$@"`."""
 MOST_WORDS: Final = 10_000
-"""A longer command line is not read: a review has a deadline, and no engine takes as many."""
+"""Longer command lines are not parsed: admission has a deadline, and no engine takes as many arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,42 +68,42 @@ class Shell:
     """The script of a `sh -c`."""
 
     index: int
-    """Which of the container's words is the script."""
+    """The index of the script among the container's arguments."""
     script: Script | None = None
-    """None: too complex."""
+    """None: the script is too complex."""
     kept: bool = True
-    """Whether the shell must stay; if not, the words alone say the same."""
+    """Whether the shell must stay; if not, the arguments alone have the same effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command line."""
+    """One parsed command line."""
 
     kind: Kind
     argv: tuple[str, ...]
-    """With what prepares the process; of a script, those of the engine's simple command."""
+    """All arguments, prefixes included; for a script, those of the engine's simple command."""
     program: int = 0
-    """The word where the engine's program stands."""
+    """The index of the engine's program."""
     arguments: int = 0
-    """The word where the engine's own arguments begin."""
+    """The index of the first argument of the engine."""
     flags: Flags = NO_FLAGS
     shell: Shell | None = None
     within: str = ""
-    """The engine that a launch of its author's starts, where it stands in plain words."""
+    """The engine inside of a launch by the author, if it can be recognised."""
 
     @property
     def engine(self) -> str:
-        """The engine of which it starts one node; empty where it is not understood."""
+        """The engine of which it starts one node; empty if the command is not understood."""
         return ENGINES.get(self.kind, "")
 
     @property
     def is_vllm(self) -> bool:
-        """Whether it starts one node of vLLM, and is understood."""
+        """Whether it starts one node of vLLM."""
         return self.engine == "vllm"
 
 
 def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -> bool:
-    """Whether a container is recognised as an inference engine by what it runs."""
+    """Return whether the command of a container starts a known inference engine."""
     read = read_command(tuple(command), tuple(args), read_image(image))
     if read.kind == "complex" and read.shell is not None:
         return _SCRIPT_ENGINES.search(read.argv[read.shell.index]) is not None
@@ -111,7 +111,7 @@ def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -
 
 
 def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:
-    """Read command and args of a container."""
+    """Parse command and args of a container."""
     words = command + args
     if len(words) > MOST_WORDS:
         return Command("unknown", words)
@@ -128,14 +128,14 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
 
 def _launches(words: tuple[str, ...]) -> bool:
     text = "\n".join(("", *words, ""))
-    for mark in _LAUNCHES:  # noqa: SIM110 - `any` over a generator takes twice the time, on every review
+    for mark in _LAUNCHES:  # noqa: SIM110 - `any` over a generator takes twice the time, on every request
         if mark in text:
             return True
     return False
 
 
 def _launched(words: tuple[str, ...]) -> Command:
-    """Read what launches its nodes itself, and the flags of the engine behind it, or in its script."""
+    """Parse a command that launches nodes itself, and the flags of the engine after it or in its script."""
     at = _anywhere(words)
     if at is not None:
         kind, arguments = program(words, at)
@@ -149,18 +149,18 @@ def _launched(words: tuple[str, ...]) -> Command:
 
 
 def _anywhere(words: tuple[str, ...]) -> int | None:
-    """Say where an engine stands, behind whatever launches it."""
+    """Return the index of the first program that is an engine; None if there is none."""
     return next((at for at in range(len(words)) if program(words, at)[0] != "unknown"), None)
 
 
 def _direct(words: tuple[str, ...], head: int) -> Command:
-    """Read words that start a program themselves."""
+    """Parse arguments that start a program directly."""
     kind, arguments = program(words, head)
     return _with_flags(kind, words, head, arguments)
 
 
 def _for_entrypoint(words: tuple[str, ...]) -> Command:
-    """Read words that the entrypoint of a known image gets."""
+    """Parse arguments for the entrypoint of a known image."""
     if words[:1] == ("serve",):
         return _with_flags("subcommand", words, 0, 1)
     return _with_flags("flags", words, 0, 0)
@@ -175,12 +175,12 @@ def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int
 
 
 def _is_marked(index: int, words: tuple[str, ...], kind: Kind) -> bool:
-    """Whether a flag means what vLLM means: `-n` and `-r` of another program may be anything."""
+    """Return whether a flag has vLLM's meaning: `-n` and `-r` of another program may mean anything."""
     return ENGINES.get(kind) == "vllm" or words[index].startswith("--")
 
 
 def _script_index(words: tuple[str, ...], head: int) -> int | None:
-    """Find the script of a `sh -c`; other ways to start a shell have none that is known."""
+    """Return the index of the script of a `sh -c`; None for other uses of a shell."""
     if head >= len(words) or words[head].rpartition("/")[2] not in _SHELLS:
         return None
     at, asked = head + 1, False
@@ -195,7 +195,7 @@ def _script_index(words: tuple[str, ...], head: int) -> int | None:
 
 
 def _in_shell(words: tuple[str, ...], head: int, at: int) -> Command:
-    """Read the script, and what stands behind it as `$0` and `"$@"`."""
+    """Parse the script, and the items after it, which are `$0` and `"$@"`."""
     behind = words[at + 2 :]
     if _SCRIPT_LAUNCHES.search(words[at]):
         return _launched(words)
@@ -212,16 +212,16 @@ def _in_shell(words: tuple[str, ...], head: int, at: int) -> Command:
 
 
 def _unwrapped(prefix: tuple[str, ...], script: Script, at: int) -> Command:
-    """Read a script that is one plain command: its words, without the shell and the shell's `exec`."""
+    """Parse a script that is one plain command, without the shell and its `exec`."""
     own = script.argv[1:] if script.argv[0] == "exec" else script.argv
     words = prefix + own
     return replace(_direct(words, behind_prefixes(words)), shell=Shell(at, script, kept=False))
 
 
 def _engine_word(behind: tuple[str, ...], words: tuple[str, ...]) -> int | None:
-    """Say where the engine stands in a simple command of a script, behind assignments and prefixes.
+    """Return the index of the engine in a simple command, after assignments and prefixes; None if absent.
 
-    It may be what `"$@"` stands for: the list items behind the script.
+    The engine may be in `"$@"`: the list items after the script.
     """
     at = 0
     while at < len(words) and ASSIGNMENT.match(words[at]):

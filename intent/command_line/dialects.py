@@ -1,8 +1,8 @@
-"""Which flags each engine has, and how they may be spelled: tables for `intent.command_line.flags`.
+"""The flags of each engine and their spellings: tables for `intent.command_line.flags`.
 
-vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, an abbreviation
-is good while it is unambiguous, a short flag of one letter may be fused with its value (`-n2`), a longer one
-never. SGLang and LMDeploy take Python's own `argparse` (`sglang/srt/server_args.py`,
+vLLM's `FlexibleArgumentParser` (`vllm/utils/argparse_utils.py`): `_` is `-` in a flag's name, an unambiguous
+abbreviation is valid, a short flag of one letter may be joined with its value (`-n2`), a longer one never.
+SGLang and LMDeploy take Python's own `argparse` (`sglang/srt/server_args.py`,
 `lmdeploy/cli/utils.py`), TensorRT-LLM takes click (`tensorrt_llm/commands/serve.py`).
 """
 
@@ -36,7 +36,7 @@ from intent.command_line.flags import (
 class _Row(NamedTuple):
     name: str
     shortest: str = ""
-    """The shortest abbreviation that is unambiguous in some release."""
+    """The shortest abbreviation that is unambiguous in at least one release."""
     short: str = ""
 
 
@@ -83,7 +83,7 @@ _VALUED: Final = (
     _Row("reasoning-parser"),
     _Row("tool-call-parser"),
 )
-"""Flags that take exactly one value; only those of use here, and the most common of the others."""
+"""Flags with exactly one value: those that are read here, and the most common others."""
 _SWITCHES: Final = (
     _Row("headless", "hea"),
     _Row(ASYNC_SCHEDULING, "asy"),
@@ -116,7 +116,7 @@ _SGLANG: Final = {
     SHARED_DATA: SHARED_DATA,
     "trust-remote-code": "trust-remote-code",
 }
-"""SGLang's flags of use here, and the names by which they are known here."""
+"""SGLang's flags that are read here, with the names that the code uses."""
 _LMDEPLOY: Final = {
     "tp": TENSOR,
     "dp": DATA,
@@ -172,10 +172,10 @@ SGLANG: Final = _spelled(_SGLANG)
 LMDEPLOY: Final = _spelled(_LMDEPLOY)
 TENSORRT: Final = _spelled(_TENSORRT)
 _SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)
-"""Of these argparse takes no fused value; of a single letter (`-n2`) it does."""
+"""Short flags that argparse does not accept joined with a value, unlike one letter (`-n2`)."""
 
 
 def fused_short(flag: Flag) -> str:
-    """Give the short flag of `-tp8`, or nothing."""
+    """Return the short flag of `-tp8`; empty for any other flag."""
     short = flag.name.rstrip("0123456789")
     return short if short != flag.name and short in _SHORTS else ""

@@ -1,6 +1,6 @@
 """The flags of an engine's command line, as its own parser reads them (`intent.command_line.dialects`).
 
-`--f=v` is `--f v`, the last of several wins, and behind a `--` nothing is a flag.
+`--f=v` is `--f v`, the last of several applies, and after a `--` there are no flags.
 """
 
 import re
@@ -30,7 +30,7 @@ EXPERTS: Final = "ep"
 
 END: Final = "--"
 SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)
-"""Each multiplies the number of accelerators. Expert and decode-context parallelism use those of tensor."""
+"""Sizes whose product is the number of accelerators; expert and decode-context parallelism add none."""
 CHANGES_SIZES: Final = frozenset(
     {
         CONFIG,
@@ -41,8 +41,8 @@ CHANGES_SIZES: Final = frozenset(
         EXPERTS,
     }
 )
-"""A file may hold any flag; LMDeploy's experts take the place of tensor; the others say that not all of the
-data-parallel ranks run in this group."""
+"""Flags that change the meaning of `SIZES`: a file may contain any flag, LMDeploy's expert size replaces the
+tensor size, and with the others not all data-parallel ranks run in this group."""
 DISTRIBUTED: Final = frozenset(
     {
         "nnodes",
@@ -54,7 +54,7 @@ DISTRIBUTED: Final = frozenset(
         "nccl-init-addr",
     }
 )
-"""Their presence says that the author launches the nodes; SGLang's are among them."""
+"""Flags of vLLM and SGLang that only an author who launches the nodes sets."""
 
 
 _SWITCH_PREFIXES: Final = ("--no-", "--enable-", "--disable-")
@@ -62,31 +62,31 @@ _SWITCH_PREFIXES: Final = ("--no-", "--enable-", "--disable-")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The flags of one engine: which spelling means which, and which take a value."""
+    """The flags of one engine: the name for each spelling, and the flags with a value."""
 
     names: dict[str, str]
     valued: frozenset[str]
     underscored: bool
-    """Whether `_` is `-` in a name."""
+    """Whether `_` equals `-` in a name."""
     letters: dict[str, str] = field(default_factory=dict)
     """Short flags of one letter that take a value: `-n2` is `-n 2`."""
 
 
 class Flag(NamedTuple):
-    """One flag as it is written."""
+    """One flag as written."""
 
     name: str
-    """Its full name without dashes; one that is not known keeps its spelling."""
+    """The full name without dashes; an unknown flag keeps its spelling."""
     value: str | None
-    """None if it has none, or if the flag is not known and the value stands in an item of its own."""
+    """None if there is none, or if the flag is unknown and the value may be the next argument."""
     at: int
-    """Which word it is."""
+    """The index of the argument."""
     width: int
-    """How many words it takes."""
+    """The number of arguments, values included."""
 
     @property
     def value_at(self) -> int:
-        """Which word holds the value."""
+        """The index of the argument that holds the value."""
         return self.at + 1 if self.width > 1 else self.at
 
 
@@ -96,14 +96,14 @@ class Flags:
 
     given: tuple[Flag, ...] = ()
     bare: tuple[int, ...] = ()
-    """Words that are neither a flag nor the value of one: the first is the model."""
+    """Indexes of positional arguments: the first is the model."""
     stray: tuple[int, ...] = ()
-    """Words that are never taken for the model: empty ones, and those behind a `--`."""
+    """Indexes of arguments that are never the model: empty ones, and those after a `--`."""
     valued: frozenset[str] = frozenset()
-    """The flags that take a value."""
+    """The flags with a value."""
 
     def last(self, name: str) -> Flag | None:
-        """The flag of that name that counts."""
+        """Return the last flag of a name, which applies; None if there is none."""
         for flag in reversed(self.given):
             if flag.name == name:
                 return flag
@@ -114,7 +114,7 @@ NO_FLAGS: Final = Flags()
 
 
 def read_flags(words: Sequence[str], start: int, dialect: Dialect) -> Flags:
-    """Read the arguments that begin at a word."""
+    """Parse the arguments from an index on."""
     given: list[Flag] = []
     bare: list[int] = []
     index, stop = start, end_of_flags(words, start)
@@ -132,12 +132,12 @@ def read_flags(words: Sequence[str], start: int, dialect: Dialect) -> Flags:
 
 
 def end_of_flags(words: Sequence[str], start: int) -> int:
-    """Find the first `--` of an engine's arguments, behind which nothing is a flag; else where they end."""
+    """Return the index of the first `--`, after which there are no flags; else the end of the arguments."""
     return words.index(END, start) if END in words[start:] else len(words)
 
 
 def is_flag(word: str) -> bool:
-    """Whether argparse takes a word for a flag; a negative number is a value."""
+    """Return whether argparse reads an argument as a flag; a negative number is a value."""
     return word[:1] == "-" and len(word) > 1 and not word[1].isdecimal()
 
 
@@ -165,7 +165,7 @@ def _name(spelled: str, dialect: Dialect) -> str:
 
 
 def _width(words: Sequence[str], index: int) -> int:
-    """How many words a flag that is not known may take: all up to the next flag."""
+    """Return the number of arguments that an unknown flag may have: all up to the next flag."""
     stop = index + 1
     while stop < len(words) and not is_flag(words[stop]):
         stop += 1
@@ -173,16 +173,16 @@ def _width(words: Sequence[str], index: int) -> int:
 
 
 def lacks_value(flags: Flags, flag: Flag) -> bool:
-    """Whether a flag that must have a value has none."""
+    """Return whether a flag that requires a value has none."""
     return flag.name in flags.valued and not flag.value
 
 
 def may_be_model(flags: Flags, words: Sequence[str]) -> bool:
-    """Whether a word behind a flag that is not known could be the model after all."""
-    behind = (
+    """Return whether an argument after an unknown flag could be the model."""
+    following = (
         words[at] for flag in flags.given if not flag.value for at in range(flag.at + 1, flag.at + flag.width)
     )
-    return any(not _is_number(word) and not word.startswith("{") for word in behind)
+    return any(not _is_number(word) and not word.startswith("{") for word in following)
 
 
 def _is_number(word: str) -> bool:
@@ -190,16 +190,16 @@ def _is_number(word: str) -> bool:
 
 
 LONGEST: Final = 128 * 1024
-"""One argument, in bytes (Linux, `include/uapi/linux/binfmts.h`, MAX_ARG_STRLEN): no longer one can run."""
+"""The maximum bytes of one argument (Linux, `include/uapi/linux/binfmts.h`, MAX_ARG_STRLEN)."""
 
 
 _REFERENCE: Final = re.compile(r"\$\(([^()]{1,256})\)")
 
 
 def resolve(value: str, variables: Sequence[tuple[str, str | None]]) -> str | None:
-    """Expand `$(X)` as the kubelet does, from literal variables; None if something stays unknown.
+    """Expand `$(X)` as the kubelet does, from literal variables; None if a reference stays unknown.
 
-    One pass: what a variable holds is not expanded again (`k8s.io/kubernetes`
+    One pass: the value of a variable is not expanded again (`k8s.io/kubernetes`
     `third_party/forked/golang/expansion/expand.go`).
     """
     if "$" not in value and "`" not in value:
@@ -212,6 +212,6 @@ def resolve(value: str, variables: Sequence[tuple[str, str | None]]) -> str | No
 
 
 def _length(value: str, known: Mapping[str, str | None]) -> int:
-    """Count the characters of an expanded value; too many where a variable is unknown."""
+    """Return the length of an expanded value; more than `LONGEST` if a variable is unknown."""
     literals = [known.get(name) for name in _REFERENCE.findall(value)]
     return len(value) + sum(LONGEST + 1 if one is None else len(one) for one in literals)

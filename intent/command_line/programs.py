@@ -1,4 +1,4 @@
-"""Which program stands at a word of a command line: an engine, in the ways that engines are started."""
+"""The program at an index of a command line: an engine, in every form in which engines are started."""
 
 import re
 from typing import Final, Literal, NamedTuple
@@ -34,25 +34,25 @@ _MODULES: Final[dict[str, Kind]] = {
     "tensorrt_llm.commands.serve": "tensorrt-llm",
 }
 _CLIS: Final[dict[str, str]] = {"vllm.entrypoints.cli.main": "vllm"}
-"""Modules that take the words of a program: `python3 -m MODULE serve …` is `vllm serve …`."""
+"""Modules with the arguments of a program: `python3 -m MODULE serve …` is `vllm serve …`."""
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 _BARE_PYTHON: Final = re.compile(r"python[0-9.]*")
 _PYTHON_VALUED: Final = frozenset({"-W", "-X"})
 
 
 class _Prefix(NamedTuple):
-    """A program that becomes the command behind it, or runs it: what stands before that command."""
+    """A program that runs the command after it, and the syntax of what precedes that command."""
 
     valued: frozenset[str] = frozenset()
-    """Flags that take the next word as their value; any other flag is one word."""
+    """Flags whose value is the next argument; any other flag is one argument."""
     argv: int = 0
-    """How many words stand between its flags and the command: the duration of `timeout`."""
+    """The number of arguments between its flags and the command: the duration of `timeout`."""
     follows: str = ""
-    """The subcommand without which it is none: `run` of `uv run`."""
+    """The required subcommand: `run` of `uv run`."""
     assigns: bool = False
-    """Whether `A=b` may stand before the command."""
+    """Whether assignments `A=b` may precede the command."""
     refused: frozenset[str] = frozenset()
-    """Flags with which it is not seen through: what behind it starts needs the variables of the pod."""
+    """Flags with which it is no prefix: the command loses the pod's variables, or is not a program."""
 
 
 _INIT: Final = _Prefix(frozenset({"-p", "-e"}))
@@ -89,16 +89,16 @@ _PREFIXES: Final[dict[str, _Prefix]] = {
         refused=frozenset({"-m", "--module", "-s", "--script", "--gui-script"}),
     ),
 }  # fmt: skip
-"""One row a program (the last part of its path). A launcher is written behind it, on leader and workers.
+"""One row per program (the last segment of its path). A launcher is written after it, on leader and workers.
 
 Sources: GNU coreutils `env`, `nice`, `timeout`; `tini(1)`; `dumb-init --help`; `numactl(8)`; `uv run --help`;
-`/opt/nvidia/nvidia_entrypoint.sh` of NVIDIA's images, which ends in `exec "$@"`. Why `uv run` is one: ADR 18.
+`/opt/nvidia/nvidia_entrypoint.sh` of NVIDIA's images, which ends in `exec "$@"`. For `uv run` see ADR 18.
 """
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
 
 def program(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
-    """Say which program stands at a word, and where its arguments begin."""
+    """Return the kind of program at an index, and the index of its first argument."""
     if head >= len(words):
         return "unknown", head
     name = words[head].rpartition("/")[2]
@@ -124,7 +124,7 @@ def _python(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
 
 
 def behind_prefixes(words: tuple[str, ...]) -> int:
-    """Find the first word that is a program of its own, behind `exec`, `env K=V`, `tini --` and such."""
+    """Return the index of the program after prefixes such as `exec`, `env K=V` and `tini --`."""
     at = 0
     while at < len(words) and (row := _PREFIXES.get(words[at].rpartition("/")[2])) is not None:
         behind = _behind_prefix(words, at, row)
@@ -135,7 +135,7 @@ def behind_prefixes(words: tuple[str, ...]) -> int:
 
 
 def _behind_prefix(words: tuple[str, ...], at: int, row: _Prefix) -> int | None:
-    """Say where the command of a prefix begins; None if it is not seen through."""
+    """Return the index of the command after a prefix; None if the arguments do not form one."""
     start = at + 1
     if row.follows:
         start = _behind_options(words, start, row.valued)

@@ -1,8 +1,8 @@
-"""A script of `sh -c`: the one simple command that is the engine, and the places around it.
+"""A script of `sh -c`: the simple command that starts the engine, and its position in the text.
 
-Only as much of the shell's grammar as that needs (POSIX.1 Shell Command Language, 2.2 to 2.9): words,
-quotes, operators, redirections, depth. Nothing is expanded. What is not understood makes the whole
-script too complex: here-documents, `case`, functions, arrays, nested substitutions, `eval`.
+Parses only the grammar that this needs (POSIX.1 Shell Command Language, 2.2 to 2.9): words, quotes,
+operators, redirections, depth. Nothing is expanded. Any other construct makes the script too complex:
+here-documents, `case`, functions, arrays, nested substitutions, `eval`.
 """
 
 import re
@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 from intent.command_line.flags import end_of_flags
 
 LONGEST: Final = 65_536
-"""Longer scripts are too complex: reading takes time in proportion, and a review has a deadline."""
+"""Longer scripts are too complex: parsing takes linear time, and admission has a deadline."""
 
 Find = Callable[[tuple[str, ...]], int | None]
-"""Says at which word of a simple command the engine stands, if it is the engine."""
+"""Returns the index of the engine among the words of a simple command; None if it is not the engine."""
 
 _DOLLAR: Final = r"""\$(?:\([^()'"`\\$]*+\)|\{[^{}'"`\\$]*+\}|[A-Za-z_]\w*+|[0-9@*#?!$-])?"""
 _BACKTICK: Final = r"`[^`\\]*+`"
@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PLAIN: Final = re.compile(rf"""(?:[^'"\\`$*?\[\]{{}}~!]|\\.|{_SINGLE}|"(?:[^"\\`$]|\\.)*+")++""", re.DOTALL)
-"""A word that means itself: no expansion of any kind."""
+"""A word without expansion of any kind."""
 _QUOTED: Final = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOTALL)
 _LITERAL: Final = re.compile(r"""'[^']*+'|\\.|"((?:[^"\\]|\\.)*+)\"""", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
@@ -46,7 +46,7 @@ _RESERVED: Final = {
     **dict.fromkeys(("then", "do", "else", "elif"), 0),
     **dict.fromkeys(("fi", "done", "}"), -1),
 }
-"""Words that only shape a script, and by how much the commands behind them stand deeper."""
+"""Reserved words (POSIX.1 2.4), with the change of depth of the commands after them."""
 _REFUSED: Final = frozenset({"case", "esac", "function", "eval", "alias", "shift", "set --"})
 _REST: Final = frozenset({'"$@"', '"${@}"'})
 _CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
@@ -72,23 +72,23 @@ class Script:
 
     text: str
     argv: tuple[str, ...]
-    """Its words without quotes; what the shell would expand stands there as it is written."""
+    """Its words without quotes, unexpanded."""
     program: int
-    """Which of the words is the engine."""
+    """The index of the engine among the words."""
     start: int
-    """The position in the text before the engine's word."""
+    """The position in the text before the engine."""
     stop: int
-    """The position in the text behind its last flag: its last word, or the one before a `--`."""
+    """The position in the text after its last flag: after its last word, or before a `--`."""
     simple: bool
-    """Whether the script is this one command, and each word means itself."""
+    """Whether the script is only this command, without expansions."""
     rest: bool
-    """Whether its last word is `"$@"`: the list items behind the script."""
+    """Whether its last word is `"$@"`: the list items after the script."""
     ended: bool = False
-    """Whether a `--` ends its flags, so that none may stand behind."""
+    """Whether a `--` ends its flags."""
 
 
 def read_script(text: str, find: Find) -> Script | None:
-    """Find the engine in a script; None if the script is too complex, or has no engine, or several."""
+    """Parse a script; None if it is too complex, or does not start exactly one engine."""
     tokens = _tokens(text) if len(text) <= LONGEST else []
     commands = _commands(tokens) if tokens else None
     if commands is None:
@@ -107,7 +107,7 @@ def read_script(text: str, find: Find) -> Script | None:
 
 
 def insert(script: Script, before: str, behind: str) -> str:
-    """Write text before the engine's word and behind its last flag; everything else stays as it is."""
+    """Insert text before the engine and after its last flag; all other text stays as it is."""
     text = script.text
     return f"{text[: script.start]}{before}{text[script.start : script.stop]}{behind}{text[script.stop :]}"
 
@@ -117,7 +117,7 @@ def _engine(command: _Simple, find: Find) -> int | None:
 
 
 def _is_alone(commands: list[_Simple], index: int) -> bool:
-    """Whether nothing but blank lines and comments stands around a command."""
+    """Return whether a script contains only this command, blank lines and comments."""
     others = (command for at, command in enumerate(commands) if at != index)
     return all(command.ends in {"", "\n"} for command in commands) and not any(
         command.argv or command.redirected for command in others
@@ -140,14 +140,14 @@ def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script:
 
 
 def _handed_on(tokens: list[_Token]) -> int:
-    """Count where a script expands `$1`, `$@` and such."""
+    """Return the number of expansions of `$1`, `$@` and other positional parameters."""
     words = (token.text for token in tokens if token.kind == "word" and "$" in token.text)
     expanded = (_LITERAL.sub(_expanding, word) for word in words)
     return sum(len(_POSITIONAL.findall(word)) for word in expanded)
 
 
 def _expanding(quoted: re.Match[str]) -> str:
-    """Leave of a quoted part what the shell expands: nothing, but between double quotes."""
+    """Keep the text of double quotes, which the shell expands; remove that of single quotes."""
     return _ESCAPE.sub("", quoted[1] or "")
 
 
@@ -156,7 +156,7 @@ def _is_plain(word: _Token) -> bool:
 
 
 def unquoted(word: str) -> str:
-    """Take the quotes off a word, as the shell does last (POSIX.1 2.6.7)."""
+    """Remove the quotes of a word (POSIX.1 2.6.7)."""
     if not any(quote in word for quote in "'\"\\"):
         return word
     return _QUOTED.sub(_content, word)
@@ -184,7 +184,7 @@ def _commands(tokens: list[_Token]) -> list[_Simple] | None:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Cut a script into tokens without blanks and comments; the last says whether all was understood."""
+    """Return the tokens without blanks and comments; the last is `end`, or `unknown` if parsing stopped."""
     position = 0
     tokens: list[_Token] = []
     while found := _TOKEN.match(text, position):
@@ -196,7 +196,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _groups(tokens: list[_Token]) -> Iterator[tuple[list[_Token], str]]:
-    """What stands between control operators, with the operator that ends it."""
+    """Yield the tokens between control operators, with the operator that ends them."""
     group: list[_Token] = []
     for token in tokens:
         if token.kind in {"operator", "end"}:

@@ -1,1 +1,1 @@
-"""The InferenceService: its schema, its rules, and the LeaderWorkerSets that it is rendered into."""
+"""The InferenceService: its schema, its rules, and the LeaderWorkerSets rendered from it."""

@@ -1,11 +1,10 @@
-"""The CustomResourceDefinition of the InferenceService: the schema, what CEL checks of it, and its columns.
+"""The CustomResourceDefinition of the InferenceService: schema, CEL rules and printer columns.
 
-CEL says what the API server can refuse by itself, in the words of `topology`. What it may cost is bounded by
-`maxItems` in the schema (`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
+CEL rules use the messages of `topology`. `maxItems` in the schema bounds their cost
+(`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
 
-A rule that is added here later strands what breaks it already: the API server then may refuse every write,
-of labels and status too (KEP-4008 is to change that). New rules belong into `topology` alone, where what was
-wrong before only warns.
+Do not add rules here: the API server may refuse every write of an object that violates a new rule, of labels
+and status too (until KEP-4008). Add them to `topology`, where a field that was invalid before only warns.
 """
 
 from copy import deepcopy
@@ -41,17 +40,17 @@ COLUMNS: Final = (
 )
 """Name, type, path and priority (1: only with `-o wide`)."""
 _LEFT_OUT: Final = frozenset({"title", "default", "$defs"})
-"""What a structural schema may not hold, and defaults: nobody of ours sets a field that is absent."""
+"""Keywords that a structural schema must not have, and defaults, which the API server would store."""
 _METADATA: Final = {
     "apiVersion": {"type": "string"},
     "kind": {"type": "string"},
     "metadata": {"type": "object"},
 }
-"""What every resource has, and the API server checks by itself."""
+"""Fields of every resource, which the API server validates itself."""
 
 
 def crd() -> Object:
-    """Give the definition as it is installed."""
+    """Return the definition as installed."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -86,7 +85,7 @@ def _version() -> Object:
 
 
 def _ruled() -> Object:
-    """Put the rules into the schema."""
+    """Return the schema with the CEL rules."""
     whole = deepcopy(schema())
     spec = whole["properties"]["spec"]
     spec["x-kubernetes-validations"] = _of_the_spec()
@@ -126,7 +125,7 @@ def _count(kind: str) -> str:
 
 
 def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
-    """Write a rule; `fieldPath` needs Kubernetes 1.28."""
+    """Build a rule; `fieldPath` needs Kubernetes 1.28."""
     where = {"fieldPath": field} if field else {}
     return {"rule": rule, "message": f"{message} ({code})", **where}
 
@@ -136,14 +135,14 @@ def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
 
 @cache
 def schema() -> Object:
-    """Give the schema of the whole object, references resolved."""
+    """Return the schema of the whole object, with references resolved."""
     made = InferenceService.model_json_schema()
     whole = _structural(made, made["$defs"])
     return whole | {"properties": whole["properties"] | _METADATA, "required": ["spec"]}
 
 
 def fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
-    """Name the fields of the object at a path; none where nothing is known of it."""
+    """Return the fields of the object at a path; empty if its schema is not known."""
     node = schema()
     for step in path:
         node = node.get("items", {}) if isinstance(step, int) else node.get("properties", {}).get(step, {})
@@ -151,7 +150,7 @@ def fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
 
 
 def _structural(node: Object, definitions: Object) -> Object:
-    """Resolve references, and say in Kubernetes' words what may hold anything."""
+    """Resolve references, and mark schemaless objects as Kubernetes does."""
     if "$ref" in node:
         return _structural(definitions[node["$ref"].rpartition("/")[2]], definitions)
     kept = {key: item for key, item in node.items() if key not in _LEFT_OUT}

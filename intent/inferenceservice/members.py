@@ -1,4 +1,4 @@
-"""The LeaderWorkerSets of an InferenceService: one a role, as a person could have written them."""
+"""The LeaderWorkerSets of an InferenceService: one per role, as a user could have written them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +25,7 @@ from intent.shapes import mapping
 
 
 def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
-    """Render every role that runs an engine, in the order of `spec.roles`."""
+    """Render all roles with an engine, in the order of `spec.roles`."""
     return tuple(leader_worker_set(service, role) for role in service.roles)
 
 
@@ -46,12 +46,12 @@ def leader_worker_set(service: InferenceServiceIntent, role: RoleIntent) -> Obje
 
 
 def member_name(service: InferenceServiceIntent, role: RoleIntent) -> str:
-    """Name the LeaderWorkerSet of a role."""
+    """Return the name of a role's LeaderWorkerSet."""
     return f"{service.name}-{role.name}"
 
 
 def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[tuple[str, str]]:
-    """Write what opts in, then what the author carried over, which is nearest on the role itself."""
+    """Yield the annotations that opt in, then the carried ones; those of the role override the service's."""
     yield SERVICE, service.name
     yield COMPONENT_TYPE, role.component_type
     yield ROLE_NAME, role.name
@@ -73,7 +73,7 @@ def _of_template(role: RoleIntent) -> Object:
 
 
 def _copy(whole: Object) -> Object:
-    """Copy JSON, however deep: what a caller changes of it is theirs alone."""
+    """Copy JSON of any depth without recursion, so that a caller may change the copy."""
     copied: list[Any] = [whole]
     todo: list[tuple[Any, Any]] = [(copied, 0)]
     while todo:
@@ -89,7 +89,7 @@ def _copy(whole: Object) -> Object:
     return made
 
 
-# --- and back ---------------------------------------------------------------------------------------
+# --- findings on members, as findings on the InferenceService -----------------------------------------
 
 _FIELDS: Final = (
     (f"{LWT}.workerTemplate", "spec.roles[{role}].template"),
@@ -99,26 +99,26 @@ _FIELDS: Final = (
     ("metadata.name", "spec.roles[{role}].name"),
     *((path(key), field) for key, field in ELSEWHERE.items()),
 )
-"""Where a field of a LeaderWorkerSet comes from; the first row whose path begins a path is taken."""
+"""The source of each field of a LeaderWorkerSet; the first row whose path is a prefix applies."""
 
 ROUTING: Final = tuple(row.key for row in ROUTING_KEYS.values() if row.key in ELSEWHERE)
 """Annotations of members that the fields of the router replace."""
 
 
 def authored(error: FieldError, service: InferenceServiceIntent, role: RoleIntent) -> FieldError:
-    """Say of a finding about a rendered LeaderWorkerSet where its author wrote that."""
+    """Move a finding on a rendered LeaderWorkerSet to the field of the InferenceService."""
     for rendered, field in _FIELDS:
         if error.path.startswith(rendered):
             where = field.format(role=role.index, router=service.router.index if service.router else "")
-            return _said(replace(error, path=where + error.path.removeprefix(rendered)))
+            return _reworded(replace(error, path=where + error.path.removeprefix(rendered)))
     carried = next((key for key in CARRIED if error.path == path(key) and key in _of_template(role)), None)
-    return _said(
+    return _reworded(
         error if carried is None else replace(error, path=f"spec.roles[{role.index}].template.{error.path}")
     )
 
 
 def authored_routing(error: FieldError, service: InferenceServiceIntent) -> FieldError | None:
-    """Say of a finding about the routing of members where the router says that; None if it does not."""
+    """Move a finding on the routing of members to the field of the router; None if it has none."""
     if service.router is None:
         return None
     if error.path in map(path, ROUTERS):
@@ -127,6 +127,6 @@ def authored_routing(error: FieldError, service: InferenceServiceIntent) -> Fiel
     return replace(error, path=field.format(router=service.router.index)) if field else None
 
 
-def _said(error: FieldError) -> FieldError:
-    """Use the words of the InferenceService in the message too."""
+def _reworded(error: FieldError) -> FieldError:
+    """Replace field names of the LeaderWorkerSet in the message."""
     return replace(error, message=error.message.replace(f"{LWT}.size", "multinode.nodeCount"))

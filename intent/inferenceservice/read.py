@@ -1,6 +1,7 @@
-"""The `fusioninfer.io/v1alpha1` InferenceService: roles of one service, each rendered into an annotated LWS.
+"""Reading of an InferenceService into an `InferenceServiceIntent` and field errors.
 
-Shapes: `v1alpha1` beside this, `docs/inferenceservice.md`. Reading never raises, whatever the object holds.
+The schema is `intent.inferenceservice.v1alpha1`, documented in `docs/inferenceservice.md`. Reading never
+raises, whatever the object contains.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,10 +24,10 @@ from intent.shapes import mapping, number, text, without_nulls
 API_VERSION: Final = v1alpha1.API_VERSION
 KIND: Final = v1alpha1.KIND
 CARRIED: Final = (*PASSED, QUEUE_NAME)
-"""Annotations that the LeaderWorkerSets get from their InferenceService, or from the template of the role."""
+"""Annotations that LeaderWorkerSets get from the InferenceService, or from the template of the role."""
 Path = tuple[int | str, ...]
 MOST: Final = 256
-"""More findings than these fit into no answer; an object may have one for each of its fields."""
+"""The most findings reported; an object may have one for each of its fields."""
 
 _SHAPES: Final = {
     "missing": "is required",
@@ -42,9 +43,9 @@ _SHAPES: Final = {
     "string_too_long": "must be at most {max_length} characters",
     "literal_error": "must be {expected}",
 }
-"""Words by pydantic's type of error (`pydantic-core` `ErrorType`), with its own values in braces."""
+"""Messages by pydantic's type of error (`pydantic-core` `ErrorType`), with its values in braces."""
 _LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters"
-NOWHERE = "leads nowhere: without parentRefs, or gateway beside it, there is no HTTPRoute"
+NOWHERE: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
 """Message about an HTTPRoute without a Gateway."""
 
 
@@ -55,17 +56,17 @@ class RoleIntent:
     name: str
     component_type: ComponentType
     template: Object
-    """A PodTemplateSpec, as its author wrote it."""
+    """A PodTemplateSpec, as written by its author."""
     replicas: int | None = None
-    """None: nobody of ours sets it, so an autoscaler may."""
+    """None: the controller does not set it, so an autoscaler may."""
     nodes: int = 1
     index: int = 0
-    """Where it stands in `spec.roles`."""
+    """Its index in `spec.roles`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """The role that asks for routes."""
+    """The router role."""
 
     name: str
     routing: Routing = NO_ROUTING
@@ -83,7 +84,7 @@ class Router:
 
 @dataclass(frozen=True, slots=True)
 class InferenceServiceIntent:
-    """One InferenceService, read."""
+    """One InferenceService, parsed."""
 
     namespace: str
     name: str
@@ -91,7 +92,7 @@ class InferenceServiceIntent:
     router: Router | None = None
     scheduler: str = ""
     annotations: tuple[tuple[str, str], ...] = ()
-    """Those that its LeaderWorkerSets get too, such as `fusioninfer.io/launcher` and Volcano's queue."""
+    """The annotations that its LeaderWorkerSets get too (`CARRIED`)."""
     uid: str = ""
     generation: int = 0
     created: str = ""
@@ -99,7 +100,7 @@ class InferenceServiceIntent:
 
     @property
     def subject(self) -> Subject:
-        """The InferenceService, as something is said about it."""
+        """The InferenceService as the subject of findings."""
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
 
 
@@ -107,9 +108,9 @@ Reading = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
 
 
 def read(obj: Any) -> Reading:
-    """Read an InferenceService, and say everything that is wrong with it by itself.
+    """Read an InferenceService, with all errors that need no other object.
 
-    It is None where its shape is not right; else it may break a rule still, or have an unknown field.
+    Returns None if a field has the wrong type; otherwise it may still violate a rule or have unknown fields.
     """
     found, errors = _validated({key: value for key, value in mapping(obj).items() if key != "status"})
     if found is None:
@@ -118,7 +119,7 @@ def read(obj: Any) -> Reading:
 
 
 def _validated(obj: Object) -> tuple[v1alpha1.InferenceService | None, tuple[FieldError, ...]]:
-    """Check the shape. An unknown field is an error, and the rest is read all the same."""
+    """Check types. An unknown field is an error, and the other fields are read anyway."""
     try:
         return v1alpha1.InferenceService.model_validate(obj), ()
     except ValidationError as strict:
@@ -171,7 +172,7 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
 
 
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
-    """Give the strategy that its author named, or the one that fits; none beside a whole configuration."""
+    """Return the author's strategy, or the default for the roles; empty with a whole configuration."""
     if "strategy" in role.given:
         return role.strategy
     if role.endpoint_picker_config:
@@ -180,7 +181,7 @@ def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
 
 
 def route_findings(router: Router) -> Iterator[FieldError]:
-    """Say what no cluster would take, and what has no effect (FI710, FI711, FI751, FI752)."""
+    """Report fields that the Gateway API refuses, or that have no effect (FI710, FI711, FI751, FI752)."""
     path = f"spec.roles[{router.index}]"
     if router.routing.http_route:
         yield from check(router.routing.http_route, HTTP_ROUTE_SPEC, f"{path}.httproute")
@@ -194,7 +195,7 @@ def route_findings(router: Router) -> Iterator[FieldError]:
 
 
 def violations(found: ValidationError) -> Iterator[FieldError]:
-    """Say what a validation found, at most `MOST`."""
+    """Convert the errors of a validation, at most `MOST`."""
     errors = found.errors(include_url=False)[:MOST]
     unknown = (one["loc"] for one in errors if one["type"] == "extra_forbidden")
     meant = each_nearest((str(path[-1]), fields_at(path[:-1])) for path in unknown)
@@ -205,22 +206,22 @@ def violations(found: ValidationError) -> Iterator[FieldError]:
         elif one["type"] == "string_pattern_mismatch":
             yield FieldError(where, one["input"], _LABEL, "FI105")
         else:
-            said = _said(one["type"], one.get("ctx", {})) or one["msg"]
-            yield FieldError(where, _value(one["input"]), said, "FI701")
+            message = _message(one["type"], one.get("ctx", {})) or one["msg"]
+            yield FieldError(where, _value(one["input"]), message, "FI701")
 
 
 def shown(path: Path) -> str:
-    """Write a path as Kubernetes does: `spec.roles[1].multinode.nodeCount`."""
+    """Format a path as Kubernetes does: `spec.roles[1].multinode.nodeCount`."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")
 
 
-def _said(kind: str, values: Mapping[str, Any]) -> str:
+def _message(kind: str, values: Mapping[str, Any]) -> str:
     return _SHAPES.get(kind, "").format_map(values).replace("'", "")
 
 
 def _value(given: Any) -> Any:
-    """Show a value that has no parts; of others the path is enough."""
+    """Return a scalar to show in the message; None for objects and lists."""
     return None if isinstance(given, dict | list) else given
 
 

@@ -1,6 +1,6 @@
-"""The rules of one InferenceService that a schema cannot say: which roles go together, and what fits each.
+"""Rules of an InferenceService beyond its schema: combinations of roles, and the fields of each role.
 
-The words of rules that CEL can check too stand here once; the CRD takes them from here (`crd`).
+The CRD (`crd`) uses the messages of those rules that CEL checks too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,72 +21,72 @@ from intent.names import LABEL, PICKER_ENDING, longest_name
 from intent.shapes import mapping, text
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
-ONE_ROUTER: Final = "one router at most: a service has one way in"
+ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
 NOT_A_ROUTERS: Final = "must be absent: a router has no pods"
-A_ROUTERS: Final = "must be absent: it is a router's"
-NEEDS_TEMPLATE: Final = "is required: the pods of the engine"
+A_ROUTERS: Final = "must be absent: only a router has it"
+NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
 
 PASSED: Final = tuple(row.key for row in KEYS.values() if row.service == CARRIED)
-"""Annotations of ours that an InferenceService may carry; on the template of a role, for that role."""
+"""Annotations that an InferenceService may have; on the template of a role, for that role."""
 ROUTERS: Final = tuple(row.key for row in KEYS.values() if row.service == OF_ROUTER)
-"""Annotations of ours that an InferenceService may carry for its router."""
+"""Annotations that an InferenceService may have for its router."""
 OF_THE_WHOLE: Final = tuple(row.key for row in KEYS.values() if row.service in {OF_ROUTER, OF_SERVICE})
-"""Annotations of ours that an InferenceService may carry, and the template of a role may not."""
+"""Annotations that an InferenceService may have, and the template of a role may not."""
 ELSEWHERE: Final = {
     row.key: row.service for row in KEYS.values() if row.key not in PASSED and row.key not in OF_THE_WHOLE
 }
-"""The other annotations of ours, and the field of the InferenceService that replaces each."""
+"""The other annotations, each with the field of the InferenceService that replaces it."""
 
 Rule = Callable[[InferenceService], Iterator[FieldError]]
 
 
 def findings(service: InferenceService) -> Iterator[FieldError]:
-    """Say everything that is wrong with an InferenceService whose shape is right, or could be better."""
+    """Report all violations of the rules by an InferenceService whose fields have the right types."""
     for rule in RULES:
         yield from rule(service)
 
 
 def disaggregates(spec: InferenceServiceSpec) -> bool:
-    """Whether prompts and answers are made by different roles."""
+    """Return whether prefill and decode are different roles."""
     return {"prefiller", "decoder"} <= {role.component_type for role in spec.roles}
 
 
 def _topology(service: InferenceService) -> Iterator[FieldError]:
-    """FI703: one worker, or prefillers and decoders."""
+    """FI703: the roles are one worker, or prefillers and decoders."""
     engines = [role.component_type for role in service.spec.roles if role.component_type != "router"]
     if engines != ["worker"] and ("worker" in engines or not disaggregates(service.spec)):
         yield FieldError("spec.roles", ",".join(engines), ROLES, "FI703")
 
 
 def _routers(service: InferenceService) -> Iterator[FieldError]:
-    """FI704: one way in."""
+    """FI704: there is at most one router."""
     routers = [at for at, role in enumerate(service.spec.roles) if role.component_type == "router"]
     for at in routers[1:]:
         yield FieldError(f"spec.roles[{at}].componentType", "router", ONE_ROUTER, "FI704")
 
 
 def _unique_names(service: InferenceService) -> Iterator[FieldError]:
-    """FI705: a role is known by its name."""
+    """FI705: role names are unique."""
     first: dict[str, int] = {}
     for at, role in enumerate(service.spec.roles):
         if first.setdefault(role.name, at) != at:
-            message = f"must be unique: spec.roles[{first[role.name]}] has it too"
+            message = f"must be unique: spec.roles[{first[role.name]}] has the same name"
             yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
 
 
 def _pickers_name(service: InferenceService) -> Iterator[FieldError]:
-    """FI705: the Service of the endpoint picker is not that of a role's pods, which LeaderWorkerSet makes."""
+    """FI705: no role has the name of the endpoint picker: LWS creates a Service of the role's name."""
     roles = service.spec.roles
     routed = any(role.component_type == "router" for role in roles)
     for at, role in enumerate(roles):
         if routed and role.component_type != "router" and f"-{role.name}" == PICKER_ENDING:
-            message = "must be another name beside a router: the Service of the endpoint picker has it"
+            message = "must be another name: the endpoint picker of the router has a Service of that name"
             yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
 
 
 def _fields(service: InferenceService) -> Iterator[FieldError]:
-    """FI706: a field belongs to a type of component; an engine has a template."""
+    """FI701, FI706: each component type has its own fields, and an engine has a template."""
     for at, role in enumerate(service.spec.roles):
         routes = role.component_type == "router"
         foreign, message = (ENGINE_FIELDS, NOT_A_ROUTERS) if routes else (ROUTER_FIELDS, A_ROUTERS)
@@ -97,7 +97,7 @@ def _fields(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _strategy(service: InferenceService) -> Iterator[FieldError]:
-    """FI707, FI802: the strategy fits the engines."""
+    """FI707, FI802: the strategy suits the roles."""
     split = disaggregates(service.spec)
     for at, role in enumerate(service.spec.roles):
         if role.component_type != "router" or "strategy" not in role.given:
@@ -110,7 +110,7 @@ def _strategy(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _aliases(service: InferenceService) -> Iterator[FieldError]:
-    """FI708, FI750: an earlier name is taken, unless it says something else than the name."""
+    """FI708, FI750: an earlier name of a field is accepted, unless both have different values."""
     for at, role in enumerate(service.spec.roles):
         values = {
             "roleReplicas": (role.role_replicas, role.asked),
@@ -119,14 +119,14 @@ def _aliases(service: InferenceService) -> Iterator[FieldError]:
         for alias in (name for name in role.given if name in ALIASES):
             path, (value, meant) = f"spec.roles[{at}].{alias}", values[alias]
             if value == meant:
-                yield FieldError(path, None, f"is the earlier name; write {ALIASES[alias]}: {value}", "FI750")
+                yield FieldError(path, None, f"is an earlier name; use {ALIASES[alias]}: {value}", "FI750")
             else:
-                message = f"must be absent: {ALIASES[alias]} says something else"
+                message = f"must be absent: {ALIASES[alias]} has another value"
                 yield FieldError(path, value, message, "FI708")
 
 
 def _lengths(service: InferenceService) -> Iterator[FieldError]:
-    """FI109: what is named after the service and its roles can exist."""
+    """FI109: names derived from the service and its roles have valid lengths."""
     name = text(service.metadata.get("name"))
     routed = any(role.component_type == "router" for role in service.spec.roles)
     if routed and len(name + PICKER_ENDING) > LABEL:
@@ -137,13 +137,13 @@ def _lengths(service: InferenceService) -> Iterator[FieldError]:
         limit, made = longest_name(role.nodes, role.asked or 1), f"{name}-{role.name}"
         if role.component_type != "router" and len(made) > limit:
             message = (
-                f"must be {len(made) - limit} characters shorter, or metadata.name: {made} may have {limit}"
+                f"must be {len(made) - limit} characters shorter, or metadata.name: {made} exceeds {limit}"
             )
             yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI109")
 
 
 def _name(service: InferenceService) -> Iterator[FieldError]:
-    """FI101: the service is named by the object."""
+    """FI101: the name of the object is the name of the service."""
     name = service.metadata.get("name")
     if name is None:
         yield FieldError("metadata.name", None, "is required: it names the service", "FI701")
@@ -153,7 +153,7 @@ def _name(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _annotations(service: InferenceService) -> Iterator[FieldError]:
-    """FI10x, FI709, FI803: annotations of ours, on the service and on the templates of its roles."""
+    """FI10x, FI709, FI803: our annotations, on the service and on the templates of its roles."""
     yield from _checked("metadata", service.metadata, ELSEWHERE)
     yield from _without_router(service)
     for at, role in enumerate(service.spec.roles):
@@ -162,17 +162,17 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _without_router(service: InferenceService) -> Iterator[FieldError]:
-    """FI803: what speaks of a picker that nobody asks for."""
+    """FI803: annotations for a router need a router."""
     if any(role.component_type == "router" for role in service.spec.roles):
         return
     for key in (key for key in ROUTERS if key in mapping(service.metadata.get("annotations"))):
-        yield FieldError(annotations.path(key), None, "leads nowhere: there is no router", "FI803")
+        yield FieldError(annotations.path(key), None, "has no effect: there is no router", "FI803")
 
 
 def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Iterator[FieldError]:
     written = mapping(metadata.get("annotations"))
     for key in (key for key in written if key in elsewhere):
-        message = f"must be absent: {elsewhere[key].format(role='', router='')} has it"
+        message = f"must be absent: use {elsewhere[key].format(role='', router='')} instead"
         yield FieldError(f"{path}.annotations[{key}]", None, message, "FI709")
     rest = {key: value for key, value in written.items() if key not in elsewhere}
     for error in annotations.read({SERVICE: "any"} | rest)[1]:

@@ -1,6 +1,6 @@
-"""The InferenceService as it crosses the wire: `fusioninfer.io/v1alpha1`, one model a Kubernetes type.
+"""The API type InferenceService, `fusioninfer.io/v1alpha1`: one model per Kubernetes type.
 
-The CRD and `docs/inferenceservice.md` are made from these models; their docstrings are what users read there.
+The CRD and `docs/inferenceservice.md` are generated from these models, including their docstrings.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -20,7 +20,7 @@ PLURAL: Final = "inferenceservices"
 ROUTER_FIELDS: Final = ("strategy", "httproute", "gateway", "endpointPickerConfig")
 ENGINE_FIELDS: Final = ("replicas", "multinode", "template", "roleReplicas", "podReplicas")
 ALIASES: Final = {"roleReplicas": "replicas", "podReplicas": "multinode.nodeCount"}
-"""Words of an earlier design, and what they are called now."""
+"""Earlier names of fields, and the current ones."""
 
 ComponentType = Literal["router", "worker", "prefiller", "decoder"]
 Strategy = Literal["prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", "pd-disaggregation"]
@@ -36,12 +36,12 @@ Name = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 
 def _keyed_by(key: str) -> Object:
-    """Say that items of a list merge by a key, as server-side apply asks."""
+    """Return the extensions by which server-side apply merges items of a list by a key."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
 
 
 class _Model(BaseModel):
-    """No field is nullable: what is absent has its default, and `model_fields_set` tells who is there."""
+    """A model without nullable fields; `model_fields_set` contains the fields that are present."""
 
     model_config = ConfigDict(
         strict=True,
@@ -54,7 +54,7 @@ class _Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, value: Any) -> Any:
-        """Leave nulls out, as the API server does (`structural-schema` `PruneNonNullableNulls...`)."""
+        """Remove nulls, as the API server does (`structural-schema` `PruneNonNullableNulls...`)."""
         return (
             {key: item for key, item in value.items() if item is not None}
             if isinstance(value, dict)
@@ -63,33 +63,33 @@ class _Model(BaseModel):
 
 
 class Multinode(_Model):
-    """Several nodes for one replica. Absent: one pod a replica."""
+    """Multi-node replicas. Absent: one pod per replica."""
 
     node_count: Positive
-    """On how many nodes one replica runs: the pods of one group, a leader and its workers."""
+    """Number of nodes of one replica: the pods of one group, a leader and its workers."""
 
 
 class Role(_Model):
-    """A part of the service: an engine (worker, prefiller, decoder), or the router before them."""
+    """A component of the service: an engine (worker, prefiller, decoder), or the router in front of them."""
 
     name: Name
-    """Unique in the service, a DNS-1123 label. Its LeaderWorkerSet is `<service>-<name>`."""
+    """Unique in the service, a DNS-1123 label. The LeaderWorkerSet is named `<service>-<name>`."""
     component_type: ComponentType
-    """What the role does: the whole of a request, its prompt, its answer, or the routing."""
+    """Task of the role: whole requests (worker), prompts (prefiller), answers (decoder), routing (router)."""
     replicas: Count = 1
-    """How many independent instances, each of `multinode.nodeCount` pods. Absent: left alone, starts as 1."""
+    """Number of instances, each of `multinode.nodeCount` pods. Absent: not managed, initially 1."""
     multinode: Multinode = Multinode.model_construct(node_count=1)
     template: Object = {}
-    """The pods of an engine (PodTemplateSpec), with the plain single-node command."""
+    """Pod template of an engine (PodTemplateSpec), with the plain single-node command."""
     strategy: Strategy = "prefix-cache"
-    """Of a router: how requests are spread. Absent: `pd-disaggregation` if there are prefillers and decoders,
+    """Router only: how requests are routed. Absent: `pd-disaggregation` with prefillers and decoders,
     else `prefix-cache`."""
     httproute: Object = {}
-    """Of a router: the spec of an HTTPRoute of the Gateway API, with its parentRefs or beside `gateway`."""
+    """Router only: the spec of an HTTPRoute of the Gateway API, with parentRefs or with `gateway`."""
     gateway: Object = {}
-    """Of a router: the spec of a Gateway of the Gateway API, made as `<service>-gateway`."""
+    """Router only: the spec of a Gateway of the Gateway API, created as `<service>-gateway`."""
     endpoint_picker_config: Annotated[str, Field(max_length=LONGEST)] = ""
-    """Of a router: an EndpointPickerConfig of your own, as YAML, in place of the strategy's."""
+    """Router only: an EndpointPickerConfig of your own, as YAML, in place of the strategy's."""
     role_replicas: Count = 1
     """The earlier name of `replicas`."""
     pod_replicas: Positive = 1
@@ -97,13 +97,13 @@ class Role(_Model):
 
     @property
     def given(self) -> tuple[str, ...]:
-        """The fields that its author wrote, by the names that users know, in the order of this model."""
+        """The fields that its author set, by their JSON names, in the order of this model."""
         fields = type(self).model_fields.items()
         return tuple(field.alias or name for name, field in fields if name in self.model_fields_set)
 
     @property
     def asked(self) -> int | None:
-        """The replicas that its author asked for, under either name; None if nobody did."""
+        """The replicas that its author set, under either name; None if absent."""
         if "replicas" in self.given:
             return self.replicas
         return self.role_replicas if "roleReplicas" in self.given else None
@@ -115,71 +115,71 @@ class Role(_Model):
 
 
 class SchedulingStrategy(_Model):
-    """How the pods of all roles are scheduled."""
+    """Scheduling of the pods of all roles."""
 
     scheduler_name: Annotated[str, Field(max_length=253)] = ""
     """The scheduler of the gang; `default-scheduler`: no gang. Absent: `volcano` where a gang is needed."""
 
 
 class InferenceServiceSpec(_Model):
-    """What its author wants."""
+    """Desired state of the service."""
 
     roles: Annotated[list[Role], Field(min_length=1, max_length=32, json_schema_extra=_keyed_by("name"))]
-    """One worker alone, or prefillers and decoders; and at most one router."""
+    """One worker, or prefillers and decoders; and at most one router."""
     scheduling_strategy: SchedulingStrategy = SchedulingStrategy()
 
 
 class Condition(_Model):
-    """One condition, as in every Kubernetes status."""
+    """A condition, as in the status of every Kubernetes API."""
 
     type: Annotated[str, Field(max_length=316)]
-    """What it is about."""
+    """Type of the condition."""
     status: Literal["True", "False", "Unknown"]
-    """Whether it holds."""
+    """Status of the condition."""
     reason: Annotated[str, Field(min_length=1, max_length=1024)]
-    """Why, in one word."""
+    """Machine-readable reason."""
     message: Annotated[str, Field(max_length=32768)]
-    """Why, in a sentence."""
+    """Human-readable reason."""
     last_transition_time: Time
-    """Since when it holds or does not."""
+    """Time of the last change of the status."""
     observed_generation: Generation = 0
-    """Which generation of the object it speaks of."""
+    """The metadata.generation that was observed."""
 
 
 class ComponentStatus(_Model):
-    """One role as it runs."""
+    """Observed state of one role."""
 
     desired_replicas: Count
-    """How many replicas are asked for."""
+    """Number of desired replicas."""
     ready_replicas: Count
-    """How many are ready: all pods of their group are."""
+    """Number of replicas whose pods are all ready."""
     nodes_per_replica: Count
-    """How many pods a replica has."""
+    """Number of pods of one replica."""
     total_pods: Count
-    """How many pods are asked for: desiredReplicas times nodesPerReplica."""
+    """Number of desired pods: desiredReplicas times nodesPerReplica."""
     ready_pods: Count
-    """How many of them are ready."""
+    """Number of ready pods."""
     phase: Phase
-    """Where the role is in its life, in one word."""
+    """Phase of the role."""
     last_update_time: Time = ""
-    """When this was last written."""
+    """Time of the last update of this entry."""
 
 
 class InferenceServiceStatus(_Model):
-    """What was observed."""
+    """Observed state of the service."""
 
     observed_generation: Generation = 0
-    """Which generation of the object it speaks of."""
+    """The metadata.generation that was observed."""
     url: str = ""
-    """Where the service answers."""
+    """URL of the service."""
     conditions: Annotated[list[Condition], Field(max_length=32, json_schema_extra=_keyed_by("type"))] = []
-    """What holds of the service as a whole."""
+    """Conditions of the service as a whole."""
     components: dict[str, ComponentStatus] = {}
-    """Each engine role as it runs, by its name."""
+    """Observed state of each engine role, by its name."""
 
 
 class InferenceService(_Model):
-    """One LLM service: a worker, or prefillers and decoders, each over one node or several; and a router."""
+    """An LLM service: a worker, or prefillers and decoders, each on one node or several; and a router."""
 
     api_version: Literal["fusioninfer.io/v1alpha1"]
     kind: Literal["InferenceService"]

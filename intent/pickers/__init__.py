@@ -1,1 +1,1 @@
-"""An EndpointPickerConfig that an author wrote, checked against `catalog.pickers`."""
+"""Checks of a user's EndpointPickerConfig against `catalog.pickers`."""

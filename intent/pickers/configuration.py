@@ -1,8 +1,8 @@
-"""An EndpointPickerConfig of an author's own, held against what a generation of pickers understands.
+"""Checks of a user's EndpointPickerConfig against a generation of endpoint pickers.
 
-A picker exits where it does not understand its configuration, long after the author has left; so it is said
-here. Source: `pkg/epp/config/loader` of kubernetes-sigs/gateway-api-inference-extension v1.2.1 to v1.5.0.
-A field inside of the text is named in the message: `plugins[0].type`.
+An endpoint picker exits on an invalid configuration, long after admission, so admission reports it. Source:
+`pkg/epp/config/loader` of kubernetes-sigs/gateway-api-inference-extension v1.2.1 to v1.5.0. Messages begin
+with the path inside of the text: `plugins[0].type`.
 """
 
 from collections import Counter
@@ -19,34 +19,34 @@ from intent.pickers.fields import misfits
 from intent.shapes import listed, mapping, text
 
 LONGEST: Final = 8_192
-"""Characters. Longer texts are not read: it takes time in proportion, and a review has a deadline."""
+"""Characters. Longer texts are not parsed: parsing takes linear time, and admission has a deadline."""
 
 BRACKETS: Final = 128
-"""Reading takes time in square of how deep brackets are nested; no configuration has as many."""
+"""Parsing time is quadratic in the depth of brackets; no configuration needs as many."""
 LONGEST_MESSAGE: Final = 1000
-"""Characters. A message names what its author wrote, however long that is."""
+"""Characters. Messages quote the configuration, which may be long."""
 MOST: Final = 20
-"""More findings than these help nobody."""
+"""The most findings reported of one configuration."""
 
 DECIDERS: Final = (
     *("prefill", "encode", "deciderPluginName"),
     *("prefillDeciderPluginName", "encodeDeciderPluginName"),
 )
-"""Parameters of profile handlers that name a decider, the first two within `deciders`."""
+"""Parameters of profile handlers that name a decider, the first two inside of `deciders`."""
 
 Said = tuple[str, str]
 """A message and its code."""
 KEPT: Final = 256
-"""Of so many configurations it is known what is wrong with them."""
+"""The number of configurations whose findings are cached."""
 _FOUND: Final[dict[tuple[bytes, str], tuple[Said, ...]]] = {}
-"""By the digest of a configuration and the name of a picker, which alone decide; the eldest first."""
+"""The findings by digest of the configuration and name of the generation, the oldest first."""
 Rule = Callable[[Object, Picker], Iterator[Said]]
 
 
 def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]:
-    """Say what a picker would not understand of a configuration.
+    """Report what a generation of endpoint pickers rejects or ignores in a configuration.
 
-    Reading 16 KiB of YAML takes a tenth of a second, so what was found is kept, by digest.
+    Parsing 16 KiB of YAML takes a tenth of a second, so findings are cached by digest.
     """
     key = blake2b(config.encode("utf-8", "surrogatepass"), digest_size=16).digest(), picker.name
     if key not in _FOUND:
@@ -65,11 +65,11 @@ def _check(config: str, picker: Picker) -> Iterator[Said]:
 
 
 def _read(config: str) -> tuple[Object, str]:
-    """Read the one document of a text; the problem is empty if it is a map."""
+    """Parse a text as one map; the second value is the problem, empty if there is none."""
     if len(config) > LONGEST:
-        return {}, f"has {len(config)} characters; at most {LONGEST} are read"
+        return {}, f"has {len(config)} characters; the limit is {LONGEST}"
     if config.count("[") + config.count("{") > BRACKETS:
-        return {}, f"has more than {BRACKETS} brackets; write it in block style"
+        return {}, f"has more than {BRACKETS} brackets; use block style"
     try:
         documents = [one for one in yaml.load(config, yaml.Plain) if one is not None]
     except yaml.UNREADABLE as error:
@@ -83,27 +83,27 @@ def _read(config: str) -> tuple[Object, str]:
 
 
 def _kind(config: Object, picker: Picker) -> Iterator[Said]:
-    """Hold kind and apiVersion, where they stand, against those of the generation."""
+    """FI811: kind and apiVersion, if present, are those of the generation."""
     for name, right in (("apiVersion", CONFIG_API), ("kind", CONFIG_KIND)):
         if config.get(name) is not None and config[name] != right:
             yield f"{name}: {picker.name} reads {right}", "FI811"
 
 
 def _fields(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find what stops the picker, which decodes strictly."""
+    """FI812: all fields exist and have the right types; the endpoint picker decodes strictly."""
     for message in misfits(config, dict(picker.fields), picker.name):
         yield message, "FI812"
 
 
 def _names(config: Object, _picker: Picker) -> Iterator[Said]:
-    """Find names that stand twice."""
+    """FI813: plugin names are unique."""
     for name, times in Counter(_name(plugin) for plugin in _plugins(config)).items():
         if times > 1:
-            yield f"plugins: {name} is there {times} times; give each its own name", "FI813"
+            yield f"plugins: {times} plugins are named {name}; give each its own name", "FI813"
 
 
 def _types(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find types that are not registered."""
+    """FI814: plugin types are registered."""
     for at, plugin in enumerate(_plugins(config)):
         kind = text(plugin.get("type"))
         if kind not in picker.plugins:
@@ -115,7 +115,7 @@ def _types(config: Object, picker: Picker) -> Iterator[Said]:
 
 
 def _parameters(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find parameters that stop the picker, and those that it does not look at."""
+    """FI817, FI818: parameters are read, and have the right types."""
     for at, plugin in enumerate(_plugins(config)):
         kind, given = text(plugin.get("type")), mapping(plugin.get("parameters"))
         known = picker.plugins.get(kind)
@@ -132,7 +132,7 @@ def _parameters(config: Object, picker: Picker) -> Iterator[Said]:
 
 
 def _references(config: Object, _picker: Picker) -> Iterator[Said]:
-    """Find references to plugins that are not declared."""
+    """FI815: profiles refer to declared plugins."""
     names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     for at, profile in enumerate(_profiles(config)):
         for number, reference in enumerate(_in(profile)):
@@ -143,7 +143,7 @@ def _references(config: Object, _picker: Picker) -> Iterator[Said]:
 
 
 def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find references of the parser and of the data layer to plugins that are not declared."""
+    """FI812, FI815: parser and data layer refer to declared plugins."""
     names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     wanted = [("parser", config["parser"])] if config.get("parser") is not None else []
     sources = listed(mapping(config.get("dataLayer")).get("sources"))
@@ -152,7 +152,7 @@ def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
         if (name := text(mapping(reference).get("pluginRef"))) not in names:
             yield _undeclared(f"{where}.pluginRef", name, names)
     if config.get("dataLayer") is not None and not sources and "dataLayer" in picker.fields:
-        yield f"dataLayer.sources: {picker.name} needs one here", "FI812"
+        yield f"dataLayer.sources: {picker.name} needs at least one source", "FI812"
 
 
 def _undeclared(where: str, name: str, names: Iterable[str]) -> Said:
@@ -160,7 +160,7 @@ def _undeclared(where: str, name: str, names: Iterable[str]) -> Said:
 
 
 def _deciders(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find handlers whose decider is not declared before them: they look for it when they are made."""
+    """FI815: the deciders of a handler are declared before it."""
     before: set[str] = set()
     for at, plugin in enumerate(_plugins(config)):
         kind, given = text(plugin.get("type")), mapping(plugin.get("parameters"))
@@ -174,38 +174,38 @@ def _deciders(config: Object, picker: Picker) -> Iterator[Said]:
 
 
 def _pickers(config: Object, _picker: Picker) -> Iterator[Said]:
-    """Find a second picker in a profile."""
+    """FI816: a profile has at most one picker plugin."""
     kinds = {_name(plugin): text(plugin.get("type")) for plugin in _plugins(config)}
     for at, profile in enumerate(_profiles(config)):
         names = [text(reference.get("pluginRef")) for reference in _in(profile)]
         found = [name for name in names if is_picker(kinds.get(name, ""))]
         if len(found) > 1:
-            yield f"schedulingProfiles[{at}]: one picker, not {' and '.join(found)}", "FI816"
+            yield f"schedulingProfiles[{at}]: needs one picker plugin, not {' and '.join(found)}", "FI816"
 
 
 def _handlers(config: Object, picker: Picker) -> Iterator[Said]:
-    """Count profiles and those who choose among them."""
+    """FI816: profiles have unique names, and several profiles have one handler that supports them."""
     names = [text(profile.get("name")) for profile in _profiles(config)]
     handlers = [kind for plugin in _plugins(config) if is_profile_handler(kind := text(plugin.get("type")))]
     for name, times in Counter(names).items():
         if not name or times > 1:
-            yield f"schedulingProfiles: {name or 'a profile'} needs a name of its own", "FI816"
+            yield f"schedulingProfiles: {name or 'a profile'} needs a unique name", "FI816"
     if len(handlers) > 1:
-        yield f"plugins: one profile handler, not {' and '.join(handlers)}", "FI816"
+        yield f"plugins: need one profile handler, not {' and '.join(handlers)}", "FI816"
     elif len(names) > 1 and (not handlers or handlers[0] == SINGLE_PROFILE):
         able = ", ".join(
             kind for kind in picker.plugins if is_profile_handler(kind) and kind != SINGLE_PROFILE
         )
-        yield f"schedulingProfiles: {len(names)} profiles need {able or 'another picker'}", "FI816"
+        yield f"schedulingProfiles: {len(names)} profiles need {able or 'another endpoint picker'}", "FI816"
 
 
 def _weights(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find a picker that stands before a scorer without a weight, where that is a nil pointer."""
+    """FI819: no picker plugin precedes a scorer without a weight, where that is a nil pointer dereference."""
     kinds = {_name(plugin): text(plugin.get("type")) for plugin in _plugins(config)}
     if not picker.panics:
         return
     if not _profiles(config) and any(map(is_picker, kinds.values())):
-        yield f"schedulingProfiles: without one {picker.name} may panic; write the one that you mean", "FI819"
+        yield f"schedulingProfiles: {picker.name} may panic without a profile; write one", "FI819"
     for at, profile in enumerate(_profiles(config)):
         bare, picked = False, False
         for reference in _in(profile):
@@ -214,13 +214,13 @@ def _weights(config: Object, picker: Picker) -> Iterator[Said]:
             picked = picked or is_picker(kind)
         if bare:
             message = (
-                "a picker before a scorer without a weight is a panic; weigh every scorer, the picker last"
+                "the endpoint picker panics; give every scorer a weight, and list the picker plugin last"
             )
             yield f"schedulingProfiles[{at}]: {message}", "FI819"
 
 
 def _gates(config: Object, picker: Picker) -> Iterator[Said]:
-    """Find feature gates that are not registered."""
+    """FI820: feature gates are registered, and set together with their fields."""
     for gate in listed(config.get("featureGates")):
         if gate not in picker.gates:
             yield f"featureGates: {picker.name} knows {', '.join(picker.gates)}, not {gate}", "FI820"
@@ -248,7 +248,7 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 
-# --- the parts --------------------------------------------------------------------------------------
+# --- access to the configuration ----------------------------------------------------------------------
 
 
 def _plugins(config: Object) -> list[Object]:
@@ -264,10 +264,10 @@ def _in(profile: Object) -> list[Object]:
 
 
 def _name(plugin: Object) -> str:
-    """Name a plugin as the picker does: by its type where it has no name."""
+    """Return the name of a plugin, which defaults to its type."""
     return text(plugin.get("name")) or text(plugin.get("type"))
 
 
 def _who_has(kind: str) -> str:
     able = [row.name for row in PICKERS.values() if kind in row.plugins]
-    return f"; {', '.join(able)} would do" if able else ""
+    return f"; available in {', '.join(able)}" if able else ""

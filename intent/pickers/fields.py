@@ -1,4 +1,4 @@
-"""Checks a value against the field table of an endpoint picker's configuration."""
+"""Checks of a value against the field table of an endpoint picker's configuration."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from intent.errors import nearest, suggested
 
 
 def misfits(value: Any, shape: Shape, who: str, where: str = "") -> Iterator[str]:
-    """Say what of a value has not its shape; null stands for an absent field."""
+    """Report values of another shape; null means an absent field."""
     if value is None:
         return
     if isinstance(shape, str):
@@ -38,4 +38,4 @@ def _in_map(value: Any, fields: Fields, who: str, where: str) -> Iterator[str]:
         if name in fields:
             yield from misfits(each, fields[name], who, path)
         else:
-            yield f"{path}: {who} knows no such field{suggested(nearest(str(name), fields))}"
+            yield f"{path}: {who} has no such field{suggested(nearest(str(name), fields))}"

@@ -1,1 +1,1 @@
-"""A service: the LeaderWorkerSets that make it, and the rules that no single one of them can break."""
+"""A service: its LeaderWorkerSets (members), and the rules that need more than one of them."""

@@ -1,6 +1,6 @@
-"""One side of a hand-over of the KV cache, as an expanded LeaderWorkerSet starts it, and which sides fit.
+"""KV transfer between a prefiller and a decoder: the settings of each side, and whether they are compatible.
 
-The command is that of a launcher already, so the engine is looked for behind it.
+The settings are read from an expanded LeaderWorkerSet, so the engine follows the command of a launcher.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ from intent.transfer import read_transfer
 
 @dataclass(frozen=True, slots=True)
 class KVTransfer:
-    """What the other side must fit."""
+    """The settings with which the other side must be compatible."""
 
     connectors: tuple[str, ...]
     tensor: int
-    """The size of tensor parallelism."""
+    """The tensor parallel size."""
     image: str = ""
 
 
 def read_kv_transfer(lws: Object) -> KVTransfer | None:
-    """Read the side of vLLM; None if there is none, or if its size is only known in the cluster."""
+    """Read the settings of vLLM; None if absent, or only known in the cluster."""
     intent = read(lws).intent
     templates = intent.templates if intent else ()
     launches = (read_launch(one, one.engine, ENGINES) for one in templates if one.engine)
@@ -45,16 +45,18 @@ def _side(launch: Launch) -> KVTransfer | None:
 
 
 def mismatch(sides: Mapping[ComponentType, KVTransfer], engines: Engines) -> str:
-    """Say which sizes the connector of prefiller and decoder needs; empty if it can hand over."""
+    """Return why the sizes of prefiller and decoder are incompatible; empty if they are compatible."""
     if sides.keys() != set(DISAGGREGATED):
         return ""
     prefiller, decoder = sides["prefiller"], sides["decoder"]
     shared = {*prefiller.connectors} & {*decoder.connectors}
-    shown = f"the prefiller's tensor parallel size is {prefiller.tensor}, the decoder's {decoder.tensor}"
+    shown = f"the prefiller has {prefiller.tensor}, the decoder {decoder.tensor}"
     if "P2pNcclConnector" in shared and prefiller.tensor != decoder.tensor:
-        return f"P2pNcclConnector needs equal sizes: {shown}"
+        return f"P2pNcclConnector needs equal tensor parallel sizes: {shown}"
     version = read_image(decoder.image, engines).version or LATEST
     if "NixlConnector" not in shared or has(engines, "vllm", NARROWER_DECODERS, version):
         return ""
-    fits = decoder.tensor % prefiller.tensor == 0
-    return "" if fits else f"this NixlConnector needs a multiple on the decoder: {shown}"
+    if decoder.tensor % prefiller.tensor == 0:
+        return ""
+    needed = "a tensor parallel size on the decoder that is a multiple of the prefiller's"
+    return f"NixlConnector of this version needs {needed}: {shown}"

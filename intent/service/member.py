@@ -1,4 +1,4 @@
-"""One LeaderWorkerSet of a service, as the API server stores it: what the service must know of it."""
+"""A member: the fields of one LeaderWorkerSet, as the API server stores it, that its service needs."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ ServiceKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What the service must know of one of its LeaderWorkerSets, as the API server stores it."""
+    """One LeaderWorkerSet of a service."""
 
     namespace: str
     name: str
@@ -43,12 +43,12 @@ class Member:
     component_type: ComponentType = "worker"
     role_name: str = "worker"
     roles: frozenset[str] = frozenset()
-    """The roles its author declared; empty if none."""
+    """The roles that its author declared; empty if none."""
     scheduler: str = ""
-    """The gang's scheduler; empty if its pods are in no gang."""
+    """The scheduler of the gang; empty if its pods are in no gang."""
     queue: str = ""
     priority_classes: tuple[str, ...] = ("",)
-    """`priorityClassName` of its templates, sorted, each once; an empty text is a template without one."""
+    """The distinct `priorityClassName`s of its templates, sorted; empty for a template without one."""
     size: int = 1
     replicas: int = 1
     uid: str = ""
@@ -56,31 +56,31 @@ class Member:
     """`creationTimestamp`, RFC 3339; empty offline."""
     deleting: bool = False
     kv_transfer: KVTransfer | None = None
-    """How a prefiller or a decoder hands over its KV cache, as far as its command tells."""
+    """The KV transfer settings of a prefiller or decoder, if its command contains them."""
     routing: Routing = NO_ROUTING
     port: int = DEFAULT_PORT
-    """Where its leaders serve."""
+    """The port of its leaders."""
 
     @property
     def key(self) -> ServiceKey:
-        """The service it belongs to."""
+        """The service of the member."""
         return self.namespace, self.service
 
     @property
     def subject(self) -> Subject:
-        """The LeaderWorkerSet, as something is said about it."""
+        """The LeaderWorkerSet as the subject of findings."""
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
 
     @property
     def age(self) -> tuple[str, str]:
-        """Sorts the eldest first."""
+        """The sort key by age, oldest first."""
         return self.created, self.name
 
 
 def member(lws: Object) -> Member | None:
-    """Read an expanded LeaderWorkerSet; None if it is in no service, or was never expanded.
+    """Read an expanded LeaderWorkerSet; None if it is not a member.
 
-    A member has the label and the annotation of the service, and they agree, and the record of its expansion.
+    A member has the record of its expansion, and equal label and annotation `fusioninfer.io/service`.
     """
     metadata = mapping(lws.get("metadata"))
     annotations, labels = mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
@@ -113,7 +113,7 @@ def member(lws: Object) -> Member | None:
 
 
 def services(members: Iterable[Member]) -> dict[ServiceKey, tuple[Member, ...]]:
-    """Bring members of one service together, services in the order of their first member."""
+    """Group members by service, services in the order of their first member."""
     found: dict[ServiceKey, list[Member]] = defaultdict(list)
     for one in members:
         found[one.key].append(one)
@@ -121,7 +121,7 @@ def services(members: Iterable[Member]) -> dict[ServiceKey, tuple[Member, ...]]:
 
 
 def agreed(values: Iterable[str]) -> str:
-    """Give the one value that all have; empty if there are two."""
+    """Return the value that all share; empty if they differ."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else ""
 
@@ -145,7 +145,7 @@ def _roles(value: Any) -> frozenset[str]:
 
 
 def _scheduler(templates: tuple[Object, ...], service: str) -> str:
-    """Read who schedules the pods as a gang: all of them must carry the service's group."""
+    """Return the scheduler of the gang; empty unless all templates have the service's group."""
     groups = {text(mapping(mapping(t.get("metadata")).get("annotations")).get(GROUP_NAME)) for t in templates}
     name = agreed(text(_spec(template).get("schedulerName")) for template in templates)
     return name if groups == {service} and name != NO_GANG else ""
@@ -156,5 +156,5 @@ def _priority_classes(templates: tuple[Object, ...]) -> tuple[str, ...]:
 
 
 def _count(value: Any) -> int:
-    """Read `size` or `replicas`; the API's default for both is 1."""
+    """Read `size` or `replicas`; the API's default of both is 1."""
     return value if type(value) is int and value >= 0 else 1

@@ -1,4 +1,4 @@
-"""What the members of a service say about its routes: one routing, or where they contradict each other."""
+"""The routes of a service: what its members ask for, merged, and the contradictions among them."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -23,19 +23,19 @@ from intent.pickers.configuration import check_config
 from intent.service.member import Member
 from intent.settings import Settings
 
-ALONE: Final = f"a worker prefills and decodes itself; {DISAGGREGATION} needs prefillers and decoders"
-BOTH: Final = "remove one: a strategy writes the configuration that endpoint-picker-config would replace"
+ALONE: Final = f"a worker does both prefill and decode; {DISAGGREGATION} needs prefillers and decoders"
+BOTH: Final = "excludes a strategy, which generates the configuration; remove one of the two"
 LONGEST_SERVICE: Final = LABEL - len(PICKER_ENDING)
-"""The picker's Service is named after the service, and a Service's name is a DNS label."""
+"""The endpoint picker's Service is named after the service, and the name of a Service is a DNS label."""
 
 
 def is_split(members: tuple[Member, ...]) -> bool:
-    """Whether the service prefills in other pods than it decodes in."""
+    """Return whether the service has separate pods for prefill and decode."""
     return any(one.component_type in DISAGGREGATED for one in members)
 
 
 def picker_of(routing: Routing, *, split: bool, settings: Settings) -> Picker:
-    """Give the picker that a service gets: that of its author, else that of the operator."""
+    """Return the endpoint picker generation of a service: its author's choice, else the operator's."""
     return PICKERS[routing.picker or (settings.disaggregated_picker if split else settings.picker)]
 
 
@@ -71,7 +71,7 @@ def _short(text: str) -> str:
 
 
 def contradictions(members: tuple[Member, ...], routing: Routing, settings: Settings) -> Iterator[Finding]:
-    """Say what cannot be routed as it is asked for; `members` are those that fit together."""
+    """Report why the routes cannot be created as asked for; `members` excludes conflicting ones."""
     picker = picker_of(routing, split=is_split(members), settings=settings)
     if problem := routing_problem(routing, split=is_split(members), settings=settings):
         yield from (Finding(one.subject, problem) for one in members)
@@ -84,7 +84,7 @@ def contradictions(members: tuple[Member, ...], routing: Routing, settings: Sett
 
 
 def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> FieldError | None:
-    """Say which annotation cannot stand, on one object or on all of a service."""
+    """Return the error of the routing of one object, or of a whole service; None if there is none."""
     if routing.strategy and routing.config:
         return FieldError(path(ENDPOINT_PICKER_CONFIG), None, BOTH, "FI804")
     if routing.strategy == DISAGGREGATION and not split:
@@ -95,87 +95,85 @@ def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> Fie
 
 
 def _unable(routing: Routing, picker: Picker) -> FieldError | None:
-    """FI805, FI822: what a generation cannot do for prefillers, said to who chose it, or the strategy."""
-    words = picker.disaggregation
-    if routing.strategy != DISAGGREGATION or (words and words.remembers):
+    """FI805, FI822: the generation supports the strategy, and tracks prefillers."""
+    support = picker.disaggregation
+    if routing.strategy != DISAGGREGATION or (support and support.remembers):
         return None
     key, value = (PICKER, routing.picker) if routing.picker else (STRATEGY, routing.strategy)
-    if words is None:
-        message = f"{picker.name} knows no prefill and decode; {', '.join(SPLITTING)} would do"
+    if support is None:
+        message = f"{picker.name} does not support prefill and decode; use {' or '.join(SPLITTING)}"
         return FieldError(path(key), value, message, "FI805")
-    message = f"{picker.name} forgets which prefiller saw a prompt; {', '.join(REMEMBERING)} would not"
+    message = f"{picker.name} does not track the prompts of prefillers; {', '.join(REMEMBERING)} does"
     return FieldError(path(key), None, message, "FI822")
 
 
 def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:
-    """Say on every member what stops the picker in a configuration (FI810 to FI820)."""
+    """Report an invalid EndpointPickerConfig on every member (FI810 to FI820)."""
     for error in check_config(config, picker, path(ENDPOINT_PICKER_CONFIG)):
         yield from (Finding(one.subject, error) for one in members)
 
 
 def _without_sidecar(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI807: a decoder whose review saw no strategy, so that it has no sidecar."""
+    """FI807: a decoder without the strategy was expanded without a sidecar."""
     for one in members:
         if one.component_type == "decoder" and one.routing.strategy != DISAGGREGATION:
-            message = f"must be {DISAGGREGATION} here too: without it this decoder gets no sidecar"
+            message = f"must be {DISAGGREGATION} here too: without it this decoder gets no routing sidecar"
             yield Finding(
                 one.subject, FieldError(path(STRATEGY), one.routing.strategy or None, message, "FI807")
             )
 
 
 def _other_sidecar(members: tuple[Member, ...], picker: Picker, settings: Settings) -> Iterator[Finding]:
-    """FI823: a decoder whose review saw no picker, so that its sidecar is of another generation."""
+    """FI823: a decoder without the generation was expanded with a sidecar of another one."""
     for one in members:
         its = picker_of(one.routing, split=True, settings=settings)
         if one.component_type == "decoder" and one.routing.strategy == DISAGGREGATION and its is not picker:
-            message = f"must be {picker.name} here too: without it this decoder's sidecar is of {its.name}"
+            message = f"must be {picker.name} here too: this decoder's routing sidecar is of {its.name}"
             yield Finding(one.subject, FieldError(path(PICKER), one.routing.picker or None, message, "FI823"))
 
 
 def _ports(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI809: one pool has one port."""
+    """FI809: an InferencePool has one port."""
     if len({one.port for one in members}) < 2:
         return
-    everybody = ", ".join(f"{one.name}: {one.port}" for one in members)
+    ports = ", ".join(f"{one.name}: {one.port}" for one in members)
     for one in members:
-        message = (
-            f"all leaders must serve at one port, that of the pool ({everybody}); give them the same --port"
-        )
+        message = f"all leaders must serve on the port of the InferencePool ({ports}); use the same --port"
         yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
 
 
 def named_like_picker(name: str, service: str) -> FieldError | None:
-    """FI821: a LeaderWorkerSet that would take the picker's Service for its own.
+    """FI821: no LeaderWorkerSet has the name of the endpoint picker's Service.
 
-    LWS makes a headless Service of its name, and takes any that is there for it
+    LWS creates a headless Service of its own name, or uses an existing one
     (`pkg/utils/controller/controller_utils.go`): then no pod finds its leader.
     """
     if name != picker_name(service):
         return None
-    message = f"must be another name: the Service of the endpoint picker of service {service} has it"
+    message = f"must be another name: the endpoint picker of service {service} has a Service of that name"
     return FieldError("metadata.name", name, message, "FI821")
 
 
-def leads_nowhere(routing: Routing) -> tuple[str, str] | None:
-    """Say which annotation has no effect, and why (FI803)."""
+def without_effect(routing: Routing) -> tuple[str, str] | None:
+    """Return the first annotation without effect and the reason (FI803); None if there is none."""
     refining = (row.key for name, row in ROUTING_KEYS.items() if getattr(routing, name))
     alone = next(refining, "")
     if not routing.wanted and alone:
-        return alone, "leads nowhere: name a strategy, or bring an endpoint-picker-config"
+        return alone, "has no effect: set a strategy or an endpoint-picker-config"
     if routing.hostnames and not routing.gateway and not routing.http_route:
-        return HOSTNAMES, "leads nowhere: without a gateway there is no HTTPRoute"
+        return HOSTNAMES, "has no effect: without a gateway no HTTPRoute is created"
     return None
 
 
 def unreachable(members: tuple[Member, ...], routing: Routing) -> Iterator[Finding]:
-    """Say on every member what has no effect (FI803)."""
-    if found := leads_nowhere(routing):
+    """Report annotations without effect on every member (FI803)."""
+    if found := without_effect(routing):
         key, message = found
         yield from (Finding(one.subject, FieldError(path(key), None, message, "FI803")) for one in members)
 
 
 def waiting(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """Say for which role the routes of prefillers and decoders wait (FI808)."""
+    """Report the component types that the routes of prefillers and decoders wait for (FI808)."""
     there = {one.component_type for one in members}
     lacking = [one for one in DISAGGREGATED if one not in there]
     if not is_split(members) or not lacking:

@@ -1,7 +1,7 @@
-"""The rules of a service that no single one of its members can break.
+"""Rules of a service that need more than one of its members.
 
-The loop reads members from the API server, the offline command from files; both ask the same questions.
-The eldest member comes first, by age, then by name: it keeps the role, who came later breaks the rule.
+The controller reads members from the API server, the offline command from files; both apply these rules.
+Members are sorted by age, then by name: of two conflicting members the younger one violates the rule.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,18 +23,18 @@ from intent.settings import Settings
 
 
 def findings(members: Iterable[Member], settings: Settings) -> tuple[Finding, ...]:
-    """Say all about one service that has no PodGroup yet: contradictions, and what is missing."""
+    """Report contradictions and missing roles of a service that has no PodGroup yet."""
     live = present(members)
     return (*contradictions(live, settings), *waiting(live))
 
 
 def present(members: Iterable[Member]) -> tuple[Member, ...]:
-    """Leave out the members that are being deleted, and sort the rest, eldest first."""
+    """Return the members that are not being deleted, oldest first."""
     return tuple(sorted((one for one in members if not one.deleting), key=lambda one: one.age))
 
 
 def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Say what members do that cannot stand together (FI401, FI402, FI404 to FI406, FI415, FI420, FI540)."""
+    """Report contradictions among members (FI401, FI402, FI404 to FI406, FI415, FI420, FI540)."""
     return (
         *_shared_roles(members),
         *_worker_in_company(members),
@@ -46,7 +46,7 @@ def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Fin
 
 
 def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Say on what all members must agree, and do not (FI404, FI405, FI406)."""
+    """Report scheduler, queue and roles, if members disagree (FI404, FI405, FI406)."""
     declaring = tuple(one for one in members if one.roles)
     return (
         *_disagreement(
@@ -67,9 +67,9 @@ def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Find
 
 
 def conflicting_members(members: tuple[Member, ...]) -> frozenset[str]:
-    """Name the members that break a rule about roles; `members` are the present ones, eldest first.
+    """Return the names of members that violate a rule about roles; `members` are those of `present`.
 
-    The eldest member decides whether the service is a worker or prefillers and decoders.
+    The oldest member decides whether the service is a worker, or prefillers and decoders.
     """
     if not members:
         return frozenset()
@@ -81,12 +81,12 @@ def conflicting_members(members: tuple[Member, ...]) -> frozenset[str]:
 
 
 def declared_roles(members: tuple[Member, ...]) -> frozenset[str]:
-    """Unite what the members' authors wrote into `roles`."""
+    """Return the union of the `roles` annotations of all members."""
     return frozenset[str]().union(*(one.roles for one in members))
 
 
 def missing(members: tuple[Member, ...]) -> tuple[str, ...]:
-    """Name what a gang of these members still lacks, in words; nothing if all may start."""
+    """Return the roles that a gang still lacks, for messages; empty if it may start."""
     conflicting = conflicting_members(members)
     fitting = tuple(one for one in members if one.name not in conflicting)
     if declared := declared_roles(members):
@@ -98,7 +98,7 @@ def missing(members: tuple[Member, ...]) -> tuple[str, ...]:
 
 
 def waiting(members: tuple[Member, ...]) -> tuple[Finding, ...]:
-    """Say on every member of a gang for which roles it waits (FI410)."""
+    """Report the missing roles on every member of a gang (FI410)."""
     lacks = missing(members)
     if not lacks:
         return ()
@@ -110,26 +110,26 @@ def waiting(members: tuple[Member, ...]) -> tuple[Finding, ...]:
 
 
 def _shared_roles(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI401: two members with one role name. Workers have FI402 instead."""
+    """FI401: role names are unique; workers are covered by FI402."""
     for one in members:
         others = [other.name for other in members if other.role_name == one.role_name and other is not one]
         if others and one.component_type in DISAGGREGATED:
-            message = f"is also the role of {', '.join(others)}; give each member its own"
+            message = f"is also the role of {', '.join(others)}; give each member its own role name"
             yield _finding(one, ROLE_NAME, one.role_name, message, "FI401")
 
 
 def _worker_in_company(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI402: a worker, and anybody else."""
+    """FI402: a worker is the only member."""
     if len(members) < 2 or all(one.component_type != "worker" for one in members):
         return
     for one in members:
         others = ", ".join(f"{other.name} ({other.component_type})" for other in members if other is not one)
-        message = f"service {one.service} has {others} too; it is one worker, or prefillers and decoders"
+        message = f"service {one.service} also has {others}; use one worker, or prefillers and decoders"
         yield _finding(one, COMPONENT, one.component_type, message, "FI402")
 
 
 def _priorities(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI415: pod templates of one gang with different `priorityClassName`; a PodGroup has one."""
+    """FI415: all pod templates of a gang have one `priorityClassName`, because a PodGroup has one."""
     gang = [one for one in members if one.scheduler]
     if len({priority for one in gang for priority in one.priority_classes}) < 2:
         return
@@ -141,7 +141,7 @@ def _priorities(members: tuple[Member, ...]) -> Iterator[Finding]:
 
 
 def _kv_transfers(members: tuple[Member, ...], settings: Settings) -> Iterator[Finding]:
-    """FI420: a prefiller and a decoder between which the connector cannot hand over."""
+    """FI420: the connector can transfer KV caches between each prefiller and decoder."""
     for one, other in product(members, members):
         sides = {side.component_type: side.kv_transfer for side in (one, other) if side.kv_transfer}
         if message := mismatch(sides, settings.engines):
@@ -149,14 +149,16 @@ def _kv_transfers(members: tuple[Member, ...], settings: Settings) -> Iterator[F
 
 
 def _halves(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI540: `roles` that are all there, and only prefillers or only decoders. One role alone: admission."""
+    """FI540: the declared roles include prefillers and decoders. Admission covers a single role."""
     declared, conflicting = declared_roles(members), conflicting_members(members)
     if len(declared) < 2 or missing(members):
         return
     types = {one.component_type for one in members if one.name not in conflicting}
     lacks = [one for one in DISAGGREGATED if one not in types]
     if len(lacks) == 1 and len(types) == 1:
-        message = f"name no {lacks[0]}: service {members[0].service} starts without one; name all, or none"
+        message = (
+            f"name no {lacks[0]}: service {members[0].service} starts without one; name all roles, or none"
+        )
         yield from (_finding(one, ROLES, None, message, "FI540") for one in members if one.roles)
 
 
@@ -168,7 +170,7 @@ def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above
     what: str,
     value: Callable[[Member], str],
 ) -> Iterator[Finding]:
-    """Say on every member what it has and what the voters have."""
+    """Report the values of the voters on every member, if the voters disagree."""
     if len({value(one) for one in voters}) < 2:
         return
     for one in members:

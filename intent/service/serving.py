@@ -1,8 +1,7 @@
-"""The port at which a leader serves, read from a LeaderWorkerSet as it is stored, with the launch around it.
+"""The port of a leader, read from a LeaderWorkerSet as stored, with the command of its launcher.
 
-A launcher has written around the engine's words, or into a script: so those of a script are taken one by one,
-and only the arguments behind the last program that is an engine are looked at. Ray has a `--port` of its own
-before it.
+A launcher wrote around the engine's arguments, or into a script. So scripts are split at blanks, and only the
+arguments after the last program that is an engine are read. Ray's own `--port` precedes it.
 """
 
 from collections.abc import Iterator
@@ -21,19 +20,19 @@ from intent.read import engine_index
 from intent.shapes import listed, mapping, number, strings, text
 
 _PACKAGES: Final = {product.package: name for name, product in PRODUCTS.items()}
-"""Engines by the package of a Python module that starts them, whichever it is."""
+"""Engines by the Python package of any module that starts them."""
 
 
 class _Program(NamedTuple):
-    """What starts, and its flags."""
+    """The started program and its flags."""
 
     engine: str
-    """Empty if it is none that is known."""
+    """Empty if it is not known."""
     flags: Flags
 
 
 def serving_port(pod_template: Object, annotations: Object, asked: str = "") -> int:
-    """Give the port of the sidecar if there is one, else that of the engine."""
+    """Return the port of the sidecar, or of the engine if there is no sidecar."""
     spec = mapping(pod_template.get("spec"))
     for container in listed(spec.get("initContainers")):
         if mapping(container).get("name") == ROUTING_PROXY:
@@ -44,7 +43,7 @@ def serving_port(pod_template: Object, annotations: Object, asked: str = "") -> 
 
 
 def _of_engine(container: Object) -> int:
-    """Take the flag, else the port named `http`, else what the engine does without a flag."""
+    """Return the port of the flag, else the port named `http`, else the engine's default."""
     found = _program(container)
     return _given(found.flags, container) or _named(container) or _without_flag(container, found)
 
@@ -56,7 +55,7 @@ def _without_flag(container: Object, found: _Program) -> int:
 
 
 def _program(container: Object) -> _Program:
-    """Find the last engine among the words of a container; else take all words behind the last `--`."""
+    """Parse the last engine among the words of a container; without one, all words after the last `--`."""
     words = tuple(islice(_words(container), MOST_WORDS))
     for at in reversed(range(len(words))):
         kind, arguments = program(words, at)
@@ -74,13 +73,13 @@ def _of_module(words: tuple[str, ...], at: int) -> str:
 
 
 def _words(container: Object) -> Iterator[str]:
-    """Give the words of command and args, and of a script those between its blanks, without their quotes."""
+    """Yield command and args split at blanks, as scripts need, without quotes."""
     for item in (*strings(container.get("command")), *strings(container.get("args"))):
         yield from (word.strip("\"';") for word in item.split())
 
 
 def _given(flags: Flags, container: Object) -> int:
-    """Read the last `--port`, with literal variables in it; 0 if there is none that is known."""
+    """Return the last `--port`, with literal variables expanded; 0 if absent or unknown."""
     flag = flags.last(PORT)
     value = resolve(flag.value or "", _literals(container)) if flag else None
     return int(value) if value and is_size(value) and int(value) < 65536 else 0

@@ -36,7 +36,7 @@ def test_a_directory_is_read_in_order_of_names(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("a: [", r":1:5: "),
-        ("a: 1\na: 2\n", r":2:1: key 'a' twice"),
+        ("a: 1\na: 2\n", r":2:1: duplicate key 'a'"),
         ("- 1\n", r"\(document 1\): must be an object, not list"),
         ("kind: List\nitems: [3]\n", r"must be an object, not int"),
     ],

@@ -58,7 +58,11 @@ def test_over_a_limit_an_object_is_denied_with_one_error_and_not_changed(name: s
 
     (error,) = check(live)
 
-    assert (error.code, error.severity, f" {name}, and at most" in error.message) == ("FI904", "error", True)
+    assert (error.code, error.severity, f" {name}, and the limit is" in error.message) == (
+        "FI904",
+        "error",
+        True,
+    )
     assert "fusioninfer.io/inject: disabled" in error.message
     assert expand(live) == []
 

@@ -9,10 +9,10 @@ from intent.lws import Intent
 from intent.pickers.configuration import check_config
 from intent.service.routes import (
     LONGEST_SERVICE,
-    leads_nowhere,
     named_like_picker,
     picker_of,
     routing_problem,
+    without_effect,
 )
 from intent.settings import Settings
 
@@ -25,7 +25,7 @@ def routing(intent: Intent, settings: Settings) -> Iterator[FieldError]:
     split = intent.component_type in DISAGGREGATED
     if problem := routing_problem(asked, split=split, settings=settings):
         yield problem
-    if not split and (found := leads_nowhere(asked)):
+    if not split and (found := without_effect(asked)):
         # with prefill and decode another member may have the missing annotations
         key, message = found
         yield FieldError(path(key), None, message, "FI803")

@@ -54,7 +54,9 @@ def test_a_text_that_would_take_long_is_not_read(text: str) -> None:
 def test_maps_are_not_merged() -> None:
     text = "b: {<<: {x: 1}}"
 
-    assert said(text) == [("FI810", "must be YAML or JSON: line 1, column 5: maps are not merged here")]
+    assert said(text) == [
+        ("FI810", "must be YAML or JSON: line 1, column 5: merge keys are not supported here")
+    ]
 
 
 def test_aliases_are_refused() -> None:
@@ -63,7 +65,7 @@ def test_aliases_are_refused() -> None:
     (found,) = said(text)
 
     assert found[0] == "FI810"
-    assert "line 2, column 4: aliases are not read here" in found[1]
+    assert "line 2, column 4: aliases are not supported here" in found[1]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_an_unknown_field_stops_the_picker() -> None:
     assert said(config(schedulingProfile=[])) == [
         (
             "FI812",
-            "schedulingProfile: gie-1.5 knows no such field; did you mean schedulingProfiles?",
+            "schedulingProfile: gie-1.5 has no such field; did you mean schedulingProfiles?",
         )
     ]
 
@@ -136,7 +138,7 @@ def test_fields_come_and_go_between_generations(field: str, knows: set[str]) -> 
     [
         (
             config(plugins=[{"type": "queue-scorer", "nam": "x"}]),
-            "plugins[0].nam: gie-1.5 knows no such field",
+            "plugins[0].nam: gie-1.5 has no such field",
         ),
         (config(plugins=["queue-scorer"]), "plugins[0]: must be a map"),
         (config(schedulingProfiles=[{"name": 5}]), "schedulingProfiles[0].name: must be text"),
@@ -146,7 +148,7 @@ def test_fields_come_and_go_between_generations(field: str, knows: set[str]) -> 
         ),
         (
             config(saturationDetector={"queueDepthThreshold": 5}),
-            "saturationDetector.queueDepthThreshold: gie-1.5 knows no such field",
+            "saturationDetector.queueDepthThreshold: gie-1.5 has no such field",
         ),
     ],
 )
@@ -171,7 +173,7 @@ def test_a_second_picker_of_a_profile_is_refused() -> None:
     value = config(*QUEUE, {"type": "random-picker"})
 
     assert said(value) == [
-        ("FI816", "schedulingProfiles[0]: one picker, not max-score-picker and random-picker")
+        ("FI816", "schedulingProfiles[0]: needs one picker plugin, not max-score-picker and random-picker")
     ]
 
 
@@ -180,7 +182,7 @@ def test_a_second_picker_of_a_profile_is_refused() -> None:
     [
         ({"parser": {}}, ("FI815", "parser.pluginRef: it is not among the plugins")),
         ({"parser": {"pluginRef": "queue-scorer"}}, None),
-        ({"dataLayer": {}}, ("FI812", "dataLayer.sources: gie-1.5 needs one here")),
+        ({"dataLayer": {}}, ("FI812", "dataLayer.sources: gie-1.5 needs at least one source")),
         (
             {"dataLayer": {"sources": [{"pluginRef": "x"}]}},
             ("FI815", "dataLayer.sources[0].pluginRef: x is not among the plugins"),
@@ -283,7 +285,7 @@ def test_an_unknown_type_is_named_with_the_nearest() -> None:
 
 def test_a_type_of_another_generation_is_named_with_it() -> None:
     assert said(config(*QUEUE, {"type": "always-disagg-pd-decider"})) == [
-        ("FI814", "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; llm-d-0.7 would do")
+        ("FI814", "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; available in llm-d-0.7")
     ]
 
 

@@ -79,7 +79,7 @@ def test_an_endpoint_picker_annotation_that_cannot_disaggregate_has_its_path() -
     (found,) = [one for one in check(put(asked)) if one.code == "FI805"]
 
     assert found.path == "metadata.annotations[fusioninfer.io/picker]"
-    assert found.message == "gie-1.4 knows no prefill and decode; llm-d-0.4, llm-d-0.7 would do"
+    assert found.message == "gie-1.4 does not support prefill and decode; use llm-d-0.4 or llm-d-0.7"
 
 
 def test_a_misspelt_endpoint_picker_gets_a_suggestion() -> None:
