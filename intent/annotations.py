@@ -144,7 +144,7 @@ class Key:
     service: str
     """Use on an InferenceService: `CARRIED`, `OF_ROUTER`, `OF_SERVICE`, or the field that replaces it."""
     noun: str
-    """What members disagree on, where they must agree."""
+    """The name of the value in messages about members that disagree on it."""
 
     @property
     def name(self) -> str:

@@ -72,7 +72,7 @@ class Router:
     routing: Routing = NO_ROUTING
     """Its fields, and the annotations of the InferenceService that refine them."""
     gateway: Object = field(default_factory=dict)
-    """The spec of a Gateway, as its author wrote it, without nulls; empty: none is wanted."""
+    """The spec of a Gateway, as its author wrote it, without nulls; empty: none is created."""
     index: int = 0
     """Its index in `spec.roles`."""
 
@@ -191,7 +191,7 @@ def route_findings(router: Router) -> Iterator[FieldError]:
         yield from check(router.gateway, GATEWAY_SPEC, f"{path}.gateway")
 
 
-# --- what pydantic reports, as field errors ------------------------------------------------------------
+# --- errors of pydantic, as field errors ------------------------------------------------------------
 
 
 def violations(found: ValidationError) -> Iterator[FieldError]:

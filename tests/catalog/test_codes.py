@@ -27,8 +27,8 @@ START: Final = """\
 <!-- made from catalog/codes and webhook/mutate by `make golden` -->
 
 Every finding ends with a code: in a response of the API server, in an Event, and offline. A code never
-changes its meaning. An error denies an object; on an update that does not change the invalid field it only warns.
-`fusioninfer codes` lists the codes, and `fusioninfer explain` names the rule of every injected field.
+changes its meaning. An error denies an object; on an update that does not change the invalid field it only
+warns. `fusioninfer codes` lists the codes, and `fusioninfer explain` names the rule of every injected field.
 """
 
 

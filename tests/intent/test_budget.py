@@ -1,4 +1,4 @@
-"""How much of an object is read, and what becomes of one that has more."""
+"""Limits on the size of an object, and the treatment of an object over one."""
 
 from typing import Any, Final
 
@@ -14,23 +14,23 @@ from webhook.check import check
 from webhook.expand import expand
 
 ROOM: Final = 20
-"""So many times what the largest example has may be read."""
+"""The least ratio of a limit to the largest example."""
 
 
 def many(count: int) -> Object:
-    """Make an object with so many containers."""
+    """Build an object with a number of containers."""
     return lws(
         worker=template(container(), *(container(f"c{at}", resources=None) for at in range(count - 1)))
     )
 
 
 def words(count: int, word: str = "x") -> Object:
-    """Make an object with so many arguments behind its command."""
+    """Build an object with a number of arguments after its command."""
     return lws(worker=template(container(args=[word] * count)))
 
 
 def annotated(count: int) -> Object:
-    """Make an object with so many annotations of ours."""
+    """Build an object with a number of annotations under our prefix."""
     ours = {f"fusioninfer.io/x-{at}": "x" for at in range(count - 1)}
     return changed(lws(), "metadata.annotations", {"fusioninfer.io/service": "svc"} | ours)
 
@@ -48,7 +48,7 @@ OVER: Final[dict[str, Object]] = {
 }
 
 
-def test_each_limit_has_an_object_that_is_over_it() -> None:
+def test_every_limit_has_a_test_object() -> None:
     assert list(OVER) == [limit.name for limit in budget.LIMITS]
 
 
@@ -70,19 +70,19 @@ def test_over_a_limit_an_object_is_denied_with_one_error_and_not_changed(name: s
 @pytest.mark.parametrize(
     "live", [many(budget.CONTAINERS.most), words(budget.ARGUMENTS.most - 2)], ids=["100", "4096"]
 )
-def test_up_to_a_limit_it_is_read(live: Object) -> None:
+def test_an_object_at_a_limit_is_read(live: Object) -> None:
     assert "FI904" not in {one.code for one in check(live)}
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_the_way_out_is_accepted(name: str) -> None:
+def test_an_object_over_a_limit_can_bypass_the_webhooks(name: str) -> None:
     left_alone = changed(OVER[name], "metadata.annotations.fusioninfer.io/inject", "disabled")
 
     assert (check(left_alone, OVER[name]), expand(left_alone, OVER[name])) == ([], [])
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_what_was_stored_over_a_limit_can_be_scaled_and_deleted(name: str) -> None:
+def test_a_stored_object_over_a_limit_can_be_scaled_and_deleted(name: str) -> None:
     old = OVER[name]
     scaled = changed(changed(old, "spec.replicas", 5), "metadata.labels.team", "x")
     ended = changed(old, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")
@@ -92,19 +92,19 @@ def test_what_was_stored_over_a_limit_can_be_scaled_and_deleted(name: str) -> No
 
 
 @pytest.mark.parametrize("name", OVER)
-def test_what_the_author_changes_of_it_is_denied(name: str) -> None:
+def test_a_change_of_an_object_over_a_limit_is_denied(name: str) -> None:
     live = changed(OVER[name], "spec.leaderWorkerTemplate.size", 3)
 
     assert [one.severity for one in check(live, OVER[name])] == ["error"]
 
 
-def test_what_opts_in_over_a_limit_is_denied() -> None:
+def test_opting_in_over_a_limit_is_denied() -> None:
     old = changed(OVER["containers"], "metadata.annotations", {})
 
     assert [one.severity for one in check(OVER["containers"], old)] == ["error"]
 
 
-def test_what_opts_out_over_a_limit_is_not_read() -> None:
+def test_templates_of_an_object_that_opts_out_are_not_counted() -> None:
     live = changed(OVER["containers"], "metadata.annotations", {})
 
     assert check(live, OVER["containers"]) == []
@@ -126,7 +126,7 @@ def test_an_inferenceservice_is_counted_over_all_its_roles(part: str) -> None:
     assert [one.severity for one in inferenceservice.check(scaled, live)] == ["warning"]
 
 
-def test_the_examples_have_a_twentieth_at_most() -> None:
+def test_the_examples_use_at_most_a_twentieth_of_each_limit() -> None:
     found = [one.object for case in CASES for one in leaderworkersets(case) if is_lws(one.object)]
 
     for live in (*found, *map(put, found)):
@@ -137,7 +137,7 @@ def test_the_examples_have_a_twentieth_at_most() -> None:
 @pytest.mark.parametrize(
     "value", [None, 7, "x", [], [None], [[]], {"containers": 7}, {"containers": [7, None]}]
 )
-def test_whatever_the_shape_it_is_counted(value: Any) -> None:
+def test_objects_of_any_shape_are_counted(value: Any) -> None:
     live = changed(lws(), "spec.leaderWorkerTemplate.workerTemplate", {"spec": value})
 
     assert budget.of_leaderworkerset(live) is None

@@ -1,4 +1,4 @@
-"""The ports of a pod that gets a sidecar."""
+"""The container ports of a pod that gets a sidecar."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from intent.container import read_ports
 from intent.lws import Ports
 
 
-def test_ports_of_all_containers_are_taken_and_names_are_the_engine_s() -> None:
+def test_ports_are_those_of_all_containers_and_names_those_of_the_engine() -> None:
     spec = {
         "initContainers": [{"name": "a", "ports": [{"containerPort": 9}]}],
         "containers": [
@@ -21,7 +21,7 @@ def test_ports_of_all_containers_are_taken_and_names_are_the_engine_s() -> None:
 
 
 @pytest.mark.parametrize("field", ["initContainers", "containers"])
-def test_a_sidecar_of_the_author_s_is_found(field: str) -> None:
+def test_a_sidecar_of_the_author_is_found(field: str) -> None:
     spec = {field: [{"name": "vllm"}, {"name": "routing-proxy"}]}
 
     assert read_ports(spec, "spec", "vllm").proxy == f"spec.{field}[1]"
@@ -30,5 +30,5 @@ def test_a_sidecar_of_the_author_s_is_found(field: str) -> None:
 @pytest.mark.parametrize(
     "containers", [None, 7, [7], [{}], [{"ports": 7}], [{"ports": [7, {"containerPort": "8"}]}]]
 )
-def test_what_has_another_shape_has_no_ports(containers: Any) -> None:
+def test_values_of_another_type_have_no_ports(containers: Any) -> None:
     assert read_ports({"containers": containers}, "spec", "") == Ports()

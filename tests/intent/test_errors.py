@@ -1,4 +1,4 @@
-"""What a mistyped name was meant to be is told, but not of thousands."""
+"""Suggestions for mistyped names, of which an object may have thousands."""
 
 import pytest
 
@@ -7,28 +7,28 @@ from intent.annotations import SERVICE
 from intent.errors import SOUGHT, each_nearest, nearest
 
 
-def test_a_typo_is_told_with_the_name_it_is_like() -> None:
+def test_a_typing_error_gets_the_most_similar_name() -> None:
     assert nearest("servise", ("service", "skip")) == "service"
 
 
-def test_a_name_like_no_other_is_told_with_none() -> None:
+def test_a_dissimilar_name_gets_no_suggestion() -> None:
     assert nearest("zzz", ("service", "skip")) == ""
 
 
-def test_what_must_be_more_alike_is_told_with_none() -> None:
+def test_a_higher_threshold_gives_fewer_suggestions() -> None:
     assert nearest("servise", ("service",), like=0.9) == ""
 
 
-def test_what_is_more_than_three_times_as_long_is_like_no_other() -> None:
+def test_a_name_three_times_as_long_is_not_similar() -> None:
     assert nearest("service" + "x" * 14, ("service",)) == "service"
     assert nearest("service" + "x" * 15, ("service",)) == ""
 
 
-def test_what_is_known_is_that_of_the_place() -> None:
+def test_suggestions_come_from_the_names_of_the_same_object() -> None:
     assert list(each_nearest([("nam", ("name",)), ("nam", ("nan",))])) == ["name", "nan"]
 
 
-def test_of_many_names_only_the_first_are_compared() -> None:
+def test_only_the_first_known_names_are_compared() -> None:
     many = [("servise", ("service",))] * (SOUGHT + 2)
 
     assert list(each_nearest(many)) == ["service"] * SOUGHT + ["", ""]
@@ -42,7 +42,7 @@ def test_of_many_names_only_the_first_are_compared() -> None:
     ],
     ids=["keys", "parts"],
 )
-def test_of_an_object_with_hundreds_of_typos_all_are_told_and_the_first_explained(
+def test_only_the_first_of_many_typing_errors_get_suggestions(
     wrong: dict[str, str],
 ) -> None:
     _wishes, errors = annotations.read(wrong)
@@ -51,7 +51,7 @@ def test_of_an_object_with_hundreds_of_typos_all_are_told_and_the_first_explaine
 
 
 @pytest.mark.parametrize("key", ["skip", "roles", "hostnames"])
-def test_a_list_that_nobody_can_have_written_is_not_read(key: str) -> None:
+def test_an_excessively_long_list_is_not_read(key: str) -> None:
     text = ",".join(f"a-{at}" for at in range(100_000))
 
     _wishes, errors = annotations.read({SERVICE: "svc", f"fusioninfer.io/{key}": text})
@@ -59,6 +59,6 @@ def test_a_list_that_nobody_can_have_written_is_not_read(key: str) -> None:
     assert ["4096 characters" in one.message for one in errors] == [True]
 
 
-def test_what_is_longer_than_any_name_is_not_compared() -> None:
+def test_a_very_long_name_is_not_compared() -> None:
     assert nearest("a" * 3_000, ["a" * 2_999]) == ""
     assert nearest("a" * 60, ["a" * 3_000]) == ""

@@ -1,4 +1,4 @@
-"""Image references, and what is known by them."""
+"""Image references and the facts about images."""
 
 import pytest
 
@@ -34,7 +34,7 @@ from intent.image import Image, _read_image, facts, read_image
         ("", Image()),
     ],
 )
-def test_a_reference_is_taken_apart(reference: str, image: Image) -> None:
+def test_a_reference_is_split_into_its_parts(reference: str, image: Image) -> None:
     assert read_image(reference) == image
 
 
@@ -52,7 +52,7 @@ def test_a_reference_is_taken_apart(reference: str, image: Image) -> None:
         ("mine", None, True, "vllm serve"),
     ],
 )
-def test_the_tag_tells_ray_executor_and_entrypoint(
+def test_the_tag_determines_ray_executor_and_entrypoint(
     tag: str, *, runs: bool | None, names_executor: bool, entrypoint: str
 ) -> None:
     known = facts(read_image(f"vllm/vllm-openai:{tag}"))
@@ -69,7 +69,7 @@ def test_the_tag_tells_ray_executor_and_entrypoint(
         ("corp/vllm-openai", None),
     ],
 )
-def test_without_a_tag_it_is_the_latest_that_is_pulled(reference: str, *, has_ray: bool | None) -> None:
+def test_without_a_tag_the_image_is_latest(reference: str, *, has_ray: bool | None) -> None:
     assert facts(read_image(reference)).has_ray is has_ray
 
 
@@ -94,9 +94,7 @@ OWN = Engines(
         ("vllm/vllm-openai:v0.20.0", (0, 20, 0), False),
     ],
 )
-def test_a_row_of_the_operators_stands_in_front(
-    reference: str, version: Version, *, runs: bool | None
-) -> None:
+def test_a_row_of_the_operator_comes_first(reference: str, version: Version, *, runs: bool | None) -> None:
     image = read_image(reference, OWN)
 
     assert (image.version, facts(image, OWN).symmetric_run) == (version, runs)
@@ -128,7 +126,7 @@ def test_every_row_has_a_source() -> None:
     assert all(sources)
 
 
-def test_a_reference_that_nothing_could_pull_is_not_kept() -> None:
+def test_an_invalid_reference_is_not_cached() -> None:
     known = _read_image.cache_info().currsize
 
     found = {read_image("vllm/" + "x" * 600 + str(at)) for at in range(100)}

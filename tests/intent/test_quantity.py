@@ -1,4 +1,4 @@
-"""Quantities as Kubernetes reads them, and what is none."""
+"""Quantities as Kubernetes parses them, and invalid ones."""
 
 from decimal import Decimal
 from typing import Any
@@ -49,9 +49,9 @@ def test_a_quantity_is_a_number(value: Any, number: Any) -> None:
         *(None, True, [], {}, "1ee1", "1e", "."),
     ],
 )
-def test_what_is_no_quantity_of_kubernetes_is_none(value: Any) -> None:
+def test_an_invalid_quantity_is_none(value: Any) -> None:
     assert (parse(value), whole(value)) == (None, None)
 
 
-def test_a_number_that_python_does_not_print_is_none() -> None:
+def test_an_integer_too_long_to_print_is_none() -> None:
     assert (parse(10**5_000), whole(-(10**5_000))) == (None, None)

@@ -1,4 +1,4 @@
-"""Reading: one input is one Intent, however it is spelled and whatever the API adds."""
+"""Reading of a LeaderWorkerSet: equivalent spellings, and defaults of the API, give one Intent."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def digest_of(live: Any) -> str:
         (f"{WORKER}.spec.containers.0.volumeMounts", []),
     ],
 )
-def test_what_is_no_input_of_ours_changes_no_digest(path: str, value: Any) -> None:
+def test_a_field_that_is_not_an_input_does_not_change_the_digest(path: str, value: Any) -> None:
     assert digest_of(changed(lws(), path, value)) == digest_of(lws())
 
 
@@ -54,11 +54,11 @@ def test_what_is_no_input_of_ours_changes_no_digest(path: str, value: Any) -> No
         (f"{WORKER}.spec.schedulerName", "mine"),
     ],
 )
-def test_what_is_an_input_changes_the_digest(path: str, value: Any) -> None:
+def test_an_input_changes_the_digest(path: str, value: Any) -> None:
     assert digest_of(changed(lws(), path, value)) != digest_of(lws())
 
 
-def test_a_sidecar_in_front_changes_no_digest() -> None:
+def test_a_sidecar_before_the_engine_does_not_change_the_digest() -> None:
     beside = lws(worker=template({"name": "proxy", "image": "envoy"}, container()))
 
     assert digest_of(beside) == digest_of(lws())
@@ -128,7 +128,7 @@ def test_a_count_is_a_quantity(value: Any, count: int | None) -> None:
         ([], False),
     ],
 )
-def test_what_is_an_accelerator(resources: Any, *, accelerated: bool) -> None:
+def test_known_resources_are_accelerators(resources: Any, *, accelerated: bool) -> None:
     assert asks({"resources": resources}) is accelerated
 
 

@@ -1,4 +1,4 @@
-"""The hand-over of the KV cache, in every spelling."""
+"""The KV transfer configuration, in every spelling."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ MULTI = (
 
 
 def read(*args: str, variables: tuple[tuple[str, str | None], ...] = ()) -> Transfer | None:
-    """Read the configuration of one vLLM."""
+    """Read the configuration of one command of vLLM."""
     engine = Engine("vllm", command=("vllm", "serve"), args=("M", *args), variables=variables)
     return read_transfer(read_launch(Template("workerTemplate", engine), engine, ENGINES))
 
@@ -36,14 +36,14 @@ def read(*args: str, variables: tuple[tuple[str, str | None], ...] = ()) -> Tran
         ],
     ],
 )
-def test_every_spelling_says_the_same(args: list[str]) -> None:
+def test_every_spelling_is_read_alike(args: list[str]) -> None:
     found = read(*args)
 
     assert found is not None
     assert found.config == {"kv_connector": "NixlConnector", "kv_role": "kv_both"}
 
 
-def test_a_dotted_flag_goes_as_deep_as_its_dots() -> None:
+def test_a_dotted_flag_sets_a_nested_key() -> None:
     found = read("--kv-transfer-config.kv_connector_extra_config.http_port", "8000")
 
     assert found is not None
@@ -51,7 +51,7 @@ def test_a_dotted_flag_goes_as_deep_as_its_dots() -> None:
 
 
 @pytest.mark.parametrize("text", ["{'a': 1}", "[1]", "7", "{", ""])
-def test_what_is_no_json_object_is_told_from_what_is_not_there(text: str) -> None:
+def test_an_invalid_configuration_differs_from_an_absent_one(text: str) -> None:
     found = read(f"--kv-transfer-config={text}")
 
     assert found is not None
@@ -59,7 +59,7 @@ def test_what_is_no_json_object_is_told_from_what_is_not_there(text: str) -> Non
 
 
 @pytest.mark.parametrize("args", [[], ["--kv-transfer-config", "$(KV)"]])
-def test_what_is_not_there_or_not_known_is_nothing(args: list[str]) -> None:
+def test_an_absent_or_unknown_configuration_is_none(args: list[str]) -> None:
     assert read(*args) is None
 
 
@@ -74,7 +74,7 @@ def test_a_variable_with_a_literal_value_is_read() -> None:
     ("text", "connectors"),
     [(JSON, ("NixlConnector",)), (MULTI, ("MultiConnector", "NixlConnector")), ('{"kv_connector":{}}', ())],
 )
-def test_connectors_inside_a_connector_are_named_too(text: str, connectors: Any) -> None:
+def test_connectors_of_a_multi_connector_are_listed(text: str, connectors: Any) -> None:
     found = read("--kv-transfer-config", text)
 
     assert found is not None

@@ -1,4 +1,4 @@
-"""Command lines: what they start, and where the engine's own arguments begin."""
+"""Command lines: their kind, and the first argument of the engine."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def kind_of(command: list[str] | str, args: list[str] | str = "", image: str = S
         ("env", "", "unknown"),
     ],
 )
-def test_a_command_line_is_recognised_by_its_words(command: str, args: str, kind: Kind) -> None:
+def test_the_kind_of_a_command_line_is_recognised(command: str, args: str, kind: Kind) -> None:
     assert kind_of(command, args) == kind
 
 
@@ -118,7 +118,7 @@ def test_a_script_that_launches_the_nodes_is_distributed(script: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["nice -n 5 sleep 1", "trtllm-serve -n 5", "tail -n5 -r log"])
-def test_a_short_flag_of_another_program_launches_nothing(command: str) -> None:
+def test_a_short_flag_of_another_program_is_no_launch(command: str) -> None:
     assert kind_of(command) != "distributed"
 
 
@@ -142,21 +142,21 @@ def test_a_plain_script_is_unwrapped(shell: str) -> None:
 
 
 @pytest.mark.parametrize("words", [("bash", "-lc"), ("bash", "--login", "-c")])
-def test_a_login_shell_stays_because_its_profile_may_find_the_engine(words: tuple[str, ...]) -> None:
+def test_a_login_shell_stays_because_its_profile_may_set_the_path(words: tuple[str, ...]) -> None:
     read = read_command((*words, "vllm serve M"), (), read_image(STOCK))
 
     assert read.shell is not None
     assert read.shell.kept
 
 
-def test_items_behind_a_script_are_the_engines_arguments_where_it_takes_them() -> None:
+def test_items_after_a_script_are_arguments_where_it_expands_them() -> None:
     read = read_command(("sh", "-c", 'vllm serve "$@"', "--"), ("M", "-tp", "16"), read_image(STOCK))
 
     assert read.argv == ("vllm", "serve", "M", "-tp", "16")
 
 
 @pytest.mark.parametrize("script", ['exec "$@"', 'cd /x && "${@}" > log', 'A=1 nice "$@"'])
-def test_the_engine_may_be_the_items_behind_a_script(script: str) -> None:
+def test_the_engine_may_be_in_the_items_after_a_script(script: str) -> None:
     read = read_command(("sh", "-c", script, "sh"), ("vllm", "serve", "M", "-tp", "16"), read_image(STOCK))
 
     assert (read.kind, read.argv[read.program :]) == ("serve", ("vllm", "serve", "M", "-tp", "16"))
@@ -174,11 +174,11 @@ def test_the_engine_may_be_the_items_behind_a_script(script: str) -> None:
         ('for one in "$@"; do "$one"; done', "vllm serve M"),
     ],
 )
-def test_items_that_no_one_simple_command_starts_are_too_complex(script: str, items: str) -> None:
+def test_items_after_a_script_without_a_simple_command_are_too_complex(script: str, items: str) -> None:
     assert kind_of(["sh", "-c", script, "sh", *items.split()]) == "complex"
 
 
-def test_a_flag_behind_two_dashes_launches_nothing() -> None:
+def test_a_flag_after_two_dashes_is_no_launch() -> None:
     assert kind_of("vllm serve -- M --nnodes 2") == "serve"
 
 
@@ -191,17 +191,17 @@ def test_a_flag_behind_two_dashes_launches_nothing() -> None:
         ("vllm serve M --nnodes 2", "vllm"),
     ],
 )
-def test_the_engine_of_a_launch_is_found_where_it_stands_plainly(command: str, engine: str) -> None:
+def test_the_engine_inside_of_a_launch_is_found(command: str, engine: str) -> None:
     read = read_command(tuple(command.split()), (), read_image(STOCK))
 
     assert (read.kind, read.within) == ("distributed", engine)
 
 
-def test_items_behind_a_script_that_the_shell_would_ignore_are_too_complex() -> None:
+def test_ignored_items_after_a_script_are_too_complex() -> None:
     assert kind_of(["sh", "-c"], ["vllm serve M", "-tp", "16"]) == "complex"
 
 
-def test_a_command_line_without_measure_is_unknown() -> None:
+def test_an_excessively_long_command_line_is_unknown() -> None:
     assert kind_of(["vllm", "serve", *["M"] * 10_000]) == "unknown"
 
 
@@ -224,12 +224,14 @@ def test_bare_arguments_of_an_unknown_image_are_unknown(args: str) -> None:
         ("", "--port=8000 --vllm-port=8200", "llm-d-routing-sidecar:v0.2.0", False),
     ],
 )
-def test_an_engine_is_known_by_what_it_runs(command: str, args: str, image: str, *, is_engine: bool) -> None:
+def test_an_engine_is_recognised_by_its_command(
+    command: str, args: str, image: str, *, is_engine: bool
+) -> None:
     assert looks_like_engine(command.split(), args.split(), image) is is_engine
 
 
 @pytest.mark.parametrize(
     ("script", "is_engine"), [("while :; do vllm serve M; done", True), ("while :; do date; done", False)]
 )
-def test_an_engine_is_seen_in_a_script_that_is_too_complex(script: str, *, is_engine: bool) -> None:
+def test_an_engine_is_recognised_in_a_script_that_is_too_complex(script: str, *, is_engine: bool) -> None:
     assert looks_like_engine(["sh", "-c"], [script], OTHER) is is_engine

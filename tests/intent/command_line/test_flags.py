@@ -1,4 +1,4 @@
-"""vLLM's flags, spelled in every way that vLLM takes."""
+"""Flags of engines, in every spelling that the engine accepts."""
 
 import pytest
 
@@ -35,7 +35,7 @@ from intent.command_line.flags import (
         "--rope-scaling.factor 2 -tp 16",
     ],
 )
-def test_every_spelling_of_a_size_is_read_and_the_last_wins(spelled: str) -> None:
+def test_every_spelling_of_a_size_is_read_and_the_last_applies(spelled: str) -> None:
     flag = read_flags(spelled.split(), 0, VLLM).last(TENSOR)
 
     assert flag is not None
@@ -43,7 +43,7 @@ def test_every_spelling_of_a_size_is_read_and_the_last_wins(spelled: str) -> Non
 
 
 @pytest.mark.parametrize("spelled", ["--t 16", "-tp16", "--tensor-parallel-sizes 16", "tp 16"])
-def test_what_is_no_spelling_of_a_flag_is_not_read_as_one(spelled: str) -> None:
+def test_an_invalid_spelling_is_not_a_flag(spelled: str) -> None:
     assert read_flags(spelled.split(), 0, VLLM).last(TENSOR) is None
 
 
@@ -61,18 +61,18 @@ def test_a_flag_that_takes_a_value_does_not_take_a_flag() -> None:
 
 
 @pytest.mark.parametrize("spelled", ["-n2", "-n 2", "-n=2", "--nnodes=2"])
-def test_a_short_flag_of_one_letter_may_be_fused_with_its_value(spelled: str) -> None:
+def test_a_short_flag_of_one_letter_may_be_joined_with_its_value(spelled: str) -> None:
     flag = read_flags(spelled.split(), 0, VLLM).last("nnodes")
 
     assert flag is not None
     assert flag.value == "2"
 
 
-def test_sglang_has_no_short_flags_to_fuse() -> None:
+def test_sglang_has_no_short_flags() -> None:
     assert read_flags(["-n2"], 0, SGLANG).last("nnodes") is None
 
 
-def test_nothing_behind_two_dashes_is_a_flag() -> None:
+def test_there_are_no_flags_after_two_dashes() -> None:
     flags = read_flags(["-tp", "8", "--", "M", "-tp", "16", "--"], 0, VLLM)
 
     assert (flags.given, flags.bare, flags.stray) == ((Flag(TENSOR, "8", 0, 2),), (), (3, 4, 5, 6))
@@ -82,23 +82,21 @@ def test_a_negative_number_is_a_value() -> None:
     assert read_flags(["-tp", "-1"], 0, VLLM).given == (Flag(TENSOR, "-1", 0, 2),)
 
 
-def test_a_word_behind_a_switch_is_the_model() -> None:
+def test_an_argument_after_a_switch_is_the_model() -> None:
     assert read_flags(["--enable-prefix-caching", "M"], 0, VLLM).bare == (1,)
 
 
 @pytest.mark.parametrize(
     ("words", "may_be"), [(["--new", "M"], True), (["--new", "8192"], False), (["--new", "{}"], False)]
 )
-def test_a_word_behind_an_unknown_flag_may_be_the_model_unless_it_cannot(
-    words: list[str], *, may_be: bool
-) -> None:
+def test_an_argument_after_an_unknown_flag_may_be_the_model(words: list[str], *, may_be: bool) -> None:
     assert may_be_model(read_flags(words, 0, VLLM), words) is may_be
 
 
 @pytest.mark.parametrize(
     ("word", "short"), [("-tp8", "-tp"), ("-pp16", "-pp"), ("-n2", ""), ("-tp", ""), ("--tp8", "")]
 )
-def test_a_short_flag_fused_with_its_value_is_seen(word: str, short: str) -> None:
+def test_a_short_flag_joined_with_its_value_is_recognised(word: str, short: str) -> None:
     (flag,) = read_flags([word], 0, VLLM).given
 
     assert fused_short(flag) == short
@@ -120,12 +118,12 @@ def test_a_variable_is_resolved_where_its_value_is_literal(value: str, resolved:
     assert resolve(value, (("TP", "8"), ("MAP", None))) == resolved
 
 
-def test_what_a_variable_holds_is_not_expanded_again() -> None:
+def test_the_value_of_a_variable_is_not_expanded_again() -> None:
     assert resolve("$(A)", (("A", "$(B)"), ("B", "8"))) is None
     assert resolve("$(A)(B)", (("A", "$"), ("B", "8"))) is None
 
 
-def test_what_could_not_be_an_argument_is_not_resolved() -> None:
+def test_a_value_longer_than_an_argument_is_not_expanded() -> None:
     long = "x" * 1_000
 
     assert resolve("$(A)" * 130, (("A", long),)) == long * 130
@@ -135,7 +133,7 @@ def test_what_could_not_be_an_argument_is_not_resolved() -> None:
 @pytest.mark.parametrize(
     ("spelled", "size"), [("--tp 8", "8"), ("--tp-size=8", "8"), ("--tp_size 8", None), ("-tp 8", None)]
 )
-def test_sglang_has_spellings_of_its_own(spelled: str, size: str | None) -> None:
+def test_spellings_of_sglang(spelled: str, size: str | None) -> None:
     flag = read_flags(spelled.split(), 0, SGLANG).last(TENSOR)
 
     assert (flag.value if flag else None) == size
@@ -150,7 +148,7 @@ def test_sglang_has_spellings_of_its_own(spelled: str, size: str | None) -> None
         ("--server-port 8000", PORT, "8000"),
     ],
 )
-def test_lmdeploy_has_spellings_of_its_own(spelled: str, name: str, value: str) -> None:
+def test_spellings_of_lmdeploy(spelled: str, name: str, value: str) -> None:
     flag = read_flags(spelled.split(), 0, LMDEPLOY).last(name)
 
     assert flag is not None
@@ -161,7 +159,7 @@ def test_lmdeploy_has_spellings_of_its_own(spelled: str, name: str, value: str) 
     ("spelled", "size"),
     [("--pp_size 2", "2"), ("--pipeline_parallel_size=2", "2"), ("--pp-size 2", None), ("-pp 2", None)],
 )
-def test_tensorrt_llm_has_spellings_of_its_own(spelled: str, size: str | None) -> None:
+def test_spellings_of_tensorrt_llm(spelled: str, size: str | None) -> None:
     flag = read_flags(spelled.split(), 0, TENSORRT).last(PIPELINE)
 
     assert (flag.value if flag else None) == size

@@ -1,4 +1,4 @@
-"""Scripts: where the engine stands in them, and when that cannot be said."""
+"""Shell scripts: the position of the engine, and scripts that are too complex."""
 
 import shlex
 
@@ -10,13 +10,13 @@ from intent.command_line.shell import insert, read_script, unquoted
 
 
 def engine(words: tuple[str, ...]) -> int | None:
-    """Find the word `engine`, behind `exec`."""
+    """Return the index of the word `engine`, which may follow `exec`."""
     at = 1 if words[:1] == ("exec",) else 0
     return at if words[at : at + 1] == ("engine",) else None
 
 
 def marked(text: str) -> str:
-    """Mark the two places where a launcher writes; nothing if the script is too complex."""
+    """Mark the two positions where a launcher inserts text; empty if the script is too complex."""
     script = read_script(text, engine)
     return insert(script, "«", "»") if script else ""
 
@@ -51,7 +51,7 @@ def marked(text: str) -> str:
         "set -ex\n«engine M»",
     ],
 )
-def test_the_places_around_the_engine_are_found(text: str) -> None:
+def test_the_position_of_the_engine_is_found(text: str) -> None:
     assert marked(text.replace("«", "").replace("»", "")) == text
 
 
@@ -105,7 +105,7 @@ def test_the_places_around_the_engine_are_found(text: str) -> None:
         "shift; engine M",
     ],
 )
-def test_a_script_that_is_not_understood_is_too_complex(text: str) -> None:
+def test_unsupported_scripts_are_too_complex(text: str) -> None:
     assert marked(text) == ""
 
 
@@ -138,7 +138,7 @@ def test_one_plain_command_is_simple(text: str) -> None:
         'engine "$@"',
     ],
 )
-def test_what_the_shell_does_keeps_the_shell(text: str) -> None:
+def test_expansions_keep_the_shell(text: str) -> None:
     script = read_script(text, engine)
 
     assert script is not None
@@ -153,7 +153,7 @@ def test_an_assignment_keeps_the_shell() -> None:
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6), max_size=5))
-def test_a_plain_command_has_the_words_that_a_shell_reads(words: list[str]) -> None:
+def test_a_plain_command_is_split_as_by_a_shell(words: list[str]) -> None:
     text = shlex.join(["engine", *words])
 
     script = read_script(text, engine)
@@ -163,7 +163,7 @@ def test_a_plain_command_has_the_words_that_a_shell_reads(words: list[str]) -> N
 
 
 @given(st.text("en gi\\\"'$`(){};&|<>#\n=*@1", max_size=24))
-def test_any_text_is_answered_and_only_added_to(text: str) -> None:
+def test_any_script_is_handled_and_only_inserted_into(text: str) -> None:
     script = read_script(f"{text}\nengine M", engine)
 
     assert script is None or insert(script, "«", "»").replace("«", "").replace("»", "") == script.text
@@ -181,5 +181,5 @@ def test_any_text_is_answered_and_only_added_to(text: str) -> None:
         ("''", ""),
     ],
 )
-def test_quotes_are_taken_off_as_a_shell_does(word: str, value: str) -> None:
+def test_quotes_are_removed_as_by_a_shell(word: str, value: str) -> None:
     assert unquoted(word) == value

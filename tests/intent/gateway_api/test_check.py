@@ -27,22 +27,22 @@ def said(value: Any, schema: Object = HTTP_ROUTE_SPEC) -> list[tuple[str, str, s
 
 
 @pytest.mark.parametrize("spec", GOOD_ROUTES.values(), ids=GOOD_ROUTES)
-def test_a_good_route_is_taken(spec: Object) -> None:
+def test_a_valid_route_is_accepted(spec: Object) -> None:
     assert said(spec) == []
 
 
 @pytest.mark.parametrize(("spec", "path"), BROKEN_ROUTES.values(), ids=BROKEN_ROUTES)
-def test_a_broken_route_is_said_to_be_so_at_its_field(spec: Object, path: str) -> None:
+def test_an_invalid_route_is_reported_at_its_field(spec: Object, path: str) -> None:
     assert {where for _, where, _ in said(spec)} == {f"r{path}"}
 
 
 @pytest.mark.parametrize("spec", GOOD_GATEWAYS.values(), ids=GOOD_GATEWAYS)
-def test_a_good_gateway_is_taken(spec: Object) -> None:
+def test_a_valid_gateway_is_accepted(spec: Object) -> None:
     assert said(spec, GATEWAY_SPEC) == []
 
 
 @pytest.mark.parametrize(("spec", "path"), BROKEN_GATEWAYS.values(), ids=BROKEN_GATEWAYS)
-def test_a_broken_gateway_is_said_to_be_so_at_its_field(spec: Object, path: str) -> None:
+def test_an_invalid_gateway_is_reported_at_its_field(spec: Object, path: str) -> None:
     assert {where for _, where, _ in said(spec, GATEWAY_SPEC)} == {f"r{path}"}
 
 
@@ -73,11 +73,11 @@ def test_a_broken_gateway_is_said_to_be_so_at_its_field(spec: Object, path: str)
     ],
     ids=["misspelt", "unknown", "enum", "service", "filter"],
 )
-def test_it_says_what_would_be_right(spec: Object, expected: tuple[str, str, str]) -> None:
+def test_a_message_contains_the_remedy(spec: Object, expected: tuple[str, str, str]) -> None:
     assert said(spec) == [expected]
 
 
-def test_what_only_the_experimental_channel_has_is_taken() -> None:
+def test_fields_of_the_experimental_channel_are_accepted() -> None:
     assert said(filtered(CORS, retry={"attempts": 2, "codes": [503]})) == []
 
 
@@ -92,15 +92,15 @@ def test_a_pool_needs_its_group() -> None:
 
 
 @pytest.mark.parametrize("value", ["text", [], 1, None, True])
-def test_what_is_no_object_is_said_to_be_none(value: Any) -> None:
+def test_a_value_that_is_no_object_is_reported(value: Any) -> None:
     assert said(value) == [("FI710", "r", "must be an object")]
 
 
-def test_of_many_faults_only_so_many_are_said() -> None:
+def test_the_number_of_findings_is_bounded() -> None:
     assert len(said({f"nothing{at}": at for at in range(1000)})) == MOST
 
 
-def test_what_is_checked_is_not_changed() -> None:
+def test_a_check_does_not_change_its_input() -> None:
     spec = GOOD_ROUTES["backends"]
     before = copy.deepcopy(spec)
 

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition that is installed is the one of the models, and an API server can take it."""
+"""The installed CustomResourceDefinition matches the models and is valid for the API server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +14,10 @@ from intent.inferenceservice.v1alpha1 import ENGINE_FIELDS, ROUTER_FIELDS, Role,
 FILE: Final = Path(__file__).parents[3] / "manifests" / "base" / "inferenceservice.crd.yaml"
 START: Final = "# made from intent/inferenceservice by `make golden`\n"
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}
-"""What a structural schema may not hold, and defaults: what is absent stays absent."""
+"""Keywords that a structural schema must not have, and defaults."""
 
 
-def test_the_definition_is_that_of_the_models(request: pytest.FixtureRequest) -> None:
+def test_the_manifest_matches_the_models(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--refresh"):
         FILE.write_text(START + yaml.dump(crd()), encoding="utf-8")
 
@@ -25,7 +25,7 @@ def test_the_definition_is_that_of_the_models(request: pytest.FixtureRequest) ->
 
 
 def nodes(schema: Object) -> Iterator[Object]:
-    """Walk a schema: itself, its fields, its items, what its maps hold."""
+    """Yield a schema and all nested ones: of fields, items and map values."""
     yield schema
     below = (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties"))
     for node in below:

@@ -1,4 +1,4 @@
-"""An InferenceService becomes annotated LeaderWorkerSets that a person could have written."""
+"""An InferenceService is rendered into annotated LeaderWorkerSets that a user could have written."""
 
 import copy
 
@@ -15,7 +15,7 @@ PREFIX = "fusioninfer.io/"
 
 
 def service(obj: Object) -> InferenceServiceIntent:
-    """Read an InferenceService that is good."""
+    """Read a valid InferenceService."""
     made, errors = read(obj)
     assert made is not None
     assert [one for one in errors if one.severity == "error"] == []
@@ -31,7 +31,7 @@ def annotations(lws: Object) -> Object:
     return found
 
 
-def test_a_worker_is_a_leader_worker_set_as_a_person_writes_it() -> None:
+def test_a_worker_is_rendered_as_a_user_would_write_it() -> None:
     (lws,) = rendered(isvc(worker(replicas=3)))
 
     assert lws == {
@@ -55,38 +55,38 @@ def test_the_order_is_that_of_the_roles() -> None:
     assert [lws["metadata"]["name"] for lws in made] == ["svc-decode", "svc-prefill"]
 
 
-def test_replicas_that_nobody_asked_for_are_left_to_an_autoscaler() -> None:
+def test_absent_replicas_are_left_to_an_autoscaler() -> None:
     (lws,) = rendered(isvc(worker(replicas=None)))
 
     assert "replicas" not in lws["spec"]
 
 
-def test_members_stand_in_the_namespace_of_the_service() -> None:
+def test_members_are_in_the_namespace_of_the_service() -> None:
     (lws,) = rendered(changed(isvc(), "metadata.namespace", "llm"))
 
     assert lws["metadata"]["namespace"] == "llm"
 
 
-def test_prefillers_and_decoders_name_all_roles_that_must_exist() -> None:
+def test_prefillers_and_decoders_list_all_required_roles() -> None:
     made = rendered(isvc(router(strategy=None), prefiller(), decoder()))
 
     assert [annotations(lws)[PREFIX + "roles"] for lws in made] == ["prefill,decode", "prefill,decode"]
 
 
-def test_the_scheduler_stands_on_every_member() -> None:
+def test_every_member_has_the_scheduler() -> None:
     made = rendered(isvc(prefiller(), decoder(), schedulingStrategy={"schedulerName": "mine"}))
 
     assert [annotations(lws)[PREFIX + "scheduler-name"] for lws in made] == ["mine", "mine"]
 
 
-def test_the_strategy_stands_on_every_member() -> None:
+def test_every_member_has_the_strategy() -> None:
     made = rendered(isvc(router(strategy="pd-disaggregation"), prefiller(), decoder()))
 
     assert [annotations(lws)[PREFIX + "strategy"] for lws in made] == ["pd-disaggregation"] * 2
 
 
 @pytest.mark.parametrize("key", ["fusioninfer.io/launcher", "scheduling.volcano.sh/queue-name"])
-def test_an_annotation_is_carried_over_and_the_role_s_own_is_nearer(key: str) -> None:
+def test_an_annotation_of_the_role_overrides_that_of_the_service(key: str) -> None:
     plain = isvc(prefiller(), decoder(), annotations={key: "none"})
 
     made = rendered(
@@ -96,7 +96,7 @@ def test_an_annotation_is_carried_over_and_the_role_s_own_is_nearer(key: str) ->
     assert [annotations(lws)[key] for lws in made] == ["none", "auto"]
 
 
-def test_an_annotation_of_somebody_else_is_not_carried_over() -> None:
+def test_annotations_of_other_systems_are_not_carried() -> None:
     (lws,) = rendered(isvc(annotations={"kubectl.kubernetes.io/last-applied-configuration": "{}"}))
 
     assert {key.partition("/")[0] for key in annotations(lws)} == {"fusioninfer.io"}
@@ -110,7 +110,7 @@ def test_labels_and_annotations_of_a_template_are_kept() -> None:
     assert lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"] == metadata
 
 
-def test_what_is_rendered_shares_nothing_with_what_was_read() -> None:
+def test_rendered_objects_share_no_data_with_the_input() -> None:
     obj = isvc(prefiller(), decoder())
     before = copy.deepcopy(obj)
 
@@ -120,7 +120,7 @@ def test_what_is_rendered_shares_nothing_with_what_was_read() -> None:
     assert obj == before
 
 
-def test_a_template_may_be_as_deep_as_json_can_be() -> None:
+def test_a_template_of_any_depth_is_copied() -> None:
     deep: Object = {}
     for _ in range(5000):
         deep = {"a": deep}
@@ -154,14 +154,14 @@ def test_a_template_may_be_as_deep_as_json_can_be() -> None:
         ("metadata.annotations[fusioninfer.io/skip]", "metadata.annotations[fusioninfer.io/skip]"),
     ],
 )
-def test_a_finding_points_to_where_its_author_wrote_it(path: str, field: str) -> None:
+def test_a_finding_has_the_path_in_the_inferenceservice(path: str, field: str) -> None:
     annotated = template() | {"metadata": {"annotations": {"fusioninfer.io/launcher": "auto"}}}
     made = service(isvc(router(), worker(template=annotated)))
 
     assert authored(FieldError(path, None, "", "FI108"), made, made.roles[0]).path == field
 
 
-def test_a_finding_speaks_of_the_fields_that_its_author_knows() -> None:
+def test_a_finding_names_fields_of_the_inferenceservice() -> None:
     made = service(isvc())
     error = FieldError("x", None, "or raise spec.leaderWorkerTemplate.size", "FI312")
 

@@ -1,4 +1,4 @@
-"""Reading an InferenceService: what it holds, and everything that is wrong with it."""
+"""Reading of an InferenceService: its fields, and its errors."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ ROLE = "spec.roles[0]"
 
 
 def found(obj: Any) -> list[tuple[str, str]]:
-    """Give path and code of all findings."""
+    """Return path and code of all findings."""
     return [(one.path, one.code) for one in read(obj)[1]]
 
 
@@ -30,11 +30,11 @@ def found(obj: Any) -> list[tuple[str, str]]:
         isvc() | {"status": {"x": ["whatever", 1]}},
     ],
 )
-def test_nothing_is_wrong_with_a_good_one(good: Object) -> None:
+def test_a_valid_inferenceservice_has_no_findings(good: Object) -> None:
     assert found(good) == []
 
 
-def test_replicas_that_nobody_asked_for_are_not_made_up() -> None:
+def test_absent_replicas_stay_absent() -> None:
     service, _ = read(isvc(worker(replicas=None)))
 
     assert service is not None
@@ -48,7 +48,7 @@ def test_one_node_is_the_default() -> None:
     assert service.roles[0].nodes == 1
 
 
-def test_a_role_knows_where_it_stands() -> None:
+def test_a_role_has_its_index() -> None:
     service, _ = read(isvc(router(), prefiller(), decoder()))
 
     assert service is not None
@@ -64,7 +64,9 @@ def test_a_role_knows_where_it_stands() -> None:
         ((router(strategy=None, endpointPickerConfig="a: b"), worker()), ""),
     ],
 )
-def test_a_router_without_a_strategy_has_the_one_that_fits(roles: tuple[Object, ...], strategy: str) -> None:
+def test_a_router_without_a_strategy_gets_the_default_of_its_roles(
+    roles: tuple[Object, ...], strategy: str
+) -> None:
     service, _ = read(isvc(*roles))
 
     assert service is not None
@@ -72,7 +74,7 @@ def test_a_router_without_a_strategy_has_the_one_that_fits(roles: tuple[Object, 
     assert service.router.routing.strategy == strategy
 
 
-def test_a_router_keeps_what_its_author_wrote() -> None:
+def test_a_router_keeps_the_specs_of_its_author() -> None:
     route = {"parentRefs": [{"name": "g"}], "rules": [{"x": 1}]}
 
     service, _ = read(isvc(worker(), router(httproute=route, gateway={"listeners": []})))
@@ -81,7 +83,7 @@ def test_a_router_keeps_what_its_author_wrote() -> None:
     assert service.router == Router("router", Routing("prefix-cache", http_route=route), {"listeners": []}, 1)
 
 
-def test_annotations_that_are_carried_are_kept() -> None:
+def test_carried_annotations_are_kept() -> None:
     annotations = {"note": "x", "fusioninfer.io/skip": "shm", "scheduling.volcano.sh/queue-name": "q"}
 
     service, _ = read(isvc(annotations=annotations))
@@ -112,7 +114,7 @@ def test_annotations_that_are_carried_are_kept() -> None:
         ("spec", None, "spec", "FI701"),
     ],
 )
-def test_a_field_of_another_shape_is_named_and_nothing_is_read(
+def test_a_field_of_the_wrong_type_is_reported_and_nothing_is_read(
     path: str, value: Any, where: str, code: str
 ) -> None:
     broken = changed(isvc(), path, value)
@@ -130,13 +132,13 @@ def test_a_field_of_another_shape_is_named_and_nothing_is_read(
         ("specs", "spec"),
     ],
 )
-def test_an_unknown_field_names_the_nearest(path: str, meant: str) -> None:
+def test_an_unknown_field_is_reported_with_the_most_similar_one(path: str, meant: str) -> None:
     ((error),) = read(changed(isvc(), path, 1))[1]
 
     assert (error.code, error.message) == ("FI702", f"unknown field; did you mean {meant}?")
 
 
-def test_a_field_like_no_other_names_all_of_them() -> None:
+def test_a_dissimilar_field_is_reported_with_all_known_ones() -> None:
     ((error),) = read(changed(isvc(), "spec.zzz", 1))[1]
 
     assert error.message == "unknown field; known are roles, schedulingStrategy"
@@ -150,7 +152,7 @@ def test_a_null_is_an_absent_field(field: str) -> None:
     assert read(null) == read(plain)
 
 
-def test_beside_an_unknown_field_all_else_is_checked() -> None:
+def test_other_fields_are_checked_despite_an_unknown_one() -> None:
     broken = changed(isvc(worker(strategy="queue-size")), "spec.roles.0.replica", 1)
 
     assert found(broken) == [(f"{ROLE}.replica", "FI702"), (f"{ROLE}.strategy", "FI706")]
@@ -170,7 +172,7 @@ def test_beside_an_unknown_field_all_else_is_checked() -> None:
         (worker(), prefiller()),
     ],
 )
-def test_roles_that_make_no_service_are_refused(roles: tuple[Object, ...]) -> None:
+def test_invalid_combinations_of_roles_are_refused(roles: tuple[Object, ...]) -> None:
     assert ("spec.roles", "FI703") in found(isvc(*roles))
 
 
@@ -178,15 +180,15 @@ def test_a_second_router_is_refused() -> None:
     assert found(isvc(router(), worker(), router(name="other"))) == [("spec.roles[2].componentType", "FI704")]
 
 
-def test_a_name_that_is_there_is_refused() -> None:
+def test_a_duplicate_role_name_is_refused() -> None:
     assert found(isvc(prefiller(), decoder(), decoder())) == [("spec.roles[2].name", "FI705")]
 
 
-def test_beside_a_router_the_name_of_its_picker_is_refused() -> None:
+def test_a_role_with_the_name_of_the_endpoint_picker_is_refused() -> None:
     assert found(isvc(router(), worker(name="epp"))) == [("spec.roles[1].name", "FI705")]
 
 
-def test_without_a_router_there_is_no_picker() -> None:
+def test_without_a_router_that_role_name_is_valid() -> None:
     assert found(isvc(worker(name="epp"))) == []
 
 
@@ -231,7 +233,7 @@ def test_a_strategy_that_leaves_prefillers_idle_is_a_warning() -> None:
     assert found(isvc(router(), prefiller(), decoder())) == [(f"{ROLE}.strategy", "FI802")]
 
 
-def test_all_findings_come_at_once() -> None:
+def test_all_findings_are_reported_at_once() -> None:
     broken = isvc(router(replicas=1), router(name="b"), worker(template=None), name="Upper")
 
     assert {code for _, code in found(broken)} == {"FI101", "FI701", "FI704", "FI706"}
@@ -240,7 +242,7 @@ def test_all_findings_come_at_once() -> None:
 # --- earlier names ----------------------------------------------------------------------------------
 
 
-def test_earlier_names_are_taken_with_a_warning() -> None:
+def test_earlier_names_are_accepted_with_a_warning() -> None:
     service, errors = read(isvc(worker(multinode=None, roleReplicas=3, podReplicas=4)))
 
     assert service is not None
@@ -251,7 +253,7 @@ def test_earlier_names_are_taken_with_a_warning() -> None:
 @pytest.mark.parametrize(
     "fields", [{"replicas": 2, "roleReplicas": 3}, {"multinode": {"nodeCount": 2}, "podReplicas": 3}]
 )
-def test_an_earlier_name_that_says_something_else_is_refused(fields: Object) -> None:
+def test_an_earlier_name_with_another_value_is_refused(fields: Object) -> None:
     assert [code for _, code in found(isvc(worker(**fields)))] == ["FI708"]
 
 
@@ -267,7 +269,7 @@ def test_an_earlier_name_that_says_something_else_is_refused(fields: Object) -> 
         ("fusioninfer.io/expansion", "FI709"),
     ],
 )
-def test_an_annotation_that_is_no_use_here_is_refused(key: str, code: str) -> None:
+def test_an_annotation_that_a_field_replaces_is_refused(key: str, code: str) -> None:
     on_it = isvc(annotations={key: "x"})
     on_a_role = changed(isvc(), f"spec.roles.0.template.metadata.annotations.{key}", "x")
 
@@ -276,25 +278,25 @@ def test_an_annotation_that_is_no_use_here_is_refused(key: str, code: str) -> No
 
 
 @pytest.mark.parametrize("key", ["fusioninfer.io/picker", "fusioninfer.io/picker-replicas"])
-def test_what_is_said_of_the_picker_stands_on_the_service(key: str) -> None:
+def test_annotations_for_the_router_are_refused_on_a_role(key: str) -> None:
     on_a_role = changed(isvc(router(), worker()), f"spec.roles.1.template.metadata.annotations.{key}", "2")
 
     assert found(on_a_role) == [(f"spec.roles[1].template.metadata.annotations[{key}]", "FI709")]
 
 
-def test_a_picker_without_a_router_leads_nowhere() -> None:
+def test_an_annotation_for_a_router_has_no_effect_without_one() -> None:
     alone = isvc(annotations={"fusioninfer.io/picker": "gie-1.5"})
 
     assert found(alone) == [("metadata.annotations[fusioninfer.io/picker]", "FI803")]
 
 
-def test_a_picker_that_there_is_not_is_said() -> None:
+def test_an_unknown_endpoint_picker_is_reported() -> None:
     wrong = isvc(router(), worker(), annotations={"fusioninfer.io/picker": "gie-9"})
 
     assert found(wrong) == [("metadata.annotations[fusioninfer.io/picker]", "FI104")]
 
 
-def test_a_router_has_the_picker_that_its_service_names() -> None:
+def test_a_router_has_the_endpoint_picker_of_the_annotation() -> None:
     named = {"fusioninfer.io/picker": "gie-1.2", "fusioninfer.io/picker-replicas": "2"}
 
     service, errors = read(isvc(router(), worker(), annotations=named))
@@ -332,7 +334,7 @@ def test_service_and_role_together_name_a_leader_worker_set(
 
 
 @pytest.mark.parametrize(("length", "accepted"), [(59, True), (60, False)])
-def test_a_router_s_service_leaves_room_for_its_picker(length: int, *, accepted: bool) -> None:
+def test_with_a_router_the_service_name_is_shorter(length: int, *, accepted: bool) -> None:
     long = isvc(router(), role("worker", name="w"), name="s" * length)
 
     assert (("metadata.name", "FI109") not in found(long)) is accepted

@@ -1,4 +1,4 @@
-"""What a generation of pickers would not understand of a configuration."""
+"""Findings about an EndpointPickerConfig, by generation of endpoint pickers."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -18,40 +18,40 @@ CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row
 
 
 def said(value: Object | str, row: str = "gie-1.5") -> list[tuple[str, str]]:
-    """Give code and message of every finding."""
+    """Return code and message of every finding."""
     text = value if isinstance(value, str) else yaml.dump(value)
     return [(one.code, one.message) for one in check_config(text, PICKERS[row], "at")]
 
 
 @pytest.mark.parametrize(("row", "strategy"), CASES)
-def test_what_we_write_ourselves_is_understood(row: Picker, strategy: str) -> None:
+def test_generated_configurations_have_no_findings(row: Picker, strategy: str) -> None:
     assert said(preset(row, strategy) or "", row.name) == []
 
 
 @pytest.mark.parametrize("row", PICKERS)
-def test_a_configuration_of_what_everyone_knows_is_understood(row: str) -> None:
+def test_a_configuration_of_common_plugins_has_no_findings(row: str) -> None:
     assert said(config(), row) == []
 
 
-def test_json_is_understood() -> None:
+def test_a_configuration_may_be_json() -> None:
     assert said(str(config()).replace("'", '"')) == []
 
 
 @pytest.mark.parametrize("text", ["", "- a", "plain", "a: 1\n---\nb: 2", "a: [", "a: 1\na: 2"])
-def test_what_is_no_map_cannot_be_read(text: str) -> None:
+def test_a_configuration_must_be_a_map(text: str) -> None:
     assert [code for code, _ in said(text)] == ["FI810"]
 
 
-def test_a_text_that_does_not_parse_says_where() -> None:
+def test_a_syntax_error_has_line_and_column() -> None:
     assert "line 2, column 1" in said("a: [\n")[0][1]
 
 
 @pytest.mark.parametrize("text", ["a: " + "x" * 20_000, "[" * 600, "? " * 8000, "- " * 8000])
-def test_a_text_that_would_take_long_is_not_read(text: str) -> None:
+def test_an_expensive_text_is_not_parsed(text: str) -> None:
     assert [code for code, _ in said(text)] == ["FI810"]
 
 
-def test_maps_are_not_merged() -> None:
+def test_merge_keys_are_refused() -> None:
     text = "b: {<<: {x: 1}}"
 
     assert said(text) == [
@@ -91,11 +91,11 @@ def test_aliases_are_refused() -> None:
         *("a: " + "9" * 5_000, "\n".join(f"k{at}: x" for at in range(600)), "- " * 2_000, "a: \x00"),
     ],
 )
-def test_what_no_json_can_hold_is_an_error(text: str) -> None:
+def test_values_outside_of_json_are_refused(text: str) -> None:
     assert [code for code, _ in said(text)] == ["FI810"]
 
 
-def test_values_of_another_shape_are_findings() -> None:
+def test_values_of_another_type_are_reported() -> None:
     text = "apiVersion: {a: b}\nkind: [x]\nplugins: {a: [b]}\nfeatureGates: [{a: b}]\nschedulingProfiles: x"
 
     assert {"FI811", "FI812", "FI820"} <= {code for code, _ in said(text)}
@@ -106,7 +106,7 @@ def test_another_version_or_kind_is_not_read(field: str) -> None:
     assert [code for code, _ in said(config(**{field: "llm-d.ai/v1alpha1"}))] == ["FI811"]
 
 
-def test_an_unknown_field_stops_the_picker() -> None:
+def test_an_unknown_field_is_reported() -> None:
     assert said(config(schedulingProfile=[])) == [
         (
             "FI812",
@@ -124,7 +124,7 @@ def test_an_unknown_field_stops_the_picker() -> None:
         ("parser", {"gie-1.5"}),
     ],
 )
-def test_fields_come_and_go_between_generations(field: str, knows: set[str]) -> None:
+def test_generations_have_different_fields(field: str, knows: set[str]) -> None:
     message = f"{field}: must be a map"
 
     value = config(**{field: "x"})
@@ -152,7 +152,7 @@ def test_fields_come_and_go_between_generations(field: str, knows: set[str]) -> 
         ),
     ],
 )
-def test_pickers_decode_strictly_at_any_depth(value: Object, message: str) -> None:
+def test_unknown_fields_are_reported_at_any_depth(value: Object, message: str) -> None:
     found = [(code, one.partition(";")[0]) for code, one in said(value)]
 
     assert ("FI812", message) in found
@@ -169,7 +169,7 @@ def test_null_is_an_absent_field(field: str) -> None:
     assert said(config(schedulingProfiles=[]) | {field: None}) == []
 
 
-def test_a_second_picker_of_a_profile_is_refused() -> None:
+def test_a_second_picker_plugin_of_a_profile_is_refused() -> None:
     value = config(*QUEUE, {"type": "random-picker"})
 
     assert said(value) == [
@@ -189,7 +189,7 @@ def test_a_second_picker_of_a_profile_is_refused() -> None:
         ),
     ],
 )
-def test_references_outside_of_profiles_are_followed(fields: Object, found: tuple[str, str] | None) -> None:
+def test_references_outside_of_profiles_are_checked(fields: Object, found: tuple[str, str] | None) -> None:
     assert said(config(**fields)) == ([found] if found else [])
 
 
@@ -200,7 +200,7 @@ def test_references_outside_of_profiles_are_followed(fields: Object, found: tupl
         ({"autoTune": "no"}, "autoTune: must be true or false"),
     ],
 )
-def test_a_parameter_of_another_kind_stops_the_picker(parameters: Object, must: str) -> None:
+def test_a_parameter_of_another_type_is_reported(parameters: Object, must: str) -> None:
     plugin = {"type": "prefix-cache-scorer", "parameters": parameters}
 
     assert said(config(*QUEUE, plugin)) == [("FI817", f"plugins[2].parameters.{must}")]
@@ -223,7 +223,7 @@ ALWAYS: Object = {"type": "always-disagg-pd-decider"}
         ),
     ],
 )
-def test_a_decider_stands_before_who_asks_it(plugins: tuple[Object, ...], asked: str) -> None:
+def test_a_decider_must_precede_its_handler(plugins: tuple[Object, ...], asked: str) -> None:
     found = [one for one in said(config(*QUEUE, *plugins), "llm-d-0.7") if one[0] == "FI815"]
 
     assert found == [("FI815", f"{asked} among the plugins before it")]
@@ -235,14 +235,14 @@ def test_a_decider_may_have_a_name() -> None:
     assert said(config(*QUEUE, *plugins), "llm-d-0.7") == []
 
 
-def test_a_data_layer_of_1_3_needs_its_gate() -> None:
+def test_the_data_layer_of_1_3_needs_its_feature_gate() -> None:
     value = config(data={"sources": []})
 
     assert said(value, "gie-1.3") == [("FI820", "data: gie-1.3 needs the feature gate dataLayer with it")]
     assert said(value, "gie-1.4") == []
 
 
-def test_the_gate_of_the_data_layer_needs_its_field() -> None:
+def test_the_feature_gate_of_the_data_layer_needs_its_field() -> None:
     value = config(featureGates=["dataLayer"])
 
     assert {row for row in PICKERS if said(value, row)} == {"gie-1.3", "gie-1.4", "llm-d-0.7"}
@@ -255,13 +255,13 @@ def test_the_gate_of_the_data_layer_needs_its_field() -> None:
         ({"blockSize": 64, "blockSizeTokens": 0}, "FI817"),
     ],
 )
-def test_a_size_of_zero_is_none(sizes: Object, code: str) -> None:
+def test_a_block_size_of_zero_is_absent(sizes: Object, code: str) -> None:
     plugin = {"type": "prefix-cache-scorer", "parameters": sizes}
 
     assert [code for code, _ in said(config(*QUEUE, plugin), "gie-1.4")] == [code]
 
 
-def test_a_separator_at_the_end_is_no_second_document() -> None:
+def test_a_separator_at_the_end_starts_no_document() -> None:
     assert said(f"{yaml.dump(config())}---\n") == []
 
 
@@ -277,30 +277,30 @@ def test_two_plugins_of_one_type_may_have_two_names() -> None:
     assert said(config(*QUEUE, {"type": "queue-scorer", "name": "other-scorer"})) == []
 
 
-def test_an_unknown_type_is_named_with_the_nearest() -> None:
+def test_an_unknown_type_is_reported_with_the_most_similar_one() -> None:
     assert said(config(*QUEUE, {"type": "que-scorer"})) == [
         ("FI814", "plugins[2].type: gie-1.5 has no que-scorer; did you mean queue-scorer?")
     ]
 
 
-def test_a_type_of_another_generation_is_named_with_it() -> None:
+def test_a_type_of_another_generation_is_reported_with_the_generation() -> None:
     assert said(config(*QUEUE, {"type": "always-disagg-pd-decider"})) == [
         ("FI814", "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; available in llm-d-0.7")
     ]
 
 
-def test_a_plugin_has_a_type() -> None:
+def test_a_plugin_needs_a_type() -> None:
     found = said(config(plugins=[{"name": "x"}], schedulingProfiles=[]))
 
     assert [code for code, _ in found] == ["FI814"]
 
 
 @pytest.mark.parametrize("plugin", ["prefill-filter", "decode-filter", "pd-profile-handler"])
-def test_prefill_and_decode_are_unknown_to_gie(plugin: str) -> None:
+def test_gie_has_no_plugins_for_prefill_and_decode(plugin: str) -> None:
     assert [code for code, _ in said(config(*QUEUE, {"type": plugin}), "gie-1.2")] == ["FI814"]
 
 
-def test_a_reference_to_nothing_is_refused() -> None:
+def test_a_reference_to_an_undeclared_plugin_is_refused() -> None:
     profile = {"name": "default", "plugins": [{"pluginRef": "queue-scorers"}]}
 
     where = "schedulingProfiles[0].plugins[0].pluginRef"
@@ -309,7 +309,7 @@ def test_a_reference_to_nothing_is_refused() -> None:
 
 
 @pytest.mark.parametrize("names", [("a", "a"), ("", "b")])
-def test_profiles_have_names_of_their_own(names: tuple[str, str]) -> None:
+def test_profiles_need_unique_names(names: tuple[str, str]) -> None:
     profiles: list[Object] = [{"name": name, "plugins": []} for name in names]
     handler = {"type": "data-parallel-profile-handler"}
 
@@ -319,7 +319,7 @@ def test_profiles_have_names_of_their_own(names: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("handler", [(), ({"type": "single-profile-handler"},)])
-def test_several_profiles_need_a_handler_that_knows_them(handler: tuple[Object, ...]) -> None:
+def test_several_profiles_need_a_handler_that_supports_them(handler: tuple[Object, ...]) -> None:
     profiles: list[Object] = [{"name": name, "plugins": []} for name in ("a", "b")]
 
     assert said(config(*QUEUE, *handler, schedulingProfiles=profiles), "llm-d-0.4") == [
@@ -335,7 +335,7 @@ def test_one_handler_is_enough() -> None:
     assert [code for code, _ in found] == ["FI816"]
 
 
-def test_the_old_size_of_a_block_stops_who_counts_in_tokens() -> None:
+def test_the_old_block_size_is_refused_by_later_generations() -> None:
     plugin = {"type": "prefix-cache-scorer", "parameters": {"blockSize": 64}}
 
     codes = {row: [code for code, _ in said(config(*QUEUE, plugin), row)] for row in PICKERS}
@@ -350,7 +350,7 @@ def test_the_old_size_of_a_block_stops_who_counts_in_tokens() -> None:
     }
 
 
-def test_the_old_size_beside_the_new_one_has_no_effect() -> None:
+def test_the_old_block_size_has_no_effect_together_with_the_new_one() -> None:
     plugin = {"type": "prefix-cache-scorer", "parameters": {"blockSize": 64, "blockSizeTokens": 16}}
 
     assert [code for code, _ in said(config(*QUEUE, plugin), "gie-1.4")] == ["FI818"]
@@ -364,7 +364,7 @@ def test_a_parameter_without_effect_is_a_warning() -> None:
     ] == ["warning"]
 
 
-def test_a_picker_before_a_scorer_without_a_weight_is_a_panic_of_old_ones() -> None:
+def test_a_picker_plugin_before_a_scorer_without_a_weight_is_refused() -> None:
     references = [{"pluginRef": "max-score-picker"}, {"pluginRef": "queue-scorer"}]
     value = config(schedulingProfiles=[{"name": "default", "plugins": references}])
 
@@ -375,26 +375,26 @@ def test_a_picker_before_a_scorer_without_a_weight_is_a_panic_of_old_ones() -> N
 
 
 @pytest.mark.parametrize("weight", [{}, {"weight": 2}])
-def test_a_picker_behind_its_scorers_is_no_panic(weight: Object) -> None:
+def test_a_picker_plugin_after_its_scorers_is_accepted(weight: Object) -> None:
     references = [{"pluginRef": "queue-scorer", **weight}, {"pluginRef": "max-score-picker"}]
     value = config(schedulingProfiles=[{"name": "default", "plugins": references}])
 
     assert said(value, "gie-1.2") == []
 
 
-def test_no_profile_at_all_may_be_a_panic_of_old_ones() -> None:
+def test_older_generations_need_a_profile() -> None:
     value = config(schedulingProfiles=None)
 
     assert {row for row in PICKERS if said(value, row)} == {"gie-1.2", "llm-d-0.4"}
 
 
-def test_gates_come_and_go_between_generations() -> None:
+def test_generations_have_different_feature_gates() -> None:
     value = config(featureGates=["prepareDataPlugins"])
 
     assert {row for row in PICKERS if not said(value, row)} == {"gie-1.3", "gie-1.4", "llm-d-0.7"}
 
 
-def test_findings_are_not_endless() -> None:
+def test_the_number_of_findings_is_bounded() -> None:
     assert len(said("plugins:\n" + "- name: x\n" * 100)) == 20
 
 
@@ -405,7 +405,7 @@ def test_the_path_is_that_of_the_field() -> None:
 # --- bounds -----------------------------------------------------------------------------------------
 
 
-def test_one_content_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configuration_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
 
     def load(text: str, loader: type[yaml.Loader]) -> Iterator[Any]:
@@ -421,7 +421,7 @@ def test_one_content_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(reads) == 2
 
 
-def test_no_more_is_kept_than_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_findings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[tuple[bytes, str], tuple[tuple[str, str], ...]] = {}
     monkeypatch.setattr(configuration, "_FOUND", kept)
     name = "x" * (LONGEST // 2)
@@ -433,7 +433,7 @@ def test_no_more_is_kept_than_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert max(len(message) for found in kept.values() for message, _ in found) <= 1000
 
 
-def test_the_definition_takes_as_much_as_is_read() -> None:
+def test_the_crd_has_the_same_length_limit() -> None:
     role = schema()["properties"]["spec"]["properties"]["roles"]["items"]
 
     assert role["properties"]["endpointPickerConfig"]["maxLength"] == LONGEST

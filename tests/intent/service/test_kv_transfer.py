@@ -1,4 +1,4 @@
-"""What prefillers and decoders must fit each other in, read from what a launcher made of them."""
+"""KV transfer settings of prefillers and decoders, read from expanded LeaderWorkerSets."""
 
 import pytest
 
@@ -17,7 +17,7 @@ SCRIPT = "vllm serve $MODEL -tp 8 --kv-transfer-config.kv_connector NixlConnecto
 
 
 def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> KVTransfer:
-    """Write one side."""
+    """Build one side."""
     return KVTransfer((connector,), tensor, image)
 
 
@@ -27,7 +27,7 @@ def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> KVT
     [(WORDS[:2], WORDS[2:]), (["sh", "-c", 'cd /; exec "$@"', "sh"], WORDS), (["sh", "-c", SCRIPT], None)],
     ids=["words", "items of a script", "script"],
 )
-def test_a_side_is_found_behind_every_launcher(
+def test_settings_are_read_after_every_launcher(
     launcher: str, command: list[str], args: list[str] | None
 ) -> None:
     engine = container(command=command, args=args, image=NEW)
@@ -45,11 +45,11 @@ def test_a_side_is_found_behind_every_launcher(
         ["org/M", "-tp", "8", "--kv-transfer-config", "{"],
     ],
 )
-def test_what_is_not_known_makes_no_side(args: list[str]) -> None:
+def test_unknown_settings_are_none(args: list[str]) -> None:
     assert read_kv_transfer(lws(worker=template(container(args=args)))) is None
 
 
-def test_a_worker_hands_nothing_over() -> None:
+def test_a_worker_has_no_kv_transfer() -> None:
     read = member(put(lws(worker=template(container(args=WORDS[2:])))))
 
     assert read is not None
@@ -71,13 +71,13 @@ def test_a_worker_hands_nothing_over() -> None:
         (side(8), side(4, "P2pNcclConnector"), True),
     ],
 )
-def test_a_connector_hands_over_between_sizes_that_it_can_bridge(
+def test_a_connector_transfers_between_compatible_sizes(
     prefiller: KVTransfer, decoder: KVTransfer, *, fits: bool
 ) -> None:
     assert (mismatch({"prefiller": prefiller, "decoder": decoder}, ENGINES) == "") is fits
 
 
-def test_both_members_are_told_and_no_other() -> None:
+def test_incompatible_sizes_are_reported_on_both_members_only() -> None:
     members = (
         prefill(kv_transfer=side(8)),
         decode(kv_transfer=side(4)),

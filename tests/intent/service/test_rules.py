@@ -1,4 +1,4 @@
-"""Members are read from expanded LeaderWorkerSets, whatever else they hold."""
+"""Members are read from expanded LeaderWorkerSets, and a service is checked offline."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def test_an_expanded_lws_is_a_member() -> None:
 
 
 @pytest.mark.parametrize("key", ["service", "expansion"])
-def test_without_our_annotation_it_is_no_member(key: str) -> None:
+def test_an_lws_without_the_annotation_is_no_member(key: str) -> None:
     stored = lws()
 
     del stored["metadata"]["annotations"][f"fusioninfer.io/{key}"]
@@ -26,7 +26,7 @@ def test_without_our_annotation_it_is_no_member(key: str) -> None:
     assert member(stored) is None
 
 
-def test_without_the_label_it_is_no_member() -> None:
+def test_an_lws_without_the_label_is_no_member() -> None:
     stored = lws()
 
     stored["metadata"]["labels"] = {}
@@ -34,7 +34,7 @@ def test_without_the_label_it_is_no_member() -> None:
     assert member(stored) is None
 
 
-def test_the_scheduler_is_the_templates() -> None:
+def test_the_scheduler_is_that_of_the_templates() -> None:
     read = member(lws())
 
     assert read is not None
@@ -51,7 +51,7 @@ def test_pods_outside_the_group_have_no_gang_scheduler() -> None:
     assert read.scheduler == ""
 
 
-def test_a_priority_that_the_templates_share_is_the_members() -> None:
+def test_a_priority_class_of_all_templates_is_that_of_the_member() -> None:
     stored = lws()
     group = stored["spec"]["leaderWorkerTemplate"]
     group["leaderTemplate"] = group["workerTemplate"] = template(priority="high")
@@ -62,7 +62,7 @@ def test_a_priority_that_the_templates_share_is_the_members() -> None:
     assert read.priority_classes == ("high",)
 
 
-def test_two_priorities_in_one_member_are_both_kept() -> None:
+def test_two_priority_classes_of_a_member_are_both_kept() -> None:
     stored = lws()
     group = stored["spec"]["leaderWorkerTemplate"]
     group["leaderTemplate"], group["workerTemplate"] = template(priority="high"), template(priority="low")
@@ -93,7 +93,7 @@ def test_size_and_replicas_default_to_one() -> None:
     assert (read.size, read.replicas) == (1, 1)
 
 
-def test_a_member_being_deleted_says_so() -> None:
+def test_a_member_being_deleted_is_marked() -> None:
     stored = lws()
     stored["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
 
@@ -104,11 +104,11 @@ def test_a_member_being_deleted_says_so() -> None:
 
 
 @pytest.mark.parametrize("value", [{}, {"metadata": None}, {"metadata": {"labels": 3}}, {"spec": []}])
-def test_what_is_no_lws_is_no_member(value: Object) -> None:
+def test_other_objects_are_no_members(value: Object) -> None:
     assert member(value) is None
 
 
-def test_members_are_brought_together_by_service() -> None:
+def test_members_are_grouped_by_service() -> None:
     other = member(lws("other"))
     assert other is not None
 
@@ -123,7 +123,7 @@ def test_offline_an_incomplete_service_is_a_warning() -> None:
     assert [(f.error.code, f.error.severity) for f in said] == [("FI410", "warning")]
 
 
-def test_offline_a_contradiction_is_an_error_at_the_annotation() -> None:
+def test_offline_a_contradiction_is_an_error_of_the_annotation() -> None:
     said = findings([prefill(), decode(), decode("copy")], SETTINGS)
 
     assert {(f.error.path, f.error.severity) for f in said} == {
@@ -131,7 +131,7 @@ def test_offline_a_contradiction_is_an_error_at_the_annotation() -> None:
     }
 
 
-def test_declared_roles_without_a_decoder_are_told() -> None:
+def test_declared_roles_without_a_decoder_are_reported() -> None:
     first = replace(prefill(), roles=frozenset({"prefill", "prefill-b"}))
     other = replace(prefill("other"), role_name="prefill-b")
 

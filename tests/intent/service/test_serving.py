@@ -1,4 +1,4 @@
-"""The port at which leaders serve, whatever stands around the engine."""
+"""The port of leaders, whatever precedes the engine."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ RAY_SCRIPT = 'ray start --head --port=6379\nexec "$@"\n'
 
 
 def pod(*command: str, **container: Any) -> Object:
-    """Make a pod template with an engine."""
+    """Build a pod template with an engine."""
     return {
         "spec": {"containers": [{"name": "engine", "command": list(command), "resources": GPU, **container}]}
     }
@@ -38,11 +38,11 @@ def pod(*command: str, **container: Any) -> Object:
         (("sh", "-c", "ray start --port=6379; ray symmetric-run --address a:1 -- serve-it"), 8000),
     ],
 )
-def test_the_flag_or_the_engine_says_it(command: tuple[str, ...], port: int) -> None:
+def test_the_port_is_that_of_the_flag_or_of_the_engine(command: tuple[str, ...], port: int) -> None:
     assert serving_port(pod(*command), {}) == port
 
 
-def test_arguments_alone_say_it() -> None:
+def test_the_port_is_read_from_args_alone() -> None:
     assert serving_port(pod(image="vllm/vllm-openai:v1", args=["--model", "M", "--port", "81"]), {}) == 81
 
 
@@ -52,23 +52,23 @@ def test_a_literal_variable_is_read() -> None:
     assert serving_port(template, {}) == 81
 
 
-def test_a_port_that_is_only_known_in_the_cluster_is_that_of_the_name_http() -> None:
+def test_an_unknown_port_is_that_of_the_name_http() -> None:
     ports = [{"containerPort": 6379}, {"name": "http", "containerPort": 81}]
 
     assert serving_port(pod("vllm", "serve", "M", "--port", "$(PORT)", ports=ports), {}) == 81
 
 
-def test_a_file_of_flags_leaves_it_to_the_probe() -> None:
+def test_with_a_configuration_file_the_port_is_that_of_the_probe() -> None:
     template = pod("vllm", "serve", "--config", "f", readinessProbe={"httpGet": {"port": 81}})
 
     assert serving_port(template, {}) == 81
 
 
-def test_an_engine_that_is_not_known_serves_at_its_first_port() -> None:
+def test_an_unknown_engine_has_its_first_port() -> None:
     assert serving_port(pod("serve-it", ports=[{"containerPort": 81}, {"containerPort": 82}]), {}) == 81
 
 
-def test_a_sidecar_serves_in_front_of_the_engine() -> None:
+def test_the_port_of_a_sidecar_replaces_that_of_the_engine() -> None:
     template = pod("vllm", "serve", "M", "--port", "8200")
     template["spec"]["initContainers"] = [
         {"name": "routing-proxy", "args": ["--port=8000", "--vllm-port=8200"]}
@@ -78,5 +78,5 @@ def test_a_sidecar_serves_in_front_of_the_engine() -> None:
 
 
 @pytest.mark.parametrize("template", [{}, {"spec": None}, {"spec": {"containers": [None, 3]}}])
-def test_where_nothing_can_be_read_it_is_vllms(template: Object) -> None:
+def test_the_default_port_is_that_of_vllm(template: Object) -> None:
     assert serving_port(template, {}) == 8000
