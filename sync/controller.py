@@ -194,7 +194,7 @@ class Controller:
             self.writer.forget(key)
             self.memories.pop(key, None)
 
-    # --- what causes a reconcile --------------------------------------------------------------------
+    # --- triggers ----------------------------------------------------------------------------------
 
     def changed(self, key: ServiceKey) -> None:
         """Queue the services that a changed object concerns."""

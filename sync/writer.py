@@ -284,7 +284,7 @@ class Writer:
         """Send an Event."""
         return await self.send("Event", request, EVENT_SECONDS)
 
-    # --- what was written before --------------------------------------------------------------------
+    # --- history -----------------------------------------------------------------------------------
 
     def contested(self, key: ServiceKey) -> frozenset[str]:
         """Return the kinds of which a write for a service was left out because another writer reverts it."""

@@ -98,38 +98,40 @@ class GangPlan:
 def plan(situation: Situation, settings: Settings) -> GangPlan:
     """Plan the gang of one service."""
     members = present(situation.members)
-    said = contradictions(members, settings)
+    findings = contradictions(members, settings)
     if not any(one.scheduler for one in members):
-        return GangPlan(findings=said)
-    said = (*said, *_surroundings(situation, members))
+        return GangPlan(findings=findings)
+    findings = (*findings, *_outside_causes(situation, members))
     if situation.volcano:
-        return GangPlan(findings=said)
-    if _foreign(situation.stored) or _going(situation.stored) or disagreements(members, settings):
-        return GangPlan(hold=True, findings=said)
+        return GangPlan(findings=findings)
+    if _foreign(situation.stored) or _is_deleting(situation.stored) or disagreements(members, settings):
+        return GangPlan(hold=True, findings=findings)
     if situation.stored and not _belongs(situation.stored, members):
-        return GangPlan(findings=said)
-    return _through_the_gate(situation, members, said, settings)
+        return GangPlan(findings=findings)
+    return _plan_with_gate(situation, members, findings, settings)
 
 
-def refused(decided: GangPlan, refusal: Refusal, situation: Situation, settings: Settings) -> GangPlan:
+def plan_after_refusal(
+    decided: GangPlan, refusal: Refusal, situation: Situation, settings: Settings
+) -> GangPlan:
     """Plan again after a refusal. Where Volcano cannot schedule a gang there must never be a PodGroup."""
     if refusal.code == "FI408":
         return plan(replace(situation, volcano=refusal.message), settings)
     members = present(situation.members)
-    said = (refusal_finding(one.subject, "schedulerName", refusal) for one in members)
-    return replace(decided, findings=(*decided.findings, *said))
+    findings = (refusal_finding(one.subject, "schedulerName", refusal) for one in members)
+    return replace(decided, findings=(*decided.findings, *findings))
 
 
-def _through_the_gate(
-    situation: Situation, members: tuple[Member, ...], said: tuple[Finding, ...], settings: Settings
+def _plan_with_gate(
+    situation: Situation, members: tuple[Member, ...], findings: tuple[Finding, ...], settings: Settings
 ) -> GangPlan:
     """Return the gang if its gate is open or opens now, else what it waits for."""
     opened = _opened(situation, members)
     if opened is None and missing(members):
-        return GangPlan(findings=(*said, *waiting(members)))
+        return GangPlan(findings=(*findings, *waiting(members)))
     required = opened or declared_roles(members) or _roles_of_fitting(members)
     gang = _gang(situation, members, required, settings)
-    return GangPlan(gang=gang, findings=said, requeue_after=_next_rest(situation, members))
+    return GangPlan(gang=gang, findings=findings, requeue_after=_seconds_to_rest(situation, members))
 
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ def _foreign(pod_group: PodGroup | None) -> bool:
     return pod_group is not None and not pod_group.service
 
 
-def _going(pod_group: PodGroup | None) -> bool:
+def _is_deleting(pod_group: PodGroup | None) -> bool:
     return pod_group is not None and pod_group.deleting
 
 
@@ -176,7 +178,9 @@ def _gang(
     namespace, name = situation.key
     ordered = sorted(members, key=lambda one: (ORDER[one.component_type], one.name))
     needed = {one.name for one in ordered if one.role_name in required} - conflicting_members(members)
-    policies = [_policy(one, required=one.name in needed and not _rests(situation, one)) for one in ordered]
+    policies = [
+        _policy(one, required=one.name in needed and not _is_resting(situation, one)) for one in ordered
+    ]
     return Gang(
         namespace=namespace,
         name=name,
@@ -202,39 +206,43 @@ def _unassigned(service: str, taken: set[str]) -> Policy:
     return Policy(name, (SERVICE, service), LWS_NAME, UNREACHABLE, 0)
 
 
-def _rests(situation: Situation, one: Member) -> bool:
+def _is_resting(situation: Situation, one: Member) -> bool:
     """Return whether a member has had no replicas for so long that its role is not required."""
     if one.replicas:
         return False
     before = situation.stored or situation.remembered
-    return _left(situation, one) <= 0 or (before is not None and one.name in before.resting)
+    return _seconds_left(situation, one) <= 0 or (before is not None and one.name in before.resting)
 
 
-def _next_rest(situation: Situation, members: tuple[Member, ...]) -> float | None:
+def _seconds_to_rest(situation: Situation, members: tuple[Member, ...]) -> float | None:
     """Return the seconds until the next empty member is no longer required."""
-    left = [_left(situation, one) for one in members if not one.replicas and not _rests(situation, one)]
+    left = [
+        _seconds_left(situation, one)
+        for one in members
+        if not one.replicas and not _is_resting(situation, one)
+    ]
     return min(left, default=None)
 
 
-def _left(situation: Situation, one: Member) -> float:
+def _seconds_left(situation: Situation, one: Member) -> float:
     return REST_AFTER - situation.empty_for.get(one.name, 0.0)
 
 
-# --- what stands in the way -------------------------------------------------------------------------
+# --- findings --------------------------------------------------------------------------------------
 
 
-def _surroundings(situation: Situation, members: tuple[Member, ...]) -> Iterator[Finding]:
+def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report causes outside of the members (FI407, FI408, FI409)."""
     service = situation.key[1]
     for one in members:
         if situation.volcano:
-            yield _said(one, "schedulerName", situation.volcano, "FI408")
+            yield _finding(one, "schedulerName", situation.volcano, "FI408")
         if _foreign(situation.stored):
             message = f"PodGroup {service} has no label {SERVICE}; it is left alone and the pods wait"
-            yield _said(one, f"metadata.annotations[{SERVICE}]", message, "FI407")
+            yield _finding(one, f"metadata.annotations[{SERVICE}]", message, "FI407")
         if one.name in situation.rivals:
             message = "LeaderWorkerSet's own Volcano provider puts every group into a PodGroup of its own"
-            yield _said(one, "schedulerName", message, "FI409")
+            yield _finding(one, "schedulerName", message, "FI409")
 
 
 def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
@@ -242,5 +250,5 @@ def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
     return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.passing))
 
 
-def _said(one: Member, path: str, message: str, code: str) -> Finding:
+def _finding(one: Member, path: str, message: str, code: str) -> Finding:
     return Finding(one.subject, FieldError(path, None, message, code))

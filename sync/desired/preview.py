@@ -14,7 +14,7 @@ from intent.lws import KIND as LWS
 from intent.names import picker_name
 from intent.service.member import Member, ServiceKey, services
 from intent.settings import Settings
-from sync.desired.service import desired_state, together
+from sync.desired.service import combined, desired_state
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Situation, Snapshot
 
@@ -30,12 +30,12 @@ class Preview:
 def preview(
     members: Iterable[Member],
     settings: Settings,
-    asked: Iterable[InferenceServiceIntent] = (),
+    inferenceservices: Iterable[InferenceServiceIntent] = (),
 ) -> Preview:
     """Plan and render every service of these members and InferenceServices, in the controller's order."""
     members = tuple(members)
     found = services(members)
-    requests = {(one.namespace, one.name): _requested(one) for one in asked}
+    requests = {(one.namespace, one.name): _cached(one) for one in inferenceservices}
     keys: tuple[ServiceKey, ...] = tuple({**found, **requests})
     named = {(one.namespace, one.name): one.subject for one in members}
     snapshots = [
@@ -46,11 +46,11 @@ def preview(
         )
         for key in keys
     ]
-    desired = together(desired_state(snapshot, settings) for snapshot in snapshots)
+    desired = combined(desired_state(snapshot, settings) for snapshot in snapshots)
     return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS), desired.all_findings)
 
 
-def _requested(service: InferenceServiceIntent) -> CachedInferenceService:
+def _cached(service: InferenceServiceIntent) -> CachedInferenceService:
     return CachedInferenceService(
         namespace=service.namespace,
         name=service.name,

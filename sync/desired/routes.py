@@ -99,21 +99,21 @@ def desired_routes(
     live = present(members)
     conflicting = conflicting_members(live)
     fitting = tuple(one for one in live if one.name not in conflicting)
-    asked = _of_router(service) if service else merged_routing(live)
-    hints = tuple(unreachable(live, asked))
-    if not asked.wanted:
+    routing = _router_routing(service) if service else merged_routing(live)
+    hints = tuple(unreachable(live, routing))
+    if not routing.wanted:
         return RoutePlan(findings=hints)
     if not fitting:
         return RoutePlan(hold=True, findings=hints)
     wrong = (
         *disagreements(live),
-        *contradictions(fitting, asked, settings),
+        *contradictions(fitting, routing, settings),
         *_taken_name(namesake, key[1]),
     )
     waits = tuple(waiting(fitting))
     if waits or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
-    return RoutePlan(_routes(key, fitting, service, asked, settings), findings=(*hints, *wrong))
+    return RoutePlan(_routes(key, fitting, service, routing, settings), findings=(*hints, *wrong))
 
 
 def _taken_name(namesake: Subject | None, service: str) -> Iterator[Finding]:
@@ -122,7 +122,7 @@ def _taken_name(namesake: Subject | None, service: str) -> Iterator[Finding]:
         yield Finding(namesake, error)
 
 
-def _of_router(service: InferenceServiceIntent) -> Routing:
+def _router_routing(service: InferenceServiceIntent) -> Routing:
     """Return the routing of the router role, in the form of the annotations; without a router, none.
 
     The members are not read: they may still have the annotations of an earlier router.
@@ -137,34 +137,34 @@ def _routes(
     key: ServiceKey,
     members: tuple[Member, ...],
     service: InferenceServiceIntent | None,
-    asked: Routing,
+    routing: Routing,
     settings: Settings,
 ) -> Routes:
     split = is_split(members)
-    picker = picker_of(asked, split=split, settings=settings)
+    picker = picker_of(routing, split=split, settings=settings)
     return Routes(
         *key,
         picker=picker,
-        config=asked.config or yaml.dump(preset(picker, asked.strategy)),
+        config=routing.config or yaml.dump(preset(picker, routing.strategy)),
         port=members[0].port,
         split=split,
-        replicas=asked.picker_replicas or settings.picker_replicas,
+        replicas=routing.picker_replicas or settings.picker_replicas,
         secure_serving=settings.secure_serving,
         destination_rule=settings.destination_rules and settings.secure_serving,
-        http_route=_http_route(asked),
+        http_route=_http_route(routing),
         gateway=service.router.gateway if service and service.router else {},
         members=tuple(sorted((one.name, one.uid) for one in members)),
         owner=(service.name, service.uid) if service else None,
     )
 
 
-def _http_route(asked: Routing) -> Object:
+def _http_route(routing: Routing) -> Object:
     """Return the author's own spec; the gateway is its parent where it names none."""
-    parents = asked.http_route.get("parentRefs") or _parents(asked.gateway)
+    parents = routing.http_route.get("parentRefs") or _parents(routing.gateway)
     if not parents:
         return {}
-    hostnames = {"hostnames": list(asked.hostnames)} if asked.hostnames else {}
-    return {**hostnames, **asked.http_route, "parentRefs": parents}
+    hostnames = {"hostnames": list(routing.hostnames)} if routing.hostnames else {}
+    return {**hostnames, **routing.http_route, "parentRefs": parents}
 
 
 def _parents(gateway: str) -> list[Object]:

@@ -19,7 +19,7 @@ from intent.inferenceservice.members import authored_routing, member_name
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.settings import Settings
-from sync.desired.plan import Refusal, plan, refusal_finding, refused
+from sync.desired.plan import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
@@ -48,7 +48,7 @@ class Desired:
         return self.findings + self.of_routes
 
 
-def together(parts: Iterable[Desired]) -> Desired:
+def combined(parts: Iterable[Desired]) -> Desired:
     """Combine several parts."""
     parts = tuple(parts)
     seconds = [part.requeue_after for part in parts if part.requeue_after is not None]
@@ -68,22 +68,24 @@ UNREADABLE: Final = "FI881"
 
 def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Desired:
     """Compute what one service should have; `refusals` are those of this reconcile so far."""
-    if snapshot.going:
-        return together((Desired(held=ALL), _unknown(snapshot)))
+    if snapshot.is_deleting:
+        return combined((Desired(held=ALL), _unknown(snapshot)))
     parts = [_sets(snapshot), _gang(snapshot, settings, refusals), _routes(snapshot, settings)]
     if LWS in snapshot.unknown:
         parts = [_unknown_sets(snapshot)]
-    return together((*parts, _unknown(snapshot), *(_said(snapshot, refusal) for refusal in refusals)))
+    return combined(
+        (*parts, _unknown(snapshot), *(_refusal_findings(snapshot, refusal) for refusal in refusals))
+    )
 
 
 def _unknown(snapshot: Snapshot) -> Desired:
     """Hold the kinds that are not known in full; without the InferenceService, all kinds."""
     held = ALL if snapshot.unknown.keys() & {LWS, KIND} else ALL & snapshot.unknown.keys()
-    said = (
+    findings = (
         Finding(subject, FieldError("metadata", None, f"cannot be read: {why}; it is left alone", UNREADABLE))
         for subject, why in snapshot.unreadable
     )
-    return Desired(held=held, findings=tuple(said))
+    return Desired(held=held, findings=tuple(findings))
 
 
 def _unknown_sets(snapshot: Snapshot) -> Desired:
@@ -110,8 +112,8 @@ def _sets(snapshot: Snapshot) -> Desired:
         _without_replicas(obj) if obj["metadata"]["name"] in scaled else obj
         for obj in leader_worker_sets(snapshot.value)
     )
-    said = (Finding(snapshot.service.subject, error) for error in scaled.values())
-    return Desired(tuple(sets), held, (*findings, *said))
+    scaling = (Finding(snapshot.service.subject, error) for error in scaled.values())
+    return Desired(tuple(sets), held, (*findings, *scaling))
 
 
 def _scaled_by_others(
@@ -140,7 +142,7 @@ def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...])
     decided = plan(snapshot.situation, settings)
     for refusal in refusals:
         if refusal.kind == POD_GROUP:
-            decided = refused(decided, refusal, snapshot.situation, settings)
+            decided = plan_after_refusal(decided, refusal, snapshot.situation, settings)
     held = frozenset({POD_GROUP} if decided.hold else ())
     return Desired(gang_objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
 
@@ -154,26 +156,28 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     )
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
     return Desired(
-        route_objects(decided), held, of_routes=tuple(_in_its_words(decided.findings, snapshot.value))
+        route_objects(decided), held, of_routes=tuple(_on_the_router(decided.findings, snapshot.value))
     )
 
 
-def _in_its_words(findings: tuple[Finding, ...], service: InferenceServiceIntent | None) -> Iterator[Finding]:
+def _on_the_router(
+    findings: tuple[Finding, ...], service: InferenceServiceIntent | None
+) -> Iterator[Finding]:
     """Yield findings about the routing of members once, on the field of the router that causes them."""
-    told = []
+    reported = []
     for finding in findings:
         error = authored_routing(finding.error, service) if service else None
         if service is None or error is None:
             yield finding
-        elif error not in told:
-            told.append(error)
+        elif error not in reported:
+            reported.append(error)
             yield Finding(service.subject, error)
 
 
-def _said(snapshot: Snapshot, refusal: Refusal) -> Desired:
+def _refusal_findings(snapshot: Snapshot, refusal: Refusal) -> Desired:
     """Report a refusal of the API server to the authors; the plan reports that of a PodGroup."""
     if refusal.kind == POD_GROUP:
         return Desired()
     path = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]"
-    said = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
-    return Desired(of_routes=said) if refusal.kind in ROUTES else Desired(findings=said)
+    findings = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
+    return Desired(of_routes=findings) if refusal.kind in ROUTES else Desired(findings=findings)

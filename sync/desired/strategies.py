@@ -59,9 +59,15 @@ def _single(weights: Weights) -> Object:
     return _config([*_scorers(weights), {"type": MAX_SCORE}], {"default": _profile((), weights)})
 
 
-def _disaggregated(words: Disaggregation, weights: Weights) -> Object:
+def _disaggregated(disaggregation: Disaggregation, weights: Weights) -> Object:
     filters = [{"type": f"{profile}-filter"} for profile in _PROFILES]
-    plugins = [*words.before, *filters, *_scorers(weights), {"type": MAX_SCORE}, words.handler]
+    plugins = [
+        *disaggregation.before,
+        *filters,
+        *_scorers(weights),
+        {"type": MAX_SCORE},
+        disaggregation.handler,
+    ]
     return _config(plugins, {name: _profile((f"{name}-filter",), weights) for name in _PROFILES})
 
 

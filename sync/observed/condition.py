@@ -36,8 +36,8 @@ def current(found: Iterable[ObservedCondition], generation: int) -> dict[str, Ob
 
 def shortened(value: Any) -> str:
     """Return a text on one line, truncated to `LONGEST` characters."""
-    words = " ".join(text(value).split())
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 3]}..."
+    line = " ".join(text(value).split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
 
 
 def generation(obj: Object) -> int:

@@ -14,7 +14,7 @@ from sync.observed.index_keys import picker_key
 UNREADABLE = "FI881"
 UNKNOWN_FIELD = "FI702"
 """The API server prunes fields that its CRD lacks, so the CRD is of a newer release than the controller."""
-UNTOLD = frozenset({"resourceVersion", "managedFields"})
+NOT_DIGESTED = frozenset({"resourceVersion", "managedFields"})
 """Fields of the metadata that are not part of the digest."""
 
 
@@ -61,8 +61,8 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
     """Project an InferenceService; one that is nested too deeply has only its metadata and an error."""
     metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
     namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
-    digests, (value, said) = _read(obj, metadata, status)
-    errors = tuple(error for error in said if error.severity == "error")
+    digests, (value, found) = _read(obj, metadata, status)
+    errors = tuple(error for error in found if error.severity == "error")
     return CachedInferenceService(
         namespace=namespace,
         name=name,
@@ -82,9 +82,9 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
 
 def _read(obj: Object, metadata: Object, status: Object) -> tuple[tuple[bytes, bytes], Reading]:
     """Digest and read an InferenceService; without a digest it is not safe to read."""
-    told = {key: item for key, item in metadata.items() if key not in UNTOLD}
+    kept = {key: item for key, item in metadata.items() if key not in NOT_DIGESTED}
     try:
-        digests = digest({"metadata": told, "spec": obj.get("spec")}), digest(status)
+        digests = digest({"metadata": kept, "spec": obj.get("spec")}), digest(status)
     except TooDeepError as error:
         message = f"cannot be read: {error}; nothing of this service is changed"
         return (b"", b""), (None, (FieldError("spec", None, message, UNREADABLE),))

@@ -65,8 +65,8 @@ def project(obj: Object) -> ObservedPod:
     """Project a pod."""
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     labels = mapping(metadata.get("labels"))
-    said = {one.type: one for one in conditions(status.get("conditions"))}
-    ready, placed = said.get("Ready"), said.get("PodScheduled")
+    found = {one.type: one for one in conditions(status.get("conditions"))}
+    ready, placed = found.get("Ready"), found.get("PodScheduled")
     return ObservedPod(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
@@ -77,7 +77,7 @@ def project(obj: Object) -> ObservedPod:
         scheduled=bool(text(spec.get("nodeName"))),
         held=placed.message if placed and placed.status == "False" else "",
         accelerators=accelerators(spec),
-        failure=_last_words(status) if metadata.get("deletionTimestamp") else _failure(status),
+        failure=_crash_of_deleted_pod(status) if metadata.get("deletionTimestamp") else _failure(status),
         deleting=bool(metadata.get("deletionTimestamp")),
     )
 
@@ -86,9 +86,9 @@ def accelerators(spec: Object) -> Amounts:
     """Return the sum of what the containers of a pod request."""
     total: Counter[str] = Counter()
     for container in listed(spec.get("containers")):
-        asked = read(mapping(container).get("resources"), "", [])
-        if asked.resource:
-            total[asked.resource] += asked.count
+        requested = read(mapping(container).get("resources"), "", [])
+        if requested.resource:
+            total[requested.resource] += requested.count
     return tuple(sorted(total.items()))
 
 
@@ -109,7 +109,7 @@ def _failures(status: Object) -> Iterator[Failure]:
         yield from _crashes(container, CRASHES)
 
 
-def _last_words(status: Object) -> Failure | None:
+def _crash_of_deleted_pod(status: Object) -> Failure | None:
     """Return how a container crashed in a pod that is being deleted.
 
     LeaderWorkerSet deletes the group of a pod at its first restart (`pkg/controllers/pod_controller.go`,

@@ -67,9 +67,9 @@ def _parent(ref: Object, namespace: str) -> Parent:
 
 
 def _answer(one: Object, namespace: str, generation: int) -> ParentStatus:
-    said = current(conditions(one.get("conditions")), generation)
+    found = current(conditions(one.get("conditions")), generation)
     parent = _parent(mapping(one.get("parentRef")), namespace)
-    return ParentStatus(parent, said.get("Accepted"), said.get("ResolvedRefs"))
+    return ParentStatus(parent, found.get("Accepted"), found.get("ResolvedRefs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +156,14 @@ def project_gateway(obj: Object) -> Gateway:
     """Project a Gateway."""
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     addresses = (text(mapping(one).get("value")) for one in listed(status.get("addresses")))
-    said = current(conditions(status.get("conditions")), generation(obj))
+    found = current(conditions(status.get("conditions")), generation(obj))
     return Gateway(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         listeners=tuple(_listener(one) for one in listed(spec.get("listeners")) if isinstance(one, dict)),
         addresses=tuple(address for address in addresses if address),
-        accepted=said.get("Accepted"),
-        programmed=said.get("Programmed"),
+        accepted=found.get("Accepted"),
+        programmed=found.get("Programmed"),
     )
 
 
@@ -195,19 +195,19 @@ class Deployment:
 def project_deployment(obj: Object) -> Deployment:
     """Project a Deployment."""
     status = mapping(obj.get("status"))
-    said = {one.type: one for one in conditions(status.get("conditions"))}
+    found = {one.type: one for one in conditions(status.get("conditions"))}
     return Deployment(
         available=number(status.get("availableReplicas")) > 0,
         replacing=number(status.get("replicas")) > number(status.get("updatedReplicas")),
-        message=_message(said),
+        message=_message(found),
         current=number(status.get("observedGeneration")) >= generation(obj),
         picker=text(mapping(mapping(obj.get("metadata")).get("labels")).get(PICKER)),
     )
 
 
-def _message(said: dict[str, ObservedCondition]) -> str:
+def _message(found: dict[str, ObservedCondition]) -> str:
     """Return the message of the most telling bad condition: a refused pod comes first."""
-    failed, slow, available = (said.get(key) for key in ("ReplicaFailure", "Progressing", "Available"))
+    failed, slow, available = (found.get(key) for key in ("ReplicaFailure", "Progressing", "Available"))
     bad = (
         failed if failed and failed.status == "True" else None,
         slow if slow and slow.status == "False" else None,

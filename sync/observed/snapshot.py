@@ -56,7 +56,7 @@ class Snapshot:
         return self.service.value if self.service else None
 
     @property
-    def going(self) -> bool:
+    def is_deleting(self) -> bool:
         """Whether the garbage collector is about to delete the service's objects."""
         return bool((self.service and self.service.deleting) or self._left_over)
 

@@ -103,7 +103,7 @@ class Cache(Generic[R]):
         """Every key that an object concerns."""
         return (*self.known.by_key, *self.unreadable.by_key)
 
-    # --- what is known ------------------------------------------------------------------------------
+    # --- lookups -----------------------------------------------------------------------------------
 
     def of(self, key: ServiceKey) -> tuple[R, ...]:
         """Return the rows that concern a key."""

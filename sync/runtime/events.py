@@ -99,35 +99,35 @@ class EventState:
     """How often it was written."""
     due: float | None = None
     """When it is due; None while the finding does not hold."""
-    words: int = 0
+    message_hash: int = 0
     """A hash of the message that was written last."""
-    reworded: int = 0
+    rewordings: int = 0
     """How often the message has changed."""
     failed: int = 0
     """Failed writes in a row."""
     at: float = 0.0
     """When it was written last, or when the finding ended."""
 
-    def desired(self, words: int, moment: float) -> bool:
+    def is_due(self, message_hash: int, moment: float) -> bool:
         """Return whether to write the Event now; set when it is due."""
         if self.due is None:
             self.due = moment + PATIENCE
-        elif self.times and words != self.words:
-            self.due = min(self.due, self.at + _doubled(REWORD, self.reworded))
+        elif self.times and message_hash != self.message_hash:
+            self.due = min(self.due, self.at + _doubled(REWORD, self.rewordings))
         return moment >= self.due
 
-    def spoken(self, words: int, moment: float) -> None:
+    def mark_written(self, message_hash: int, moment: float) -> None:
         """Record that it was written."""
-        self.reworded += bool(self.times) and words != self.words
-        self.times, self.words, self.failed = self.times + 1, words, 0
+        self.rewordings += bool(self.times) and message_hash != self.message_hash
+        self.times, self.message_hash, self.failed = self.times + 1, message_hash, 0
         self.at, self.due = moment, moment + REPEAT
 
-    def refused(self, moment: float) -> None:
+    def mark_failed(self, moment: float) -> None:
         """Record that the write failed."""
         self.due = moment + _doubled(AGAIN, self.failed)
         self.failed += 1
 
-    def ceased(self, moment: float) -> None:
+    def mark_ended(self, moment: float) -> None:
         """Record that the finding no longer holds."""
         if self.due is not None:
             self.at, self.due = moment, None
@@ -151,13 +151,13 @@ class EventRecorder:
         self._count(key, findings)
         memory, current, moment = self.states.setdefault(key, {}), by_name(findings), time.monotonic()
         for name, finding in current.items():
-            said = memory.setdefault(name, EventState())
-            if said.desired(hash(finding.error.message), moment):
-                await _speak(send, said, name, finding)
+            state = memory.setdefault(name, EventState())
+            if state.is_due(hash(finding.error.message), moment):
+                await _write(send, state, name, finding)
         for name in memory.keys() - current.keys():
-            memory[name].ceased(moment)
+            memory[name].mark_ended(moment)
         _forget(memory, moment)
-        waits = [said.due - moment for said in memory.values() if said.due and said.due > moment]
+        waits = [state.due - moment for state in memory.values() if state.due and state.due > moment]
         return min(waits, default=None)
 
     def forget(self, key: ServiceKey) -> None:
@@ -176,17 +176,17 @@ class EventRecorder:
 
 def _forget(memory: dict[str, EventState], moment: float) -> None:
     """Drop findings that ended long ago, and the oldest ones if there are too many."""
-    ended = sorted((said.at, name) for name, said in memory.items() if said.due is None)
+    ended = sorted((state.at, name) for name, state in memory.items() if state.due is None)
     old = [one for one in ended[-MOST:] if one[0] + REPEAT < moment]
     for _, name in ended[:-MOST] + old:
         del memory[name]
 
 
-async def _speak(send: Send, said: EventState, name: str, finding: Finding) -> None:
+async def _write(send: Send, state: EventState, name: str, finding: Finding) -> None:
     """Create the Event or increase its count; if neither succeeds, log that and try again later."""
-    words = hash(finding.error.message)
+    message_hash = hash(finding.error.message)
     try:
-        await _create_or_count(send, said, name, finding)
+        await _create_or_count(send, state, name, finding)
     except PausedError:
         pass  # the Event stays due, and is written when the service is resumed
     except (ApiError, *NO_ANSWER) as error:
@@ -196,21 +196,21 @@ async def _speak(send: Send, said: EventState, name: str, finding: Finding) -> N
             code=finding.error.code,
             error=f"{type(error).__name__}: {error}",
         )
-        said.refused(time.monotonic())
+        state.mark_failed(time.monotonic())
     else:
-        said.spoken(words, time.monotonic())
+        state.mark_written(message_hash, time.monotonic())
 
 
-async def _create_or_count(send: Send, said: EventState, name: str, finding: Finding) -> None:
+async def _create_or_count(send: Send, state: EventState, name: str, finding: Finding) -> None:
     """Create the Event; if it exists and this process created it, increase its count."""
-    events, told = f"/api/v1/namespaces/{finding.subject.namespace}/events", event(finding, name)
+    events, body = f"/api/v1/namespaces/{finding.subject.namespace}/events", event(finding, name)
     try:
-        await send(create(events, told))
+        await send(create(events, body))
     except ApiError as error:
         if not error.exists:
             raise
-        if said.times:
-            again = {"count": said.times + 1, "lastTimestamp": now(), "message": told["message"]}
+        if state.times:
+            again = {"count": state.times + 1, "lastTimestamp": now(), "message": body["message"]}
             await send(patch(f"{events}/{name}", again))
 
 

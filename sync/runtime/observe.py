@@ -24,7 +24,7 @@ class ServiceMemory:
     """Our PodGroup as last seen with roles: it keeps them if the PodGroup is deleted or edited."""
     empty_since: dict[str, float] = field(default_factory=dict)
     """The time (monotonic) since which a member, by uid, has no replicas."""
-    asked: dict[str, int | None] = field(default_factory=dict)
+    last_replicas: dict[str, int | None] = field(default_factory=dict)
     """The replicas that the roles of the InferenceService asked for, as last seen."""
     claimed: set[str] = field(default_factory=set)
     """Roles whose replicas their author changed since, and that are not stored yet."""
@@ -35,11 +35,11 @@ class ServiceMemory:
         `stored` has the replicas of the existing LeaderWorkerSets, by name.
         """
         for role in service.roles if service else ():
-            if self.asked.get(role.name, role.replicas) != role.replicas:
+            if self.last_replicas.get(role.name, role.replicas) != role.replicas:
                 self.claimed.add(role.name)
             if service and stored.get(member_name(service, role)) == role.replicas:
                 self.claimed.discard(role.name)
-            self.asked[role.name] = role.replicas
+            self.last_replicas[role.name] = role.replicas
         return frozenset(self.claimed)
 
     def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:

@@ -55,11 +55,11 @@ class OwnerCheck:
         Each desired owner must exist, and each owner, desired or present, must be as in the snapshot. An
         owner that a cache lacks is not taken for deleted. Raises `ApiError` (409) where the cache is behind.
         """
-        wanted = owners(desired["metadata"])
-        for owner in dict.fromkeys((*wanted, *stored.owners)):
+        desired_owners = owners(desired["metadata"])
+        for owner in dict.fromkeys((*desired_owners, *stored.owners)):
             if owner.kind not in OWNER_KINDS or self._is_of_another(owner):
                 continue
-            if not await self._is_alive(stored.namespace, owner) and owner in wanted:
+            if not await self._is_alive(stored.namespace, owner) and owner in desired_owners:
                 raise behind(owner.kind, owner.name)
 
     async def allows_deletion(self, row: AppliedObject) -> bool:

@@ -23,7 +23,7 @@ from sync.status import unworded
 log: Final = structlog.stdlib.get_logger(__name__)
 CURRENT: Final[ContextVar[ServiceKey | None]] = ContextVar("CURRENT", default=None)
 """The service that a task reconciles; a worker reconciles one at a time."""
-Told = dict[tuple[str, str], bytes]
+Withheld = dict[tuple[str, str], bytes]
 """Digests of paused writes, by verb and path."""
 
 
@@ -45,15 +45,15 @@ class Pause:
     """Whether this process is in observe-only mode."""
     paused: set[ServiceKey] = field(default_factory=set)
     """Services that were paused at their last reconcile."""
-    told: dict[ServiceKey, Told] = field(default_factory=dict)
+    withheld: dict[ServiceKey, Withheld] = field(default_factory=dict)
     """The paused writes of the current reconcile, or of the last one."""
-    before: dict[ServiceKey, Told] = field(default_factory=dict)
+    before: dict[ServiceKey, Withheld] = field(default_factory=dict)
     """The paused writes of the reconcile before."""
 
     def begin(self, key: ServiceKey) -> None:
         """Begin a reconcile: everything that this task writes from now on belongs to the service."""
         CURRENT.set(key)
-        self.before[key] = self.told.pop(key, {})
+        self.before[key] = self.withheld.pop(key, {})
         if self.is_marked(key) != (key in self.paused):
             self.paused ^= {key}
             log.info("paused" if key in self.paused else "resumed", service=key)
@@ -65,17 +65,17 @@ class Pause:
         A reconcile with one paused write sends no further write: it would delete what should have been
         replaced.
         """
-        return self.everything or self.is_marked(key) or bool(self.told.get(key))
+        return self.everything or self.is_marked(key) or bool(self.withheld.get(key))
 
     def check(self, kind: str, request: Request) -> None:
         """Raise `PausedError` if the service of this task is paused, or the process only observes."""
         key = CURRENT.get()
         if not (self.everything if key is None else self.is_paused(key)):
             return
-        at, gist = (request.verb, _path(request)), _gist(request)
-        told = self.told.setdefault(key or ("", ""), {})
-        told[at], known = gist, told.get(at) or self.before.get(key or ("", ""), {}).get(at)
-        if known != gist:
+        at, content = (request.verb, _path(request)), _content_digest(request)
+        withheld = self.withheld.setdefault(key or ("", ""), {})
+        withheld[at], known = content, withheld.get(at) or self.before.get(key or ("", ""), {}).get(at)
+        if known != content:
             self.writes.labels(kind, request.verb).inc()
             log.info("would write", service=key, kind=kind, verb=at[0], path=at[1])
         raise PausedError
@@ -84,7 +84,7 @@ class Pause:
         """Drop the state of a service that is gone."""
         self.paused.discard(key)
         self.services.set(len(self.paused))
-        self.told.pop(key, None)
+        self.withheld.pop(key, None)
         self.before.pop(key, None)
 
 
@@ -95,7 +95,7 @@ def _path(request: Request) -> str:
     return f"{request.path}/{name}" if name else request.path
 
 
-def _gist(request: Request) -> bytes:
+def _content_digest(request: Request) -> bytes:
     """Digest the content of a request without what varies between tries: times, messages, versions."""
     body = mapping(request.body)
     if body.get("kind") == "Event":

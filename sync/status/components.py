@@ -51,12 +51,12 @@ def phase(seen: Observed, role: RoleIntent) -> Phase:
 
 
 def _component(seen: Observed, role: RoleIntent) -> Object:
-    wanted = desired(seen, role)
+    replicas = desired(seen, role)
     return {
-        "desiredReplicas": wanted,
+        "desiredReplicas": replicas,
         "readyReplicas": ready(seen, role),
         "nodesPerReplica": role.nodes,
-        "totalPods": wanted * role.nodes,
+        "totalPods": replicas * role.nodes,
         "readyPods": sum(pod.ready for pod in seen.pods_of(role)),
         "phase": phase(seen, role),
     }

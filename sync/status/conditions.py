@@ -22,9 +22,9 @@ def initialized(seen: Observed) -> Verdict:
     """Judge `Initialized`: the InferenceService was read and its LeaderWorkerSets exist."""
     if not seen.service.roles:
         return Verdict("CannotBeRead", failures.cause(seen) or "it has no role that runs an engine")
-    lacking = [role.name for role in seen.service.roles if role.name not in seen.sets]
-    if lacking:
-        return Verdict("LeaderWorkerSetMissing", f"no LeaderWorkerSet yet for {_named(lacking)}")
+    missing = [role.name for role in seen.service.roles if role.name not in seen.sets]
+    if missing:
+        return Verdict("LeaderWorkerSetMissing", f"no LeaderWorkerSet yet for {_named(missing)}")
     return Verdict("InferenceServiceCreating", "every role has its LeaderWorkerSet")
 
 
@@ -49,14 +49,14 @@ def _blocked(seen: Observed, roles: list[RoleIntent]) -> Verdict:
     """Return why no replica of these roles is on nodes."""
     if waits_for := failures.waiting_for_role(seen):
         return Verdict("WaitingForRole", waits_for)
-    lacking = waits(seen, roles)
-    if not lacking:
+    missing = waits(seen, roles)
+    if not missing:
         return Verdict("PodsMissing", "; ".join(_short_of_pods(seen, role) for role in roles))
     if seen.pod_group is None and any(_in_gang(seen, role) for role in roles):
         return Verdict(
             "WaitingForPodGroup", f"pods wait for PodGroup {seen.service.name}, which does not exist"
         )
-    return Verdict("WaitingForResources", _with_words(lacking, seen))
+    return Verdict("WaitingForResources", _with_quote(missing, seen))
 
 
 def waits(seen: Observed, roles: Iterable[RoleIntent]) -> list[Wait]:
@@ -64,12 +64,12 @@ def waits(seen: Observed, roles: Iterable[RoleIntent]) -> list[Wait]:
     return [found for role in roles if (found := wait(seen, role))]
 
 
-def _with_words(lacking: list[Wait], seen: Observed) -> str:
-    """Return what is lacking, and quote the scheduler once."""
+def _with_quote(missing: list[Wait], seen: Observed) -> str:
+    """Return what is missing, and quote the scheduler once."""
     group = seen.pod_group.message if seen.pod_group else ""
-    words = next((one.words for one in lacking if one.words), group)
-    said = "; ".join(map(str, lacking))
-    return f"{said}. The scheduler says: {words}" if words else said
+    quote = next((one.message for one in missing if one.message), group)
+    text = "; ".join(map(str, missing))
+    return f"{text}. The scheduler says: {quote}" if quote else text
 
 
 def _short_of_pods(seen: Observed, role: RoleIntent) -> str:
@@ -110,10 +110,10 @@ def _scaled_to_zero(seen: Observed) -> Verdict | None:
 
 
 def _role_not_ready(seen: Observed) -> Verdict | None:
-    lacking = [role for role in seen.service.roles if not ready(seen, role)]
-    if not lacking:
+    missing = [role for role in seen.service.roles if not ready(seen, role)]
+    if not missing:
         return None
-    return Verdict("RoleNotReady", _replicas(seen, lacking))
+    return Verdict("RoleNotReady", _replicas(seen, missing))
 
 
 def _routes_not_ready(seen: Observed) -> Verdict | None:
@@ -170,8 +170,8 @@ def progressing(seen: Observed) -> Verdict:
         return Verdict("RollingUpdate", f"replicas of {_named(rolling)} are being replaced")
     unready = [role for role in seen.service.roles if ready(seen, role) < desired(seen, role)]
     if unready:
-        said = (_replicas(seen, unready), *map(str, waits(seen, unready)))
-        return Verdict("ReplicasNotReady", "; ".join(said))
+        text = (_replicas(seen, unready), *map(str, waits(seen, unready)))
+        return Verdict("ReplicasNotReady", "; ".join(text))
     return Verdict("Complete", _replicas(seen, seen.service.roles))
 
 

@@ -20,7 +20,7 @@ class Wait:
     role: str
     pods: int
     accelerators: Amounts = ()
-    words: str = ""
+    message: str = ""
     """The scheduler's message about one of the pods."""
 
     def __str__(self) -> str:
@@ -32,8 +32,8 @@ class Wait:
         """The same text without the role."""
         if not self.accelerators:
             return f"waits for capacity for {counted(self.pods, 'pod')}"
-        asked = " and ".join(f"{amount} more {resource}" for resource, amount in self.accelerators)
-        return f"waits for {asked} ({counted(self.pods, 'pod')})"
+        amounts = " and ".join(f"{amount} more {resource}" for resource, amount in self.accelerators)
+        return f"waits for {amounts} ({counted(self.pods, 'pod')})"
 
 
 def groups(seen: Observed, role: RoleIntent) -> tuple[Group, ...]:
@@ -98,13 +98,13 @@ def _wait(group: Group, role: RoleIntent) -> Wait:
     total: Counter[str] = Counter()
     for amounts in (*(pod.accelerators for pod in held), *([group[-1].accelerators] * absent)):
         total.update(dict(amounts))
-    words = next((pod.held for pod in held if pod.held), "")
-    return Wait(role.name, len(held) + absent, tuple(sorted(total.items())), words)
+    message = next((pod.held for pod in held if pod.held), "")
+    return Wait(role.name, len(held) + absent, tuple(sorted(total.items())), message)
 
 
 def _together(waits: list[Wait]) -> Wait:
     total: Counter[str] = Counter()
     for one in waits:
         total.update(dict(one.accelerators))
-    words = next((one.words for one in waits if one.words), "")
-    return Wait(waits[0].role, sum(one.pods for one in waits), tuple(sorted(total.items())), words)
+    message = next((one.message for one in waits if one.message), "")
+    return Wait(waits[0].role, sum(one.pods for one in waits), tuple(sorted(total.items())), message)

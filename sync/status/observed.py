@@ -81,9 +81,9 @@ def unstored(seen: Observed) -> str:
     """Return that a desired object is not stored, routes included; empty if all are."""
     if seen.settled and (seen.routes is None or seen.routes.settled):
         return ""
-    said = f"not all objects of generation {seen.service.generation} are applied yet"
+    problem = f"not all objects of generation {seen.service.generation} are applied yet"
     errors = (*seen.errors, *(seen.routes.errors if seen.routes else ()))
-    return next((f"{said}: {error.message}" for error in errors if error.softened), said)
+    return next((f"{problem}: {error.message}" for error in errors if error.softened), problem)
 
 
 def behind(seen: Observed) -> str:
@@ -95,8 +95,8 @@ def behind(seen: Observed) -> str:
         return unstored(seen)
     rows = (seen.sets.get(role.name) for role in service.roles)
     late = [row for row in rows if row and not row.current]
-    words = (
+    texts = (
         f"LeaderWorkerSet {one.name} has a status of generation {one.observed}, not {one.generation}"
         for one in late
     )
-    return "; ".join(words)
+    return "; ".join(texts)

@@ -27,8 +27,8 @@ def report(snapshot: Snapshot, desired: Desired, now: str) -> Object | None:
     """
     if snapshot.service is None or snapshot.unknown.keys() & SEEN:
         return None
-    said = status(observed(snapshot, desired), snapshot.service.status, now)
-    return said if differs(said, snapshot.service.status) else None
+    new = status(observed(snapshot, desired), snapshot.service.status, now)
+    return new if differs(new, snapshot.service.status) else None
 
 
 def observed(snapshot: Snapshot, desired: Desired) -> Observed:
@@ -42,7 +42,7 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
         pod_group=pod_group if pod_group and pod_group.service else None,
         routes=_routes(snapshot, value, desired),
         errors=_errors(desired.findings),
-        settled=snapshot.unapplied <= ROUTES and snapshot.value is not None and not snapshot.going,
+        settled=snapshot.unapplied <= ROUTES and snapshot.value is not None and not snapshot.is_deleting,
     )
 
 
@@ -72,7 +72,7 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         attached=router.is_attached,
         gateways=tuple(row.projection for row in rows_of(snapshot, GATEWAYS)),
         errors=_errors(desired.of_routes),
-        settled=not snapshot.unapplied & ROUTES and not snapshot.going,
+        settled=not snapshot.unapplied & ROUTES and not snapshot.is_deleting,
     )
 
 

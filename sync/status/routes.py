@@ -20,8 +20,8 @@ def routes_ready(seen: Observed) -> Verdict:
     refused = failures.route_cause(seen.routes)
     if refused:
         return Verdict("RoutesRefused", refused)
-    asked = (check(seen.routes) for check in CHECKS)
-    return next((verdict for verdict in asked if verdict), _accepted(seen, seen.routes))
+    verdicts = (check(seen.routes) for check in CHECKS)
+    return next((verdict for verdict in verdicts if verdict), _accepted(seen, seen.routes))
 
 
 def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
@@ -41,7 +41,7 @@ def _picked_by(routes: ObservedRoutes) -> str:
     return f", picked by {routes.picker.picker}" if routes.picker and routes.picker.picker else ""
 
 
-# --- what may be wrong, the most telling first ------------------------------------------------------
+# --- possible problems, the most telling first -----------------------------------------------------
 
 
 def _missing(routes: ObservedRoutes) -> Verdict | None:
@@ -50,8 +50,8 @@ def _missing(routes: ObservedRoutes) -> Verdict | None:
         "Deployment of the endpoint picker": routes.picker is None,
         "HTTPRoute": routes.attached and routes.http_route is None,
     }
-    lacking = [name for name, absent in parts.items() if absent]
-    return Verdict("RouteMissing", f"missing: {', '.join(lacking)}") if lacking else None
+    missing = [name for name, absent in parts.items() if absent]
+    return Verdict("RouteMissing", f"missing: {', '.join(missing)}") if missing else None
 
 
 def _route_refused(routes: ObservedRoutes) -> Verdict | None:
@@ -89,8 +89,8 @@ def _picker_down(routes: ObservedRoutes) -> Verdict | None:
     if not picker.available:
         why = picker.message or "no pod of it is ready"
         return Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
-    said = f"the endpoint picker is being replaced, and the previous one serves: {picker.message}"
-    return Verdict("PickerNotAvailable" if picker.message else "NotObserved", said.removesuffix(": "))
+    problem = f"the endpoint picker is being replaced, and the previous one serves: {picker.message}"
+    return Verdict("PickerNotAvailable" if picker.message else "NotObserved", problem.removesuffix(": "))
 
 
 def _unanswered(routes: ObservedRoutes) -> Verdict | None:
@@ -175,30 +175,30 @@ def _of_parent(parent: Parent, route: HTTPRoute) -> Verdict | None:
 def _route_verdict(answer: ParentStatus) -> Verdict | None:
     accepted, resolved = answer.accepted, answer.resolved
     if accepted and accepted.status == "False":
-        return Verdict("RouteNotAccepted", _words(answer.parent, "refuses the HTTPRoute", accepted))
+        return Verdict("RouteNotAccepted", _message(answer.parent, "refuses the HTTPRoute", accepted))
     if resolved and resolved.status == "False" and resolved.reason == UNKNOWN_KIND:
-        said = "does not know InferencePool: this gateway lacks the inference extension"
-        return Verdict("GatewayWithoutInferencePool", _words(answer.parent, said, resolved))
+        problem = "does not know InferencePool: this gateway lacks the inference extension"
+        return Verdict("GatewayWithoutInferencePool", _message(answer.parent, problem, resolved))
     if resolved and resolved.status == "False":
-        said = "cannot resolve a reference of the HTTPRoute"
-        return Verdict("RefsNotResolved", _words(answer.parent, said, resolved))
+        problem = "cannot resolve a reference of the HTTPRoute"
+        return Verdict("RefsNotResolved", _message(answer.parent, problem, resolved))
     return None
 
 
 def _pool_verdict(answer: ParentStatus) -> Verdict | None:
     accepted, resolved = answer.accepted, answer.resolved
     if accepted and accepted.status == "False":
-        return Verdict("PoolNotAccepted", _words(answer.parent, "refuses the InferencePool", accepted))
+        return Verdict("PoolNotAccepted", _message(answer.parent, "refuses the InferencePool", accepted))
     if resolved and resolved.status == "False":
-        said = "cannot resolve a reference of the InferencePool"
-        return Verdict("RefsNotResolved", _words(answer.parent, said, resolved))
+        problem = "cannot resolve a reference of the InferencePool"
+        return Verdict("RefsNotResolved", _message(answer.parent, problem, resolved))
     return None
 
 
 def _gateway_verdict(gateway: Gateway) -> Verdict | None:
-    for said in (gateway.accepted, gateway.programmed):
-        if said and said.status == "False":
-            return Verdict("GatewayNotProgrammed", _words(gateway, "is not programmed", said))
+    for condition in (gateway.accepted, gateway.programmed):
+        if condition and condition.status == "False":
+            return Verdict("GatewayNotProgrammed", _message(gateway, "is not programmed", condition))
     return None
 
 
@@ -208,6 +208,6 @@ def _of_gateways(pool: InferencePool, route: HTTPRoute | None) -> Iterator[Paren
     return (one for one in pool.answers if gateways is None or one.parent.gateway in gateways)
 
 
-def _words(who: Parent | Gateway, said: str, condition: ObservedCondition) -> str:
+def _message(subject: Parent | Gateway, problem: str, condition: ObservedCondition) -> str:
     message = f": {condition.message}" if condition.message else ""
-    return f"{who} {said} ({condition.reason}{message})"
+    return f"{subject} {problem} ({condition.reason}{message})"
