@@ -88,7 +88,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable(Identity):
+class UnreadableObject(Identity):
     """An object that could not be projected; only its metadata is known."""
 
     why: str = ""
@@ -151,10 +151,10 @@ class TooLargeError(Exception):
     """An object is larger than the limit up to which objects are read."""
 
 
-def unreadable(obj: Object, error: Exception) -> Unreadable:
+def unreadable(obj: Object, error: Exception) -> UnreadableObject:
     """Build the row of an object that could not be projected; every API server validates the metadata."""
     metadata = mapping(obj.get("metadata"))
-    return Unreadable(
+    return UnreadableObject(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         uid=text(metadata.get("uid")),

@@ -1,7 +1,7 @@
 """The cache of one kind: rows by name, and by the services that they concern.
 
 Rules of this file:
-1. An object that cannot be projected affects itself only: it is kept as `Unreadable`.
+1. An object that cannot be projected affects itself only: it is kept as `UnreadableObject`.
 2. An object that is missing here may exist in the cluster: `trouble` says why the kind is not known, and
    `unreadable_of` returns the objects of a service of which only the metadata is known.
 3. Comparing two rows is cheap, whatever an author wrote: rows hold flat values and digests.
@@ -17,7 +17,7 @@ import structlog
 from intent import Object
 from intent.service.member import ServiceKey
 from sync.kinds import Kind
-from sync.observed.cached import Row, Unreadable, resource_version, row_keys, unreadable
+from sync.observed.cached import Row, UnreadableObject, resource_version, row_keys, unreadable
 
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
@@ -79,7 +79,7 @@ class Cache(Generic[R]):
     recovered: Callable[[], None] = _nothing
     """Called when the objects of the kind become known."""
     known: Rows[R] = field(default_factory=Rows)
-    unreadable: Rows[Unreadable] = field(default_factory=Rows)
+    unreadable: Rows[UnreadableObject] = field(default_factory=Rows)
     synced: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the objects are known, or the kind is known not to be served."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -109,14 +109,14 @@ class Cache(Generic[R]):
         """Return the rows that concern a key."""
         return self.known.of(key)
 
-    def unreadable_of(self, key: ServiceKey) -> tuple[Unreadable, ...]:
+    def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
         """Return the unreadable objects that may concern a key."""
         return self.unreadable.of(key)
 
     # --- one object ---------------------------------------------------------------------------------
 
-    def project(self, obj: Object) -> R | Unreadable | None:
-        """Project an object: `Unreadable` if that raises, None if it does not concern the controller."""
+    def project(self, obj: Object) -> R | UnreadableObject | None:
+        """Project an object: `UnreadableObject` if that raises, None if it is not relevant."""
         try:
             return self.kind.project(obj)
         except Exception as error:  # noqa: BLE001 - whatever one object contains, it must not affect others
@@ -137,7 +137,7 @@ class Cache(Generic[R]):
         else:
             self.put(row)
 
-    def put(self, row: R | Unreadable) -> None:
+    def put(self, row: R | UnreadableObject) -> None:
         """Store a row unless a newer one is stored: the event of our own write comes after its answer."""
         name = (row.namespace, row.name)
         known = self.rows.get(name) or self.unreadable.by_name.get(name)
@@ -151,7 +151,7 @@ class Cache(Generic[R]):
 
     # --- all objects --------------------------------------------------------------------------------
 
-    def replace(self, rows: Iterable[R | Unreadable]) -> None:
+    def replace(self, rows: Iterable[R | UnreadableObject]) -> None:
         """Store exactly these rows, the result of a list."""
         self._replace(rows)
         self.absent, self.failures, self.denials = False, 0, 0
@@ -188,15 +188,15 @@ class Cache(Generic[R]):
         if had_trouble:
             self.recovered()
 
-    def _replace(self, rows: Iterable[R | Unreadable]) -> None:
+    def _replace(self, rows: Iterable[R | UnreadableObject]) -> None:
         fresh = {(row.namespace, row.name): row for row in rows}
         for name in [*self.rows.keys() - fresh.keys(), *self.unreadable.by_name.keys() - fresh.keys()]:
             self.drop(name)
         for row in fresh.values():
             self._store(row)
 
-    def _store(self, row: R | Unreadable) -> None:
-        if not isinstance(row, Unreadable):
+    def _store(self, row: R | UnreadableObject) -> None:
+        if not isinstance(row, UnreadableObject):
             self._store_in(self.known, self.unreadable, row)
         elif self._store_in(self.unreadable, self.known, row):
             log.warning(

@@ -12,7 +12,7 @@ from intent.inferenceservice import v1alpha1
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import get
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind, rows_of
-from sync.observed.cached import AppliedObject, CachedObject, Owner, Unreadable, owners
+from sync.observed.cached import AppliedObject, CachedObject, Owner, UnreadableObject, owners
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.snapshot import Snapshot
@@ -116,11 +116,11 @@ OWNER_KINDS: Final[dict[str, Kind[Any]]] = {v1alpha1.KIND: INFERENCE_SERVICE, lw
 """The kinds that own what the controller makes."""
 
 
-def _state(row: OwnerRow | Unreadable | None) -> tuple[object, ...] | None:
+def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None:
     """Return what distinguishes two states of an owner; its status, which changes often, does not."""
     if row is None:
         return None
-    return (row.uid,) if isinstance(row, Unreadable) else (row.uid, row.fingerprint, row.deleting)
+    return (row.uid,) if isinstance(row, UnreadableObject) else (row.uid, row.fingerprint, row.deleting)
 
 
 def behind(kind: str, name: str) -> ApiError:

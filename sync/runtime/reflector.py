@@ -24,7 +24,7 @@ from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, read_at_any_dept
 from kube.request import get, page, watch
 from kube.wire import read_object
 from sync.kinds import Kind
-from sync.observed.cached import Row, Unreadable
+from sync.observed.cached import Row, UnreadableObject
 from sync.runtime.cache import ENOUGH, Cache
 from sync.runtime.clock import Backoff
 
@@ -64,7 +64,7 @@ async def reflect(client: Client, cache: Cache[R]) -> None:
 
 async def _list(client: Client, cache: Cache[R]) -> str:
     """List all pages, store the projections, and return the version of the list."""
-    rows: list[R | Unreadable] = []
+    rows: list[R | UnreadableObject] = []
     token, turn = "", time.monotonic()
     while True:
         answer = await client.page(page(cache.kind.resource.collection, cache.kind.resource.selector, token))

@@ -64,7 +64,7 @@ class Api:
     """Seconds before any answer."""
     url: str = ""
 
-    # --- what a test does -----------------------------------------------------------------------
+    # --- called by tests ------------------------------------------------------------------------
 
     def put(self, path: str, obj: Object) -> None:
         """Store an object, as another client does."""
@@ -106,7 +106,7 @@ class Api:
         """Return all objects of a kind."""
         return [obj for path, obj in self.objects.items() if _plural(path) == plural]
 
-    # --- what the API server does ---------------------------------------------------------------
+    # --- behaviour of the API server ------------------------------------------------------------
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""

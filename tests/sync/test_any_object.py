@@ -28,7 +28,7 @@ from sync.kinds import (
     WATCHED,
     Kind,
 )
-from sync.observed.cached import Unreadable
+from sync.observed.cached import UnreadableObject
 from sync.runtime.cache import Cache
 from sync.runtime.observe import ServiceMemory, observe
 from sync.status.report import report
@@ -276,4 +276,4 @@ def test_a_deep_object_of_another_kind_is_unreadable() -> None:
 
     cache.take(obj)
 
-    assert [type(row) for row in cache.unreadable_of(KEY)] == [Unreadable]
+    assert [type(row) for row in cache.unreadable_of(KEY)] == [UnreadableObject]

@@ -48,7 +48,7 @@ def pod_group_writes(api: Api) -> list[str]:
     return [method for method, path in api.writes if path == PG]
 
 
-# --- what it makes ----------------------------------------------------------------------------------
+# --- objects it creates -----------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("running")
@@ -137,7 +137,7 @@ async def test_a_deleted_service_is_forgotten(api: Api, running: Controller, eve
     await eventually(lambda: not (running.memories or running.recorder.states or running.writer.histories))
 
 
-# --- what it leaves alone ---------------------------------------------------------------------------
+# --- objects it leaves alone ------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("running")
@@ -196,7 +196,7 @@ async def test_members_that_disagree_change_nothing(api: Api, eventually: Eventu
     assert (api.objects[PG], reasons(api)) == (before, [("d", "QueuesDisagree"), ("p", "QueuesDisagree")])
 
 
-# --- what it repairs --------------------------------------------------------------------------------
+# --- repairs ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("running")
@@ -271,7 +271,7 @@ async def test_a_field_that_admission_changes_on_every_write_is_accepted(
     assert api.writes == []
 
 
-# --- what it says -----------------------------------------------------------------------------------
+# --- Events -----------------------------------------------------------------------------------------
 
 
 async def test_an_event_is_written_once(api: Api, start: Start, eventually: Eventually) -> None:
@@ -438,7 +438,7 @@ async def test_a_missing_volcano_is_reported_to_the_authors(
     await eventually(lambda: reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
 
 
-# --- what goes wrong --------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("service")

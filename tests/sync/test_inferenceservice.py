@@ -36,7 +36,7 @@ def without_version(section: Any) -> Any:
     return {key: value for key, value in section.items() if key != "resourceVersion"}
 
 
-# --- what it makes ----------------------------------------------------------------------------------
+# --- objects it creates -----------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("served")
@@ -94,7 +94,7 @@ async def test_replicas_that_the_author_omits_are_left_to_an_autoscaler(
     assert api.objects[DECODE]["spec"]["replicas"] == 7
 
 
-# --- what it leaves alone ---------------------------------------------------------------------------
+# --- objects it leaves alone ------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("served")
@@ -231,7 +231,7 @@ async def test_an_object_being_deleted_is_awaited(api: Api) -> None:
     assert [path for _, path in api.writes if path == DECODE] == []
 
 
-# --- what it repairs and prunes ---------------------------------------------------------------------
+# --- repairs and pruning ----------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("served")
@@ -337,7 +337,7 @@ async def test_removing_the_router_deletes_the_routes_only(api: Api, eventually:
     assert deleted == list(reversed(ROUTES.values()))
 
 
-# --- what it adopts ---------------------------------------------------------------------------------
+# --- adoption ---------------------------------------------------------------------------------------
 
 
 def orphan(api: Api, path: str) -> None:

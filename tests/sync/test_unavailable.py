@@ -135,7 +135,7 @@ async def test_a_kind_that_stays_unavailable_causes_no_reconciles(
     assert controller.metrics.registry.get_sample_value(BUGS, {"outcome": "done"}) == snapshots
 
 
-# --- what cannot be read ----------------------------------------------------------------------------
+# --- unreadable objects -----------------------------------------------------------------------------
 
 
 def deep(obj: Object, levels: int) -> Object:

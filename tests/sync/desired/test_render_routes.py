@@ -206,7 +206,7 @@ def test_the_new_endpoint_picker_serves_before_the_old_one_ends() -> None:
     assert (spec["replicas"], spec["strategy"]["rollingUpdate"]) == (1, {"maxSurge": 1, "maxUnavailable": 0})
 
 
-# --- several pickers --------------------------------------------------------------------------------
+# --- several endpoint pickers -----------------------------------------------------------------------
 
 
 def test_one_endpoint_picker_has_no_leader_election() -> None:

@@ -124,7 +124,7 @@ def test_a_duplicate_key_of_a_row_does_no_harm() -> None:
     assert (set(woken), cache.of(KEY), cache.keys) == ({KEY, PLACE}, (), ())
 
 
-# --- what cannot be read ----------------------------------------------------------------------------
+# --- unreadable objects -----------------------------------------------------------------------------
 
 
 def fails(obj: Object) -> Any:

@@ -79,23 +79,23 @@ CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
         lambda now: replace(now, service=replace(now.service, roles=()), settled=False),
         GOOD,
     ),
-    "a set that goes": (without("decode"), ("Initialized", *NODES)),
-    "a set that nobody observed": (sets("decode", replicas=2, generation=2), NODES),
-    "a generation that is not stored": (
+    "a deleted LWS": (without("decode"), ("Initialized", *NODES)),
+    "an LWS with an old status": (sets("decode", replicas=2, generation=2), NODES),
+    "a generation that is not applied": (
         lambda now: replace(now, settled=False),
         ("Scheduled", "RoutesReady", "Ready", "Active"),
     ),
-    "a node that goes": (pods("prefill"), NODES),
-    "a node that goes with a part": (pods("prefill", P0[:1]), NODES),
+    "a deleted node": (pods("prefill"), NODES),
+    "a deleted node with some pods": (pods("prefill", P0[:1]), NODES),
     "pods without a node": (pods("prefill", waiting("prefill", 0, 2)), NODES),
-    "pods that go": (pods("prefill", group("prefill", 0, 2, deleting=True)), NODES),
-    "a pod that is not ready": (pods("prefill", starting("prefill", 0, 2)), ("Ready", "Active")),
-    "a pod that fails": (
+    "pods being deleted": (pods("prefill", group("prefill", 0, 2, deleting=True)), NODES),
+    "an unready pod": (pods("prefill", starting("prefill", 0, 2)), ("Ready", "Active")),
+    "a failing pod": (
         pods("prefill", starting("prefill", 0, 2, failure=CRASH)),
         ("Ready", "Active"),
     ),
     "one replica of two": (pods("decode", D0, starting("decode", 1, 4)), ("Active",)),
-    "a replica more": (
+    "one more replica": (
         service(roles=(seen().service.roles[0], replace(seen().service.roles[1], replicas=3))),
         ("Active",),
     ),
@@ -104,24 +104,24 @@ CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
         service(roles=tuple(replace(role, replicas=0) for role in seen().service.roles)),
         ("Ready",),
     ),
-    "routes that are not stored": (routed(settled=False), ROUTES),
-    "a picker that goes": (routed(picker=None), ROUTES),
-    "a picker that is not available": (routed(picker=Deployment(current=True)), ROUTES),
-    "a picker that nobody observed": (routed(picker=Deployment(available=True)), ROUTES),
-    "a pool that goes": (routed(pool=None), ROUTES),
-    "a pool that is refused": (
+    "routes that are not applied": (routed(settled=False), ROUTES),
+    "a deleted endpoint picker": (routed(picker=None), ROUTES),
+    "an unavailable endpoint picker": (routed(picker=Deployment(current=True)), ROUTES),
+    "an endpoint picker with an old status": (routed(picker=Deployment(available=True)), ROUTES),
+    "a deleted pool": (routed(pool=None), ROUTES),
+    "a refused pool": (
         routed(pool=InferencePool("r1-pool", (ParentStatus(GATEWAY, REFUSED, said()),))),
         ROUTES,
     ),
-    "a pool that is not answered": (routed(pool=InferencePool("r1-pool")), ROUTES),
-    "a route that goes": (routed(http_route=None), ROUTES),
-    "a route that is refused": (answered(ParentStatus(GATEWAY, REFUSED, said())), ROUTES),
-    "a reference that leads nowhere": (answered(ParentStatus(GATEWAY, said(), REFUSED)), ROUTES),
-    "a route that is not answered": (answered(ParentStatus(GATEWAY)), ROUTES),
-    "a gateway that goes": (routed(gateways=()), ROUTES),
-    "a gateway that is not programmed": (routed(gateways=(gateway(programmed=REFUSED),)), ROUTES),
-    "a gateway that nobody observed": (routed(gateways=(gateway(programmed=None),)), ROUTES),
-    "a rule about routes": (routed(errors=(RULE,)), ROUTES),
+    "a pool without an answer": (routed(pool=InferencePool("r1-pool")), ROUTES),
+    "a deleted route": (routed(http_route=None), ROUTES),
+    "a refused route": (answered(ParentStatus(GATEWAY, REFUSED, said())), ROUTES),
+    "an unresolved reference": (answered(ParentStatus(GATEWAY, said(), REFUSED)), ROUTES),
+    "a route without an answer": (answered(ParentStatus(GATEWAY)), ROUTES),
+    "a deleted gateway": (routed(gateways=()), ROUTES),
+    "an unprogrammed gateway": (routed(gateways=(gateway(programmed=REFUSED),)), ROUTES),
+    "a gateway without a condition": (routed(gateways=(gateway(programmed=None),)), ROUTES),
+    "a finding about routes": (routed(errors=(RULE,)), ROUTES),
 }
 """What is removed from a complete service, and which conditions are then not `True`."""
 TROUBLES: Final = sorted(CAUSES.keys() - {"no replicas"})
@@ -165,7 +165,7 @@ def test_failure_and_progress_end_when_the_service_is_complete(change: Change, k
 
 
 def test_a_failure_ends_with_the_generation_that_failed() -> None:
-    failing, _ = CAUSES["a pod that fails"]
+    failing, _ = CAUSES["a failing pod"]
     before = status(failing(COMPLETE), {}, NOW)
     starting_again = pods("prefill", starting("prefill", 0, 2))(COMPLETE)
 

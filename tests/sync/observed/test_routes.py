@@ -1,4 +1,4 @@
-"""Projections of HTTPRoutes, InferencePools and Gateways."""
+"""Projections of HTTPRoutes, InferencePools, Gateways and the Deployments of endpoint pickers."""
 
 from typing import Any
 
@@ -101,3 +101,50 @@ def test_a_gateway_has_its_condition_programmed() -> None:
 @pytest.mark.parametrize("observed", [0, 1])
 def test_a_condition_of_an_earlier_generation_does_not_count(observed: int) -> None:
     assert routes.project_gateway(programmed(observed)).programmed is None
+
+
+def condition(kind: str, status: str, message: str = "", **fields: Any) -> Object:
+    """Return a condition."""
+    return {"type": kind, "status": status, "message": message, **fields}
+
+
+def picker(*conditions: Object, observed: int = 2, **status: int) -> Object:
+    """Return the second generation of a Deployment."""
+    told = {"observedGeneration": observed, "conditions": list(conditions), **status}
+    labels = {"fusioninfer.io/picker": "gie-1.4"}
+    return {"metadata": {"name": "r1-epp", "generation": 2, "labels": labels}, "status": told}
+
+
+def test_a_deployment_is_available_by_one_pod_of_several() -> None:
+    said = condition("Progressing", "False", "has timed out progressing")
+
+    row = routes.project_deployment(picker(said, replicas=2, updatedReplicas=2, availableReplicas=1))
+
+    assert (row.available, row.replacing) == (True, False)
+
+
+def test_a_deployment_without_pods_is_not_available_by_its_condition() -> None:
+    assert not routes.project_deployment(picker(condition("Available", "True"), replicas=2)).available
+
+
+def test_a_deployment_with_a_pod_of_an_earlier_template_is_being_replaced() -> None:
+    assert routes.project_deployment(picker(replicas=2, updatedReplicas=1, availableReplicas=1)).replacing
+
+
+def test_a_deployment_names_its_generation_of_endpoint_pickers() -> None:
+    assert routes.project_deployment(picker()).picker == "gie-1.4"
+
+
+def test_a_deployment_with_an_old_status_is_not_current() -> None:
+    assert not routes.project_deployment(picker(observed=1, availableReplicas=1)).current
+
+
+def test_a_refused_pod_comes_before_other_conditions() -> None:
+    row = routes.project_deployment(
+        picker(
+            condition("Available", "False", "Deployment does not have minimum availability."),
+            condition("ReplicaFailure", "True", "exceeded quota: compute"),
+        )
+    )
+
+    assert row.message == "exceeded quota: compute"
