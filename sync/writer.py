@@ -25,7 +25,7 @@ from sync.runtime.cache import Caches, cache_of
 from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.owners import OwnerCheck, behind, owner_stays
 from sync.runtime.pause import Pause, PausedError
-from sync.status import undated, unworded
+from sync.status import without_messages, without_times
 
 log: Final = structlog.stdlib.get_logger(__name__)
 A = TypeVar("A", bound=AppliedObject)
@@ -225,13 +225,13 @@ class Writer:
         Returns the seconds after which to try again, if only its messages changed and that must wait.
         """
         kind, history = INFERENCE_SERVICE, self._history(key, STATUS, row.name)
-        desired = digest(undated(status))
+        desired = digest(without_times(status))
         if history.is_settled(desired, digest(row.status)):
             return None
         if history.is_contested(desired):
             log.warning("status not written: another writer keeps changing it", service=key)
             return None
-        shape = digest(unworded(status))
+        shape = digest(without_messages(status))
         if seconds := history.reword_in(desired, shape):
             return seconds
         history.note(desired)
@@ -342,7 +342,7 @@ def _refusal(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | Non
 def retryable(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal:
     """Return the refusal for an error that may pass; the write is tried again, with a growing delay."""
     message = f"{_described(kind, desired)} is not written: {error}"
-    return Refusal(kind.ownership.codes.refused, message, kind.kind, passing=True)
+    return Refusal(kind.ownership.codes.refused, message, kind.kind, retryable=True)
 
 
 def _absent(kind: Kind[Any], message: str) -> Refusal:

@@ -78,7 +78,7 @@ class Refusal:
     code: str
     message: str
     kind: str
-    passing: bool = False
+    retryable: bool = False
     """Whether another try may succeed."""
 
 
@@ -247,7 +247,7 @@ def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterat
 
 def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
     """Return the finding of a refusal: a warning if it may pass."""
-    return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.passing))
+    return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.retryable))
 
 
 def _finding(one: Member, path: str, message: str, code: str) -> Finding:

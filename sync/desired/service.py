@@ -96,7 +96,7 @@ def _unknown_sets(snapshot: Snapshot) -> Desired:
 
 def unavailable(kind: str, why: str) -> Refusal:
     """Return the refusal of an object whose kind is not known in full."""
-    return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", kind, passing=True)
+    return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", kind, retryable=True)
 
 
 def _sets(snapshot: Snapshot) -> Desired:

@@ -46,7 +46,7 @@ class Snapshot:
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Kinds of which not all objects of the service are known, and why. None is written or deleted."""
     unreadable: tuple[tuple[Subject, str], ...] = ()
-    """UnreadableObject objects that may belong to the service, and why they are unreadable."""
+    """Unreadable objects that may belong to the service, and why they are unreadable."""
     unapplied: frozenset[str] = frozenset()
     """Kinds of which a desired object could not be applied."""
 

@@ -96,7 +96,7 @@ class Elector:
     """The Lease as last read or written."""
     changed_at: float = 0.0
     """When it changed last, on our clock."""
-    sure: bool = False
+    is_current: bool = False
     """Whether the last call succeeded: then the Lease is written without being read first."""
 
     @property
@@ -144,13 +144,13 @@ class Elector:
             async with asyncio.timeout(seconds):
                 taken = await self._take(self.leadership.clock() + seconds)
         except FAILED as error:
-            self.sure = False
+            self.is_current = False
             log.warning("lease not written", error=f"{type(error).__name__}: {error}")
             return False
         return taken
 
     async def _take(self, end: float) -> bool:
-        if not self.sure:
+        if not self.is_current:
             found = await self._read(end)
             if found or not self._is_anothers():  # the holder of a deleted Lease continues until its deadline
                 self._saw(found)
@@ -159,7 +159,7 @@ class Elector:
         lease = _held(self.lease, self.name, self.identity, self.leadership.timing)
         sent = self.leadership.clock()
         self._saw(await self._write(lease, end))
-        self.sure = True
+        self.is_current = True
         self.leadership.extend(sent)
         return True
 

@@ -18,7 +18,7 @@ from intent.service.member import ServiceKey
 from intent.shapes import mapping
 from kube.request import Request
 from sync.observed.cached import digest
-from sync.status import unworded
+from sync.status import without_messages
 
 log: Final = structlog.stdlib.get_logger(__name__)
 CURRENT: Final[ContextVar[ServiceKey | None]] = ContextVar("CURRENT", default=None)
@@ -101,6 +101,6 @@ def _content_digest(request: Request) -> bytes:
     if body.get("kind") == "Event":
         return digest({name: body.get(name) for name in ("reason", "involvedObject")})
     if isinstance(body.get("status"), dict):
-        return digest(unworded(body["status"]))
+        return digest(without_messages(body["status"]))
     metadata = {name: one for name, one in mapping(body.get("metadata")).items() if name != "resourceVersion"}
     return digest(body | {"metadata": metadata})

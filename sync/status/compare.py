@@ -23,7 +23,7 @@ def by_type(status: Object) -> dict[str, Object]:
     return {text(one.get("type")): one for one in found}
 
 
-def undated(status: Object) -> Object:
+def without_times(status: Object) -> Object:
     """Return a status without its times."""
     conditions = [_without(one, "lastTransitionTime") for one in listed(status.get("conditions"))]
     roles = mapping(status.get("components")).items()
@@ -31,9 +31,9 @@ def undated(status: Object) -> Object:
     return status | {"conditions": conditions, "components": components}
 
 
-def unworded(status: Object) -> Object:
+def without_messages(status: Object) -> Object:
     """Return a status without its times and messages: what is left does not vary between tries."""
-    plain = undated(status)
+    plain = without_times(status)
     return plain | {"conditions": [_without(one, "message") for one in plain["conditions"]]}
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from intent.errors import FieldError
-from sync.status import differs, status, undated
+from sync.status import differs, status, without_times
 from tests.sync.status.samples import (
     D0,
     LATER,
@@ -81,11 +81,11 @@ def test_conditions_of_other_writers_change_nothing() -> None:
 
 
 def test_without_its_times_a_status_is_the_same_later() -> None:
-    assert undated(status(SHORT, {}, LATER)) == undated(status(SHORT, {}, NOW))
+    assert without_times(status(SHORT, {}, LATER)) == without_times(status(SHORT, {}, NOW))
 
 
 def test_without_its_times_a_changed_status_differs() -> None:
-    assert undated(status(SHORT, {}, NOW)) != undated(status(seen(), {}, NOW))
+    assert without_times(status(SHORT, {}, NOW)) != without_times(status(seen(), {}, NOW))
 
 
 def test_a_finding_changes_the_status() -> None:
