@@ -55,7 +55,7 @@ VALUES: Final = Limit(
     f"Keys and values under `{PREFIX}`; the limit of Kubernetes for all annotations together.",
 )
 LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES)
-"""All limits. The table of `docs/edge.md` is generated from them."""
+"""All limits. The table of `docs/webhook.md` is generated from them."""
 
 
 def of_leaderworkerset(lws: Object) -> FieldError | None:

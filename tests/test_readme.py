@@ -24,7 +24,7 @@ from webhook.server import listen
 ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"
 TABLE: Final = re.compile(r"(<!-- annotations[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
-EDGE_PAGE: Final = ROOT / "docs" / "edge.md"
+EDGE_PAGE: Final = ROOT / "docs" / "webhook.md"
 LAUNCHERS_PAGE: Final = ROOT / "docs" / "launchers.md"
 ROUTING_PAGE: Final = ROOT / "docs" / "routing.md"
 ANY_TABLE: Final = re.compile(r"(<!-- ([a-z]+): made from[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)

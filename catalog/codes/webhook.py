@@ -31,7 +31,7 @@ ROWS: Final[dict[str, Code]] = {
         "the object is larger than admission reads",
         "reduce what the message counts, for example with a script in a ConfigMap; or bypass the webhooks "
         "with fusioninfer.io/inject: disabled",
-        "the object is over a limit of docs/edge.md, which bounds the cost of one object for all tenants",
+        "the object is over a limit of docs/webhook.md, which bounds the cost of one object for all tenants",
     ),
     "FI905": Code(
         "error",

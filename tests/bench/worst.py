@@ -15,7 +15,7 @@ SECONDS: Final = "the dearest"
 
 
 def measure(run: Run, bodies: Mapping[str, bytes] | None = None) -> Iterator[Row]:
-    """Measure both calls of every review: the dearer one, as a part of what it may cost (`docs/edge.md`)."""
+    """Measure both calls of every review: the dearer one, as a part of its budget (docs/webhook.md)."""
     most = longest = 0.0
     sent = worst.bodies() if bodies is None else bodies
     for (name, body), _ in zip(sent.items(), run.rounds(len(sent), "worst"), strict=True):

@@ -32,7 +32,7 @@ _TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes, counts and times. The table in `docs/edge.md` is generated from this class."""
+    """Sizes, counts and times. The table in `docs/webhook.md` is generated from this class."""
 
     body_bytes: int = 7 * 2**20
     """Two objects of 3 MiB and the rest of a review, as controller-runtime allows."""
