@@ -38,7 +38,8 @@ format: $(READY) ## Format the source
 	$(BIN)/ruff check --fix .
 
 golden: $(READY) ## Write expected files and generated tables anew; read the difference
-	$(BIN)/python -m pytest tests/golden tests/webhook/test_readings.py tests/test_*.py -q --refresh
+	$(BIN)/python -m pytest tests/golden tests/webhook/test_readings.py tests/catalog/test_codes.py \
+	  tests/intent/inferenceservice/test_crd.py tests/test_*.py -q --refresh
 
 manifests: $(READY) ## Make the Helm chart, the dashboard and the tables about them from the manifests
 	$(BIN)/python -m pytest tests/manifests -q --refresh
