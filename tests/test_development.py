@@ -1,0 +1,62 @@
+"""DEVELOPMENT.md names files, functions and targets that exist."""
+
+import ast
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = (ROOT / "DEVELOPMENT.md").read_text(encoding="utf-8")
+PATHS: Final = sorted(set(re.findall(r"`((?:[a-z_]+/)+[a-z_.]*)`", PAGE)))
+NAMES: Final = sorted(set(re.findall(r"`([a-z_/]+\.py)`:\s+`([A-Za-z_.]+)`", PAGE)))
+TARGETS: Final = sorted(set(re.findall(r"`make ([a-z-]+)`", PAGE)))
+
+
+def defined(file: Path) -> set[str]:
+    """Return the names of a module's functions, classes, methods and constants."""
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    assigned = [
+        node.target.id
+        for node in body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    functions = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    methods = [
+        f"{node.name}.{inner.name}"
+        for node in classes
+        for inner in node.body
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return {*assigned, *functions, *methods, *(node.name for node in classes)}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_file_that_the_page_names_exists(path: str) -> None:
+    assert any((ROOT / folder / path).exists() for folder in ("", "webhook", "sync", "tests"))
+
+
+@pytest.mark.parametrize(("file", "name"), NAMES)
+def test_every_function_that_the_page_names_is_in_its_file(file: str, name: str) -> None:
+    assert name in defined(ROOT / file)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_that_the_page_names_can_be_made(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_index_of_decision_records_lists_each_with_its_title() -> None:
+    folder = ROOT / "docs" / "adr"
+    records = sorted(folder.glob("0*.md"))
+    titles = [path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in records]
+
+    listed = re.findall(
+        r"^- \[(\d+)\]\((.*?)\)\. ([^(\n]*[^(\n ])", (folder / "README.md").read_text(), re.MULTILINE
+    )
+
+    assert [(f"{number}. {title}", name) for number, name, title in listed] == [
+        (title, path.name) for title, path in zip(titles, records, strict=True)
+    ]
