@@ -2,10 +2,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# pytest keeps the test modules that it has rewritten as bytecode; to do that again takes seconds in each process.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(PYTEST)
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo test demo-cluster fast check format golden manifests lock image image-check bench fuzz chaos soak clean help
+.PHONY: demo unit test demo-cluster check format golden manifests lock image image-check bench fuzz chaos soak clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -13,19 +15,19 @@ help: ## List what can be made
 demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three LeaderWorkerSets before and after
 	@$(BIN)/python -m fusioninfer demo
 
+unit: $(READY) ## The inner loop, under a minute on two cores: pure code, goldens and laws in process
+	$(PYTEST) -q -m "not slow" --hypothesis-profile unit --numprocesses $(or $(WORKERS),2)
+
 # Ray gives its nodes 30 s to start (`ray/_private/node.py`), and the safety law gives services a minute to heal, so
 # these tests have the machine to themselves.
 SAFETY := tests/cluster/test_safety.py
 test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then safety and Ray
-	$(BIN)/python -m pytest -m "not ray" --numprocesses $(or $(WORKERS),2) --ignore $(SAFETY)
-	$(BIN)/python -m pytest $(SAFETY)
-	$(BIN)/python -m pytest -m ray
+	$(PYTEST) -m "not ray" --numprocesses $(or $(WORKERS),2) --ignore $(SAFETY)
+	$(PYTEST) $(SAFETY)
+	$(PYTEST) -m ray
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
-
-fast: check ## Everything but the real components, the real Ray and what the image installs
-	$(BIN)/python -m pytest -m "not cluster and not ray and not image and not check"
 
 check: $(READY) ## Lint, types, and who may import whom
 	$(BIN)/ruff check .
@@ -38,24 +40,24 @@ format: $(READY) ## Format the source
 	$(BIN)/ruff check --fix .
 
 golden: $(READY) ## Write expected files and generated tables anew; read the difference
-	$(BIN)/python -m pytest tests/golden tests/webhook/test_readings.py tests/catalog/test_codes.py \
+	$(PYTEST) tests/golden tests/webhook/test_readings.py tests/catalog/test_codes.py \
 	  tests/intent/inferenceservice/test_crd.py tests/test_*.py -q --refresh
 
 manifests: $(READY) ## Make the Helm chart, the dashboard and the tables about them from the manifests
-	$(BIN)/python -m pytest tests/manifests -q --refresh
+	$(PYTEST) tests/manifests -q --refresh
 
 lock: $(READY) ## Lock what the image installs, at the newest versions; make its bill of materials
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --extra fast --generate-hashes --upgrade \
 	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
-	$(BIN)/python -m pytest tests/image/test_lock.py -q --refresh
+	$(PYTEST) tests/image/test_lock.py -q --refresh
 
 image: ## Build the image fusioninfer:VERSION with docker
 	docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag fusioninfer:$(VERSION) .
 
 image-check: $(READY) ## Build the image without docker, as root on Debian, and run its pods on the real API server
-	$(BIN)/python -m pytest -q --image tests/cluster/image_check.py tests/cluster/test_deployed.py
+	$(PYTEST) -q --image tests/cluster/image_check.py tests/cluster/test_deployed.py
 
 bench: $(READY) ## What things cost, beside what we aim at: docs/performance.md; BENCH="stages server" for some parts
 	$(BIN)/python -m tests.bench $(BENCH)
@@ -65,7 +67,7 @@ fuzz: $(READY) ## Reviews that nobody would write, for FUZZ_SECONDS (600); a fai
 
 chaos: $(READY) ## Kill every process of a cluster while people work, for CHAOS_ROUNDS (50); CHAOS_SEED chooses what happens
 	CHAOS_ROUNDS=$(or $(CHAOS_ROUNDS),50) CHAOS_SEED=$(or $(CHAOS_SEED),$(shell date +%s)) \
-	  $(BIN)/python -m pytest -q -s tests/cluster/test_chaos.py
+	  $(PYTEST) -q -s tests/cluster/test_chaos.py
 
 soak: $(READY) ## The long forms, each with its summary; SOAK="safety scenarios mutations chaos fuzz", SOAK_ROUNDS (50), SOAK_SEEDS (1,2,3)
 	$(BIN)/python -m tests.soak $(SOAK)

@@ -1,14 +1,17 @@
-"""Options, hooks and servers that several rooms of tests share."""
+"""Options, hooks and servers that several folders of tests share."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 
 from fusioninfer.demo import Webhook, started_webhook
-from tests.lanes import Lanes, divide
-from tests.unavailable import collect, hand_over, is_failure, mark, report
+from tests import tiers
+from tests.unavailable import collect, hand_over, is_failure, report
+
+tiers.register_profiles()
 
 structlog.configure(  # so that `caplog` sees an event as a record, with its fields as attributes
     processors=[structlog.stdlib.filter_by_level, structlog.stdlib.render_to_log_kwargs],
@@ -18,37 +21,35 @@ structlog.configure(  # so that `caplog` sees an event as a record, with its fie
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let `make golden` write the expected files anew."""
+    """Add the options of `make golden` and `make image-check`."""
     parser.addoption("--refresh", action="store_true", help="write the expected files of tests/golden anew")
-    parser.addoption("--image", action="store_true", help="run pods of ours from the image, built for it")
+    parser.addoption("--image", action="store_true", help="run our pods from the image, built for it")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip the folders that `make unit` leaves out before they are imported."""
+    return tiers.is_left_out(collection_path, config.option.markexpr) or None
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Mark tests by their folder, before the ones not asked for are left out; divide them among processes."""
-    mark(items)
-    if hasattr(config, "workerinput"):
-        divide(items, config)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
-    """Hand out the tests as they are divided, in their order."""
-    config.option.loadscopereorder = False
-    return Lanes(config, log)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests before those not asked for are deselected, and group them for several processes."""
+    tiers.mark(items)
+    tiers.group(items)
 
 
 def pytest_testnodedown(node: Any) -> None:
-    """Take what one of several processes hands over at its end."""
+    """Collect what a process of several reports at its end."""
     collect(node.config, getattr(node, "workeroutput", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say at the end of a run what did not run, and why."""
+    """Report at the end of a run what did not run, and why."""
     report(terminalreporter, config)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In CI, tests that could not run are a failure."""
+    """Fail a run in CI if tests could not run."""
     hand_over(session.config)
     if is_failure(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,16 +1,14 @@
-"""Where tests on real programs cannot run, the run says so at its end; in CI it fails.
+"""Report tests on real programs that could not run; in CI they fail the run.
 
-A row for each folder of such tests. Every test in it has the marker of that name.
+`TITLES` has a row for each folder of such tests. Its tests have the marker of that name (tests/tiers.py).
 """
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import pytest
 
-HERE: Final = Path(__file__).parent
 TITLES: Final = {
     "cluster": "THE TESTS ON REAL COMPONENTS DID NOT RUN",
     "ray": "THE TESTS ON REAL RAY DID NOT RUN",
@@ -20,40 +18,37 @@ REASONS: Final = pytest.StashKey[dict[str, str]]()
 
 
 def unavailable(marker: str, what: str, error: Exception, config: pytest.Config) -> NoReturn:
-    """Skip a test for what is not to be had here, and remember why."""
+    """Skip a test whose programs are not available here, and keep the reason."""
     config.stash.setdefault(REASONS, {})[marker] = str(error)
     pytest.skip(f"{what} unavailable")
 
 
-def mark(items: list[pytest.Item]) -> None:
-    """Mark every test by its folder."""
-    for item in items:
-        for marker in TITLES:
-            if HERE / marker in item.path.parents:
-                item.add_marker(marker)
-
-
 def report(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what did not run, and why."""
+    """Write what did not run, and why."""
     for marker, reason in config.stash.get(REASONS, {}).items():
         reporter.section(TITLES[marker], sep="!", red=True, bold=True)
         reporter.line(reason)
         for skipped in reporter.stats.get("skipped", []):
             if marker in skipped.keywords:
-                reporter.line(f"not run: {skipped.nodeid}")
+                reporter.line(f"not run: {without_group(skipped.nodeid)}")
+
+
+def without_group(nodeid: str) -> str:
+    """Return the id of a test without the group that pytest-xdist appends (`xdist/remote.py`)."""
+    return nodeid.rpartition("@")[0] if nodeid.rfind("@") > nodeid.rfind("]") else nodeid
 
 
 def hand_over(config: pytest.Config) -> None:
-    """Where tests run in several processes, have the first one know why some cannot run in this one."""
+    """Pass the reasons of this process to the one that started it."""
     if hasattr(config, "workeroutput"):
         config.workeroutput["unavailable"] = config.stash.get(REASONS, {})
 
 
 def collect(config: pytest.Config, output: Mapping[str, Any]) -> None:
-    """Remember why tests cannot run in another process."""
+    """Keep the reasons of another process."""
     config.stash.setdefault(REASONS, {}).update(output.get("unavailable", {}))
 
 
 def is_failure(config: pytest.Config) -> bool:
-    """Whether something did not run where everything must: in CI."""
+    """Return whether tests did not run where every test must run: in CI."""
     return bool(config.stash.get(REASONS, {})) and os.environ.get("CI") == "true"

@@ -1,14 +1,17 @@
-"""Golden cases: a directory has an input, the expected objects, and the expected findings.
+"""The golden cases: each is a folder with what a user writes, what becomes of it, and what is reported.
 
-`input.yaml` is expanded offline and, object by object, over HTTPS by the running webhook, whose patch
-jsonpatch applies. Both must give `expected.yaml`, and findings must equal `messages.txt`. An expanded object
-is expanded again, and must not change. A file that no case needs fails the test. `make golden` writes the
-expected files; read the difference before you commit it.
+`input.yaml` is expanded by the command and, object by object, by admission in this process, whose patch
+jsonpatch applies. Both must give `expected.yaml`; the findings must be those of `messages.txt`. Expanded
+objects are expanded again, and must not change. A file that no case uses fails. A few cases (`OVER_TLS`) go
+to the running webhook as well.
+`make golden` writes the expected files anew; read the difference before you keep it.
 """
 
 from base64 import b64decode
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import jsonpatch
 import orjson
@@ -19,23 +22,39 @@ from fusioninfer.demo import Webhook, post
 from fusioninfer.documents import Document
 from intent import Object
 from intent.settings import Settings
+from tests.reviews import review as sent
+from webhook import review
 from webhook.expand import expand
 from webhook.review import warning
 
+Answer = Callable[[str, Object], Object]
+"""Returns the response to the CREATE of an object that is sent to a path."""
+Reported = tuple[list[tuple[str, str]], list[str]]
+"""Field and code of each error, and the warnings."""
+
 HERE: Final = Path(__file__).parent
 CASES: Final = sorted(path for path in HERE.iterdir() if path.is_dir() and path.name != "__pycache__")
+OVER_TLS: Final = (
+    "engine-01-documents-example-2",
+    "engine-62-unknown-entrypoint",
+    "isvc-all-wrong",
+    "isvc-story-4",
+    "sidecar-01-args-only",
+)
+"""The cases that the webhook also answers as a process, over TLS."""
 FILES: Final = {"input.yaml", "expected.yaml", "messages.txt"}
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 
 
+@cache
 def composed(case: Path) -> offline.Composition:
-    """Expand a case offline."""
+    """Expand a case as the command does. Its objects must not be changed."""
     return offline.compose(documents.read([str(case / "input.yaml")]), Settings())
 
 
 def leaderworkersets(case: Path) -> list[Document]:
-    """Return the LeaderWorkerSets of a case, as written, or as rendered from an InferenceService."""
+    """Return the LeaderWorkerSets of a case: as written, or as rendered from an InferenceService."""
     read = documents.read([str(case / "input.yaml")])
     return [document for document in offline.rendered(read) if offline.is_lws(document.object)]
 
@@ -46,72 +65,96 @@ def inferenceservices(case: Path) -> list[Document]:
     return [document for document in read if offline.is_inferenceservice(document.object)]
 
 
-def said(made: offline.Composition, case: Path) -> str:
-    """Return the findings about a case, with paths relative to its directory."""
+def messages(made: offline.Composition, case: Path) -> str:
+    """Return the findings of a case, one a line, with paths relative to its folder."""
     return "".join(f"{one}\n".replace(f"{case}/", "") for one in made.found)
 
 
 def text_of(path: Path) -> str:
-    """Read an expected file; a missing one is empty."""
+    """Return the text of an expected file; an absent one is empty."""
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 @each_case
-def test_the_offline_expansion_is_the_expected_one(case: Path, request: pytest.FixtureRequest) -> None:
+def test_the_command_expands_to_the_expected_files(case: Path, request: pytest.FixtureRequest) -> None:
     made = composed(case)
     written = "" if made.denied else documents.write_yaml(made.objects)
     if request.config.getoption("--refresh"):
-        refresh(case, written, said(made, case))
+        refresh(case, written, messages(made, case))
 
-    assert (written, said(made, case)) == (text_of(case / "expected.yaml"), text_of(case / "messages.txt"))
+    assert (written, messages(made, case)) == (
+        text_of(case / "expected.yaml"),
+        text_of(case / "messages.txt"),
+    )
 
 
-def refresh(case: Path, written: str, messages: str) -> None:
-    """Write the expected files of a case. An empty one is removed."""
-    for name, text in (("expected.yaml", written), ("messages.txt", messages)):
+def refresh(case: Path, expanded: str, found: str) -> None:
+    """Write the expected files of a case anew; an empty text has no file."""
+    for name, text in (("expected.yaml", expanded), ("messages.txt", found)):
         (case / name).unlink(missing_ok=True)
         if text:
             (case / name).write_text(text, encoding="utf-8")
 
 
 @each_case
-def test_the_webhook_gives_the_same_object(case: Path, webhook: Webhook) -> None:
+def test_admission_stores_the_same(case: Path) -> None:
     expected = [made for made in composed(case).objects if offline.is_lws(made)]
 
-    admitted = [mutated(webhook, one.object) for one in leaderworkersets(case)]
+    admitted = [mutated(in_process, one.object) for one in leaderworkersets(case)]
 
     assert admitted == expected
 
 
-def mutated(webhook: Webhook, live: Object) -> Object:
-    """Send an object to /mutate and apply the patch, as an API server does."""
-    answer = post(webhook, "/mutate", live)
-    patch = orjson.loads(b64decode(answer["patch"])) if "patch" in answer else []
+@each_case
+def test_admission_reports_the_same(case: Path) -> None:
+    assert reported(in_process, case) == reported_offline(case)
+
+
+@pytest.mark.parametrize("name", OVER_TLS)
+def test_the_webhook_process_answers_the_same_over_tls(name: str, webhook: Webhook) -> None:
+    case = HERE / name
+    expected = [made for made in composed(case).objects if offline.is_lws(made)]
+
+    def over_tls(path: str, live: Object) -> Object:
+        return post(webhook, path, live)
+
+    assert [mutated(over_tls, one.object) for one in leaderworkersets(case)] == expected
+    assert reported(over_tls, case) == reported_offline(case)
+
+
+def in_process(path: str, live: Object) -> Object:
+    """Answer the review of a CREATE as the server does, without the server."""
+    review_of = {"/mutate": review.mutate, "/validate": review.validate}[path]
+    answer: Object = orjson.loads(review_of(orjson.dumps(sent(live))).body)["response"]
+    return answer
+
+
+def mutated(answer: Answer, live: Object) -> Object:
+    """Have /mutate answer for an object, and apply the patch as an API server does."""
+    response = answer("/mutate", live)
+    patch = orjson.loads(b64decode(response["patch"])) if "patch" in response else []
     applied: Object = jsonpatch.apply_patch(live, patch)
     return applied
 
 
-@each_case
-def test_the_webhook_reports_the_same_findings(case: Path, webhook: Webhook) -> None:
+def reported(answer: Answer, case: Path) -> list[Reported]:
+    """Return what /validate reports about the objects of a case, LeaderWorkerSets after their mutation."""
+    lws = [mutated(answer, one.object) for one in leaderworkersets(case)]
+    services = [one.object for one in inferenceservices(case)]
+    return [causes_and_warnings(answer("/validate", live)) for live in (*lws, *services)]
+
+
+def reported_offline(case: Path) -> list[Reported]:
+    """Return what the command reports about the same objects, each on its own."""
     alone = [
         offline.compose([one], Settings(), admission_only=True)
         for one in (*leaderworkersets(case), *inferenceservices(case))
     ]
-    told = [(codes(made, "error"), warnings(made)) for made in alone]
-
-    heard = [
-        *(
-            answered(post(webhook, "/validate", mutated(webhook, one.object)))
-            for one in leaderworkersets(case)
-        ),
-        *(answered(post(webhook, "/validate", one.object)) for one in inferenceservices(case)),
-    ]
-
-    assert heard == told
+    return [(codes(made, "error"), warnings(made)) for made in alone]
 
 
 def codes(made: offline.Composition, severity: str) -> list[tuple[str, str]]:
-    """Return field and code of the errors."""
+    """Return field and code of each finding of a severity."""
     return [(one.error.path, one.error.code) for one in made.found if one.error.severity == severity]
 
 
@@ -120,14 +163,14 @@ def warnings(made: offline.Composition) -> list[str]:
     return [warning(one.error) for one in made.found if one.error.severity == "warning"]
 
 
-def answered(response: dict[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return field and code of every cause, and the warnings."""
+def causes_and_warnings(response: Object) -> Reported:
+    """Return field and code of every cause in a response, and its warnings."""
     causes = response.get("status", {}).get("details", {}).get("causes", [])
     return [(cause["field"], cause["message"][-6:-1]) for cause in causes], response.get("warnings", [])
 
 
 @each_case
-def test_an_expanded_object_does_not_change(case: Path) -> None:
+def test_expanded_objects_are_not_changed_again(case: Path) -> None:
     once = [made for made in composed(case).objects if offline.is_lws(made)]
 
     again = [operations for made in once for operations in (expand(made), expand(made, made))]
@@ -135,7 +178,7 @@ def test_an_expanded_object_does_not_change(case: Path) -> None:
     assert [operations for operations in again if operations] == []
 
 
-def test_no_file_is_stale() -> None:
+def test_every_file_belongs_to_a_case() -> None:
     files = {path.relative_to(HERE) for path in HERE.rglob("*") if path.is_file() and path.suffix != ".py"}
     files = {path for path in files if "__pycache__" not in path.parts}
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fusioninfer import documents
@@ -54,7 +54,6 @@ def almost_good(draw: st.DrawFn) -> Any:
     return obj
 
 
-@settings(max_examples=300, deadline=None, database=None)
 @given(JSON | almost_good())
 def test_any_json_is_read_or_refused_with_a_reason(obj: Any) -> None:
     before = copy.deepcopy(obj)
@@ -71,7 +70,6 @@ def _is_sent(obj: Any) -> bool:
     return isinstance(obj, dict) and isinstance(obj.get("metadata", {}), dict)
 
 
-@settings(max_examples=200, deadline=None, database=None)
 @given(almost_good().filter(_is_sent), almost_good().filter(_is_sent))
 def test_any_object_is_answered(live: Object, old: Object) -> None:
     body = orjson.dumps(sent(live | {"kind": "InferenceService"}, old, operation="UPDATE"))
@@ -79,7 +77,6 @@ def test_any_object_is_answered(live: Object, old: Object) -> None:
     assert orjson.loads(review.validate(body).body)["response"]["uid"] == UID
 
 
-@settings(max_examples=200, deadline=None, database=None)
 @given(almost_good())
 def test_rendering_does_not_change_the_input(obj: Any) -> None:
     service, _ = read(obj)
@@ -91,7 +88,6 @@ def test_rendering_does_not_change_the_input(obj: Any) -> None:
     assert len(made) == (len(service.roles) if service else 0)
 
 
-@settings(max_examples=200, deadline=None, database=None)
 @given(almost_good().filter(lambda obj: isinstance(obj, dict)))
 def test_the_roles_of_an_accepted_service_are_accepted(obj: Object) -> None:
     service, _ = read(obj)

@@ -199,8 +199,8 @@ ANYTHING: Final = st.one_of(
     ),
 )
 PROMISED: Final = {("metadata",), ("metadata", "name"), ("metadata", "namespace")}
-"""Fields that every API server validates."""
-LIMITS: Final = settings(deadline=None, suppress_health_check=list(HealthCheck))
+"""Every API server checks these."""
+LIMITS: Final = settings(suppress_health_check=list(HealthCheck))
 
 
 def index_keys(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

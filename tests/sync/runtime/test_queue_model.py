@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Final
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sync.runtime.queue import SHARE, Queue
@@ -69,7 +69,6 @@ class Model:
         assert all(queue.turns.values())
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(STEP, max_size=30))
 def test_no_service_is_lost(steps: list[tuple[str, Any]]) -> None:
     async def run() -> None:
@@ -82,7 +81,6 @@ def test_no_service_is_lost(steps: list[tuple[str, Any]]) -> None:
     asyncio.run(run())
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.booleans(), min_size=SHARE * 8, max_size=SHARE * 8))
 def test_neither_lane_starves(news: list[bool]) -> None:
     """The sweep continues despite constant changes; changes go first however long the sweep is."""
@@ -103,7 +101,6 @@ def test_neither_lane_starves(news: list[bool]) -> None:
     asyncio.run(run())
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 300), st.integers(1, 4))
 def test_services_of_one_namespace_delay_another_namespace_by_one_place(
     hostile: int, namespaces: int

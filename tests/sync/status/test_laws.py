@@ -106,7 +106,7 @@ PROJECTIONS: Final[tuple[Callable[[Object], object], ...]] = (
     *(routes.project_deployment, routes.project_http_route, routes.project_pool, routes.project_gateway),
 )
 
-often = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+often = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 @often

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from intent import Object
@@ -145,7 +145,6 @@ def test_a_removed_cause_ends_its_conditions(change: Change, gone: tuple[str, ..
     assert true(change(COMPLETE), before) & set(GOOD) == set(GOOD) - set(gone)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(TROUBLES), min_size=1, max_size=4, unique=True))
 def test_no_other_problem_makes_a_condition_true_again(names: list[str]) -> None:
     now, before = COMPLETE, status(COMPLETE, {}, NOW)

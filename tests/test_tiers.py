@@ -1,0 +1,53 @@
+"""Tiers and groups: which tests `make unit` leaves out, and which run in one process."""
+
+import pytest
+from hypothesis import settings
+
+from tests.tiers import HERE, SLOW, UNIT, groups_of, is_left_out, place
+
+
+def test_a_file_is_a_group() -> None:
+    files: dict[str, set[str]] = {"test_a.py": set(), "test_b.py": {"tmp_path"}}
+
+    assert groups_of(files) == {"test_a.py": "test_a.py", "test_b.py": "test_b.py"}
+
+
+def test_files_that_use_a_cluster_share_its_group() -> None:
+    files = {"test_a.py": {"routed", "served"}, "test_b.py": {"routed"}}
+
+    assert set(groups_of(files).values()) == {"routed"}
+
+
+def test_groups_of_one_cluster_are_given_in_turn() -> None:
+    files = {f"test_{name}.py": {"cluster"} for name in "abcd"}
+
+    assert list(groups_of(files).values()) == ["cluster-1", "cluster-2"] * 2
+
+
+def test_tests_that_wait_start_before_tests_that_compute() -> None:
+    groups = [
+        "tests/intent/test_read.py",
+        "tests/checks/test_checks.py",
+        "tests/cluster/test_build.py",
+        "routed",
+    ]
+
+    assert sorted(groups, key=place) == groups[::-1]
+
+
+@pytest.mark.parametrize("folder", SLOW)
+def test_unit_runs_do_not_import_slow_folders(folder: str) -> None:
+    assert (HERE / folder).is_dir()
+    assert is_left_out(HERE / folder, UNIT)
+    assert not is_left_out(HERE / folder, "")
+
+
+def test_every_test_has_its_marker_and_group(request: pytest.FixtureRequest) -> None:
+    marks = {mark.name for mark in request.node.iter_markers()}
+
+    assert ("xdist_group" in marks, "slow" in marks) == (True, False)
+
+
+@pytest.mark.parametrize(("name", "examples"), [("unit", 20), ("test", 120)])
+def test_hypothesis_has_a_profile_for_each_tier(name: str, examples: int) -> None:
+    assert settings.get_profile(name).max_examples == examples

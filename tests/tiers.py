@@ -1,0 +1,98 @@
+"""The tiers of the tests: `make unit`, `make test` and `make soak` (Makefile, DEVELOPMENT.md).
+
+- A test is in `make unit` unless it is marked `slow`. A folder of `SLOW` is marked as a whole; elsewhere a
+  test that sleeps, or starts a process for seconds, is marked where it stands.
+- `make test` runs every test. `make soak` runs some of them with more rounds and examples (tests/soak.py).
+
+pytest-xdist keeps the tests of a group in one process (`--dist loadgroup`):
+
+- A file is a group: its fixtures are made once.
+- A cluster takes long to start, so the files that use one share a group. A cluster that many files use has
+  several groups, each with a cluster of its own. The fixtures of a file show which cluster it uses.
+- Tests that wait for other programs start first; the ones that only compute run beside them.
+"""
+
+from collections.abc import Collection, Mapping
+from itertools import cycle
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import settings
+
+HERE: Final = Path(__file__).parent
+SLOW: Final = ("bench", "checks", "cluster", "hostile", "image", "ray")
+"""The folders that `make unit` leaves out: processes, real components, measurements."""
+REAL: Final = ("cluster", "ray")
+"""The folders whose name is a marker as well: these tests may be impossible on some machines."""
+UNIT: Final = "not slow"
+"""The marker expression of `make unit`."""
+EXAMPLES: Final = {"unit": 20, "test": 120, "soak": 3000}
+"""How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
+Those of `unit` are the same in every run."""
+SHARED: Final = {"cluster": ("cluster-1", "cluster-2"), "routed": ("routed",), "certified": ("certified",)}
+"""The groups of each cluster, by its fixture."""
+EARLY: Final = (
+    *(group for groups in SHARED.values() for group in groups),
+    "tests/cluster/",
+    "tests/image/",
+    "tests/checks/",
+)
+"""What starts first, in this order: groups, and the files of a folder."""
+
+
+def register_profiles() -> None:
+    """Register the profiles of Hypothesis, and load the default one."""
+    for name, examples in EXAMPLES.items():
+        fixed = name == "unit"
+        settings.register_profile(
+            name, max_examples=examples, deadline=None, database=None, derandomize=fixed
+        )
+    settings.load_profile("test")
+
+
+def is_left_out(path: Path, expression: str) -> bool:
+    """Return whether a run with a marker expression needs nothing of a folder, so that it is not imported."""
+    return expression == UNIT and path.parent == HERE and path.name in SLOW
+
+
+def mark(items: list[pytest.Item]) -> None:
+    """Mark every test by its folder."""
+    for item in items:
+        folder = item.path.relative_to(HERE).parts[0]
+        if folder in SLOW:
+            item.add_marker("slow")
+        if folder in REAL:
+            item.add_marker(folder)
+
+
+def group(items: list[pytest.Item]) -> None:
+    """Mark every test with its group, and put the early groups first. Every process gets the same order."""
+    groups = groups_of(_fixtures(items))
+    items.sort(key=lambda item: place(groups[file_of(item.nodeid)]))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(groups[file_of(item.nodeid)]))
+
+
+def groups_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Return the group of each file by the fixtures that it uses; a cluster's groups are given in turn."""
+    turns = {cluster: cycle(groups) for cluster, groups in SHARED.items()}
+    clusters = {file: next((each for each in SHARED if each in used), None) for file, used in files.items()}
+    return {file: next(turns[each]) if each else file for file, each in clusters.items()}
+
+
+def place(group: str) -> int:
+    """Return the position of a group among those that start early; later ones share the last position."""
+    return next((place for place, early in enumerate(EARLY) if group.startswith(early)), len(EARLY))
+
+
+def file_of(nodeid: str) -> str:
+    """Return the file of a test."""
+    return nodeid.partition("::")[0]
+
+
+def _fixtures(items: list[pytest.Item]) -> Mapping[str, Collection[str]]:
+    found: dict[str, set[str]] = {}
+    for item in items:
+        found.setdefault(file_of(item.nodeid), set()).update(getattr(item, "fixturenames", ()))
+    return found
