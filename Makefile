@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 # pytest keeps the test modules that it has rewritten as bytecode; to do that again takes seconds in each process.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(PYTEST)
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
