@@ -1,9 +1,11 @@
 """Tiers and groups: which tests `make unit` leaves out, and which run in one process."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
-from tests.tiers import HERE, SLOW, UNIT, groups_of, is_left_out, place
+from tests.tiers import SLOW, UNIT, groups_of, is_left_out, place
 
 
 def test_a_file_is_a_group() -> None:
@@ -35,11 +37,11 @@ def test_tests_that_wait_start_before_tests_that_compute() -> None:
     assert sorted(groups, key=place) == groups[::-1]
 
 
-@pytest.mark.parametrize("folder", SLOW)
-def test_unit_runs_do_not_import_slow_folders(folder: str) -> None:
-    assert (HERE / folder).is_dir()
-    assert is_left_out(HERE / folder, UNIT)
-    assert not is_left_out(HERE / folder, "")
+@pytest.mark.parametrize("path", SLOW, ids=lambda path: path.name)
+def test_slow_files_exist_and_unit_runs_do_not_import_them(path: Path) -> None:
+    assert path.exists()
+    assert is_left_out(path, UNIT)
+    assert not is_left_out(path, "")
 
 
 def test_every_test_has_its_marker_and_group(request: pytest.FixtureRequest) -> None:

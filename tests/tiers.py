@@ -1,7 +1,6 @@
 """The tiers of the tests: `make unit`, `make test` and `make soak` (Makefile, DEVELOPMENT.md).
 
-- A test is in `make unit` unless it is marked `slow`. A folder of `SLOW` is marked as a whole; elsewhere a
-  test that sleeps, or starts a process for seconds, is marked where it stands.
+- `make unit` runs every test but those in the folders and files of `SLOW`, which are marked `slow`.
 - `make test` runs every test. `make soak` runs some of them with more rounds and examples (tests/soak.py).
 
 pytest-xdist keeps the tests of a group in one process (`--dist loadgroup`):
@@ -21,8 +20,35 @@ import pytest
 from hypothesis import settings
 
 HERE: Final = Path(__file__).parent
-SLOW: Final = ("bench", "checks", "cluster", "hostile", "image", "ray")
-"""The folders that `make unit` leaves out: processes, real components, measurements."""
+SLOW: Final = tuple(
+    HERE / name
+    for name in (
+        "bench",
+        "checks",
+        "cluster",
+        "hostile",
+        "image",
+        "ray",
+        "fusioninfer/test_serve.py",
+        "sync/runtime/test_lease.py",
+        "sync/runtime/test_pause.py",
+        "sync/test_as_seen.py",
+        "sync/test_bounded.py",
+        "sync/test_inferenceservice.py",
+        "sync/test_never_stale.py",
+        "sync/test_obstacles.py",
+        "sync/test_owners.py",
+        "sync/test_refused_events.py",
+        "sync/test_replicas.py",
+        "sync/test_sealed.py",
+        "sync/test_status_written.py",
+        "sync/test_unavailable.py",
+        "sync/test_writer_late.py",
+        "webhook/server",
+    )
+)
+"""What `make unit` leaves out: real components, processes and sockets, measurements, and tests of the whole
+controller that wait. `sync/test_controller.py` stands for those."""
 REAL: Final = ("cluster", "ray")
 """The folders whose name is a marker as well: these tests may be impossible on some machines."""
 UNIT: Final = "not slow"
@@ -52,15 +78,15 @@ def register_profiles() -> None:
 
 
 def is_left_out(path: Path, expression: str) -> bool:
-    """Return whether a run with a marker expression needs nothing of a folder, so that it is not imported."""
-    return expression == UNIT and path.parent == HERE and path.name in SLOW
+    """Return whether a run with a marker expression needs nothing of a path, so that it is not imported."""
+    return expression == UNIT and path in SLOW
 
 
 def mark(items: list[pytest.Item]) -> None:
-    """Mark every test by its folder."""
+    """Mark every test by its file and folder."""
     for item in items:
         folder = item.path.relative_to(HERE).parts[0]
-        if folder in SLOW:
+        if not {item.path, *item.path.parents}.isdisjoint(SLOW):
             item.add_marker("slow")
         if folder in REAL:
             item.add_marker(folder)
