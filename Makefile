@@ -7,7 +7,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo unit test demo-cluster check format golden manifests lock image image-check bench fuzz chaos soak clean help
+.PHONY: demo unit test coverage demo-cluster check format golden manifests lock image image-check bench fuzz chaos soak clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -29,11 +29,15 @@ test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WO
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
 
-check: $(READY) ## Lint, types, and who may import whom
+coverage: $(READY) ## The floor of line and branch coverage of the pure packages (pyproject.toml)
+	$(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" tests/intent tests/catalog tests/webhook tests/golden tests/laws
+
+check: $(READY) ## Lint, types, layers of imports, and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.checks.words
 
 format: $(READY) ## Format the source
 	$(BIN)/ruff format .
@@ -73,7 +77,7 @@ soak: $(READY) ## The long forms, each with its summary; SOAK="safety scenarios 
 	$(BIN)/python -m tests.soak $(SOAK)
 
 clean: ## Remove the environment and caches of this tree
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build *.egg-info
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
