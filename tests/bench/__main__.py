@@ -1,9 +1,9 @@
-"""What things cost: each part in one run, as ratios wherever a machine's speed cancels out.
+"""Measure costs, part by part, as ratios wherever the speed of the machine cancels out.
 
     python -m tests.bench [--quick] [-o table|markdown|json] [PART...]
 
-A wrong answer ends it with exit code 1; 2 says that a part could not be measured, for want of its components.
-A goal that is missed is no error: the machine may be noisy, and how noisy it was is printed too.
+A wrong answer ends the run with exit code 1; exit code 2 means that components were unavailable.
+A missed goal is no error: the machine may be noisy; the noise is printed too.
 """
 
 import gc
@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 
 from intent import Object
-from tests.bench import api, loop, server, sizes, stages, worst
+from tests.bench import api, controller, server, sizes, stages, worst
 from tests.bench.noise import calibrate, summary
 from tests.bench.report import Row, WrongAnswerError, document, markdown, table
 from tests.bench.run import QUICK, WHOLE, Run
@@ -38,8 +38,8 @@ PARTS: Final[dict[str, Part]] = {
     "sizes": Part("From 10 KB to 1 MB: how much faster than json.loads it grows", sizes.measure),
     "server": Part("A request over TLS: CPU beside the same server with nothing behind it", server.measure),
     "api": Part("A write on the real API server: ours beside LWS's own webhooks", api.measure),
-    "worst": Part("The dearest reviews, as a part of what they may cost", worst.measure),
-    "loop": Part("The loop with ten thousand services", loop.measure),
+    "worst": Part("The most expensive reviews, as a share of their limit", worst.measure),
+    "controller": Part("The controller with ten thousand services", controller.measure),
 }
 
 
@@ -50,7 +50,7 @@ PARTS: Final[dict[str, Part]] = {
     "-o", "--output", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True
 )
 def main(chosen: tuple[str, ...], *, quick: bool, output: str) -> None:
-    """Measure, and print; all parts if none is named: stages, sizes, server, api, worst, loop."""
+    """Measure, and print; all parts if none is named: stages, sizes, server, api, worst, controller."""
     run = Run(QUICK if quick else WHOLE)
     out = Console(width=WIDTH if not sys.stdout.isatty() else None, highlight=False)
     found: dict[str, list[Row]] = {}

@@ -1,7 +1,7 @@
 """One write of a LeaderWorkerSet on the real API server: what our webhooks cost beside LWS's own.
 
 Both are asked about the same dry runs, so neither process has anything else to do with them; what each of
-them spends when nothing happens is taken off. The API server's own histogram says how long it waited for
+them spends when idle is subtracted. The API server's own histogram says how long it waited for
 each webhook.
 """
 
@@ -136,7 +136,7 @@ def _settled(line: Kept, where: str, stored: Object) -> Object:
 
 
 def _round(cluster: Cluster, line: Kept, write: Write, idle: Cpu, count: int) -> Round:
-    """Send so many writes; what both processes spend anyway in that time is taken off."""
+    """Send writes; subtract the CPU that both processes spend in that time anyway."""
     seen, cpu, since = _seen(line, write), _cpu(cluster), time.monotonic()
     _send(line, write, count)
     seconds = time.monotonic() - since

@@ -31,12 +31,12 @@ class Effort:
     warm: int = 50
     """Sent before, unmeasured: the first calls connect, and fill what is filled once."""
     objects: int = 10_000
-    """LeaderWorkerSets that the loop knows."""
+    """LeaderWorkerSets that the controller knows."""
     gangs: int = 1_000
-    """Services for which the loop makes the PodGroup."""
+    """Services for which the controller makes the PodGroup."""
     changes: int = 1_000
     reviews: int = 2_000
-    """Sent while the loop does nothing."""
+    """Sent while the controller does nothing."""
 
 
 WHOLE: Final = Effort()

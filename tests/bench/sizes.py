@@ -1,7 +1,7 @@
 """Cost against size: whatever an object has much of, it must cost no more than reading it does.
 
-Each kind of weight is put on one small object until its review has 10 KB, 100 KB and 1 MB. What counts is
-how the ratio to `json.loads` at 1 MB stands to that at 10 KB. Over a budget (docs/webhook.md), it
+Each kind of weight is added to one small object until its review has 10 KB, 100 KB and 1 MB. What counts is
+how the ratio to `json.loads` at 1 MB stands to that at 10 KB. Where that is over a budget (docs/webhook.md), it
 is the cost of counting and refusing.
 """
 
@@ -24,7 +24,7 @@ BYTES: Final = 400_000
 Add = Callable[[Object, int], None]
 """Puts so many of something on an object."""
 DOORS: Final = ("mutate", "validate")
-DEAREST: Final = "the dearest at 1 MB"
+MOST_EXPENSIVE: Final = "the most expensive at 1 MB"
 LINE: Final = "# what the next line does, and why it must stand before the one after it\n"
 
 
@@ -141,7 +141,7 @@ WEIGHTS: Final[Mapping[str, Add]] = {
 
 
 def weighted(add: Add, size: int) -> Object:
-    """Put on an object what makes its review about so large."""
+    """Add to an object until its review has about a given size."""
     live = small()
     empty = len(body(live))
     add(live, 100)
@@ -163,13 +163,13 @@ def stored(live: Object, what: str) -> Object:
 
 def measure(run: Run, weights: Mapping[str, Add] = WEIGHTS) -> Iterator[Row]:
     """Measure both calls of a CREATE for every kind of weight, in every size."""
-    dearest: list[tuple[float, str]] = []
+    found: list[tuple[float, str]] = []
     for name, add in weights.items():
         ratios = _ratios(name, add, run)
-        dearest += [(of[-1], f"{name}, {door}") for door, of in ratios.items()]
+        found += [(of[-1], f"{name}, {door}") for door, of in ratios.items()]
         yield _row(name, ratios)
-    most, which = max(dearest)
-    yield row(DEAREST, "x", [most], which=which)
+    most, which = max(found)
+    yield row(MOST_EXPENSIVE, "x", [most], which=which)
 
 
 def _ratios(name: str, add: Add, run: Run) -> dict[str, list[float]]:

@@ -76,7 +76,7 @@ def _coded(key: str) -> str:
 
 
 def scale(cluster: Cluster, names: Sequence[str], run: Run) -> None:
-    """Scale LeaderWorkerSets: events of which the loop must see that there is nothing to do."""
+    """Scale LeaderWorkerSets: events of which the controller must see that there is nothing to do."""
     with ThreadPoolExecutor(CONNECTIONS) as pool, ExitStack() as stack:
         lines = [stack.enter_context(kept(cluster.api)) for _ in range(CONNECTIONS)]
         for at in run.rounds(-(-len(names) // BATCH), "scaling"):

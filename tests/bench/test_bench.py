@@ -28,15 +28,15 @@ def test_a_part_measures_what_it_has_goals_for(name: str) -> None:
     assert all(one.value > 0 for one in rows)
 
 
-def test_every_kind_of_weight_has_a_row_and_the_dearest_is_named() -> None:
+def test_every_kind_of_weight_has_a_row_and_the_most_expensive_is_named() -> None:
     few = dict(list(sizes.WEIGHTS.items())[:3])
 
     names = [one.name for one in sizes.measure(Run(QUICK), few)]
 
-    assert names == [*few, sizes.DEAREST]
+    assert names == [*few, sizes.MOST_EXPENSIVE]
 
 
-def test_every_dear_review_has_a_row_and_the_dearest_is_named() -> None:
+def test_every_expensive_review_has_a_row_and_the_worst_is_named() -> None:
     names = [one.name for one in worst.measure(Run(QUICK), {"one": stages.body(sizes.small())})]
 
     assert names == ["one", worst.SPENT, worst.SECONDS]

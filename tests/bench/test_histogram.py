@@ -30,7 +30,7 @@ def test_a_quantile_is_the_bound_of_the_bucket_that_reaches_it(part: float, boun
     assert CREATES.quantile(part) == bound
 
 
-def test_what_was_counted_before_is_taken_off() -> None:
+def test_earlier_counts_are_subtracted() -> None:
     before = {"m": Calls(40, 0.2, {0.005: 40, 0.025: 40, math.inf: 40})}
 
     assert between(before, {"m": CREATES})["m"] == Calls(60, 0.3, {0.005: 50, 0.025: 59, math.inf: 60})

@@ -1,4 +1,4 @@
-"""The dearest reviews that are known, beside `json.loads` of their bodies and a fixed piece of work."""
+"""The most expensive reviews known, beside `json.loads` of their bodies and a fixed piece of work."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,12 +10,12 @@ from tests.bench.run import Run
 from tests.hostile import worst
 from tests.hostile.test_worst import DOORS, answered
 
-SPENT: Final = "the dearest, of what it may cost"
-SECONDS: Final = "the dearest"
+SPENT: Final = "the most expensive, of what it may cost"
+SECONDS: Final = "the most expensive"
 
 
 def measure(run: Run, bodies: Mapping[str, bytes] | None = None) -> Iterator[Row]:
-    """Measure both calls of every review: the dearer one, as a part of its budget (docs/webhook.md)."""
+    """Measure both calls of every review; report the worse as a share of its limit (`docs/webhook.md`)."""
     most = longest = 0.0
     sent = worst.bodies() if bodies is None else bodies
     for (name, body), _ in zip(sent.items(), run.rounds(len(sent), "worst"), strict=True):

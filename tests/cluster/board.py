@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 from tests.cluster.capacity import Row, Table, expected, short, status, verdict
 
 Show = Callable[[Sequence[Row]], None]
-"""Called with all rows so far, at every look; the last one may not be settled yet."""
+"""Called with all rows so far at every poll; the last row may not be settled yet."""
 STYLES: Final = {"right": "green", "WRONG": "bold red", "...": "dim"}
 
 

@@ -32,7 +32,7 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import (
     MANIFESTS,
     install_manifests,
-    start_loops,
+    start_controllers,
     start_sync,
     start_webhook,
     wait_admission,
@@ -121,11 +121,11 @@ def served_network(served: Cluster, pod_network: Network) -> Network:  # noqa: A
 
 @pytest.fixture(scope="module")
 def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of a test's own, to be shaken: with routes, our webhook, and two loops."""
+    """A cluster of a test's own, to be shaken: with routes, our webhook, and two controllers."""
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
     with running(built, (*CRDS, *ROUTE_CRDS)) as there:
         _start_admission(there)
-        start_loops(there, HURRIED)
+        start_controllers(there, HURRIED)
         yield there
 
 
@@ -171,7 +171,7 @@ def admission(cluster: Cluster) -> Cluster:
 
 @pytest.fixture(scope="session")
 def fusioninfer(admission: Cluster) -> Cluster:
-    """The cluster with all of ours: the loop too."""
+    """The cluster with all of ours: the controller too."""
     start_sync(admission)
     return admission
 

@@ -64,7 +64,7 @@ def run(cluster: Cluster, namespace: str, console: Console) -> int:
     console.print(f"\n{DISAGGREGATED.pods} pods exist. Now nodes of {GPUS_OF_A_NODE} GPUs join:\n")
     with board(DISAGGREGATED, console) as show:
         rows = _measure(cluster, namespace, show)
-    console.print("\nThe gang is one object, made by the loop:")
+    console.print("\nThe gang is one object, made by the controller:")
     _type(cluster, console, "get", "podgroup", "-n", namespace)
     wrong = [str(row.gpus) for row in rows if not right(row)]
     console.print(f"WRONG with {', '.join(wrong)} GPUs." if wrong else "Every row is as the documents say.")
@@ -77,7 +77,7 @@ def _demonstrate(built: Built, console: Console) -> int:
         with console.status("a few seconds"):
             console.print("Starting etcd, the API server, its controllers, LWS, Volcano and kwok.")
             cluster = stack.enter_context(running(built))
-            console.print("Starting our webhook and our loop.\n")
+            console.print("Starting our webhook and our controller.\n")
             _start_ours(cluster)
         code = run(cluster, "default", console)
     console.print(f"All processes are stopped, after {time.monotonic() - started:.0f} s.")

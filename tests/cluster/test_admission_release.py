@@ -112,7 +112,7 @@ def test_a_scaled_one_keeps_its_revision_and_its_pods(upgraded: Upgraded, name: 
     assert after.pods.items() > first.pods.items()
 
 
-def test_a_sidecar_added_keeps_what_was_put_on(upgraded: Upgraded) -> None:
+def test_an_added_sidecar_keeps_the_expansion(upgraded: Upgraded) -> None:
     lws = read(WHOLE)
     sidecar = {"name": "sidecar", "image": "example.com/sidecar:1"}
     lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"].append(sidecar)

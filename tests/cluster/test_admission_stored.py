@@ -103,6 +103,6 @@ def others(lws: Object) -> Object:
 
 
 def records(objects: list[Object]) -> list[Object]:
-    """Return from what each was made and what was put on; what was there before LWS has added to."""
+    """Return original and expansion of each, without the fields that LWS defaulted before."""
     read = [json.loads(each["metadata"].get("annotations", {}).get(EXPANSION, "{}")) for each in objects]
     return [{key: record[key] for key in record if key != "was"} for record in read]

@@ -53,7 +53,7 @@ def test_a_file_without_the_annotation_makes_it_equal_to_its_twin(
 
 
 @pytest.mark.parametrize("first", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
-def test_kubectl_annotate_takes_ours_off_and_leaves_every_edit(
+def test_kubectl_annotate_reverts_the_expansion_and_keeps_every_edit(
     admission: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch, first: Words
 ) -> None:
     written_and_edited(admission, namespace, monkeypatch, first)

@@ -5,8 +5,8 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.api import items, patch, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError
+from tests.cluster.testbed.controllers import metric
 from tests.cluster.testbed.echo import echo
-from tests.cluster.testbed.loops import metric
 from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
 from tests.cluster.testbed.written import (
     CLIENT_SIDE,

@@ -91,7 +91,7 @@ def test_what_does_not_opt_in_is_let_alone(admission: Cluster, unguarded: str) -
     assert "Warning" not in dry_run(admission, unguarded, unannotated(NEW))
 
 
-def test_broken_glass_is_let_alone(admission: Cluster, unguarded: str) -> None:
+def test_an_object_that_bypasses_admission_is_accepted(admission: Cluster, unguarded: str) -> None:
     assert "Warning" not in dry_run(admission, unguarded, named(ANNOTATED, "broken", inject="disabled"))
 
 

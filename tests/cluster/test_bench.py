@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench import api, loop, server, sizes, stages, worst
+from tests.bench import api, controller, server, sizes, stages, worst
 from tests.bench.report import GOALS, Row
 from tests.bench.run import QUICK, Run
 from tests.cluster.testbed.cluster import Cluster
@@ -10,11 +10,11 @@ from tests.cluster.testbed.cluster import Cluster
 
 @pytest.fixture(scope="module")
 def rows(cluster: Cluster) -> list[Row]:  # noqa: ARG001 - where that can be had, the bench starts its own
-    return [*api.measure(Run(QUICK)), *loop.measure(Run(QUICK))]
+    return [*api.measure(Run(QUICK)), *controller.measure(Run(QUICK))]
 
 
 def test_every_goal_is_of_something_that_is_measured(rows: list[Row]) -> None:
-    in_process = {*stages.OUTCOMES, *server.CALLS, sizes.DEAREST, worst.SPENT, worst.SECONDS}
+    in_process = {*stages.OUTCOMES, *server.CALLS, sizes.MOST_EXPENSIVE, worst.SPENT, worst.SECONDS}
 
     assert GOALS.keys() - in_process == {one.name for one in rows if one.verdict}
 

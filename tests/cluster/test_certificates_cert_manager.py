@@ -23,7 +23,7 @@ from tests.cluster.testbed.cert_manager import (
 )
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import metric
+from tests.cluster.testbed.controllers import metric
 from tests.cluster.testbed.mounts import mounted, swap
 from tests.cluster.testbed.ours import wait_admission
 from tests.cluster.testbed.relay import Relay, relay

@@ -1,4 +1,4 @@
-"""Certificates without cert-manager: the loop keeps them, trusted first and served then; no call fails."""
+"""Certificates without cert-manager: the controller has them trusted, then served; no call fails."""
 
 import contextlib
 import time
@@ -18,7 +18,7 @@ from tests.cluster.testbed.api import ApiError, amend, apply, delete, get, items
 from tests.cluster.testbed.audit import refused, requests, words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import LEASE
+from tests.cluster.testbed.controllers import LEASE
 from tests.cluster.testbed.mounts import mounted
 from tests.cluster.testbed.ours import start_sync, wait_admission
 from tests.cluster.testbed.relay import Relay
@@ -39,7 +39,7 @@ LAGS: Final = {"prompt": 0.0, "late": 2.0}
 
 @pytest.fixture(scope="module")
 def keeping(certified: Cluster) -> Iterator[Cluster]:
-    """The cluster with the loop, which keeps the certificates."""
+    """The cluster with the controller, which keeps the certificates."""
     start_sync(certified, flags=FLAGS, module=HURRIED)
     until(lambda: kept(certified).serving, "there is a leaf")
     yield certified
@@ -183,7 +183,7 @@ def replace_authority(cluster: Cluster) -> None:
 
 
 def restart_with(cluster: Cluster, module: str) -> None:
-    """Start the loop of another command, with nothing kept."""
+    """Start the controller of another command, with nothing kept."""
     kill_process(cluster, "sync")
     delete(cluster.api, LEASE)
     delete(cluster.api, WHERE)

@@ -30,7 +30,7 @@ ALL_OR_NOTHING: Final[Object] = {
     "metadata": {"name": DISAGGREGATED.service},
     "spec": {"minMember": DISAGGREGATED.pods, "queue": "default"},
 }
-"""A wrong PodGroup: all replicas are needed at once. It is not the loop's, so the loop leaves it alone."""
+"""A wrong PodGroup that requires all replicas at once. The controller does not own it and leaves it alone."""
 
 
 def test_a_scheduled_group_has_all_its_pods_bound_and_a_pending_one_none() -> None:
@@ -103,7 +103,9 @@ def test_on_a_terminal_the_table_stays_with_its_verdicts() -> None:
 
 
 @pytest.mark.usefixtures("add_nodes")
-def test_it_ends_with_0_and_shows_the_pod_group_of_the_loop(fusioninfer: Cluster, namespace: str) -> None:
+def test_it_ends_with_0_and_shows_the_pod_group_of_the_controller(
+    fusioninfer: Cluster, namespace: str
+) -> None:
     stream = StringIO()
 
     code = run(fusioninfer, namespace, Console(file=stream))

@@ -1,7 +1,7 @@
 """What the API server and LWS's own webhook make of a LeaderWorkerSet: facts that our rules rest on.
 
-Measured on Kubernetes 1.35.4 and LWS 0.9.0. A new version that makes one of these tests fail asks for a look
-at `webhook/overlay/canonical.py` and at the limits on names.
+Measured on Kubernetes 1.35.4 and LWS 0.9.0. If a new version fails one of these tests, review
+`webhook/overlay/canonical.py` and the limits on names.
 """
 
 from pathlib import Path

@@ -108,7 +108,7 @@ def test_what_is_refused_here_is_refused_there(routed: Cluster, resource: str, n
 
 
 def tried(cluster: Cluster, resource: str, spec: Object) -> Object:
-    """Apply a spec server-side, as the loop does, without storing it."""
+    """Apply a spec server-side, as the controller does, without storing it."""
     metadata = {"name": "tried", "namespace": "default"}
     body = {"apiVersion": API_VERSION, "kind": KINDS[resource], "metadata": metadata, "spec": spec}
     target = f"{path(resource, 'default', 'tried')}?fieldManager=tests&force=true&dryRun=All"

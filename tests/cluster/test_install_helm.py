@@ -24,7 +24,7 @@ DEFINITION: Final = "CustomResourceDefinition//inferenceservices.fusioninfer.io"
 INSTALL: Final = commands(DOCS / "install.md")["With Helm"]
 UNINSTALL: Final = commands(OPERATIONS)["Uninstall"]
 REST: Final = UNINSTALL.index("kubectl delete namespace fusioninfer-system")
-"""Where the rest begins, before which Helm takes off what it installed."""
+"""The index of the first command after `helm uninstall`."""
 (REMOVE,) = re.findall(r"`(helm uninstall [^`]+)`", chapters(OPERATIONS)["Uninstall"])
 NEXT: Final = "0.2.0"
 KINDS: Final = "deployments,services,networkpolicies,serviceaccounts,poddisruptionbudgets"

@@ -1,6 +1,6 @@
 """docs/install.md and docs/operations.md with kustomize: the commands as they stand there, on a new cluster.
 
-The webhook and the loop are processes beside it; the testbed reports that their pods are ready.
+The webhook and the controller are processes beside it; the testbed reports that their pods are ready.
 """
 
 import json
@@ -18,9 +18,9 @@ from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.control_plane import kill_process, restart_component
+from tests.cluster.testbed.controllers import pod_group
 from tests.cluster.testbed.groups import pods
 from tests.cluster.testbed.inventory import inventory
-from tests.cluster.testbed.loops import pod_group
 from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import generation, started
 from tests.cluster.testbed.wait import until
@@ -37,13 +37,13 @@ SERVICE: Final = "whole"
 SERVED: Final = named(read(WHOLE), HELD)
 (APPLY,) = commands(INSTALL)[CHAPTER]
 SEE_ROLLOUT, SEE_LEASE, SEE_RECORD = commands(INSTALL)["See that it works"]
-BREAK_GLASS, *TAKE_AWAY = commands(OPERATIONS)["The webhook is down"]
+BYPASS, *TAKE_AWAY = commands(OPERATIONS)["The webhook is down"]
 STRICT: Final = (
     "kubectl patch validatingadmissionpolicybinding backstop.fusioninfer.io --type=merge"
     """ --patch='{"spec": {"validationActions": ["Deny"]}}'"""
 )
 UNINSTALL: Final = commands(OPERATIONS)["Uninstall"]
-RUN: Final = (APPLY, SEE_ROLLOUT, SEE_LEASE, SEE_RECORD, BREAK_GLASS, *TAKE_AWAY, *UNINSTALL)
+RUN: Final = (APPLY, SEE_ROLLOUT, SEE_LEASE, SEE_RECORD, BYPASS, *TAKE_AWAY, *UNINSTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def test_another_apply_leaves_the_injected_bundle(again: Again) -> None:
 
 @pytest.fixture(scope="module")
 def working(installed: Installed, again: Again) -> Installed:  # noqa: ARG001 - that comes first
-    """Run the webhook and the loop; the API server calls the webhook on loopback; pods are reported ready."""
+    """Run webhook and controller; the API server calls the webhook on loopback; pods are reported ready."""
     cluster = installed.cluster
     install_manifests(cluster)
     restart_component(cluster, "kube-controller-manager")
@@ -168,47 +168,47 @@ def test_a_dry_run_of_the_example_prints_a_record(working: Installed) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Glass:
-    """Whether a set could be labelled: while the webhook is down, with broken glass, and afterwards."""
+class Bypass:
+    """Whether an LWS could be labelled while the webhook was down, with the bypass, and afterwards."""
 
     down: bool
-    broken: bool
+    bypassed: bool
     mended: bool
     generations: tuple[int, int]
 
 
 @pytest.fixture(scope="module")
-def glass(working: Installed) -> Glass:
-    """Break the glass as the page says while the webhook is down; later remove the annotation."""
+def bypass(working: Installed) -> Bypass:
+    """Bypass admission as the page says while the webhook is down; later remove the annotation."""
     cluster, there = working.cluster, working.console
     before = generation(cluster, "default", HELD)
     kill_process(cluster, "webhook")
     down = labelled(there, "1")
-    must(there, BREAK_GLASS.replace("NAME", HELD))
-    broken = labelled(there, "2")
+    must(there, BYPASS.replace("NAME", HELD))
+    bypassed = labelled(there, "2")
     start_webhook(cluster)
     wait_admission(cluster)
     must(there, f"kubectl annotate lws {HELD} fusioninfer.io/inject-")
-    return Glass(down, broken, labelled(there, "3"), (before, generation(cluster, "default", HELD)))
+    return Bypass(down, bypassed, labelled(there, "3"), (before, generation(cluster, "default", HELD)))
 
 
 def labelled(there: Console, text: str) -> bool:
     return run(there, f"kubectl label --overwrite lws {HELD} trial={text}").returncode == 0
 
 
-def test_broken_glass_lets_one_object_pass(glass: Glass) -> None:
-    assert (glass.down, glass.broken, glass.mended) == (False, True, True)
+def test_the_bypass_admits_one_object(bypass: Bypass) -> None:
+    assert (bypass.down, bypass.bypassed, bypass.mended) == (False, True, True)
 
 
-def test_broken_glass_changes_nothing_that_is_there(glass: Glass) -> None:
-    before, after = glass.generations
+def test_the_bypass_changes_no_object(bypass: Bypass) -> None:
+    before, after = bypass.generations
 
     assert before == after
 
 
 @pytest.fixture(scope="module")
-def taken_away(working: Installed, glass: Glass) -> str:  # noqa: ARG001 - that comes first
-    """Take the webhooks away as the page says while they are down; then apply the manifests again."""
+def taken_away(working: Installed, bypass: Bypass) -> str:  # noqa: ARG001 - that comes first
+    """Delete the webhook configurations as the page says while the webhook is down; then apply again."""
     cluster, there = working.cluster, working.console
     kill_process(cluster, "webhook")
     for command in TAKE_AWAY:

@@ -1,4 +1,4 @@
-"""While the webhook is dead: an InferenceService is refused, unless glass is broken; the loop tries on."""
+"""While the webhook is down: an InferenceService is refused unless it bypasses it; the controller retries."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.testbed.api import delete, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.ours import start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import started
@@ -39,7 +39,7 @@ def test_it_is_refused_and_the_dead_webhook_is_named(served: Cluster, dead: str)
         apply(served, dead, isvc(worker(), name="other"))
 
 
-def test_with_the_glass_broken_it_is_taken_and_nothing_is_made_that_nobody_expands(
+def test_one_that_bypasses_admission_is_stored_and_no_object_is_created_unexpanded(
     served: Cluster, dead: str
 ) -> None:
     apply(served, dead, isvc(worker(), name="alone", annotations=DISABLED))
@@ -48,7 +48,7 @@ def test_with_the_glass_broken_it_is_taken_and_nothing_is_made_that_nobody_expan
     assert "FI874" in events[0]["message"]
 
 
-def test_what_the_loop_cannot_write_is_said_once(served: Cluster, dead: str) -> None:
+def test_what_the_controller_cannot_write_is_said_once(served: Cluster, dead: str) -> None:
     events = until(lambda: told(served, dead, "chat"), "an Event says so")
 
     assert [event["count"] for event in events] == [1]

@@ -11,7 +11,7 @@ from intent import Object
 from intent.annotations import UNANSWERED
 from tests.cluster.testbed.api import create, delete, get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.loops import apply, loop_dead
+from tests.cluster.testbed.controllers import apply, controller_down
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.ours import wait_admission
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
@@ -76,7 +76,7 @@ def test_without_webhooks_a_new_leader_keeps_every_pod_and_looks_again(served: C
     before = rollout(served, running, SET)
 
     with without_webhooks(served):
-        with loop_dead(served):
+        with controller_down(served):
             pass
         until(lambda: codes(served, running, "FI873"), "an Event says so", seconds=60.0)
         apply(served, running, isvc(worker(replicas=2), name=NAME))

@@ -10,8 +10,8 @@ from intent import Object
 from tests.cluster.testbed.answers import TAKES, answer
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import apply
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker
 from tests.cluster.testbed.rollouts import generation
@@ -94,14 +94,14 @@ def complete(cluster: Cluster, namespace: str) -> None:
 
 
 def owners(cluster: Cluster, namespace: str, resource: str) -> set[tuple[str, str]]:
-    """Return who owns what the loop made of a resource: kind and uid."""
+    """Return who owns what the controller made of a resource: kind and uid."""
     made = (obj for obj in items(cluster.api, path(resource, namespace)) if is_ours(obj))
     references = (obj["metadata"].get("ownerReferences", [{"kind": "", "uid": ""}]) for obj in made)
     return {(each["kind"], each["uid"]) for one in references for each in one if each["kind"]}
 
 
 def everybody(cluster: Cluster, namespace: str) -> set[tuple[str, str]]:
-    """Return who owns everything that the loop made but the PodGroup, which its LeaderWorkerSets own."""
+    """Return the owners of every created object but the PodGroup, which the LeaderWorkerSets own."""
     return {
         owner
         for resource in MADE

@@ -6,7 +6,7 @@ from typing import Any, Final
 from intent import Object
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.loops import apply, becomes, pod_group, required
+from tests.cluster.testbed.controllers import apply, becomes, pod_group, required
 from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
 from tests.cluster.testbed.services import labelled, made
 from tests.cluster.testbed.wait import until
@@ -142,7 +142,7 @@ def completed(cluster: Cluster, namespace: str, *roles: Object, **strategy: str)
 
 
 def resources(cluster: Cluster, namespace: str) -> set[str]:
-    """Return what sorts of objects the loop made."""
+    """Return what sorts of objects the controller made."""
     return {resource for resource, _ in made(cluster, namespace)}
 
 

@@ -5,8 +5,8 @@ from typing import Final
 from tests.cluster.testbed.api import ApiError, get, path
 from tests.cluster.testbed.audit import words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import apply
 from tests.cluster.testbed.services import Objects, labelled, made, uids
 from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
@@ -33,7 +33,7 @@ def test_nothing_goes_if_it_is_orphaned(served: Cluster, routed_namespace: str) 
     before = uids(served, routed_namespace)
 
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
-    until(lambda: re_owned(served, routed_namespace), "the loop has seen that it is gone")
+    until(lambda: re_owned(served, routed_namespace), "the controller has seen that it is gone")
 
     assert before == uids(served, routed_namespace)
 
@@ -41,7 +41,7 @@ def test_nothing_goes_if_it_is_orphaned(served: Cluster, routed_namespace: str) 
 def test_an_orphan_is_its_authors_own(served: Cluster, routed_namespace: str) -> None:
     completed(served, routed_namespace)
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
-    until(lambda: re_owned(served, routed_namespace), "the loop has seen that it is gone")
+    until(lambda: re_owned(served, routed_namespace), "the controller has seen that it is gone")
     before = len(writes(served))
 
     kubectl(served, "scale", "-n", routed_namespace, f"leaderworkersets/{NAME}-inference", "--replicas=3")
@@ -54,7 +54,7 @@ def test_an_orphan_is_its_authors_own(served: Cluster, routed_namespace: str) ->
 def completed(cluster: Cluster, namespace: str) -> Objects:
     """Apply one with routes; wait until all of it is there, and its pods."""
     apply(cluster, namespace, ROUTED)
-    until(lambda: len(made(cluster, namespace)) == PARTS, "the loop has made everything")
+    until(lambda: len(made(cluster, namespace)) == PARTS, "the controller has made everything")
     wait_pods(cluster, namespace, 4 + 1)
     return made(cluster, namespace)
 

@@ -1,6 +1,6 @@
 """What somebody does by hand to what an InferenceService has is undone within two seconds; no more than that.
 
-All edits are made on one service, one after the other; the API server's log says what the loop wrote.
+All edits are made on one service, one after the other; the API server's log says what the controller wrote.
 """
 
 import time
@@ -15,9 +15,9 @@ from intent.annotations import STRATEGY
 from tests.cluster.testbed.api import delete, get, patch, path
 from tests.cluster.testbed.audit import words, writes
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.controllers import apply, becomes, controller_down, metric
 from tests.cluster.testbed.differences import differences
 from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import apply, becomes, loop_dead, metric
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.services import FOR_ISTIO, MADE, Objects, comparable, made, says
 from tests.cluster.testbed.wait import until
@@ -34,7 +34,7 @@ SERVICE: Final = isvc(
 )
 SECONDS: Final = 2.0
 PATIENCE: Final = 60.0
-"""Until a loop whose API server was just taken away hears news again."""
+"""Until a controller whose API server was just taken away hears news again."""
 IDLE: Final = 30.0
 EDITS: Final[dict[str, tuple[str, str, Object]]] = {
     "replicas": ("leaderworkersets", f"{NAME}-inference", {"spec": {"replicas": 5}}),
@@ -77,7 +77,7 @@ EDITS: Final[dict[str, tuple[str, str, Object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Drifted:
-    """The service, as the loop made it."""
+    """The service, as the controller made it."""
 
     cluster: Cluster
     namespace: str
@@ -86,12 +86,12 @@ class Drifted:
 
 @pytest.fixture(scope="module")
 def drifted(served: Cluster) -> Iterator[Drifted]:
-    """Have the loop make it, and repair once: what came before may have broken its watches."""
+    """Have the controller make it, and repair once: what came before may have broken its watches."""
     with new_namespace(served) as namespace:
         apply(served, namespace, SERVICE)
         wait_pods(served, namespace, 4 + 2)
         says(served, namespace, NAME, {"Failed": ("False", "NothingFailed")})
-        whole = until(lambda: complete(served, namespace), "the loop has made everything")
+        whole = until(lambda: complete(served, namespace), "the controller has made everything")
         delete(served.api, path("configmaps", namespace, f"{PICKER}-config"))
         assert whole == becomes(lambda: made(served, namespace), whole, PATIENCE)
         yield Drifted(served, namespace, whole)
@@ -118,7 +118,10 @@ def test_what_others_add_stays(drifted: Drifted, resource: str, name: str) -> No
     patch(drifted.cluster.api, where, {"metadata": others})
 
     delete(drifted.cluster.api, path("serviceaccounts", drifted.namespace, PICKER))
-    until(lambda: ("serviceaccounts", PICKER) in made(drifted.cluster, drifted.namespace), "the loop looks")
+    until(
+        lambda: ("serviceaccounts", PICKER) in made(drifted.cluster, drifted.namespace),
+        "the controller looks",
+    )
 
     metadata = get(drifted.cluster.api, where)["metadata"]
     assert {key: others[key].items() <= metadata[key].items() for key in others} == dict.fromkeys(
@@ -135,11 +138,11 @@ def test_idle_it_writes_nothing(drifted: Drifted) -> None:
     assert list(map(words, writes(drifted.cluster)[before:])) == []
 
 
-def test_a_loop_that_starts_writes_nothing(drifted: Drifted) -> None:
+def test_a_controller_that_starts_writes_nothing(drifted: Drifted) -> None:
     at_rest(drifted.cluster)
     before = len(writes(drifted.cluster))
 
-    with loop_dead(drifted.cluster):
+    with controller_down(drifted.cluster):
         pass
     port = drifted.cluster.ports["sync-metrics"]
     until(lambda: metric(port, "fusioninfer_sync_reconciles_total", outcome="done"), "it has looked")
@@ -150,17 +153,17 @@ def test_a_loop_that_starts_writes_nothing(drifted: Drifted) -> None:
 
 
 def complete(cluster: Cluster, namespace: str) -> Objects:
-    """Return what the loop made, once it is all there."""
+    """Return what the controller made, once it is all there."""
     found = made(cluster, namespace)
     return found if {resource for resource, _ in found} == {*MADE} - {FOR_ISTIO} else {}
 
 
 def at_rest(cluster: Cluster) -> None:
-    """Wait until the loop has written nothing for two seconds."""
+    """Wait until the controller has written nothing for two seconds."""
     counts = [-1]
 
     def unchanged() -> bool:
         counts.append(len(writes(cluster)))
         return counts[-1] == counts[-2]
 
-    until(unchanged, "the loop comes to rest", every=2.0)
+    until(unchanged, "the controller comes to rest", every=2.0)

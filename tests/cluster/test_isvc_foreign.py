@@ -1,4 +1,4 @@
-"""What somebody else made is never touched, though it has the name of a thing that the loop would make."""
+"""Objects of other owners are never changed, even under a name that the controller would use."""
 
 from typing import Final
 
@@ -8,8 +8,8 @@ from intent import Object
 from tests.cluster.testbed.api import create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import apply
 from tests.cluster.testbed.rollouts import rollout, started
 from tests.cluster.testbed.services import conditions, made, says, told
 from tests.cluster.testbed.wait import until

@@ -8,8 +8,8 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.api import delete, items, path
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.controllers import apply, becomes, required
 from tests.cluster.testbed.groups import bound, wait_pods
-from tests.cluster.testbed.loops import apply, becomes, required
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.wait import until

@@ -1,15 +1,15 @@
-"""A loop that is killed half way makes the rest when it is back."""
+"""A controller that is killed half way makes the rest when it is back."""
 
 from typing import Final
 
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import apply, becomes, kubeconfig_through, loops, metric
+from tests.cluster.testbed.controllers import apply, becomes, kubeconfig_through, metric, other_controllers
 from tests.cluster.testbed.relay import relay
 from tests.cluster.testbed.services import made, offline, story
 from tests.cluster.testbed.wait import until
 
-LOOP: Final = "sync-relayed"
+CONTROLLER: Final = "sync-relayed"
 SLOW: Final = 0.2
 """Seconds that each answer takes, so that there is a moment between two writes."""
 
@@ -22,12 +22,12 @@ def test_killed_after_the_first_set_it_makes_what_the_command_prints(
 
     with relay(served.ports["kube-apiserver"]) as line:
         through = kubeconfig_through(served, line)
-        with loops(served, {LOOP: {"--kubeconfig": through}}) as ports:
-            until(lambda: metric(ports[LOOP], "fusioninfer_sync_is_leader"), "it leads")
+        with other_controllers(served, {CONTROLLER: {"--kubeconfig": through}}) as ports:
+            until(lambda: metric(ports[CONTROLLER], "fusioninfer_sync_is_leader"), "it leads")
             line.delay = SLOW
             apply(served, routed_namespace, file)
             until(lambda: made(served, routed_namespace), "it has made something")
-            kill_process(served, LOOP)
+            kill_process(served, CONTROLLER)
             meanwhile = made(served, routed_namespace)
 
     assert expected == becomes(lambda: made(served, routed_namespace), expected, 30.0)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.testbed.api import get, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
-from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import Rollout, rollout, started
 from tests.cluster.testbed.services import conditions, says

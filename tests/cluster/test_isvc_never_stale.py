@@ -1,4 +1,4 @@
-"""A condition that is `True` is so no longer than its cause, on real components: at the next look it is gone.
+"""A condition is `True` no longer than its cause holds, on real components: the next reconcile resets it.
 
 One InferenceService with routes loses one thing after the other, and gets it back. Everything that was stored
 is kept, in the order of the writes: what a status says is compared with what stood there at that moment.
@@ -15,8 +15,8 @@ from tests.cluster.testbed.answers import LISTENER, REFUSES, TAKES, add_gateway,
 from tests.cluster.testbed.api import delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, start_component
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import apply
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of, place_picker
 from tests.cluster.testbed.services import conditions, says
@@ -278,7 +278,7 @@ def test_failure_and_progress_end_with_theirs(life: Life, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TROUBLES)
-def test_the_next_look_takes_it_back(life: Life, name: str) -> None:
+def test_the_next_reconcile_resets_the_condition(life: Life, name: str) -> None:
     """The first status that is written after a cause has gone says so; there is none in between."""
     assert not true(life.first[name]) & set(TROUBLES[name].gone)
 

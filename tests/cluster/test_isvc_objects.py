@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.differences import differences
-from tests.cluster.testbed.loops import apply, becomes
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.services import Objects, made, offline, story
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cluster.testbed.answers import LISTENER, REFUSES, TAKES, answer, give_address
 from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import apply, pod_group
 from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import apply, pod_group
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker
 from tests.cluster.testbed.services import conditions, says

@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.api import MERGE_PATCH, call, get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.loops import apply, becomes, loop_dead
+from tests.cluster.testbed.controllers import apply, becomes, controller_down
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.services import says, told
@@ -42,7 +42,7 @@ def test_replicas_that_are_let_go_keep_every_pod(served: Cluster, three: str) ->
 def test_a_controller_that_stopped_half_way_keeps_every_pod(served: Cluster, three: str) -> None:
     before = rollout(served, three, SET)
 
-    with loop_dead(served):
+    with controller_down(served):
         apply(served, three, asking(None))
         co_own(served, three, 3)
         half_way = owners(served, three)

@@ -1,6 +1,6 @@
-"""With InferenceServices the loop asks for all that its manifests grant, and for nothing else.
+"""With InferenceServices the controller asks for all that its manifests grant, and for nothing else.
 
-The log is that of the whole run so far: what earlier files had the loop do counts too.
+The log is that of the whole run so far: what earlier files had the controller do counts too.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 from intent.annotations import SERVICE as SERVICE_LABEL
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster, kubectl
-from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, configured, told
+from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, configured, told
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rights import rights
 from tests.cluster.testbed.services import MADE, made
@@ -86,5 +86,5 @@ def test_it_asks_for_what_it_was_granted_and_for_all_of_that(whole_life: Cluster
 
 
 def kinds(cluster: Cluster, namespace: str) -> set[str]:
-    """Return what sorts of objects the loop made."""
+    """Return what sorts of objects the controller made."""
     return {resource for resource, _ in made(cluster, namespace)}

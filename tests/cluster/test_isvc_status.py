@@ -13,7 +13,7 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
-from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of
 from tests.cluster.testbed.services import conditions, says, states, story

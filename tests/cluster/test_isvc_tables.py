@@ -8,8 +8,8 @@ import pytest
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Table, expected
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.controllers import apply, pod_group
 from tests.cluster.testbed.groups import Bound, settled, wait_pods
-from tests.cluster.testbed.loops import apply, pod_group
 from tests.cluster.testbed.services import story
 from tests.cluster.testbed.wait import until
 
@@ -43,6 +43,6 @@ def with_gpus(cluster: Cluster, namespace: str, add_nodes: AddNodes, table: Tabl
     """Apply the file of a table; once its pods and its PodGroup are there, add nodes, and wait."""
     apply(cluster, namespace, *table.files)
     wait_pods(cluster, namespace, table.pods)
-    until(lambda: pod_group(cluster, namespace, table.service), "the loop makes a PodGroup")
+    until(lambda: pod_group(cluster, namespace, table.service), "the controller makes a PodGroup")
     add_nodes(gpus // GPUS_OF_A_NODE)
     return settled(cluster, namespace)

@@ -10,8 +10,8 @@ from intent import Object
 from tests.cluster.testbed.api import ApiError, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import restart_component
+from tests.cluster.testbed.controllers import apply, becomes, pod_group
 from tests.cluster.testbed.groups import settled, wait_pods
-from tests.cluster.testbed.loops import apply, becomes, pod_group
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.services import Objects, conditions, made, says, states, story, told
@@ -22,7 +22,7 @@ SECONDS: Final = 60.0
 """Within a minute it knows of what was installed."""
 ALL: Final = ("True", "InferenceServiceAvailable")
 WITHOUT: Final = {"inferencepools", "deployments", "httproutes"}
-"""What cannot be made, and the picker, which is of no use without a pool."""
+"""The kinds that cannot be created, and the endpoint picker, which needs a pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Outcome:
     bound: dict[str, tuple[int, int]]
     status: Object
     events: list[Object]
-    loop: int
+    controller: int
     later: Objects
-    later_loop: int
+    later_controller: int
     later_status: Object
 
 
@@ -57,14 +57,14 @@ def installed_later(fusioninfer: Cluster, namespace: str, files: list[str]) -> O
     bound = dict(settled(fusioninfer, namespace))
     before = says(fusioninfer, namespace, NAME, {"RoutesReady": ("False", "RoutesRefused"), "Active": ALL})
     events = until(lambda: told(fusioninfer, namespace, NAME), "an Event about routes")
-    stored, loop = made(fusioninfer, namespace), pid(fusioninfer)
+    stored, controller = made(fusioninfer, namespace), pid(fusioninfer)
 
     kubectl(fusioninfer, "create", "--validate=false", *files)
     kinds = becomes(lambda: lacking(fusioninfer, namespace), set(), SECONDS)
     assert kinds == set()
     later_status = says(fusioninfer, namespace, NAME, {"Failed": ("False", "NothingFailed")})
     later = made(fusioninfer, namespace)
-    return Outcome(stored, bound, before, events, loop, later, pid(fusioninfer), later_status)
+    return Outcome(stored, bound, before, events, controller, later, pid(fusioninfer), later_status)
 
 
 def test_everything_else_is_made(outcome: Outcome) -> None:
@@ -100,11 +100,11 @@ def test_each_kind_that_lacks_is_told(outcome: Outcome) -> None:
 
 def test_the_routes_are_made_once_they_can_be(outcome: Outcome) -> None:
     assert {resource for resource, _ in outcome.later} >= WITHOUT
-    assert outcome.later_loop == outcome.loop
+    assert outcome.later_controller == outcome.controller
 
 
 def pid(cluster: Cluster) -> int:
-    """Return which process the loop is."""
+    """Return which process the controller is."""
     return cluster.processes["sync"].popen.pid
 
 

@@ -54,7 +54,7 @@ def by_name(objects: list[Object]) -> dict[Name, Object]:
 
 
 def comparable(found: Object) -> Object:
-    """Take off in what the two differ on purpose.
+    """Remove the intended differences of the two.
 
     A change of settings starts pods anew: by the ConfigMap's name in kustomize, by a checksum in Helm. The
     default settings are comments in one, and nothing in the other. Helm keeps the definition on uninstall.
@@ -88,7 +88,9 @@ def test_the_chart_is_the_overlay_of_cert_manager(cluster: Cluster, helm: Path) 
     assert by_name(rendered(helm)) == without_namespace(by_name(overlay))
 
 
-def test_the_chart_whose_loop_keeps_certificates_is_the_overlay_of_that(cluster: Cluster, helm: Path) -> None:
+def test_the_chart_whose_controller_keeps_certificates_is_the_overlay_of_that(
+    cluster: Cluster, helm: Path
+) -> None:
     overlay = kustomized(cluster, MANIFESTS / "self-signed")
 
     chart = by_name(rendered(helm, 'certificates.mode="self-signed"'))

@@ -11,7 +11,7 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.cluster import Cluster, KubectlError
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import MONOLITHIC
+from tests.cluster.testbed.controllers import MONOLITHIC
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import start_webhook, wait_admission
 from tests.cluster.testbed.prometheus import NAME, query, rules, start_prometheus

@@ -52,12 +52,12 @@ PEERS: Final = {
     "API server": Peer("192.0.2.1", ports=((443, ""), (6443, ""))),
     "internet": Peer("203.0.113.1", ports=((443, ""), (80, ""))),
     "webhook": ours("fusioninfer-webhook", "10.0.0.1"),
-    "loop": ours("fusioninfer-sync", "10.0.0.2"),
+    "controller": ours("fusioninfer-sync", "10.0.0.2"),
     "Prometheus": Peer("10.0.0.3", "monitoring", {"app.kubernetes.io/name": "prometheus"}, ((9090, "web"),)),
     "name server": Peer("10.0.0.4", "kube-system", {"k8s-app": "kube-dns"}, ((53, "dns"),)),
     "engine": Peer("10.0.0.5", "team-a", {"fusioninfer.io/service": "qwen"}, ((8000, "http"),)),
 }
-OURS: Final = ("webhook", "loop")
+OURS: Final = ("webhook", "controller")
 OPEN: Final = frozenset(
     (
         *(Call(caller, "webhook", 10250) for caller in PEERS if caller not in OURS),
@@ -66,10 +66,10 @@ OPEN: Final = frozenset(
             for caller in ("Prometheus", "name server", "engine")
             for called in OURS
         ),
-        *(Call("loop", called, port) for called in PEERS if called not in OURS for port in (443, 6443)),
+        *(Call("controller", called, port) for called in PEERS if called not in OURS for port in (443, 6443)),
     )
 )
-"""All that is let through: reviews from anywhere, metrics to pods, and the loop's own calls at the ports of
+"""Everything allowed: reviews from anywhere, metrics to pods, and the controller's calls to the ports of
 API servers, whoever listens there: their addresses are not known."""
 
 

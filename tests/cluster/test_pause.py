@@ -15,8 +15,7 @@ from tests.cluster.testbed.api import delete, get, items, patch, path
 from tests.cluster.testbed.audit import stored
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import (
+from tests.cluster.testbed.controllers import (
     DECODE,
     PREFILL,
     SERVICE,
@@ -26,6 +25,7 @@ from tests.cluster.testbed.loops import (
     pod_group,
     pod_group_and_owners,
 )
+from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.ours import start_sync
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.wait import until

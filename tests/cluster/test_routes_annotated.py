@@ -11,10 +11,10 @@ from intent import Object
 from intent.container import ROUTING_PROXY
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.containers import name_of
+from tests.cluster.testbed.controllers import apply, configured
 from tests.cluster.testbed.engines import look, received, set_engine
 from tests.cluster.testbed.flows import Service, answered, namespace_on, request, serve, set_engines
 from tests.cluster.testbed.groups import LWS_LABELS
-from tests.cluster.testbed.loops import apply, configured
 from tests.cluster.testbed.network import Network, listens, start_container
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.wait import until

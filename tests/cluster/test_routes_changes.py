@@ -12,8 +12,8 @@ from sync.desired.routes import Routes
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.audit import refused, writes
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.flows import ROUTE
-from tests.cluster.testbed.loops import apply, becomes
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
@@ -104,7 +104,7 @@ def test_istio_s_own_schema_takes_the_rule_for_the_picker(served: Cluster) -> No
     assert stored["spec"] == rule["spec"]
 
 
-def test_nothing_is_forbidden_to_the_loop(served: Cluster, namespace: str) -> None:
+def test_nothing_is_forbidden_to_the_controller(served: Cluster, namespace: str) -> None:
     granted = get(served.api, path("roles", namespace, f"{NAME}-epp"))["rules"]
 
     assert (refused(served), len(granted)) == ([], 4)

@@ -11,9 +11,9 @@ from intent.container import ROUTING_PROXY
 from tests.cluster.testbed import flows
 from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, conditions, ready_when
 from tests.cluster.testbed.containers import report
+from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.engines import received
 from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, serve, set_engines
-from tests.cluster.testbed.loops import apply, becomes
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.isvc import decoder, isvc, prefiller, router

@@ -17,10 +17,10 @@ from intent import Object
 from tests.cluster.testbed.answers import TAKES, add_gateway, answer, conditions
 from tests.cluster.testbed.api import ApiError, create, get, items, path
 from tests.cluster.testbed.containers import report
+from tests.cluster.testbed.controllers import apply, becomes, configured
 from tests.cluster.testbed.engines import received, run_pods, set_engine
 from tests.cluster.testbed.flows import ROUTE, Service, namespace_on, request
 from tests.cluster.testbed.gateway import start_gateway
-from tests.cluster.testbed.loops import apply, becomes, configured
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.pickers import Picker, end_pickers, run_again, serves, start_pickers
 from tests.cluster.testbed.processes import alive, kill, stop
@@ -157,7 +157,7 @@ def test_the_next_ones_replace_them_though_only_one_is_ever_ready(several: Sever
     before = deployment(several)["metadata"]["generation"]
 
     apply(there.cluster, namespace, DOORS[several.row](several.row, "kv-cache-utilization"))
-    until(lambda: deployment(several)["metadata"]["generation"] > before, "the loop wants others")
+    until(lambda: deployment(several)["metadata"]["generation"] > before, "the controller wants others")
     end_pickers(there, *several.pickers)
     several.pickers[:] = start_pickers(there, namespace, f"{NAME}-epp", 2)
     leader(several)

@@ -1,4 +1,4 @@
-"""Each strategy of an InferenceService: kubectl, webhook, loop, picker, Envoy, and the engine picked."""
+"""Each routing strategy, from kubectl through webhook, controller, endpoint picker and Envoy to an engine."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import pytest
 
 from intent import Object
 from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.flows import (
     ROUTE,
     Service,
@@ -18,7 +19,6 @@ from tests.cluster.testbed.flows import (
     serve,
     set_engines,
 )
-from tests.cluster.testbed.loops import apply
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
@@ -155,7 +155,7 @@ def test_more_engines_keep_the_picker(by_adapter: Service) -> None:
     api, where = by_adapter.there.cluster.api, path("inferenceservices", by_adapter.namespace, NAME)
 
     apply(by_adapter.there.cluster, by_adapter.namespace, routed_by("lora-affinity", replicas=4))
-    until(lambda: is_looked_at(get(api, where)), "the loop has done all that it wants to do")
+    until(lambda: is_looked_at(get(api, where)), "the controller has done all that it wants to do")
     until(lambda: len(uids(by_adapter)) == len(PODS) + 2, "there is a fourth engine")
 
     assert uids(by_adapter)[picker["name"]] == picker["uid"]

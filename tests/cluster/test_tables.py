@@ -1,6 +1,6 @@
 """The capacity tables of the documents through the whole product, and the gate in front of them.
 
-Files are applied with kubectl as their author wrote them; the webhook expands them, the loop makes the
+Files are applied with kubectl as their author wrote them; the webhook expands them, the controller makes the
 PodGroup, the real scheduler binds.
 """
 
@@ -16,8 +16,8 @@ from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Table, expected
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import controller_down
 from tests.cluster.testbed.groups import settled, wait_pods
-from tests.cluster.testbed.loops import loop_dead
 from tests.cluster.testbed.wait import until
 
 GPUS_OF_A_NODE: Final = 8
@@ -83,18 +83,18 @@ def test_when_decode_comes_everything_is_bound(
     assert outcome == WHOLE
 
 
-def test_a_decoder_that_joins_while_the_loop_is_dead_waits_and_is_bound_whole_when_it_is_back(
+def test_a_decoder_that_joins_while_the_controller_is_dead_waits_and_is_bound_whole_when_it_is_back(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
 ) -> None:
     apply(fusioninfer, namespace, DISAGGREGATED)
     add_nodes((80 + 32) // GPUS_OF_A_NODE)
     settled(fusioninfer, namespace)
 
-    with loop_dead(fusioninfer):
+    with controller_down(fusioninfer):
         kubectl(fusioninfer, "apply", "-n", namespace, "-f", "-", stdin=json.dumps(second_decoder()))
         wait_pods(fusioninfer, namespace, DISAGGREGATED.pods + 4)
         meanwhile = settled(fusioninfer, namespace, periods=10)
-    until(lambda: SECOND_DECODER in policies(fusioninfer, namespace), "the loop has placed it")
+    until(lambda: SECOND_DECODER in policies(fusioninfer, namespace), "the controller has placed it")
     afterwards = settled(fusioninfer, namespace)
 
     joined = f"{SECOND_DECODER}-0"
@@ -102,11 +102,11 @@ def test_a_decoder_that_joins_while_the_loop_is_dead_waits_and_is_bound_whole_wh
 
 
 def apply(cluster: Cluster, namespace: str, table: Table) -> None:
-    """Apply the files of a table; wait for their pods, and for the PodGroup that the loop makes."""
+    """Apply the files of a table; wait for their pods, and for the PodGroup that the controller makes."""
     for file in table.files:
         kubectl(cluster, "apply", "-n", namespace, "-f", str(file))
     wait_pods(cluster, namespace, table.pods)
-    until(lambda: items(cluster.api, path("podgroups", namespace)), "the loop makes a PodGroup")
+    until(lambda: items(cluster.api, path("podgroups", namespace)), "the controller makes a PodGroup")
 
 
 def waiting(cluster: Cluster, namespace: str) -> list[tuple[str, str]]:

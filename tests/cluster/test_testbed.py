@@ -48,7 +48,7 @@ def test_replicas_of_a_worker_start_whole_one_after_the_other(
     assert outcome == {"replica-0": (pods[0], 4), "replica-1": (pods[1], 4)}
 
 
-def test_the_loop_is_its_service_account(cluster: Cluster) -> None:
+def test_the_controller_is_its_service_account(cluster: Cluster) -> None:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 
     answer = create(api_as(cluster, "sync"), "/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
@@ -60,7 +60,7 @@ def test_the_loop_is_its_service_account(cluster: Cluster) -> None:
     )
 
 
-def test_the_loop_may_nothing_that_nobody_granted(cluster: Cluster) -> None:
+def test_the_controller_may_nothing_that_nobody_granted(cluster: Cluster) -> None:
     with pytest.raises(ApiError, match="cannot list resource") as refused:
         get(api_as(cluster, "sync"), path("nodes"))
 

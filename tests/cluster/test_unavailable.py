@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
-ONE_TEST: Final = "tests/cluster/test_testbed.py::test_the_loop_is_its_service_account"
+ONE_TEST: Final = "tests/cluster/test_testbed.py::test_the_controller_is_its_service_account"
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])

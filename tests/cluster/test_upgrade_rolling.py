@@ -16,7 +16,7 @@ from tests.cluster.testbed.admissions import CONFIGURATIONS, bursts, call_at
 from tests.cluster.testbed.api import ApiError, create, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process, stop_process
-from tests.cluster.testbed.loops import metric
+from tests.cluster.testbed.controllers import metric
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import ROOT, wait_admission
 from tests.cluster.testbed.releases import OTHER_DIGESTS, OTHER_RULES, release

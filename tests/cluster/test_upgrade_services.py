@@ -1,4 +1,4 @@
-"""InferenceServices with all that was made of them when the next release's webhook and loop take over."""
+"""InferenceServices and their objects while webhook and controller of the next release take over."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.audit import writes
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
-from tests.cluster.testbed.loops import apply, becomes
+from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.releases import release
@@ -41,7 +41,7 @@ class Taken:
     made: Objects
     uids: dict[str, str]
     writes: int
-    """How often the loop had written."""
+    """How often the controller had written."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def taken(served: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     try:
         yield taken_over(served, namespace, release(tmp_path_factory.mktemp("release")), "next")
     finally:
-        take_over(served, ROOT, loop=True)
+        take_over(served, ROOT, controller=True)
         empty_namespace(served, namespace)
 
 
@@ -61,7 +61,7 @@ def taken_over(cluster: Cluster, namespace: str, source: Path, name: str) -> Tak
     """Have another release take over; it has seen every service once it made what a new one asks for."""
     before, there = at_rest(cluster, namespace), uids(cluster, namespace)
     count = len(writes(cluster))
-    take_over(cluster, source, loop=True)
+    take_over(cluster, source, controller=True)
     elsewhere = add_namespace(cluster)
     last = json_replaced(isvc(router(httproute=ROUTE), worker(), name=name), ":v0.17.1", ":v0.17.2")
     apply(cluster, elsewhere, last)
@@ -118,7 +118,7 @@ def is_as_before(taken: Taken) -> bool:
 
 
 def written(taken: Taken) -> list[str]:
-    """Name what the loop has written of what it makes since the other release took over, not dry runs."""
+    """List the objects that the controller wrote since the other release took over, without dry runs."""
     since = [each for each in writes(taken.cluster)[taken.writes :] if "dryRun" not in each["requestURI"]]
     about = [each["objectRef"] for each in since if each["objectRef"].get("namespace") == taken.namespace]
     return [f"{one['resource']}/{one['name']}" for one in about if one["resource"] in MADE]
@@ -160,10 +160,10 @@ def test_a_label_on_what_was_made_changes_nothing(taken: Taken, name: str) -> No
     assert is_as_before(taken)
 
 
-def test_the_loop_s_own_write_changes_nothing_else(taken: Taken) -> None:
+def test_the_controller_s_own_write_changes_nothing_else(taken: Taken) -> None:
     said(taken, "scale", "leaderworkerset", "chat-decode", "--replicas=2")
 
-    until(lambda: "leaderworkersets/chat-decode" in written(taken), "the loop takes it back")
+    until(lambda: "leaderworkersets/chat-decode" in written(taken), "the controller takes it back")
 
     assert is_as_before(taken)
 

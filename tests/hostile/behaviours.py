@@ -124,14 +124,14 @@ REPLICAS: Final = "tests/cluster/test_webhook_replicas.py"
 HELM: Final = "tests/cluster/test_install_helm.py"
 KUSTOMIZE: Final = "tests/cluster/test_install_kustomize.py"
 POLICIES: Final = "tests/cluster/test_network_policies.py"
-FAULTS: Final = "tests/cluster/test_loop_lease_faults.py"
+FAULTS: Final = "tests/cluster/test_controller_lease_faults.py"
 DOWN: Final = "tests/cluster/test_admission_down.py"
 CERT_MANAGER: Final = "tests/cluster/test_certificates_cert_manager.py"
 OBJECTS: Final = "tests/manifests/test_objects.py"
 LEASE: Final = "tests/sync/runtime/test_lease.py"
 REFLECTOR: Final = "tests/sync/runtime/test_reflector.py"
 ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
-    11: ("tests/golden/test_golden.py::test_the_webhook_gives_the_same_object",),
+    11: ("tests/golden/test_golden.py::test_admission_stores_the_same",),
     19: ("tests/laws/test_laws.py::test_the_law_holds_on_enough_patched_examples",),
     23: ("tests/laws/laws.py::spares",),
     25: ("tests/laws/laws.py::converges",),
@@ -147,8 +147,8 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     31: ("tests/laws/laws.py::withdraws",),
     33: (f"{RELEASE}::test_the_first_write_of_what_nobody_changed_is_allowed_and_restarts_nothing",),
     44: (
-        "tests/golden/test_golden.py::test_the_webhook_reports_the_same_findings",
-        "tests/golden/test_golden.py::test_no_file_is_stale",
+        "tests/golden/test_golden.py::test_admission_reports_the_same",
+        "tests/golden/test_golden.py::test_every_file_belongs_to_a_case",
     ),
     46: ("tests/fusioninfer/test_explain.py::test_each_leaf_of_the_record_is_explained",),
     58: (
@@ -220,7 +220,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{HELM}::test_nothing_of_ours_is_left",
     ),
     89: (
-        "tests/cluster/test_loop_lease.py::test_one_of_two_loops_works",
+        "tests/cluster/test_controller_lease.py::test_one_of_two_controllers_works",
         f"{FAULTS}::test_never_two_write",
         f"{FAULTS}::test_nor_do_they_if_clocks_are_wrong",
         f"{LEASE}::test_of_many_candidates_one_works",
@@ -240,18 +240,18 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{REFLECTOR}::test_a_truncated_line_is_read_again",
         f"{REFLECTOR}::test_a_refused_watch_is_tried_again",
         f"{REFLECTOR}::test_a_silent_watch_is_given_up",
-        "tests/cluster/test_loop_news.py::test_what_changed_while_its_connections_were_cut_is_followed",
+        "tests/cluster/test_controller_news.py::test_what_changed_while_its_connections_were_cut_is_followed",
     ),
     93: (f"{REFLECTOR}::test_a_dropped_watch_does_not_list_again",),
-    94: ("tests/cluster/test_loop_idle.py::test_idle_it_writes_nothing",),
-    96: ("tests/cluster/test_loop_rights.py::test_it_asks_for_what_it_was_granted_and_nothing_else",),
+    94: ("tests/cluster/test_controller_idle.py::test_idle_it_writes_nothing",),
+    96: ("tests/cluster/test_controller_rights.py::test_it_asks_for_what_it_was_granted_and_nothing_else",),
     100: (
         f"{WRITES}::test_a_server_side_dry_run_shows_what_would_be_stored",
         f"{WRITES}::test_a_server_side_dry_run_stores_nothing",
     ),
     102: (
-        f"{DOWN}::test_with_the_glass_broken_it_is_accepted_as_it_was_written",
-        f"{KUSTOMIZE}::test_broken_glass_lets_one_object_pass",
+        f"{DOWN}::test_an_object_that_bypasses_admission_is_stored_as_written",
+        f"{KUSTOMIZE}::test_the_bypass_admits_one_object",
     ),
     103: (
         "tests/cluster/test_alerts.py::test_it_fires",

@@ -16,10 +16,10 @@ from tests.cluster.safety.witness import Seen, Witness, witness
 from tests.cluster.testbed.api import ApiError, delete, items, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig_for, run_kubectl
 from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.controllers import LEASE
 from tests.cluster.testbed.groups import LWS_LABELS
-from tests.cluster.testbed.loops import LEASE
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import LOOPS, start_sync
+from tests.cluster.testbed.ours import CONTROLLERS, start_sync
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.services import made
 from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, Words
@@ -205,7 +205,7 @@ def controllers(cluster: Cluster, module: str = "fusioninfer") -> Iterator[Mappi
     issue(cluster.authority, folder)
     authority = cluster.directory / "ca.crt"
     with ExitStack() as stack:
-        proxies = {name: stack.enter_context(proxy(cluster.url, authority, folder)) for name in LOOPS}
+        proxies = {name: stack.enter_context(proxy(cluster.url, authority, folder)) for name in CONTROLLERS}
         stack.callback(_stop, cluster)
         for name, line in proxies.items():
             address = f"https://127.0.0.1:{line.port}"
@@ -219,7 +219,7 @@ def controllers(cluster: Cluster, module: str = "fusioninfer") -> Iterator[Mappi
 
 def _stop(cluster: Cluster) -> None:
     """End the controllers, and take the Lease away: the next ones need not wait for it."""
-    for name in LOOPS:
+    for name in CONTROLLERS:
         if name in cluster.processes:
             kill_process(cluster, name)
     delete(cluster.api, LEASE)

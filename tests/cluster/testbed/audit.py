@@ -1,6 +1,6 @@
-"""What the API server wrote down about the loop: every request, what it was about and how it was answered.
+"""The API server's audit log of the controller: every request, its object and its answer.
 
-Only the loop's identity is audited (`k8s.io/apiserver` `pkg/apis/audit/v1`), without bodies but of Leases.
+Only the controller's identity is audited (`k8s.io/apiserver` `pkg/apis/audit/v1`); only Leases with bodies.
 """
 
 import http.client
@@ -23,7 +23,7 @@ POLICY: Final[Object] = {
     ],
 }
 AGENT: Final = "fusioninfer-sync"
-"""How the loop calls itself; tests may take its identity, not its name."""
+"""How the controller calls itself; tests may take its identity, not its name."""
 WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
@@ -35,7 +35,7 @@ def audit_args(directory: Path) -> list[str]:
 
 
 def requests(cluster: Cluster) -> list[Object]:
-    """Return every answered request of the loop so far, oldest first; discovery, open to all, is left out."""
+    """Return every answered request of the controller so far, oldest first, without discovery."""
     lines = _log(cluster.directory).read_text().splitlines(keepends=True)
     events = [json.loads(line) for line in lines if line.endswith("\n")]
     return [event for event in events if event.get("userAgent") == AGENT and "objectRef" in event]
@@ -52,12 +52,12 @@ def stored(cluster: Cluster) -> list[Object]:
 
 
 def author(request: Object) -> str:
-    """Tell by the uid which of two loops asked."""
+    """Tell by the uid which of two controllers asked."""
     return str(request["user"]["uid"])
 
 
 def intruders(cluster: Cluster, namespace: str) -> list[str]:
-    """Say what a loop wrote in a namespace while it did not hold the Lease, or might no longer have held it.
+    """Return what a controller wrote in a namespace while it did not hold the Lease for certain.
 
     Times are the API server's own: a write counts from when it arrived to when it was answered.
     """
@@ -96,7 +96,7 @@ def _succeeded(request: Object) -> bool:
 
 
 def refused(cluster: Cluster) -> list[str]:
-    """Return what the loop was not allowed to do."""
+    """Return what the controller was not allowed to do."""
     return [each["requestURI"] for each in requests(cluster) if each["responseStatus"]["code"] in (401, 403)]
 
 

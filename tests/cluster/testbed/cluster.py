@@ -32,7 +32,7 @@ class Identity:
     groups: tuple[str, ...]
 
 
-LOOP: Final = Identity(
+CONTROLLER: Final = Identity(
     "system:serviceaccount:fusioninfer-system:fusioninfer-sync",
     ("system:serviceaccounts", "system:serviceaccounts:fusioninfer-system", "system:authenticated"),
 )
@@ -40,13 +40,13 @@ MASTERS: Final = ("system:masters",)
 IDENTITIES: Final = {
     "admin": Identity("admin", MASTERS),
     "kube-controller-manager": Identity("system:kube-controller-manager", MASTERS),
-    "sync": LOOP,
-    "sync-other": LOOP,
+    "sync": CONTROLLER,
+    "sync-other": CONTROLLER,
 }
-"""The components are `admin`, but the one whose name our webhooks know; our loop is its service account;
+"""The components are `admin`, but the one whose name our webhooks know; our controller is a service account;
 our webhook is nobody: it reads no API.
 
-Two loops are one user with two uids, by which the audit log tells them apart.
+Two controllers are one user with two uids, by which the audit log tells them apart.
 """
 
 

@@ -45,7 +45,7 @@ def settled(
 ) -> Bound:
     """Return `bound` once the scheduler saw the nodes there are, and nothing changed for some periods.
 
-    `watch` is told what every look finds.
+    `watch` is called with what each poll finds.
     """
     if items(cluster.api, path("nodes")):
         _place_canary(cluster)

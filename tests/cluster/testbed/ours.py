@@ -1,4 +1,4 @@
-"""Our own parts as real processes: manifests, the webhook, and the loop with its own identity."""
+"""Our own parts as real processes: manifests, the webhook, and the controller with its own identity."""
 
 import json
 import os
@@ -24,9 +24,9 @@ LEFT_OUT: Final = frozenset(
     {"Deployment", "Service", "Kustomization", "Certificate", "Issuer", "ServiceMonitor"}
 )
 """What a cluster of processes has no use for, or no definition of."""
-LOOPS: Final = ("sync", "sync-other")
+CONTROLLERS: Final = ("sync", "sync-other")
 PATIENCE: Final = 600.0
-"""Seconds until one of ours is ready: a loop may have ten thousand services to list, on a busy machine."""
+"""Seconds until a process is ready: a controller may have to list ten thousand services on a busy machine."""
 FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
@@ -65,7 +65,7 @@ def start_sync(
     module: str = "fusioninfer",
     source: Path = ROOT,
 ) -> None:
-    """Start the loop as its service account, and wait until it is ready; a further one has its own name.
+    """Start the controller as its service account, under a name, and wait until it is ready.
 
     `flags` are more of them, or others: `--metrics-port` for a further one; `source` holds another release.
     """
@@ -76,9 +76,9 @@ def start_sync(
     _start(cluster, ("sync", module, name, source), {**usual, **(flags or {})})
 
 
-def start_loops(cluster: Cluster, flags: Mapping[str, object]) -> None:
-    """Start two loops, as the manifests do; each has a uid of its own in the audit log."""
-    for name in LOOPS:
+def start_controllers(cluster: Cluster, flags: Mapping[str, object]) -> None:
+    """Start two controllers, as the manifests do; each has a uid of its own in the audit log."""
+    for name in CONTROLLERS:
         own = {
             "--kubeconfig": kubeconfig(cluster, name),
             "--metrics-port": cluster.ports[f"{name}-metrics"],

@@ -1,4 +1,4 @@
-"""Two loops, each with a line of its own to the API server, and each told apart in the audit log."""
+"""Two controllers, each with a line of its own to the API server, and each told apart in the audit log."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -8,7 +8,7 @@ from typing import Final
 from tests.cluster.testbed.api import delete
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import LEASE, kubeconfig_through, loop_dead, metric
+from tests.cluster.testbed.controllers import LEASE, controller_down, kubeconfig_through, metric
 from tests.cluster.testbed.ours import start_sync
 from tests.cluster.testbed.processes import Process, alive
 from tests.cluster.testbed.relay import Relay, relay
@@ -22,17 +22,17 @@ FIRST, SECOND = "sync", "sync-other"
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two loops of a cluster."""
+    """Two controllers of a cluster."""
 
     cluster: Cluster
     lines: Mapping[str, Relay]
 
     def process(self, name: str) -> Process:
-        """Return the process of a loop."""
+        """Return the process of a controller."""
         return self.cluster.processes[name]
 
     def leads(self, name: str) -> bool:
-        """Whether a loop thinks that it leads; False if it has ended."""
+        """Whether a controller thinks that it leads; False if it has ended."""
         if not alive(self.process(name)):
             return False
         return bool(metric(self.cluster.ports[f"{name}-metrics"], "fusioninfer_sync_is_leader"))
@@ -40,8 +40,8 @@ class Pair:
 
 @contextmanager
 def pair(cluster: Cluster, modules: tuple[str, str] = ("fusioninfer", "fusioninfer")) -> Iterator[Pair]:
-    """Run two loops in place of the usual one until left; the first leads."""
-    with loop_dead(cluster), ExitStack() as stack:
+    """Run two controllers in place of the usual one until left; the first leads."""
+    with controller_down(cluster), ExitStack() as stack:
         target = cluster.ports["kube-apiserver"]
         there = Pair(cluster, {name: stack.enter_context(relay(target)) for name in (FIRST, SECOND)})
         delete(cluster.api, LEASE)

@@ -1,4 +1,4 @@
-"""A real Prometheus beside the cluster, with our rules: it scrapes the webhook, the loop and the API server.
+"""A real Prometheus with our rules, which scrapes the webhook, the controller and the API server.
 
 Series get the label that the Prometheus operator gives them and our queries use: the pod.
 """

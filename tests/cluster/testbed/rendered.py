@@ -1,4 +1,4 @@
-"""Routes as the loop renders them, stored without a loop; and pickers with other configurations."""
+"""Routes as the controller renders them, stored without one; endpoint pickers with other configurations."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the manifests grant to the loop."""
+"""What the manifests grant to the controller."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ import yaml
 from tests.cluster.testbed.ours import ROOT
 
 HANDED_ON: Final = frozenset({"inferenceobjectives", "inferencemodelrewrites"})
-"""What the loop only grants to endpoint pickers, and never asks for itself."""
+"""What the controller only grants to endpoint pickers, and never asks for itself."""
 
 
 def rights() -> set[tuple[str, str]]:
-    """Return the verbs and resources of all roles of the loop; subresources count as their resource."""
+    """Return the verbs and resources of all roles of the controller; subresources count as their resource."""
     documents = yaml.safe_load_all((ROOT / "manifests" / "base" / "rbac.yaml").read_text())
     rules = [rule for document in documents for rule in document.get("rules", ())]
     return {

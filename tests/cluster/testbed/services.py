@@ -1,4 +1,4 @@
-"""InferenceServices under test: their files, what the loop made of them, and what their status says."""
+"""InferenceServices under test: their files, what the controller made of them, and what their status says."""
 
 import json
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ MADE: Final = (
     *("inferencepools", "deployments", "poddisruptionbudgets", "services", "destinationrules"),
     *("gateways", "httproutes"),
 )
-"""What the loop makes, in the order in which it does."""
+"""What the controller makes, in the order in which it does."""
 FOR_ISTIO: Final = "destinationrules"
 """What it makes only where an operator says so."""
 LEFT_OUT: Final = (LAST_APPLIED, "deployment.kubernetes.io/revision", EXPANSION)
-"""Annotations that kubectl and Kubernetes' controllers add; and the record, which tells what the loop wrote
-before admission: it labels each LeaderWorkerSet itself.
+"""Annotations that kubectl and Kubernetes' controllers add; and the record, which holds what the controller
+wrote before admission: it labels each LeaderWorkerSet itself.
 """
 ALLOCATED: Final = ("clusterIP", "clusterIPs")
 """What the API server gives to each Service."""
@@ -41,7 +41,7 @@ def story(name: str) -> Path:
 
 
 def made(cluster: Cluster, namespace: str) -> Objects:
-    """Return what the loop applied in a namespace, without what tells two equal objects apart."""
+    """Return what the controller applied in a namespace, without what tells two equal objects apart."""
     return {
         (resource, obj["metadata"]["name"]): comparable(obj)
         for resource in MADE
@@ -75,7 +75,7 @@ def comparable(obj: Object) -> Object:
 
 
 def is_ours(obj: Object) -> bool:
-    """Whether it was the loop that applied an object."""
+    """Whether it was the controller that applied an object."""
     fields = obj["metadata"].get("managedFields", ())
     return any(each["manager"] == "fusioninfer" and each["operation"] == "Apply" for each in fields)
 
@@ -90,7 +90,7 @@ def labelled(cluster: Cluster, namespace: str) -> list[str]:
 
 
 def uids(cluster: Cluster, namespace: str) -> dict[str, str]:
-    """Return the uid of everything that the loop made in a namespace, and of each pod."""
+    """Return the uid of everything that the controller made in a namespace, and of each pod."""
     return {
         f"{resource}/{obj['metadata']['name']}": obj["metadata"]["uid"]
         for resource in (*MADE, "pods")
@@ -134,7 +134,7 @@ def says(cluster: Cluster, namespace: str, name: str, expected: Mapping[str, tup
 
 
 def told(cluster: Cluster, namespace: str, name: str) -> list[Object]:
-    """Return the Events of the loop about an InferenceService, oldest first."""
+    """Return the Events of the controller about an InferenceService, oldest first."""
     about = f"involvedObject.kind=InferenceService,involvedObject.name={name}"
     found = items(cluster.api, path("events", namespace), fieldSelector=about)
     return [each for each in found if each.get("source", {}).get("component") == "fusioninfer-sync"]

@@ -10,7 +10,7 @@ from intent import Object
 from tests.cluster.testbed.api import delete, patch, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import LEASE
+from tests.cluster.testbed.controllers import LEASE
 from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import Rollout, caught_up, rollout
 from tests.cluster.testbed.written import (
@@ -138,12 +138,12 @@ OTHERS: Final = ("all", "scaled", "counted", "edited", "refreshed", "changed", "
 # --- releases
 
 
-def take_over(cluster: Cluster, source: Path, *, loop: bool = False) -> None:
-    """Replace the webhook's process by that of another release; and the loop's, if there is one."""
+def take_over(cluster: Cluster, source: Path, *, controller: bool = False) -> None:
+    """Replace the webhook's process by that of another release; and the controller's, if there is one."""
     kill_process(cluster, "webhook")
     start_webhook(cluster, source=source)
     wait_admission(cluster)
-    if loop:
+    if controller:
         kill_process(cluster, "sync")
         delete(cluster.api, LEASE)
         start_sync(cluster, source=source)

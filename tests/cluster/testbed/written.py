@@ -93,7 +93,7 @@ def expanded_offline(*files: Path | str, stdin: str = "") -> list[Object]:
 
 
 def composed_offline(namespace: str, *files: Path) -> list[Object]:
-    """Have our command print all that files become in a namespace, with what the loop makes."""
+    """Have our command print all that files become in a namespace, with what the controller makes."""
     words = [f"--filename={file}" for file in files]
     command = [sys.executable, "-m", "fusioninfer", "expand", "--output=json", f"--namespace={namespace}"]
     done = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -1,8 +1,8 @@
-"""The loop with ten thousand services: its memory, its CPU, and whether admission notices that it works.
+"""Measure the controller with ten thousand services: memory, CPU, and the effect on admission meanwhile.
 
-The store is a real API server's, without controllers: what costs is the loop alone. Each service is one
-LeaderWorkerSet and has one PodGroup, but for some, for which the loop makes it first. Then it is started
-anew, lists all and looks at every service; then some are scaled, and it must see that nothing is to be done.
+The store is a real API server's, without controllers: what costs is the controller alone. Each service is one
+LeaderWorkerSet and has one PodGroup; for some the controller creates it first. Then the controller is
+restarted, lists everything and reconciles every service; then some are scaled, which needs no write.
 """
 
 import sys
@@ -31,14 +31,14 @@ from tests.cluster.testbed.api import delete, items, path
 from tests.cluster.testbed.build import build
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process, running
-from tests.cluster.testbed.loops import LEASE, metric
+from tests.cluster.testbed.controllers import LEASE, metric
 from tests.cluster.testbed.ours import install_manifests, start_sync
 from tests.cluster.testbed.wait import until
 
-LOOKS: Final = "fusioninfer_sync_reconciles_total"
+RECONCILES: Final = "fusioninfer_sync_reconciles_total"
 WRITES: Final = "fusioninfer_sync_writes_total"
 PATIENCE: Final = 1800.0
-"""Seconds for the loop to look at everything, on a machine that is busy."""
+"""Seconds for the controller to look at everything, on a machine that is busy."""
 PAUSE: Final = 0.005
 """Seconds between two reviews, so that who measures leaves the machine to the others."""
 BATCH: Final = 100
@@ -47,7 +47,7 @@ BATCH: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the loop spent since it was started, and its memory."""
+    """What the controller spent since it was started, and its memory."""
 
     cpu: float
     mib: float
@@ -88,14 +88,14 @@ def measured(cluster: Cluster, webhook: Server, run: Run) -> Iterator[Row]:
     at_rest = {"empty": empty.mib, "full": looking.mib, "after_gangs_made": making.mib}
     yield row("memory, at most", "MiB", [max(making.most, changing.most)], **at_rest)
     yield row("CPU of the list", "s", [full.cpu - empty.cpu], objects=2 * len(names), to_start=empty.cpu)
-    yield row("CPU of a look", "ms", [(looking.cpu - full.cpu) / len(names) * 1e3])
+    yield row("CPU of a reconcile", "ms", [(looking.cpu - full.cpu) / len(names) * 1e3])
     yield row("CPU of a gang made", "ms", [(making.cpu - looking.cpu) / run.effort.gangs * 1e3])
     yield row("CPU of a change", "ms", [(changing.cpu - looking.cpu) / changes * 1e3])
     yield _tail(quiet, busy)
 
 
 def _fill(cluster: Cluster, names: list[str], run: Run) -> None:
-    """Have the loop make the first gang; then fill the store with the like, some without their PodGroups."""
+    """Let the controller create one PodGroup; then fill the store with copies, some without PodGroup."""
     store.first(cluster)
     _wait_looks(cluster, 1)
     _stopped(cluster)
@@ -103,18 +103,18 @@ def _fill(cluster: Cluster, names: list[str], run: Run) -> None:
     store.copy(cluster, store.POD_GROUPS, names[: -run.effort.gangs], run)
 
 
-# --- the loop ---------------------------------------------------------------------------------------
+# --- the controller ---------------------------------------------------------------------------------------
 
 
 def _started(cluster: Cluster) -> Spent:
-    """Start the loop; give what it spent until its caches were full."""
+    """Start the controller; give what it spent until its caches were full."""
     delete(cluster.api, LEASE)
     start_sync(cluster)
     return _spent(cluster)
 
 
 def _stopped(cluster: Cluster) -> Spent:
-    """End the loop; give what it spent."""
+    """End the controller; give what it spent."""
     spent = _spent(cluster)
     kill_process(cluster, "sync")
     return spent
@@ -126,11 +126,11 @@ def _spent(cluster: Cluster) -> Spent:
 
 
 def _looks(cluster: Cluster) -> float:
-    """Count the looks at a service that ended well; raise if one met a bug."""
+    """Count the reconciles that succeeded; raise if one met a bug."""
     port = cluster.ports["sync-metrics"]
     try:
-        expect(metric(port, LOOKS, outcome="bug"), 0.0, "bugs met by the loop")
-        return metric(port, LOOKS, outcome="done")
+        expect(metric(port, RECONCILES, outcome="bug"), 0.0, "bugs met by the controller")
+        return metric(port, RECONCILES, outcome="done")
     except TimeoutError:  # the machine is busy; asked again soon
         return 0.0
 

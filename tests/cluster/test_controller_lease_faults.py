@@ -1,4 +1,4 @@
-"""Of two loops never two write, whatever befalls the one that works: the API server's own log says so.
+"""Of two controllers never two write, whatever befalls the one that works: the API server's own log says so.
 
 Meanwhile somebody changes hostnames all the time, so that there is always something to write.
 """
@@ -18,7 +18,7 @@ from tests.cluster.chaos.people import Service, files
 from tests.cluster.testbed.api import patch, path
 from tests.cluster.testbed.audit import author, intruders, stored
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.loops import apply
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.pairs import FIRST, SECOND, TIMING, Pair, pair
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.relay import cut, mend
@@ -115,7 +115,7 @@ def befall(two: Pair, fault: Fault) -> None:
 
 
 def writing(two: Pair, name: str) -> None:
-    """Wait until a loop has written something more."""
+    """Wait until a controller has written something more."""
     before = len([each for each in stored(two.cluster) if author(each) == name])
     until(
         lambda: len([each for each in stored(two.cluster) if author(each) == name]) > before + 3,

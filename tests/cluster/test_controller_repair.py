@@ -1,4 +1,4 @@
-"""What somebody does to a PodGroup by hand is undone within two seconds."""
+"""Manual changes of a PodGroup are reverted within two seconds."""
 
 from typing import Final
 
@@ -8,13 +8,13 @@ from intent import Object
 from intent.annotations import ROLES
 from tests.cluster.testbed.api import delete, patch, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, becomes, pod_group_and_owners
+from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, becomes, pod_group_and_owners
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.wait import until
 
 SECONDS: Final = 2.0
 PATIENCE: Final = 60.0
-"""Until a loop whose API server was just taken away hears news again."""
+"""Until a controller whose API server was just taken away hears news again."""
 STRANGER: Final = {
     "name": "stranger",
     "labelSelector": {"matchLabels": {"app": "stranger"}},
@@ -36,7 +36,7 @@ EDITS: Final[dict[str, Object]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def listening(fusioninfer: Cluster) -> None:
-    """Have the loop repair once: what came before may have broken its watches, and it waits between tries."""
+    """Wait for one repair: earlier tests may have broken the watches, and the controller backs off."""
     namespace = add_namespace(fusioninfer)
     before = served(fusioninfer, namespace)
     patch(fusioninfer.api, path("podgroups", namespace, SERVICE), {"spec": {"minMember": 1}})

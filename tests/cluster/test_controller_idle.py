@@ -1,6 +1,6 @@
-"""A minute in which nobody does anything: the loop writes nothing but what that minute itself brings.
+"""A minute in which nobody does anything: the controller writes nothing but what that minute itself brings.
 
-The minute is a real one: all of the loop's own clocks are shorter than it, or have nothing to write.
+The minute is a real one: all of the controller's own clocks are shorter than it, or have nothing to write.
 """
 
 import http.client
@@ -16,8 +16,7 @@ from intent import Object
 from tests.cluster.testbed.api import path
 from tests.cluster.testbed.audit import requests, words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.loops import (
+from tests.cluster.testbed.controllers import (
     DECODE,
     MONOLITHIC,
     PREFILL,
@@ -28,6 +27,7 @@ from tests.cluster.testbed.loops import (
     required,
     told,
 )
+from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
@@ -44,7 +44,7 @@ EMPTIED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """What the loop asked of the API server in a minute, and of one service what its PodGroup required."""
+    """The requests of the controller in a minute, and what the PodGroup of one service required."""
 
     requests: list[Object]
     writes: list[Object]
@@ -107,7 +107,7 @@ def at_rest(cluster: Cluster, namespace: str) -> None:
 
 
 def is_installed(request: Object) -> bool:
-    """Return whether a request is about a kind that there is; the loop looks out for the others."""
+    """Return whether a request is about a kind that there is; the controller looks out for the others."""
     return bool(request["responseStatus"]["code"] != http.client.NOT_FOUND)
 
 

@@ -1,4 +1,4 @@
-"""The loop under test: killed and back, one of several, behind a bad network; and what it made and said."""
+"""The controller under test: killed and restarted, several at once, behind a bad network; and its results."""
 
 import http.client
 import json
@@ -27,7 +27,7 @@ MONOLITHIC, PREFILL, DECODE = (EXAMPLES / f"{name}.yaml" for name in ("monolithi
 SERVICE: Final = "deepseek-r1-disagg"
 """The service of the two files of prefill and decode."""
 Meanwhile = Callable[[Cluster], AbstractContextManager[None]]
-"""What happens to the loop in the meantime."""
+"""What happens to the controller in the meantime."""
 Required = tuple[int, dict[str, tuple[int, int]]]
 """minMember, and by policy how many groups of which size; 0 and none without PodGroup."""
 CODE: Final = re.compile(r"\((FI\d{3}): ")
@@ -37,14 +37,14 @@ CODE: Final = re.compile(r"\((FI\d{3}): ")
 
 
 @contextmanager
-def loop_up(_cluster: Cluster) -> Iterator[None]:
-    """Leave the loop as it is for a while."""
+def controller_up(_cluster: Cluster) -> Iterator[None]:
+    """Leave the controller as it is for a while."""
     yield
 
 
 @contextmanager
-def loop_dead(cluster: Cluster) -> Iterator[None]:
-    """Kill the loop for a while; its Lease is taken away, as time would."""
+def controller_down(cluster: Cluster) -> Iterator[None]:
+    """Kill the controller for a while; its Lease is taken away, as time would."""
     kill_process(cluster, "sync")
     try:
         yield
@@ -54,10 +54,12 @@ def loop_dead(cluster: Cluster) -> Iterator[None]:
 
 
 @contextmanager
-def loops(cluster: Cluster, flags: Mapping[str, Mapping[str, object]]) -> Iterator[Mapping[str, int]]:
-    """Run other loops, by name, in place of the usual one; yields their ports of metrics."""
+def other_controllers(
+    cluster: Cluster, flags: Mapping[str, Mapping[str, object]]
+) -> Iterator[Mapping[str, int]]:
+    """Run other controllers, by name, in place of the usual one; yields their ports of metrics."""
     ports = free_ports(flags)
-    with loop_dead(cluster):
+    with controller_down(cluster):
         delete(cluster.api, LEASE)
         try:
             for name, more in flags.items():
@@ -70,7 +72,7 @@ def loops(cluster: Cluster, flags: Mapping[str, Mapping[str, object]]) -> Iterat
 
 @contextmanager
 def configured(cluster: Cluster, **settings: object) -> Iterator[None]:
-    """Run the webhook and the loop with other settings for a while."""
+    """Run the webhook and the controller with other settings for a while."""
     file = cluster.directory / "settings.yaml"
     file.write_text(json.dumps(settings))
     _restart(cluster, {"--config": file})
@@ -90,7 +92,7 @@ def _restart(cluster: Cluster, flags: Mapping[str, object]) -> None:
 
 
 def kubeconfig_through(cluster: Cluster, line: Relay, identity: str = "sync") -> Path:
-    """Write a kubeconfig of the loop that leads through a relay."""
+    """Write a kubeconfig of the controller that leads through a relay."""
     text = kubeconfig(cluster, identity).read_text()
     through = cluster.directory / f"{identity}-relayed.kubeconfig"
     through.write_text(text.replace(cluster.url, f"https://127.0.0.1:{line.port}"))
@@ -131,7 +133,7 @@ def pod_group(cluster: Cluster, namespace: str, name: str = SERVICE) -> Object |
 
 
 def pod_group_and_owners(cluster: Cluster, namespace: str, name: str = SERVICE) -> Object | None:
-    """Read all that the loop puts into a PodGroup; None if there is none."""
+    """Read all that the controller puts into a PodGroup; None if there is none."""
     stored = _stored(cluster, namespace, name)
     return {**_part(stored), "owners": stored["metadata"].get("ownerReferences")} if stored else None
 
@@ -155,7 +157,7 @@ def told(cluster: Cluster, namespace: str) -> list[tuple[str, str]]:
 
 
 def metric(port: int, name: str, **labels: str) -> float:
-    """Return a metric of a loop, summed over the labels that are not given."""
+    """Return a metric of a controller, summed over the labels that are not given."""
     families = text_string_to_metric_families(http_body(port, "/metrics"))
     samples = [sample for family in families for sample in family.samples if sample.name == name]
     return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())

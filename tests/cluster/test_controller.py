@@ -1,4 +1,4 @@
-"""The PodGroup follows what people do to LeaderWorkerSets, also while the loop is dead.
+"""The PodGroup follows what people do to LeaderWorkerSets, also while the controller is dead.
 
 Files are applied with kubectl as their author wrote them.
 """
@@ -11,8 +11,7 @@ import pytest
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.api import items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.groups import settled, wait_pods
-from tests.cluster.testbed.loops import (
+from tests.cluster.testbed.controllers import (
     DECODE,
     MONOLITHIC,
     PREFILL,
@@ -20,12 +19,13 @@ from tests.cluster.testbed.loops import (
     Meanwhile,
     apply,
     becomes,
-    loop_dead,
-    loop_up,
+    controller_down,
+    controller_up,
     offline,
     pod_group,
     required,
 )
+from tests.cluster.testbed.groups import settled, wait_pods
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
 
@@ -33,7 +33,9 @@ PREFILLER: Final = f"{SERVICE}-prefill"
 DECODER: Final = f"{SERVICE}-decode"
 JOINED: Final = f"{SERVICE}-decode-more"
 BOTH: Final = {PREFILLER: (1, 2), DECODER: (1, 4)}
-LOOP: Final = pytest.mark.parametrize("meanwhile", [loop_up, loop_dead], ids=["loop-up", "loop-dead"])
+CONTROLLER: Final = pytest.mark.parametrize(
+    "meanwhile", [controller_up, controller_down], ids=["controller-up", "controller-down"]
+)
 EDIT: Final = {
     "minMember": 1,
     "minTaskMember": {"decode": 8},
@@ -59,7 +61,7 @@ def test_further_groups_are_bound_whole_when_a_set_is_scaled(
     assert (with_half[f"{DECODER}-2"], with_all[f"{DECODER}-2"]) == ((0, 4), (4, 4))
 
 
-@LOOP
+@CONTROLLER
 def test_a_set_that_goes_takes_its_policy_along(
     fusioninfer: Cluster, namespace: str, meanwhile: Meanwhile
 ) -> None:
@@ -72,7 +74,7 @@ def test_a_set_that_goes_takes_its_policy_along(
     assert left == becomes(lambda: required(fusioninfer, namespace), left)
 
 
-@LOOP
+@CONTROLLER
 def test_the_last_set_that_goes_takes_the_pod_group_along(
     fusioninfer: Cluster, namespace: str, meanwhile: Meanwhile
 ) -> None:
@@ -84,7 +86,7 @@ def test_the_last_set_that_goes_takes_the_pod_group_along(
     assert becomes(lambda: items(fusioninfer.api, path("podgroups", namespace)), []) == []
 
 
-@LOOP
+@CONTROLLER
 def test_a_resize_is_followed(
     fusioninfer: Cluster, namespace: str, tmp_path: Path, meanwhile: Meanwhile
 ) -> None:
@@ -104,7 +106,7 @@ def test_killed_between_a_set_and_its_pod_group_it_makes_what_the_command_prints
 ) -> None:
     apply(fusioninfer, namespace, PREFILL, MONOLITHIC)
 
-    with loop_dead(fusioninfer):
+    with controller_down(fusioninfer):
         apply(fusioninfer, namespace, DECODE)
 
     now = offline(namespace, PREFILL, DECODE)
@@ -119,7 +121,7 @@ def test_killed_while_a_role_is_deleted_it_makes_what_the_command_prints(
     until(lambda: JOINED in required(fusioninfer, namespace)[1], "the joined role has a policy")
 
     kubectl(fusioninfer, "delete", "-n", namespace, f"leaderworkersets/{JOINED}", "--wait=false")
-    with loop_dead(fusioninfer):
+    with controller_down(fusioninfer):
         pass
 
     now = offline(namespace, PREFILL, DECODE)
@@ -131,7 +133,7 @@ def test_killed_while_its_pod_group_is_edited_it_makes_what_the_command_prints(
 ) -> None:
     served(fusioninfer, namespace)
 
-    with loop_dead(fusioninfer):
+    with controller_down(fusioninfer):
         patch(fusioninfer.api, path("podgroups", namespace, SERVICE), {"spec": EDIT})
 
     now = offline(namespace, PREFILL, DECODE)

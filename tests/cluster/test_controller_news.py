@@ -1,6 +1,6 @@
-"""Whatever happens between the loop and the API server, the loop is in step again afterwards.
+"""Whatever happens between the controller and the API server, the controller is in step again afterwards.
 
-The loop of these tests reaches the API server through a relay; it is never started again.
+The controller of these tests reaches the API server through a relay; it is never started again.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,7 @@ from tests.cluster.testbed.api import delete, items, path
 from tests.cluster.testbed.audit import writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, log_of, restart_component
-from tests.cluster.testbed.etcd import compact
-from tests.cluster.testbed.loops import (
+from tests.cluster.testbed.controllers import (
     DECODE,
     LEASE,
     MONOLITHIC,
@@ -22,12 +21,13 @@ from tests.cluster.testbed.loops import (
     apply,
     becomes,
     kubeconfig_through,
-    loops,
     metric,
     offline,
+    other_controllers,
     pod_group,
     required,
 )
+from tests.cluster.testbed.etcd import compact
 from tests.cluster.testbed.ours import start_sync
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.relay import Relay, cut, mend, relay
@@ -42,7 +42,7 @@ SECONDS = 150.0
 
 @dataclass(frozen=True, slots=True)
 class Relayed:
-    """The loop behind a relay, and its port of metrics."""
+    """The controller behind a relay, and its port of metrics."""
 
     line: Relay
     port: int
@@ -52,7 +52,7 @@ class Relayed:
 def relayed(fusioninfer: Cluster) -> Iterator[Relayed]:
     with relay(fusioninfer.ports["kube-apiserver"]) as line:
         flags = {**PATIENT, "--kubeconfig": kubeconfig_through(fusioninfer, line)}
-        with loops(fusioninfer, {NAME: flags}) as ports:
+        with other_controllers(fusioninfer, {NAME: flags}) as ports:
             until(lambda: metric(ports[NAME], "fusioninfer_sync_is_leader"), "it leads")
             yield Relayed(line, ports[NAME])
 
@@ -61,7 +61,7 @@ def test_what_changed_while_its_connections_were_cut_is_followed(
     fusioninfer: Cluster, namespace: str, relayed: Relayed
 ) -> None:
     apply(fusioninfer, namespace, PREFILL)
-    until(lambda: known(relayed)["LeaderWorkerSet"] == 1, "the loop knows the first")
+    until(lambda: known(relayed)["LeaderWorkerSet"] == 1, "the controller knows the first")
 
     cut(relayed.line)
     apply(fusioninfer, namespace, DECODE)
@@ -76,7 +76,7 @@ def test_what_a_killed_api_server_no_longer_knows_is_listed_again(
     fusioninfer: Cluster, namespace: str, relayed: Relayed
 ) -> None:
     apply(fusioninfer, namespace, PREFILL, DECODE, MONOLITHIC)
-    until(lambda: known(relayed) == {"LeaderWorkerSet": 3, "PodGroup": 2}, "the loop knows all")
+    until(lambda: known(relayed) == {"LeaderWorkerSet": 3, "PodGroup": 2}, "the controller knows all")
 
     before = listed_again(fusioninfer)
 
@@ -118,10 +118,10 @@ def test_killed_between_the_trial_and_the_write_it_makes_what_the_command_prints
     assert (None, now) == (meanwhile, becomes(lambda: pod_group(fusioninfer, namespace), now))
 
 
-def known(loop: Relayed) -> dict[str, float]:
-    """Return how many objects of each kind the loop knows."""
+def known(controller: Relayed) -> dict[str, float]:
+    """Return how many objects of each kind the controller knows."""
     kinds = ("LeaderWorkerSet", "PodGroup")
-    return {kind: metric(loop.port, "fusioninfer_sync_objects", kind=kind) for kind in kinds}
+    return {kind: metric(controller.port, "fusioninfer_sync_objects", kind=kind) for kind in kinds}
 
 
 def there(cluster: Cluster) -> dict[str, float]:
@@ -131,10 +131,10 @@ def there(cluster: Cluster) -> dict[str, float]:
 
 
 def listed_again(cluster: Cluster) -> int:
-    """Return how often the loop was told that a version is gone (410), by its log."""
+    """Return how often the controller was told that a version is gone (410), by its log."""
     return log_of(cluster, NAME).read_text().count("listing again")
 
 
 def said(cluster: Cluster) -> str:
-    """Give the end of the loop's log, for whoever reads a failure."""
+    """Give the end of the controller's log, for whoever reads a failure."""
     return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]

@@ -11,13 +11,13 @@ from intent import Object
 from tests.cluster.testbed.api import create, get, items, path, update
 from tests.cluster.testbed.audit import writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.loops import (
+from tests.cluster.testbed.controllers import (
     DECODE,
     PREFILL,
     SERVICE,
     apply,
     becomes,
-    loop_dead,
+    controller_down,
     metric,
     offline,
     pod_group,
@@ -63,7 +63,7 @@ def test_each_member_is_told_once_by_whoever_leads(fusioninfer: Cluster, namespa
     before = len(events(fusioninfer))
 
     kubectl(fusioninfer, "scale", "-n", namespace, f"leaderworkersets/{SERVICE}-decode", "--replicas=3")
-    with loop_dead(fusioninfer):
+    with controller_down(fusioninfer):
         pass
     until(lambda: len(events(fusioninfer)) == before + len(TOLD), "the new leader wants to say it too")
 
@@ -95,7 +95,7 @@ def test_once_volcano_is_new_enough_the_pod_group_is_made(fusioninfer: Cluster, 
 
 
 def counted(port: int) -> float:
-    """Read how many members the loop has refused a PodGroup."""
+    """Read how many members the controller has refused a PodGroup."""
     return metric(port, "fusioninfer_sync_findings", code="FI408")
 
 
@@ -126,5 +126,5 @@ def keeps(cluster: Cluster) -> bool:
 
 
 def events(cluster: Cluster) -> list[Object]:
-    """Return the requests with which the loop wanted to say something."""
+    """Return the requests with which the controller wanted to say something."""
     return [each for each in writes(cluster) if each["objectRef"]["resource"] == "events"]

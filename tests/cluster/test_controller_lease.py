@@ -1,4 +1,4 @@
-"""Of two loops one works; when it dies the other does."""
+"""Of two controllers one works; when it dies the other does."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -7,7 +7,16 @@ import pytest
 
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.loops import DECODE, PREFILL, apply, becomes, loops, metric, offline, pod_group
+from tests.cluster.testbed.controllers import (
+    DECODE,
+    PREFILL,
+    apply,
+    becomes,
+    metric,
+    offline,
+    other_controllers,
+    pod_group,
+)
 from tests.cluster.testbed.wait import until
 
 TIMING: Final = {"--lease-duration": 3, "--renew-deadline": 2, "--retry-period": 0.5}
@@ -15,12 +24,12 @@ TIMING: Final = {"--lease-duration": 3, "--renew-deadline": 2, "--retry-period":
 
 @pytest.fixture
 def two(fusioninfer: Cluster) -> Iterator[Mapping[str, int]]:
-    with loops(fusioninfer, {"sync-a": TIMING, "sync-b": TIMING}) as ports:
+    with other_controllers(fusioninfer, {"sync-a": TIMING, "sync-b": TIMING}) as ports:
         until(lambda: leaders(ports), "one of them leads")
         yield ports
 
 
-def test_one_of_two_loops_works(fusioninfer: Cluster, namespace: str, two: Mapping[str, int]) -> None:
+def test_one_of_two_controllers_works(fusioninfer: Cluster, namespace: str, two: Mapping[str, int]) -> None:
     apply(fusioninfer, namespace, PREFILL, DECODE)
     until(lambda: pod_group(fusioninfer, namespace), "the PodGroup")
 
@@ -45,5 +54,5 @@ def test_when_the_one_that_works_is_killed_the_other_goes_on(
 
 
 def leaders(ports: Mapping[str, int]) -> list[str]:
-    """Return the names of the loops that work."""
+    """Return the names of the controllers that work."""
     return [name for name, port in ports.items() if metric(port, "fusioninfer_sync_is_leader")]

@@ -1,6 +1,6 @@
-"""What the loop takes in: one tenant's object, a missing right or a deaf connection stops nobody else.
+"""What the controller takes in: one tenant's object, a missing right or a deaf connection stops nobody else.
 
-The loop of these tests is one of its own, in place of the usual one.
+The controller of these tests is one of its own, in place of the usual one.
 """
 
 import json
@@ -16,7 +16,7 @@ from kube.client import SILENCE
 from tests.cluster.testbed.api import delete
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, log_of
-from tests.cluster.testbed.loops import (
+from tests.cluster.testbed.controllers import (
     DECODE,
     LEASE,
     PREFILL,
@@ -24,8 +24,8 @@ from tests.cluster.testbed.loops import (
     apply,
     becomes,
     kubeconfig_through,
-    loops,
     metric,
+    other_controllers,
     required,
     told,
 )
@@ -47,17 +47,17 @@ GANGS: Final = ("inferenceservices", "leaderworkersets", "podgroups", "pods", "e
 
 
 @contextmanager
-def one_loop(cluster: Cluster, **flags: object) -> Iterator[int]:
-    """Run a loop in place of the usual one; yields its port of metrics."""
+def one_controller(cluster: Cluster, **flags: object) -> Iterator[int]:
+    """Run a controller in place of the usual one; yields its port of metrics."""
     given = {f"--{name}": value for name, value in flags.items()}
-    with loops(cluster, {NAME: {**PATIENT, **given}}) as ports:
+    with other_controllers(cluster, {NAME: {**PATIENT, **given}}) as ports:
         until(lambda: metric(ports[NAME], "fusioninfer_sync_is_leader"), "it leads")
         yield ports[NAME]
 
 
-def loop_through(cluster: Cluster, line: Relay) -> AbstractContextManager[int]:
-    """Run a loop that reaches the API server through a relay."""
-    return one_loop(cluster, kubeconfig=kubeconfig_through(cluster, line))
+def controller_through(cluster: Cluster, line: Relay) -> AbstractContextManager[int]:
+    """Run a controller that reaches the API server through a relay."""
+    return one_controller(cluster, kubeconfig=kubeconfig_through(cluster, line))
 
 
 def deep_service(namespace: str, levels: int) -> str:
@@ -92,7 +92,7 @@ def test_a_deep_object_of_one_tenant_keeps_nobody_waiting(
     fusioninfer: Cluster, namespace: str, tenant: str, levels: int
 ) -> None:
     collection = f"/apis/fusioninfer.io/v1alpha1/namespaces/{tenant}/inferenceservices"
-    with one_loop(fusioninfer) as port:
+    with one_controller(fusioninfer) as port:
         kubectl(
             fusioninfer, "create", "--raw", collection, "--filename=-", stdin=deep_service(tenant, levels)
         )
@@ -119,7 +119,7 @@ def test_rights_on_gangs_alone_are_enough_for_gangs(fusioninfer: Cluster, namesp
     grant(fusioninfer, namespace)
     own = kubeconfig_of(fusioninfer, fusioninfer.url, namespace, "gangs")
 
-    with one_loop(fusioninfer, kubeconfig=own) as port:
+    with one_controller(fusioninfer, kubeconfig=own) as port:
         apply(fusioninfer, namespace, PREFILL, DECODE)
 
         assert becomes(lambda: required(fusioninfer, namespace), GANG, SOON) == GANG, said(fusioninfer)
@@ -132,7 +132,7 @@ def test_rights_on_gangs_alone_are_enough_for_gangs(fusioninfer: Cluster, namesp
 
 
 def test_a_watch_that_goes_deaf_is_made_anew(fusioninfer: Cluster, namespace: str) -> None:
-    with relay(fusioninfer.ports["kube-apiserver"]) as line, loop_through(fusioninfer, line):
+    with relay(fusioninfer.ports["kube-apiserver"]) as line, controller_through(fusioninfer, line):
         apply(fusioninfer, namespace, PREFILL)
         until(lambda: told(fusioninfer, namespace), "it is told that it waits")
 
@@ -147,7 +147,7 @@ def test_a_watch_that_goes_deaf_is_made_anew(fusioninfer: Cluster, namespace: st
 
 
 def test_api_servers_send_bookmarks_more_often_than_a_watch_may_be_silent(fusioninfer: Cluster) -> None:
-    with relay(fusioninfer.ports["kube-apiserver"]) as line, loop_through(fusioninfer, line):
+    with relay(fusioninfer.ports["kube-apiserver"]) as line, controller_through(fusioninfer, line):
         before = len(log_of(fusioninfer, NAME).read_text())
         time.sleep(SILENCE + 20)
         heard = log_of(fusioninfer, NAME).read_text()[before:]
@@ -157,7 +157,7 @@ def test_api_servers_send_bookmarks_more_often_than_a_watch_may_be_silent(fusion
 
 
 def grant(cluster: Cluster, namespace: str) -> None:
-    """Make a service account with the loop's own rules, as far as they are about gangs."""
+    """Make a service account with the controller's own rules, as far as they are about gangs."""
     documents = yaml.safe_load_all((MANIFESTS / "rbac.yaml").read_text())
     rules = [rule for each in documents for rule in each.get("rules", ())]
     own = [rule for rule in rules if {one.partition("/")[0] for one in rule["resources"]} <= {*GANGS}]
@@ -186,5 +186,5 @@ def becomes_true(read: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, s
 
 
 def said(cluster: Cluster) -> str:
-    """Give the end of the loop's log, for whoever reads a failure."""
+    """Give the end of the controller's log, for whoever reads a failure."""
     return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]

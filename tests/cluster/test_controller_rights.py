@@ -1,6 +1,6 @@
-"""The loop runs with the rights of its manifests, and asks for nothing else: by the API server's own log.
+"""The audit log of the API server shows that the controller uses the rights of its manifests and no other.
 
-The log is that of the whole run so far: what earlier files had the loop do counts too.
+The log is that of the whole run so far: what earlier files had the controller do counts too.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 from sync.kinds import WATCHED
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster
-from tests.cluster.testbed.loops import DECODE, PREFILL, SERVICE, apply, pod_group, told
+from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, pod_group, told
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.rights import rights
 from tests.cluster.testbed.wait import until

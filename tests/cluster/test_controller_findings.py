@@ -13,8 +13,7 @@ from intent import Object
 from intent.annotations import QUEUE_NAME
 from tests.cluster.testbed.api import create, items, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.groups import LWS_LABELS
-from tests.cluster.testbed.loops import (
+from tests.cluster.testbed.controllers import (
     DECODE,
     MONOLITHIC,
     PREFILL,
@@ -24,6 +23,7 @@ from tests.cluster.testbed.loops import (
     pod_group_and_owners,
     told,
 )
+from tests.cluster.testbed.groups import LWS_LABELS
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
@@ -85,7 +85,7 @@ TOLD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The PodGroups of all services, before and after; who was told what, and what the loop counts."""
+    """The PodGroups of all services, before and after; who was told what, and what the controller counts."""
 
     before: dict[str, Object | None]
     after: dict[str, Object | None]
