@@ -22,9 +22,9 @@ unit: $(READY) ## The inner loop, under a minute on two cores: pure code, golden
 # these tests have the machine to themselves.
 SAFETY := tests/cluster/test_safety.py
 test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then safety and Ray
-	$(PYTEST) -m "not ray" --numprocesses $(or $(WORKERS),2) --ignore $(SAFETY)
+	$(PYTEST) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) --ignore $(SAFETY)
 	$(PYTEST) $(SAFETY)
-	$(PYTEST) -m ray
+	$(PYTEST) tests/ray
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
@@ -63,17 +63,17 @@ image: ## Build the image fusioninfer:VERSION with docker
 image-check: $(READY) ## Build the image without docker, as root on Debian, and run its pods on the real API server
 	$(PYTEST) -q --image tests/cluster/image_check.py tests/cluster/test_deployed.py
 
-bench: $(READY) ## What things cost, beside what we aim at: docs/performance.md; BENCH="stages server" for some parts
+bench: $(READY) ## Measure costs against our goals (docs/performance.md); BENCH="stages server" for some parts
 	$(BIN)/python -m tests.bench $(BENCH)
 
-fuzz: $(READY) ## Reviews that nobody would write, for FUZZ_SECONDS (600); a failure prints how to see it again
+fuzz: $(READY) ## Random and hostile reviews for FUZZ_SECONDS (600); a failure prints how to reproduce it
 	$(BIN)/python -m tests.hostile.fuzz $(or $(FUZZ_SECONDS),600)
 
-chaos: $(READY) ## Kill every process of a cluster while people work, for CHAOS_ROUNDS (50); CHAOS_SEED chooses what happens
+chaos: $(READY) ## Kill every process of a cluster while users work, for CHAOS_ROUNDS (50), chosen by CHAOS_SEED
 	CHAOS_ROUNDS=$(or $(CHAOS_ROUNDS),50) CHAOS_SEED=$(or $(CHAOS_SEED),$(shell date +%s)) \
 	  $(PYTEST) -q -s tests/cluster/test_chaos.py
 
-soak: $(READY) ## The long forms, each with its summary; SOAK="safety scenarios mutations chaos fuzz", SOAK_ROUNDS (50), SOAK_SEEDS (1,2,3)
+soak: $(READY) ## The long forms, each with its summary; some of them with SOAK="safety chaos" (tests/soak.py)
 	$(BIN)/python -m tests.soak $(SOAK)
 
 clean: ## Remove the environment and caches of this tree

@@ -1,14 +1,14 @@
 """The long forms of the tests, one part after the other, each with its summary.
 
-python -m tests.soak [PART ...]     all parts, or some: safety, scenarios, mutations, chaos, fuzz
-SOAK_ROUNDS (50) and SOAK_SEEDS (1,2,3) say how long safety and chaos take, FUZZ_SECONDS (1800) how long fuzz.
+python -m tests.soak [PART ...]     all parts (`PARTS`), or some
+SOAK_ROUNDS (50) and SOAK_SEEDS (1,2,3) set the length of safety and chaos, FUZZ_SECONDS (1800) that of fuzz.
 """
 
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,15 +17,15 @@ SEEDS: Final = tuple(os.environ.get("SOAK_SEEDS", "1,2,3").split(","))
 FUZZ_SECONDS: Final = os.environ.get("FUZZ_SECONDS", "1800")
 PYTEST: Final = ("-m", "pytest", "-q", "-s")
 SUMMARY: Final = "summary: "
-"""How a line begins that is shown again at the end."""
+"""The prefix of lines that are repeated at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process of a part: what Python runs, and with which environment."""
+    """One process of a part: its arguments for Python, and its environment."""
 
     title: str
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -53,17 +53,29 @@ def _fuzz() -> Iterator[Run]:
     yield Run("fuzz", ("-m", "tests.hostile.fuzz", FUZZ_SECONDS))
 
 
+def _alone(title: str, *words: str, **environment: str) -> Callable[[], Iterator[Run]]:
+    """Return a part of one run of pytest."""
+    return lambda: iter([Run(title, (*PYTEST, *words), environment)])
+
+
 PARTS: Final = {
     "safety": _safety,
     "scenarios": _scenarios,
     "mutations": _mutations,
     "chaos": _chaos,
     "fuzz": _fuzz,
+    "laws": _alone("laws", "-m", "hypothesis", "--hypothesis-profile=soak", "tests"),
+    "idle": _alone("idle", "tests/cluster/idle_check.py"),
+    "silence": _alone("silence", "tests/cluster/silence_check.py"),
+    "pickers": _alone(
+        "endpoint pickers", "tests/cluster/test_routes_pickers.py", ENDPOINT_PICKERS="gie-1.5,llm-d-0.7"
+    ),
+    "bench": _alone("bench", "tests/cluster/bench_check.py"),
 }
 
 
 def main(names: list[str]) -> int:
-    """Run parts, and print their summaries at the end; gives 1 if one failed, 2 if one is unknown."""
+    """Run parts, and print their summaries at the end; return 1 if one failed, 2 if one is unknown."""
     if unknown := set(names) - PARTS.keys():
         sys.stderr.write(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}\n")
         return 2
@@ -73,9 +85,9 @@ def main(names: list[str]) -> int:
 
 
 def _run(one: Run) -> tuple[int, list[str]]:
-    """Run a process; give its exit status and the lines for the end."""
+    """Run a process; return its exit status and the lines for the end."""
     began, kept = time.monotonic(), []
-    command, environment = [sys.executable, "-u", *one.words], {**os.environ, **one.environment}
+    command, environment = [sys.executable, "-u", *one.arguments], {**os.environ, **one.environment}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
             sys.stdout.write(line)

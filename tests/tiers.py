@@ -56,7 +56,12 @@ UNIT: Final = "not slow"
 EXAMPLES: Final = {"unit": 20, "test": 120, "soak": 3000}
 """How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
 Those of `unit` are the same in every run."""
-SHARED: Final = {"cluster": ("cluster-1", "cluster-2"), "routed": ("routed",), "certified": ("certified",)}
+SHARED: Final = {
+    "cluster": ("cluster-1", "cluster-2"),
+    "routed": ("routed",),
+    "certified": ("certified",),
+    "bare": ("bare",),
+}
 """The groups of each cluster, by its fixture."""
 EARLY: Final = (
     *(group for groups in SHARED.values() for group in groups),

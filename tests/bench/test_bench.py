@@ -1,6 +1,6 @@
 """Every part runs, with next to nothing to measure; and an answer that is wrong ends it.
 
-Nothing here times anything. The parts on real components are tried in tests/cluster.
+Nothing here times anything. The parts on real components are tried in tests/cluster/bench_check.py.
 """
 
 from base64 import b64encode

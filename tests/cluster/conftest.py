@@ -89,9 +89,9 @@ def pair(certified: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bare(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of its own for tests that install and uninstall, with the resources of cert-manager."""
+    """A cluster for tests that install and uninstall everything, with the resources of cert-manager."""
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
     with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
         yield there

@@ -29,8 +29,8 @@ from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.services import Objects
 
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
-ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "8"))
-BATCH: Final = min(10, ROUNDS // 2)
+ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "4"))
+BATCH: Final = min(10, ROUNDS)
 """Rounds after which everybody waits until it is quiet; then no pod may be started anew without need."""
 QUIET: Final = 60.0
 """Seconds that the longest back-off takes: who watches waits 30 s, and by chance up to twice that, once

@@ -1,4 +1,4 @@
-"""What the controller takes in: one tenant's object, a missing right or a deaf connection stops nobody else.
+"""The controller's input: one tenant's object, a missing right or a silent connection does not stop others.
 
 The controller of these tests is one of its own, in place of the usual one.
 """
@@ -6,13 +6,12 @@ The controller of these tests is one of its own, in place of the usual one.
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Final
 
 import pytest
 import yaml
 
-from kube.client import SILENCE
 from tests.cluster.testbed.api import delete
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, log_of
@@ -32,11 +31,13 @@ from tests.cluster.testbed.controllers import (
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.ours import MANIFESTS, start_sync
 from tests.cluster.testbed.processes import alive
-from tests.cluster.testbed.relay import Relay, deafen, relay
+from tests.cluster.testbed.relay import deafen, relay
 from tests.cluster.testbed.service_accounts import kubeconfig_of
+from tests.cluster.testbed.short_silence import SILENCE
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "sync-taking-in"
+SHORT_SILENCE: Final = "tests.cluster.testbed.short_silence"
 PATIENT: Final = {"--lease-duration": 60, "--renew-deadline": 45, "--retry-period": 4}
 SOON: Final = 30.0
 """Seconds in which a new service is served, on a busy machine."""
@@ -47,17 +48,12 @@ GANGS: Final = ("inferenceservices", "leaderworkersets", "podgroups", "pods", "e
 
 
 @contextmanager
-def one_controller(cluster: Cluster, **flags: object) -> Iterator[int]:
+def one_controller(cluster: Cluster, module: str = "fusioninfer", **flags: object) -> Iterator[int]:
     """Run a controller in place of the usual one; yields its port of metrics."""
     given = {f"--{name}": value for name, value in flags.items()}
-    with other_controllers(cluster, {NAME: {**PATIENT, **given}}) as ports:
+    with other_controllers(cluster, {NAME: {**PATIENT, **given}}, module) as ports:
         until(lambda: metric(ports[NAME], "fusioninfer_sync_is_leader"), "it leads")
         yield ports[NAME]
-
-
-def controller_through(cluster: Cluster, line: Relay) -> AbstractContextManager[int]:
-    """Run a controller that reaches the API server through a relay."""
-    return one_controller(cluster, kubeconfig=kubeconfig_through(cluster, line))
 
 
 def deep_service(namespace: str, levels: int) -> str:
@@ -87,10 +83,11 @@ def tenant(fusioninfer: Cluster) -> Iterator[str]:
             )
 
 
-@pytest.mark.parametrize("levels", [1005, 1100, 5000])
-def test_a_deep_object_of_one_tenant_keeps_nobody_waiting(
-    fusioninfer: Cluster, namespace: str, tenant: str, levels: int
+def test_a_deep_object_of_one_tenant_does_not_delay_others(
+    fusioninfer: Cluster, namespace: str, tenant: str
 ) -> None:
+    """tests/kube/test_wire.py has every depth that parsers treat differently; this one is beyond them all."""
+    levels = 5000
     collection = f"/apis/fusioninfer.io/v1alpha1/namespaces/{tenant}/inferenceservices"
     with one_controller(fusioninfer) as port:
         kubectl(
@@ -131,29 +128,22 @@ def test_rights_on_gangs_alone_are_enough_for_gangs(fusioninfer: Cluster, namesp
     assert unavailable == {"LeaderWorkerSet": 0, "PodGroup": 0, "Service": 1, "Deployment": 1}
 
 
-def test_a_watch_that_goes_deaf_is_made_anew(fusioninfer: Cluster, namespace: str) -> None:
-    with relay(fusioninfer.ports["kube-apiserver"]) as line, controller_through(fusioninfer, line):
-        apply(fusioninfer, namespace, PREFILL)
-        until(lambda: told(fusioninfer, namespace), "it is told that it waits")
+def test_a_watch_without_news_is_replaced(fusioninfer: Cluster, namespace: str) -> None:
+    """The API server's real bookmarks take minutes: `make soak SOAK=silence`."""
+    with relay(fusioninfer.ports["kube-apiserver"]) as line:
+        through = kubeconfig_through(fusioninfer, line)
+        with one_controller(fusioninfer, SHORT_SILENCE, kubeconfig=through):
+            apply(fusioninfer, namespace, PREFILL)
+            until(lambda: told(fusioninfer, namespace), "an Event reports that it waits")
 
-        deafen(line)
-        began = time.monotonic()
-        apply(fusioninfer, namespace, DECODE)
+            deafen(line)
+            began = time.monotonic()
+            apply(fusioninfer, namespace, DECODE)
 
-        assert becomes(lambda: required(fusioninfer, namespace), GANG, SILENCE + 2 * SOON) == GANG
-        took = time.monotonic() - began
+            assert becomes(lambda: required(fusioninfer, namespace), GANG, SILENCE + 2 * SOON) == GANG
+            took = time.monotonic() - began
 
-    assert took > SOON / 2, "it was deaf for a while"
-
-
-def test_api_servers_send_bookmarks_more_often_than_a_watch_may_be_silent(fusioninfer: Cluster) -> None:
-    with relay(fusioninfer.ports["kube-apiserver"]) as line, controller_through(fusioninfer, line):
-        before = len(log_of(fusioninfer, NAME).read_text())
-        time.sleep(SILENCE + 20)
-        heard = log_of(fusioninfer, NAME).read_text()[before:]
-
-    given_up = [each for each in heard.splitlines() if "list or watch failed" in each and "Timeout" in each]
-    assert given_up == [], "kinds that are not installed are listed again, which is no silence"
+    assert took > SILENCE / 3, "it received nothing for a while"
 
 
 def grant(cluster: Cluster, namespace: str) -> None:

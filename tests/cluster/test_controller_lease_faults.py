@@ -19,6 +19,7 @@ from tests.cluster.testbed.api import patch, path
 from tests.cluster.testbed.audit import author, intruders, stored
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply
+from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.pairs import FIRST, SECOND, TIMING, Pair, pair
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.relay import cut, mend
@@ -73,34 +74,44 @@ def slowed(two: Pair) -> Iterator[None]:
         two.lines[FIRST].delay = 0.0
 
 
+@pytest.fixture(scope="module")
+def changed(served: Cluster) -> Iterator[str]:
+    """A namespace with services whose hostnames `restless` changes."""
+    with new_namespace(served) as namespace:
+        files_of = (files(Service(name, "workers", there=True)) for name in NAMES)
+        apply(served, namespace, *(obj for each in files_of for obj in each))
+        until(lambda: len(made(served, namespace)) >= len(NAMES) * 9, "they are made", seconds=PATIENCE)
+        yield namespace
+
+
 FAULTS: Final[dict[str, Fault]] = {"paused": paused, "cut": cut_off, "held": held_up, "slow": slowed}
 CLOCKS: Final = ("tests.cluster.chaos.slow_clock", "tests.cluster.chaos.fast_clock")
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-def test_never_two_write(served: Cluster, routed_namespace: str, fault: Fault) -> None:
-    with pair(served) as two, restless(served, routed_namespace):
+def test_never_two_write(served: Cluster, changed: str, fault: Fault) -> None:
+    with pair(served) as two, restless(served, changed):
         befall(two, fault)
 
-    assert intruders(served, routed_namespace) == []
+    assert intruders(served, changed) == []
 
 
-def test_nor_do_they_if_clocks_are_wrong(served: Cluster, routed_namespace: str) -> None:
-    with pair(served, CLOCKS) as two, restless(served, routed_namespace):
+def test_nor_do_they_if_clocks_are_wrong(served: Cluster, changed: str) -> None:
+    with pair(served, CLOCKS) as two, restless(served, changed):
         time.sleep(TIMING["--lease-duration"])
         waited = not two.leads(SECOND)
         befall(two, cut_off)
 
-    assert (waited, intruders(served, routed_namespace)) == (True, [])
+    assert (waited, intruders(served, changed)) == (True, [])
 
 
-def test_nor_do_they_if_one_goes_while_it_writes(served: Cluster, routed_namespace: str) -> None:
-    with pair(served) as two, restless(served, routed_namespace):
+def test_nor_do_they_if_one_goes_while_it_writes(served: Cluster, changed: str) -> None:
+    with pair(served) as two, restless(served, changed):
         os.kill(two.process(FIRST).pid, signal.SIGTERM)
         until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)
         writing(two, SECOND)
 
-    assert intruders(served, routed_namespace) == []
+    assert intruders(served, changed) == []
 
 
 def befall(two: Pair, fault: Fault) -> None:
@@ -127,8 +138,6 @@ def writing(two: Pair, name: str) -> None:
 @contextmanager
 def restless(cluster: Cluster, namespace: str) -> Iterator[None]:
     """Change the hostnames of services all the time, until left."""
-    apply(cluster, namespace, *(obj for name in NAMES for obj in files(Service(name, "workers", there=True))))
-    until(lambda: len(made(cluster, namespace)) >= len(NAMES) * 9, "they are made", seconds=PATIENCE)
     ended = threading.Event()
     author = threading.Thread(target=_keep_changing, args=(cluster, namespace, ended), daemon=True)
     author.start()

@@ -4,6 +4,7 @@ One service is an InferenceService, the other an annotated LeaderWorkerSet; each
 many pickers it wants. Tests of a service stand in the order in which its pickers come and go.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +52,10 @@ def of_leader_worker_set(row: str, strategy: str) -> Object:
     return named(asked, f"{NAME}-inference")
 
 
-DOORS: Final = {"gie-1.5": of_inference_service, "llm-d-0.7": of_leader_worker_set}
+SERVICES: Final = {"gie-1.5": of_inference_service, "llm-d-0.7": of_leader_worker_set}
+"""How each generation of endpoint pickers is asked for."""
+TRIED: Final = tuple(os.environ.get("ENDPOINT_PICKERS", "gie-1.5").split(","))
+"""Their leader election is the same code of controller-runtime: `make soak SOAK=pickers` tries both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,13 @@ class Several:
     pickers: list[Picker]
 
 
-@pytest.fixture(scope="module", params=DOORS)
+@pytest.fixture(scope="module", params=TRIED)
 def several(served_network: Network, request: pytest.FixtureRequest) -> Iterator[Several]:
     """Run a service of one engine, its two pickers, and a gateway that calls whichever is ready."""
     row: str = request.param
     with configured(served_network.cluster, secureServing=False), namespace_on(served_network) as namespace:
         add_gateway(served_network.cluster, namespace)
-        apply(served_network.cluster, namespace, DOORS[row](row, "queue-size"))
+        apply(served_network.cluster, namespace, SERVICES[row](row, "queue-size"))
         name = f"{NAME}-inference-0"
         until(lambda: name in names(served_network, namespace), "the engine has its pod")
         engines = {each.name: each for each in run_pods(served_network, namespace, name)}
@@ -98,7 +102,6 @@ def test_one_of_them_leads_and_says_so(several: Several) -> None:
     assert {each["involvedObject"]["kind"] for each in told} == {"Lease"}
 
 
-@pytest.mark.parametrize("several", ["gie-1.5"], indirect=True)
 def test_the_service_is_ready_with_one_of_two(several: Several) -> None:
     cluster, namespace = several.service.there.cluster, several.service.namespace
     answer(cluster, namespace, NAME, TAKES)
@@ -156,7 +159,7 @@ def test_the_next_ones_replace_them_though_only_one_is_ever_ready(several: Sever
     there, namespace = several.service.there, several.service.namespace
     before = deployment(several)["metadata"]["generation"]
 
-    apply(there.cluster, namespace, DOORS[several.row](several.row, "kv-cache-utilization"))
+    apply(there.cluster, namespace, SERVICES[several.row](several.row, "kv-cache-utilization"))
     until(lambda: deployment(several)["metadata"]["generation"] > before, "the controller wants others")
     end_pickers(there, *several.pickers)
     several.pickers[:] = start_pickers(there, namespace, f"{NAME}-epp", 2)

@@ -12,8 +12,10 @@ ROOT: Final = Path(__file__).parents[2]
 ONE_TEST: Final = "tests/cluster/test_testbed.py::test_the_controller_is_its_service_account"
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])
-@pytest.mark.parametrize(("ci", "status"), [("", pytest.ExitCode.OK), ("true", pytest.ExitCode.TESTS_FAILED)])
+@pytest.mark.parametrize(
+    ("processes", "ci", "status"),
+    [("0", "", pytest.ExitCode.OK), ("1", "true", pytest.ExitCode.TESTS_FAILED)],
+)
 def test_a_run_without_go_modules_says_what_did_not_run(
     tmp_path: Path, processes: str, ci: str, status: int
 ) -> None:

@@ -243,7 +243,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         "tests/cluster/test_controller_news.py::test_what_changed_while_its_connections_were_cut_is_followed",
     ),
     93: (f"{REFLECTOR}::test_a_dropped_watch_does_not_list_again",),
-    94: ("tests/cluster/test_controller_idle.py::test_idle_it_writes_nothing",),
+    94: ("tests/cluster/test_controller_idle.py::test_an_idle_controller_writes_nothing",),
     96: ("tests/cluster/test_controller_rights.py::test_it_asks_for_what_it_was_granted_and_nothing_else",),
     100: (
         f"{WRITES}::test_a_server_side_dry_run_shows_what_would_be_stored",

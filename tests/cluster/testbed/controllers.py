@@ -55,7 +55,7 @@ def controller_down(cluster: Cluster) -> Iterator[None]:
 
 @contextmanager
 def other_controllers(
-    cluster: Cluster, flags: Mapping[str, Mapping[str, object]]
+    cluster: Cluster, flags: Mapping[str, Mapping[str, object]], module: str = "fusioninfer"
 ) -> Iterator[Mapping[str, int]]:
     """Run other controllers, by name, in place of the usual one; yields their ports of metrics."""
     ports = free_ports(flags)
@@ -63,7 +63,7 @@ def other_controllers(
         delete(cluster.api, LEASE)
         try:
             for name, more in flags.items():
-                start_sync(cluster, name, {"--metrics-port": ports[name], **more})
+                start_sync(cluster, name, {"--metrics-port": ports[name], **more}, module)
             yield ports
         finally:
             for name in flags.keys() & cluster.processes.keys():

@@ -1,4 +1,7 @@
-"""The parts of the bench that need real components run, with next to nothing to measure. Nothing is timed."""
+"""The parts of the bench that need real components run, with next to nothing to measure. Nothing is timed.
+
+`make soak SOAK=bench` runs it.
+"""
 
 import pytest
 

@@ -1,0 +1,77 @@
+"""A minute without changes: the controller writes only what that minute itself brings.
+
+The minute is a real one: all other intervals of the controller are shorter than it, or have nothing to write.
+`make soak SOAK=idle` runs it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+from intent import Object
+from tests.cluster.test_controller_idle import RESTING, Idle, at_rest, reads, recorded
+from tests.cluster.testbed.api import path
+from tests.cluster.testbed.audit import words
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import Required, required
+from tests.cluster.testbed.groups import wait_pods
+from tests.cluster.testbed.namespaces import new_namespace
+
+SECONDS: Final = 63.0
+"""A minute, and the writes at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """The requests of a minute, and what the PodGroup of one service required before and after it."""
+
+    idle: Idle
+    before: Required
+    after: Required
+
+
+@pytest.fixture(scope="module")
+def minute(fusioninfer: Cluster) -> Iterator[Minute]:
+    with new_namespace(fusioninfer) as namespace:
+        at_rest(fusioninfer, namespace)
+        kubectl(fusioninfer, "scale", "-n", namespace, "leaderworkersets/resting-decode", "--replicas=0")
+        wait_pods(fusioninfer, namespace, 22)
+        before = required(fusioninfer, namespace, RESTING)
+        idle = recorded(fusioninfer, SECONDS)
+        yield Minute(idle, before, required(fusioninfer, namespace, RESTING))
+
+
+def test_an_idle_controller_writes_nothing(minute: Minute) -> None:
+    others = [each for each in minute.idle.writes if not each["requestURI"].startswith(pod_group_of(each))]
+
+    assert list(map(words, others)) == []
+
+
+def test_an_idle_controller_reads_only_the_owners_of_the_object_it_is_about_to_change(minute: Minute) -> None:
+    owners = [f"{RESTING}-{role}" for role in ("decode", "prefill")]
+
+    assert sorted((*words(each), each["objectRef"].get("name")) for each in reads(minute.idle)) == [
+        ("get", "leaderworkersets", name) for name in owners
+    ]
+
+
+def test_a_role_without_replicas_is_required_for_a_minute_and_no_longer(minute: Minute) -> None:
+    policies = {"resting-prefill": (1, 2)}
+
+    assert (
+        (6, {**policies, "resting-decode": (1, 4)}),
+        (2, {**policies, "resting-decode": (0, 4)}),
+    ) == (minute.before, minute.after)
+
+
+def test_a_resting_role_costs_one_dry_run_and_one_write(minute: Minute) -> None:
+    tries = [("dryRun" in each["requestURI"], *words(each)) for each in minute.idle.writes]
+
+    assert tries == [(True, "patch", "podgroups"), (False, "patch", "podgroups")]
+
+
+def pod_group_of(request: Object) -> str:
+    """Return the path of the PodGroup that the minute changes."""
+    return path("podgroups", request["objectRef"]["namespace"], RESTING)

@@ -1,0 +1,82 @@
+"""The silence that ends a watch, as long as it really is. `make soak SOAK=silence` runs it.
+
+Two controllers share one wait: one of them receives nothing any more, the other receives bookmarks only.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from kube.client import SILENCE
+from tests.cluster.test_controller_intake import GANG, PATIENT, SOON
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.control_plane import kill_process, log_of
+from tests.cluster.testbed.controllers import (
+    DECODE,
+    PREFILL,
+    Required,
+    apply,
+    becomes,
+    kubeconfig_through,
+    metric,
+    other_controllers,
+    required,
+    told,
+)
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.ours import start_sync
+from tests.cluster.testbed.ports import free_ports
+from tests.cluster.testbed.relay import deafen, relay
+from tests.cluster.testbed.wait import until
+
+DEAF, HEARING = "sync-deaf", "sync-hearing"
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """What the deaf controller made of a change and after how many seconds; the log of the other one."""
+
+    required: Required
+    seconds: float
+    log: str
+
+
+@pytest.fixture(scope="module")
+def waited(fusioninfer: Cluster) -> Iterator[Waited]:
+    port = free_ports([HEARING])[HEARING]
+    with new_namespace(fusioninfer) as namespace, relay(fusioninfer.ports["kube-apiserver"]) as line:
+        flags = {**PATIENT, "--kubeconfig": kubeconfig_through(fusioninfer, line)}
+        with other_controllers(fusioninfer, {DEAF: flags}) as ports:
+            until(lambda: metric(ports[DEAF], "fusioninfer_sync_is_leader"), "the deaf one leads")
+            start_sync(fusioninfer, HEARING, {"--metrics-port": port, **PATIENT})
+            try:
+                yield waited_for(fusioninfer, namespace, lambda: deafen(line))
+            finally:
+                kill_process(fusioninfer, HEARING)
+
+
+def waited_for(cluster: Cluster, namespace: str, begin: Callable[[], None]) -> Waited:
+    """Apply prefill, begin the silence, apply decode; wait until it is noticed, and for the bookmarks."""
+    apply(cluster, namespace, PREFILL)
+    until(lambda: told(cluster, namespace), "an Event reports that it waits")
+    heard = len(log_of(cluster, HEARING).read_text())
+    begin()
+    began = time.monotonic()
+    apply(cluster, namespace, DECODE)
+    found = becomes(lambda: required(cluster, namespace), GANG, SILENCE + 2 * SOON)
+    seconds = time.monotonic() - began
+    time.sleep(max(0.0, SILENCE + 20 - seconds))
+    return Waited(found, seconds, log_of(cluster, HEARING).read_text()[heard:])
+
+
+def test_a_watch_without_news_is_replaced(waited: Waited) -> None:
+    assert waited.required == GANG
+    assert waited.seconds > SOON / 2, "it received nothing for a while"
+
+
+def test_api_servers_send_bookmarks_more_often_than_a_watch_may_be_silent(waited: Waited) -> None:
+    given_up = [line for line in waited.log.splitlines() if "no news" in line and "Timeout" in line]
+
+    assert given_up == [], "kinds that are not installed are listed again, which is no silence"
