@@ -13,12 +13,12 @@ _REFERENCE: Final = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 def words(container: Object, environment: Mapping[str, str]) -> list[str]:
-    """Give command and args, each with its variables expanded; without command, the image's comes first."""
+    """Return command and args, each with its variables expanded; without command, the image's comes first."""
     return [expand(word, environment) for word in (*container.get("command", ()), *container.get("args", ()))]
 
 
 def environment(container: Object, fields: Mapping[str, str]) -> dict[str, str]:
-    """Give the variables of a container, each expanded by those before it; `fields` are those of its pod."""
+    """Return the variables of a container, each expanded by those before it; `fields` are of its pod."""
     known: dict[str, str] = {}
     for item in container.get("env", ()):
         known[item["name"]] = expand(item["value"], known) if "value" in item else _field(item, fields)

@@ -32,7 +32,7 @@ def fields() -> str:
 
 
 def described(path: str, node: Object, *, required: bool) -> Iterator[tuple[str, str, str]]:
-    """Give a field and all below it: path, type, description; what must be there is bold."""
+    """Return a field and all below it: path, type, description; what must be there is bold."""
     items, values = node.get("items", {}), node.get("additionalProperties", {})
     kind = node.get("format") or ("list" if items else "map" if values else node["type"])
     text = " ".join((node["description"], *allowed(node)))
@@ -44,7 +44,7 @@ def described(path: str, node: Object, *, required: bool) -> Iterator[tuple[str,
 
 
 def allowed(node: Object) -> Iterator[str]:
-    """Say the values that are allowed."""
+    """Return the allowed values as text."""
     if "enum" in node:
         yield ", ".join(f"`{value}`" for value in node["enum"]) + "."
 
@@ -63,7 +63,7 @@ def story(name: str) -> str:
 
 
 def shortened(made: Object) -> Object:
-    """Say how long the record is, instead of showing it."""
+    """Replace the record by its length."""
     annotations = dict(made["metadata"].get("annotations", {}))
     if EXPANSION in annotations:
         annotations[EXPANSION] = f"<the record, {len(annotations[EXPANSION])} bytes>"
@@ -76,7 +76,7 @@ def block(found: re.Match[str]) -> str:
     return found[1] + (fields() if found[2] == "fields" else story(found[2])) + found[4]
 
 
-def test_the_page_shows_what_is(request: pytest.FixtureRequest) -> None:
+def test_the_page_shows_the_current_output(request: pytest.FixtureRequest) -> None:
     written = BLOCK.sub(block, PAGE.read_text(encoding="utf-8"))
     if request.config.getoption("--refresh"):
         PAGE.write_text(written, encoding="utf-8")

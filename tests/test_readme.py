@@ -52,7 +52,7 @@ def table(rows: list[dict[str, str]]) -> str:
 
 
 def launchers() -> list[dict[str, str]]:
-    """Give the table of launchers."""
+    """Return the table of launchers."""
     return [
         {
             "launcher": f"`{name}`",
@@ -76,7 +76,7 @@ def test_the_tables_of_the_launchers_page_are_those_of_the_code(request: pytest.
 
 
 def strategies() -> list[dict[str, str]]:
-    """Give the table of strategies."""
+    """Return the table of strategies."""
     return [
         {
             "strategy": f"`{name}`",
@@ -94,7 +94,7 @@ def _able(strategy: str) -> str:
 
 
 def pickers() -> list[dict[str, str]]:
-    """Give the table of pickers."""
+    """Return the table of pickers."""
     return [
         {
             "picker": f"`{row.name}`",
@@ -118,7 +118,7 @@ def test_the_tables_of_the_routing_page_are_those_of_the_code(request: pytest.Fi
 
 
 def limits() -> list[dict[str, str]]:
-    """Give the table of limits: each field of `Limits` with its default and its docstring."""
+    """Return the table of limits: each field of `Limits` with its default and its docstring."""
     (tree,) = (
         node
         for node in ast.parse(inspect.getsource(listen)).body
@@ -145,7 +145,7 @@ def limits() -> list[dict[str, str]]:
 
 
 def spent() -> list[dict[str, str]]:
-    """Give the table of the budget: a row a limit."""
+    """Return the table of the budget: a row a limit."""
     return [
         {"of one object": one.name, "at most": f"{one.most:,}", "counted, and why so many": one.reason}
         for one in budget.LIMITS
@@ -163,7 +163,7 @@ def test_the_limits_of_the_edge_page_are_those_of_the_code(request: pytest.Fixtu
 
 
 def blocks(chapter: str) -> list[Any]:
-    """Give the objects in the YAML of a chapter of the README."""
+    """Return the objects in the YAML of a chapter of the README."""
     text = README.read_text(encoding="utf-8").partition(f"## {chapter}\n")[2].partition("\n## ")[0]
     return [
         one
@@ -173,7 +173,7 @@ def blocks(chapter: str) -> list[Any]:
 
 
 def is_part(small: Any, whole: Any) -> bool:
-    """Whether what is shown, shortened, is there: fields of a map, items of a list of maps in their order."""
+    """Return whether a shortened object is contained: fields of a map, items of a list of maps in order."""
     if isinstance(small, dict) and isinstance(whole, dict):
         return all(key in whole and is_part(value, whole[key]) for key, value in small.items())
     if isinstance(small, list) and isinstance(whole, list) and any(isinstance(one, dict) for one in small):

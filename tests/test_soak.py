@@ -39,7 +39,7 @@ def test_a_part_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -
     assert "no such part: safty" in capsys.readouterr().err
 
 
-def test_the_environment_says_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_sets_rounds_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "SEEDS", ("4", "5"))
     monkeypatch.setattr(soak, "ROUNDS", "7")
 

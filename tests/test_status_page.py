@@ -26,12 +26,12 @@ def example() -> str:
 
 
 def conditions() -> list[dict[str, str]]:
-    """Give the table of conditions."""
+    """Return the table of conditions."""
     return [{"condition": f"`{name}`", "`True` means": meaning} for name, meaning in CONDITIONS.items()]
 
 
 def reasons() -> list[dict[str, str]]:
-    """Give the table of reasons, condition by condition."""
+    """Return the table of reasons, condition by condition."""
     return [
         {
             "condition": f"`{row.condition}`",
@@ -47,7 +47,7 @@ def reasons() -> list[dict[str, str]]:
 
 
 def phases() -> list[dict[str, str]]:
-    """Give the table of phases."""
+    """Return the table of phases."""
     return [{"phase": f"`{word}`", "when": meaning} for word, meaning, _ in PHASES]
 
 
@@ -67,5 +67,5 @@ def test_the_tables_are_those_of_the_code(request: pytest.FixtureRequest) -> Non
     [row for row in REASONS if row.condition != "Progressing" and row.status != GOOD.get(row.condition)],
     ids=lambda row: f"{row.condition}-{row.reason}",
 )
-def test_what_is_not_well_has_a_remedy(row: Reason) -> None:
+def test_every_false_condition_has_a_remedy(row: Reason) -> None:
     assert row.remedy

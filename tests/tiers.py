@@ -57,12 +57,12 @@ EXAMPLES: Final = {"unit": 20, "test": 120, "soak": 3000}
 """How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
 Those of `unit` are the same in every run."""
 SHARED: Final = {
-    "cluster": ("cluster-1", "cluster-2"),
     "routed": ("routed",),
+    "cluster": ("cluster-1", "cluster-2"),
     "certified": ("certified",),
     "bare": ("bare",),
 }
-"""The groups of each cluster, by its fixture."""
+"""The groups of each cluster, by its fixture; the longest first."""
 EARLY: Final = (
     *(group for groups in SHARED.values() for group in groups),
     "tests/cluster/",

@@ -96,7 +96,7 @@ def measured(cluster: Cluster, line: Kept, run: Run) -> Iterator[Row]:
 
 
 def _writes(line: Kept) -> tuple[Write, ...]:
-    """Say what is sent; the object of the update is stored first, without replicas, so it has no pods."""
+    """Return the requests; the object of the update is stored first, without replicas, so it has no pods."""
     live = _alone(leaderworkerset())
     plain = live | {"metadata": {"name": "plain", "annotations": {"team": "serving"}}}
     record = patched(live, review.mutate(body(live)))["metadata"]["annotations"][EXPANSION]
@@ -164,7 +164,7 @@ def _cpu(cluster: Cluster) -> Cpu:
 
 
 def _idle(cluster: Cluster) -> Cpu:
-    """Give the CPU seconds that each process spends in a second in which nothing happens."""
+    """Return the CPU seconds that each process spends in a second in which nothing happens."""
     before, since = _cpu(cluster), time.monotonic()
     time.sleep(REST)
     seconds = time.monotonic() - since

@@ -27,7 +27,7 @@ class Calls:
         return self.seconds / self.count if self.count else math.nan
 
     def quantile(self, part: float) -> float:
-        """Give the bound of the bucket up to which such a part of the calls lies."""
+        """Return the bound of the bucket up to which such a part of the calls lies."""
         reached = (bound for bound, count in sorted(self.within.items()) if count >= part * self.count)
         return next(reached, math.inf)
 
@@ -50,7 +50,7 @@ def read(page: str, operation: str) -> Seen:
 
 
 def between(before: Seen, after: Seen) -> Seen:
-    """Give the calls between two readings."""
+    """Return the calls between two readings."""
     return {name: _sum(calls, before.get(name, NONE), -1) for name, calls in after.items()}
 
 

@@ -38,7 +38,7 @@ def calibrate(noise: Noise) -> None:
 
 
 def summary(noise: Noise) -> Object:
-    """Say what the machine is, and how noisy it was; spreads are of the middle eight tenths to the median."""
+    """Describe the machine and its noise; spreads are of the middle eight tenths to the median."""
     return {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
@@ -58,6 +58,6 @@ def _median(seconds: list[float]) -> float:
 
 
 def _spread(seconds: list[float]) -> float:
-    """Give the width of the middle eight tenths, as a part of the median."""
+    """Return the width of the middle eight tenths, as a part of the median."""
     tenths = quantiles([*seconds, *seconds], n=10, method="inclusive")  # there may be one alone
     return (tenths[-1] - tenths[0]) / _median(seconds)

@@ -11,7 +11,7 @@ _SCHEDULER: Final = 2
 
 
 def cpu_seconds(pid: int) -> float:
-    """Give utime + stime of a process and all its threads, in nanoseconds' resolution.
+    """Return utime + stime of a process and all its threads, in nanoseconds' resolution.
 
     The number of the clock is made as in glibc's `clock_getcpuclockid`; /proc counts in ticks of 10 ms.
     """
@@ -19,6 +19,6 @@ def cpu_seconds(pid: int) -> float:
 
 
 def memory(pid: int, field: str = "VmRSS") -> float:
-    """Give MiB of memory, now (VmRSS) or at most so far (VmHWM)."""
+    """Return MiB of memory, now (VmRSS) or at most so far (VmHWM)."""
     text = Path(f"/proc/{pid}/status").read_text()
     return int(re.findall(rf"{field}:\s+(\d+) kB", text)[0]) * 1024 / MIB

@@ -64,7 +64,7 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it is what we aim at; empty if we aim at nothing."""
+        """Return whether it is what we aim at; empty if we aim at nothing."""
         if self.goal is None:
             return ""
         return "met" if self.value <= self.goal else "missed"

@@ -56,7 +56,7 @@ def measure(run: Run, ours: tuple[str, ...] = OURS) -> Iterator[Row]:
 
 
 def _calls(case: str) -> list[Call]:
-    """Give the requests of a case, and what the same code says in process; objects to expand differ all."""
+    """Return the requests of a case, and what the same code says in process; objects to expand differ all."""
     door, body = stages.cases()[case]
     live = orjson.loads(body)["request"]["object"]
     bodies = [stages.body(other) for other in varied(live)] if case == stages.EXPANDED else [body]
@@ -91,7 +91,7 @@ def _check(lines: list[Line], calls: Mapping[str, list[Call]]) -> None:
 
 
 def _block(server: Server, lines: list[Line], sent: list[bytes]) -> float:
-    """Give the CPU seconds of one request."""
+    """Return the CPU seconds of one request."""
     before = cpu_seconds(server.pid)
     for at in range(0, len(sent), len(lines)):
         used = list(zip(lines, sent[at : at + len(lines)], strict=False))
@@ -103,7 +103,7 @@ def _block(server: Server, lines: list[Line], sent: list[bytes]) -> float:
 
 
 def _rested(server: Server, lines: list[Line], sent: list[bytes]) -> float:
-    """Give the CPU seconds of one request, each after a rest."""
+    """Return the CPU seconds of one request, each after a rest."""
     before = cpu_seconds(server.pid)
     for one in sent:
         time.sleep(REST)
@@ -112,7 +112,7 @@ def _rested(server: Server, lines: list[Line], sent: list[bytes]) -> float:
 
 
 def _since(before: float, server: Server) -> float:
-    """Give the CPU seconds since then; of what still runs the kernel counts nothing before it rests."""
+    """Return the CPU seconds since then; of what still runs the kernel counts nothing before it rests."""
     time.sleep(REST)
     return cpu_seconds(server.pid) - before
 

@@ -152,7 +152,7 @@ def weighted(add: Add, size: int) -> Object:
 
 
 def stored(live: Object, what: str) -> Object:
-    """Give what is stored of an object after /mutate, held against the naive merge."""
+    """Return what is stored of an object after /mutate, held against the naive merge."""
     answer = review.mutate(body(live))
     if answer.outcome == "unchanged":
         return live
@@ -173,7 +173,7 @@ def measure(run: Run, weights: Mapping[str, Add] = WEIGHTS) -> Iterator[Row]:
 
 
 def _ratios(name: str, add: Add, run: Run) -> dict[str, list[float]]:
-    """Give what both calls cost beside `json.loads` of their bodies, from the least size to the largest."""
+    """Return what both calls cost beside `json.loads` of their bodies, from the least size to the largest."""
     sizes = run.effort.sizes
     calls = {(door, size): call for size in sizes for door, call in _calls(name, add, size).items()}
     found: dict[tuple[str, int], list[float]] = {which: [] for which in calls}

@@ -138,7 +138,7 @@ def patched(live: Object, answer: review.AdmissionAnswer) -> Object:
 
 
 def block(call: Callable[[bytes], object], sent: bytes, size: int = BYTES) -> float:
-    """Give the CPU seconds of one call, over a block of them that reads so many bytes."""
+    """Return the CPU seconds of one call, over a block of them that reads so many bytes."""
     repeat = max(1, size // len(sent))
     started = time.thread_time()
     for _ in range(repeat):
@@ -161,6 +161,6 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 def beside(costs: list[tuple[float, float]], sent: bytes) -> dict[str, float]:
-    """Give the absolute figures of a row: what ours and `json.loads` cost, and the size of the body."""
+    """Return the absolute figures of a row: what ours and `json.loads` cost, and the size of the body."""
     ours, plain = (median(cost) * 1e6 for cost in zip(*costs, strict=True))
     return {"us": ours, "us_of_json": plain, "bytes": len(sent)}

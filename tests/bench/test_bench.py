@@ -58,7 +58,7 @@ def test_a_server_that_allows_everything_is_found_out() -> None:
         list(server.measure(Run(QUICK), ours=NOTHING))
 
 
-def test_a_review_that_says_something_else_is_found_out() -> None:
+def test_an_unexpected_outcome_of_a_review_is_detected() -> None:
     calls = stages.cases()
     calls["UPDATE, mutate: pinned"] = calls["CREATE, mutate: expanded"]
 
@@ -104,7 +104,7 @@ def absent(_run: Run) -> Iterator[Row]:
     raise ModulesUnavailableError("no network")
 
 
-def test_a_part_whose_components_are_not_to_be_had_is_said_and_the_others_are_measured(
+def test_a_part_with_unavailable_components_is_reported_and_the_others_are_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(PARTS, "api", Part("absent", absent))
@@ -119,7 +119,7 @@ def test_a_part_whose_components_are_not_to_be_had_is_said_and_the_others_are_me
     )
 
 
-def test_a_goal_that_is_missed_is_said_and_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missed_goal_is_reported_and_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PARTS, "stages", Part("slow", slow))
 
     ended = CliRunner().invoke(main, ["stages"])

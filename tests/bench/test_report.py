@@ -22,7 +22,7 @@ def test_where_nothing_is_aimed_at_there_is_no_verdict() -> None:
     assert row("something else", "x", [1.0]).verdict == ""
 
 
-def test_what_counts_is_the_median_beside_the_least_and_the_most() -> None:
+def test_a_row_has_median_minimum_and_maximum() -> None:
     found = row("something", "x", [3.0, 1.0, 2.0])
 
     assert (found.value, found.low, found.high) == (2.0, 1.0, 3.0)
@@ -33,7 +33,7 @@ def test_another_answer_than_expected_is_wrong() -> None:
         expect(1, 2, "the call")
 
 
-def test_the_table_says_what_is_missed() -> None:
+def test_the_table_marks_missed_goals() -> None:
     console = Console(width=120, file=StringIO())
     with console.capture() as shown:
         console.print(table("A part", [row(GOAL, "x", [LIMIT * 1000])]))

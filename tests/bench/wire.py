@@ -31,7 +31,7 @@ class Line:
         self.sock.sendall(request)
 
     def answer(self) -> bytes:
-        """Give the body of the next answer; raises unless that is a success."""
+        """Return the body of the next answer; raises unless that is a success."""
         got = self.sock.recv(65536)
         while (end := got.find(b"\r\n\r\n")) < 0:
             got += self._more()

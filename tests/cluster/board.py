@@ -35,7 +35,7 @@ def grid(table: Table, rows: Sequence[Row]) -> Grid:
 
 
 def line(row: Row) -> str:
-    """Say a row in one line."""
+    """Render a row as one line."""
     groups = ", ".join(
         f"{short(row.table, group)} {cell}"
         for group, cell in zip(row.table.groups, _cells(row, "expected "), strict=True)

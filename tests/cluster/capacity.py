@@ -69,7 +69,7 @@ DISAGGREGATED: Final = Table(
 
 
 def expected(table: Table, gpus: int) -> Counted:
-    """Say what a row of a table means: all pods of a scheduled group are bound, none of a pending one."""
+    """Return the meaning of a row: all pods of a scheduled group are bound, none of a pending one."""
     marks = table.rows[gpus][0].split()
     sizes = table.groups.items()
     return {
@@ -79,7 +79,7 @@ def expected(table: Table, gpus: int) -> Counted:
 
 
 def right(row: Row) -> bool:
-    """Whether a row is as the documents say: these groups and no others, whole or not at all."""
+    """Return whether a row is as the documents say: these groups and no others, whole or not at all."""
     return row.counted == expected(row.table, row.gpus)
 
 

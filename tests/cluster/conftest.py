@@ -121,7 +121,7 @@ def served_network(served: Cluster, pod_network: Network) -> Network:  # noqa: A
 
 @pytest.fixture(scope="module")
 def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of a test's own, to be shaken: with routes, our webhook, and two controllers."""
+    """A cluster for the chaos test: with routes, our webhook, and two controllers."""
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
     with running(built, (*CRDS, *ROUTE_CRDS)) as there:
         _start_admission(there)
@@ -195,7 +195,7 @@ def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def runs(own_network: Network, request: pytest.FixtureRequest) -> Program:
-    """What pods of ours run: this checkout, or with `--image` the image."""
+    """Return what our pods run: this checkout, or with `--image` the image."""
     if not request.config.getoption("--image"):
         return CHECKOUT
     folder = own_network.cluster.directory

@@ -29,13 +29,13 @@ def entrypoint(image: Image, shared: Path, *words: str) -> subprocess.CompletedP
     return container(image, shared, *image.configuration["Entrypoint"], *words)
 
 
-def test_it_says_its_version(image: Image, tmp_path: Path) -> None:
+def test_the_command_prints_its_version(image: Image, tmp_path: Path) -> None:
     done = entrypoint(image, tmp_path, "--version")
 
     assert done.stdout == f"fusioninfer, version {__version__}\n", done.stderr
 
 
-def test_it_is_nobody_and_can_write_nothing(image: Image, tmp_path: Path) -> None:
+def test_it_runs_as_an_unprivileged_user_and_can_write_nothing(image: Image, tmp_path: Path) -> None:
     done = container(image, tmp_path, "python", "-c", WRITE)
 
     assert done.stdout == "65532 65532\n"
@@ -57,11 +57,11 @@ def test_it_expands_as_this_checkout_does(image: Image, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["app/intent/__pycache__/read", "usr/local/lib/*/__pycache__/ast"])
-def test_what_it_runs_is_compiled(image: Image, file: str) -> None:
+def test_its_modules_are_compiled(image: Image, file: str) -> None:
     assert len(list(image.root.glob(f"{file}.{COMPILED}"))) == 1
 
 
-def test_it_says_what_it_is_and_of_which_commit(image: Image) -> None:
+def test_labels_name_the_version_and_the_commit(image: Image) -> None:
     labels = image.configuration["Labels"]
 
     assert labels["org.opencontainers.image.version"] == __version__

@@ -61,7 +61,7 @@ def test_with_the_annotation_it_is_refused_and_the_dead_webhook_is_named(
     assert 'failed calling webhook "mutate.fusioninfer.io"' in str(refused.value)
 
 
-def test_what_is_annotated_cannot_be_changed(admission: Cluster, orphaned: str) -> None:
+def test_an_annotated_object_cannot_be_changed(admission: Cluster, orphaned: str) -> None:
     label = ("label", "leaderworkersets", "live", "team=another", "--overwrite", "--namespace", orphaned)
 
     with pytest.raises(KubectlError) as refused:
@@ -70,7 +70,7 @@ def test_what_is_annotated_cannot_be_changed(admission: Cluster, orphaned: str) 
     assert 'failed calling webhook "mutate.fusioninfer.io"' in str(refused.value)
 
 
-def test_what_is_annotated_can_be_scaled(admission: Cluster, orphaned: str) -> None:
+def test_an_annotated_object_can_be_scaled(admission: Cluster, orphaned: str) -> None:
     kubectl(admission, "scale", "leaderworkersets", "live", "--replicas=2", "--namespace", orphaned)
 
     assert len(started(admission, orphaned, "live").pods) == 4
@@ -85,7 +85,7 @@ def test_an_object_that_bypasses_admission_is_stored_as_written(admission: Clust
     assert engine["command"] == ["vllm", "serve"]
 
 
-def test_a_foreground_deletion_of_an_annotated_one_goes_through(admission: Cluster, orphaned: str) -> None:
+def test_a_foreground_deletion_of_an_annotated_object_is_admitted(admission: Cluster, orphaned: str) -> None:
     where = ("leaderworkersets", "held", "--namespace", orphaned)
     kubectl(admission, "delete", *where, "--cascade=foreground", "--wait=false")
 
@@ -94,7 +94,7 @@ def test_a_foreground_deletion_of_an_annotated_one_goes_through(admission: Clust
     assert until(lambda: kubectl(admission, "get", *where, "--ignore-not-found") == "", "it is gone")
 
 
-def test_an_orphaning_deletion_of_the_owner_of_an_annotated_one_goes_through(
+def test_an_orphaning_deletion_of_the_owner_of_an_annotated_object_is_admitted(
     admission: Cluster, orphaned: str
 ) -> None:
     where = ("configmaps", OWNER, "--namespace", orphaned)

@@ -19,7 +19,7 @@ LONGEST_NAMES = pytest.mark.parametrize(("size", "replicas", "length"), [(1, 1, 
 """Pods carry the name with the group and a revision in a label: measured in `test_facts.py`."""
 
 
-def test_several_errors_are_told_in_one_message(admission: Cluster, namespace: str) -> None:
+def test_several_errors_are_reported_in_one_message(admission: Cluster, namespace: str) -> None:
     said = told(admission, namespace, CLIENT_SIDE, with_errors())
 
     assert codes(said) == ["FI201", "FI205", "FI303"]
@@ -61,7 +61,7 @@ def test_a_mistyped_annotation_is_refused_with_the_right_word(admission: Cluster
     ) in said
 
 
-def test_a_warning_is_told_and_the_object_is_accepted(admission: Cluster, namespace: str) -> None:
+def test_an_object_with_a_warning_is_accepted(admission: Cluster, namespace: str) -> None:
     lws = with_engine(image="vllm/vllm-openai:v0.11.0")
 
     said = told(admission, namespace, CLIENT_SIDE, lws, accepted=True)
@@ -98,9 +98,7 @@ def test_a_record_forged_on_a_stored_object_is_refused(admission: Cluster, names
     assert codes(said) == ["FI901"]
 
 
-def test_annotations_may_be_as_large_as_leaves_room_for_the_record(
-    admission: Cluster, namespace: str
-) -> None:
+def test_annotations_may_fill_the_space_beside_the_record(admission: Cluster, namespace: str) -> None:
     full = filled(admission, namespace, 0)
 
     admitted = put(admission, namespace, DRY, full)

@@ -73,7 +73,7 @@ def upgraded(admission: Cluster, source: Path) -> Iterator[Upgraded]:
 
 
 @pytest.mark.parametrize("name", FIRST_WRITES)
-def test_the_first_write_of_what_nobody_changed_is_allowed_and_restarts_nothing(
+def test_the_first_write_without_a_change_is_allowed_and_restarts_nothing(
     upgraded: Upgraded, name: str
 ) -> None:
     _, write = FIRST_WRITES[name]
@@ -123,7 +123,7 @@ def test_an_added_sidecar_keeps_the_expansion(upgraded: Upgraded) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("told", "FI108"), ("refused-name", "FI101")])
-def test_an_author_s_change_is_told_what_is_wrong_now(upgraded: Upgraded, name: str, code: str) -> None:
+def test_a_change_of_the_author_reports_new_errors(upgraded: Upgraded, name: str, code: str) -> None:
     assert f"({code})" in told(upgraded, with_words(file_of(name), "--seed", "1"))
 
 
@@ -167,7 +167,7 @@ def returned(upgraded: Upgraded) -> Upgraded:
 
 
 @pytest.mark.parametrize("name", [*UNDER_THE_NEXT, "changed"])
-def test_what_the_next_release_expanded_stays_on_the_way_back(returned: Upgraded, name: str) -> None:
+def test_an_expansion_of_the_next_release_stays_after_a_rollback(returned: Upgraded, name: str) -> None:
     words = UNDER_THE_NEXT.get(name, CLIENT_SIDE)
 
     said = [written(returned, words, with_image(file_of(name))), labelled(returned, name)]

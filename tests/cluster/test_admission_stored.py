@@ -62,7 +62,7 @@ def test_every_golden_file_is_admitted_with_the_record_made_offline(
 
 
 def accepted(folder: Path) -> Iterable[Path]:
-    """Give the golden inputs that are accepted and hold nothing but LeaderWorkerSets."""
+    """Return the golden inputs that are accepted and hold nothing but LeaderWorkerSets."""
     for case in sorted(folder.iterdir()):
         if (case / "expected.yaml").exists():
             kinds = {each["kind"] for each in yaml.safe_load_all((case / "input.yaml").read_text())}

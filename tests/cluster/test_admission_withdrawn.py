@@ -97,7 +97,7 @@ def pair(cluster: Cluster, namespace: str) -> tuple[object, object]:
     return stored(cluster, namespace, "twin"), stored(cluster, namespace, NAME)
 
 
-def test_a_record_that_nobody_can_read_is_removed_as_told_and_no_pod_restarts(
+def test_an_unreadable_record_is_removed_as_the_message_says_and_no_pod_restarts(
     admission: Cluster, namespace: str
 ) -> None:
     where = ("annotate", "leaderworkersets", NAME, "--overwrite", "--namespace", namespace)

@@ -128,7 +128,7 @@ def test_a_forced_conflict_is_settled_once_and_restarts_nothing(admission: Clust
     assert rollout(admission, namespace, NAME) == before
 
 
-def test_a_server_side_dry_run_shows_what_would_be_stored(admission: Cluster, namespace: str) -> None:
+def test_a_server_side_dry_run_shows_the_expanded_object(admission: Cluster, namespace: str) -> None:
     shown = put(admission, namespace, (*CLIENT_SIDE, "--dry-run=server"), ANNOTATED)
 
     put(admission, namespace, CLIENT_SIDE, ANNOTATED)
@@ -152,7 +152,7 @@ def test_a_create_calls_mutate_once(admission: Cluster, namespace: str) -> None:
     assert mutations(admission) - before == 1
 
 
-def test_what_nobody_annotated_is_never_sent_to_us(admission: Cluster, namespace: str) -> None:
+def test_objects_without_annotation_are_never_sent_to_the_webhook(admission: Cluster, namespace: str) -> None:
     before = mutations(admission)
 
     put(admission, namespace, ("create",), TWIN)

@@ -172,7 +172,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expected(case: Case) -> Object:
-    """Give the alert as it would be sent: words in braces are its labels."""
+    """Return the alert as it would be sent: words in braces are its labels."""
     rule, labels = RULES[case.alert], dict(case.labels)
     texts = {
         name: re.sub(r"\{\{ \$labels\.([a-z]+) \}\}", lambda found: labels[found[1]], text)

@@ -80,14 +80,14 @@ def dry_run(cluster: Cluster, namespace: str, lws: Object = NEW) -> str:
     return write(cluster, namespace, lws, "--dry-run=server")
 
 
-def test_what_opts_in_is_accepted_with_a_warning(admission: Cluster, unguarded: str) -> None:
+def test_objects_with_opt_in_are_accepted_with_a_warning(admission: Cluster, unguarded: str) -> None:
     said = dry_run(admission, unguarded)
 
     assert "created" in said
     assert f"Warning: Validation failed for ValidatingAdmissionPolicy '{BACKSTOP}'" in said
 
 
-def test_what_does_not_opt_in_is_let_alone(admission: Cluster, unguarded: str) -> None:
+def test_objects_without_opt_in_are_ignored(admission: Cluster, unguarded: str) -> None:
     assert "Warning" not in dry_run(admission, unguarded, unannotated(NEW))
 
 
@@ -102,7 +102,7 @@ def test_what_was_not_expanded_before_is_let_alone(admission: Cluster, unguarded
     assert "Warning" not in write(admission, unguarded, changed)
 
 
-def test_an_object_that_lost_its_record_is_told_so(admission: Cluster, unguarded: str) -> None:
+def test_an_object_without_its_record_is_reported(admission: Cluster, unguarded: str) -> None:
     expanded = named(ANNOTATED, "was-expanded", expansion="{}")
     write(admission, unguarded, expanded)
 

@@ -24,7 +24,7 @@ def test_an_environment_variable_moves_them(monkeypatch: pytest.MonkeyPatch) -> 
     assert cache_directory() == Path("/elsewhere")
 
 
-def test_off_a_terminal_plain_lines_say_what_is_left_to_build() -> None:
+def test_off_a_terminal_plain_lines_list_the_remaining_builds() -> None:
     stream = StringIO()
 
     with build_progress(["etcd", "kubectl", "kwok"], stream) as progress:
@@ -41,7 +41,7 @@ def test_off_a_terminal_plain_lines_say_what_is_left_to_build() -> None:
     ("package", "name"),
     [("k8s.io/kubernetes/cmd/kubectl", "kubectl"), ("go.etcd.io/etcd/server/v3", "server")],
 )
-def test_a_binary_is_looked_for_where_go_puts_it(package: str, name: str) -> None:
+def test_a_binary_is_searched_where_go_installs_it(package: str, name: str) -> None:
     assert called(package) == name
 
 

@@ -41,7 +41,7 @@ LAGS: Final = {"prompt": 0.0, "late": 2.0}
 def keeping(certified: Cluster) -> Iterator[Cluster]:
     """The cluster with the controller, which keeps the certificates."""
     start_sync(certified, flags=FLAGS, module=HURRIED)
-    until(lambda: kept(certified).serving, "there is a leaf")
+    until(lambda: kept(certified).serving, "a serving certificate is issued")
     yield certified
     kill_process(certified, "sync")
     delete(certified.api, LEASE)
@@ -77,12 +77,12 @@ def test_the_secret_is_made_by_its_name_and_every_webhook_trusts_it(keeping: Clu
     assert rotation.is_trusted(kept(keeping), datetime.now(UTC))
 
 
-def test_no_call_fails_while_the_authority_is_replaced_again_and_again(keeping: Cluster, line: Relay) -> None:
+def test_no_call_fails_while_the_ca_is_replaced_repeatedly(keeping: Cluster, line: Relay) -> None:
     before, count = line.accepted, len(kept(keeping).ca_certificates)
 
     with bursts(keeping, line) as sent:
         for _ in range(4):
-            replace_authority(keeping)
+            replace_ca(keeping)
             time.sleep(LAGS["late"] + 1.0)
 
     assert sent.failures == []
@@ -95,13 +95,16 @@ def test_no_call_fails_when_the_secret_is_lost(keeping: Cluster, line: Relay) ->
 
     with bursts(keeping, line) as sent:
         delete(keeping.api, WHERE)
-        until(lambda: kept(keeping).serving not in {None, before.serving}, "there is a leaf again")
+        until(
+            lambda: kept(keeping).serving not in {None, before.serving},
+            "a serving certificate is issued again",
+        )
         time.sleep(LAGS["late"] + 1.0)
 
     assert sent.failures == []
 
 
-def test_a_bundle_that_is_lost_is_put_back(keeping: Cluster) -> None:
+def test_a_lost_bundle_is_restored(keeping: Cluster) -> None:
     amend(keeping.api, VALIDATING, [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}])
 
     until(lambda: trusted(keeping) == {kept(keeping).bundle}, "it is trusted again", seconds=10)
@@ -136,7 +139,7 @@ def test_when_nothing_is_due_nothing_is_written(keeping: Cluster) -> None:
     assert len(writes_of_certificates(keeping)) == before
 
 
-def test_it_asks_only_for_what_the_manifests_grant(keeping: Cluster) -> None:
+def test_it_uses_only_rights_of_its_manifests(keeping: Cluster) -> None:
     asked = {words(each) for each in requests(keeping) if each["objectRef"]["resource"] in RESOURCES}
 
     assert asked == {(verb, resource) for verb in ("get", "patch") for resource in RESOURCES}
@@ -151,7 +154,7 @@ def test_it_may_read_no_other_secret(keeping: Cluster) -> None:
     assert answer.strip() == "no"
 
 
-def test_no_call_fails_while_leaves_and_authorities_end(
+def test_no_call_fails_while_serving_certificates_and_cas_expire(
     keeping: Cluster, replicas: Replicas, line: Relay
 ) -> None:
     restart_with(keeping, SHORT_LIVED)
@@ -175,11 +178,11 @@ def kept(cluster: Cluster) -> Kept:
     return objects.read(stored)
 
 
-def replace_authority(cluster: Cluster) -> None:
-    """Take the authority's key away, and wait until a new one has signed the leaf."""
+def replace_ca(cluster: Cluster) -> None:
+    """Delete the key of the CA, and wait until a new CA has signed the serving certificate."""
     before = kept(cluster)
     amend(cluster.api, WHERE, [{"op": "remove", "path": "/data/ca.key"}])
-    until(lambda: kept(cluster).serving != before.serving, "a new authority has signed a leaf")
+    until(lambda: kept(cluster).serving != before.serving, "a new CA has signed a certificate")
 
 
 def restart_with(cluster: Cluster, module: str) -> None:
@@ -188,11 +191,11 @@ def restart_with(cluster: Cluster, module: str) -> None:
     delete(cluster.api, LEASE)
     delete(cluster.api, WHERE)
     start_sync(cluster, flags=FLAGS, module=module)
-    until(lambda: kept(cluster).serving, "there is a leaf")
+    until(lambda: kept(cluster).serving, "a serving certificate is issued")
 
 
 def are_believed(cluster: Cluster, replicas: Replicas) -> bool:
-    """Whether every replica serves what those who trust the Secret believe."""
+    """Return whether every replica serves what those who trust the Secret believe."""
     now, there = datetime.now(UTC), kept(cluster)
     shown = [replace(there, serving=Pair(served(each), b"")) for each in replicas.running]
     return all(rotation.is_trusted(each, now) for each in shown)

@@ -1,4 +1,4 @@
-"""Every process of the cluster is killed, at any moment, while people work; nothing is lost or doubled.
+"""Every process of the cluster is killed, at any moment, while users work; nothing is lost or doubled.
 
 CHAOS_SEED chooses what happens, CHAOS_ROUNDS how long. What fails prints the seed and the rounds: the same
 seed gives the same rounds, though not the same moments of the processes.
@@ -31,7 +31,7 @@ from tests.cluster.testbed.services import Objects
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
 ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "4"))
 BATCH: Final = min(10, ROUNDS)
-"""Rounds after which everybody waits until it is quiet; then no pod may be started anew without need."""
+"""Rounds between two waits for quiet; then no pod may have been restarted without need."""
 QUIET: Final = 60.0
 """Seconds that the longest back-off takes: who watches waits 30 s, and by chance up to twice that, once
 several tries have failed within two minutes (`k8s.io/client-go` `tools/cache/reflector.go`:
@@ -134,5 +134,5 @@ def say(scene: Scene, line: str) -> None:
 
 
 def told(scene: Scene, wrong: list[str]) -> str:
-    """Say what is wrong, and how to see it again."""
+    """Return the problems and how to reproduce them."""
     return "\n".join((f"CHAOS_SEED={SEED} CHAOS_ROUNDS={ROUNDS}", *scene.since, *wrong))

@@ -56,7 +56,7 @@ def plain(obj: Object) -> Object:
 WHOLE = (pod("svc-0"), pod("svc-0-1"))
 
 
-def test_what_is_as_it_should_be_is_fine() -> None:
+def test_a_correct_state_has_no_problems() -> None:
     assert wrong(remains(*WHOLE)) == []
 
 

@@ -1,4 +1,4 @@
-"""The PodGroup follows what people do to LeaderWorkerSets, also while the controller is dead.
+"""The PodGroup follows the LeaderWorkerSets, also through changes while the controller is down.
 
 Files are applied with kubectl as their author wrote them.
 """
@@ -44,7 +44,7 @@ EDIT: Final = {
 }
 
 
-def test_further_groups_are_bound_whole_when_a_set_is_scaled(
+def test_further_groups_are_bound_whole_after_a_scale(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
 ) -> None:
     add_nodes(10 + 2)
@@ -62,7 +62,7 @@ def test_further_groups_are_bound_whole_when_a_set_is_scaled(
 
 
 @CONTROLLER
-def test_a_set_that_goes_takes_its_policy_along(
+def test_a_deleted_member_loses_its_policy(
     fusioninfer: Cluster, namespace: str, meanwhile: Meanwhile
 ) -> None:
     served(fusioninfer, namespace)
@@ -75,7 +75,7 @@ def test_a_set_that_goes_takes_its_policy_along(
 
 
 @CONTROLLER
-def test_the_last_set_that_goes_takes_the_pod_group_along(
+def test_the_last_deleted_member_deletes_the_pod_group(
     fusioninfer: Cluster, namespace: str, meanwhile: Meanwhile
 ) -> None:
     served(fusioninfer, namespace)
@@ -101,7 +101,7 @@ def test_a_resize_is_followed(
     assert (8, now) == (now["spec"]["minMember"], becomes(lambda: pod_group(fusioninfer, namespace), now))
 
 
-def test_killed_between_a_set_and_its_pod_group_it_makes_what_the_command_prints(
+def test_a_controller_killed_before_the_pod_group_converges_to_the_command(
     fusioninfer: Cluster, namespace: str
 ) -> None:
     apply(fusioninfer, namespace, PREFILL, MONOLITHIC)
@@ -113,7 +113,7 @@ def test_killed_between_a_set_and_its_pod_group_it_makes_what_the_command_prints
     assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
 
 
-def test_killed_while_a_role_is_deleted_it_makes_what_the_command_prints(
+def test_a_controller_killed_while_a_role_is_deleted_converges_to_the_command(
     fusioninfer: Cluster, namespace: str
 ) -> None:
     served(fusioninfer, namespace)
@@ -128,7 +128,7 @@ def test_killed_while_a_role_is_deleted_it_makes_what_the_command_prints(
     assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
 
 
-def test_killed_while_its_pod_group_is_edited_it_makes_what_the_command_prints(
+def test_a_controller_killed_while_its_pod_group_is_edited_converges_to_the_command(
     fusioninfer: Cluster, namespace: str
 ) -> None:
     served(fusioninfer, namespace)

@@ -1,6 +1,6 @@
-"""What the sets of a service do wrong is said on each of them, once, as an Event with a code.
+"""Findings about the members of a service are reported on each member, once, as an Event with a code.
 
-All services of this file stand in one namespace at once: to be said, a thing must hold for two seconds.
+All services of this file are in one namespace at once: a finding is reported once it holds for two seconds.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ JOINING: Final = {
     "fi405": in_queue(decode("fi405", "more", role_name="more"), "other"),
     "fi406": decode("fi406", "more", role_name="more", roles="prefill,decode,more"),
 }
-"""What joins each, and breaks a rule."""
+"""The member that joins each service and breaks a rule."""
 TOLD: Final = {
     "FI401": ("fi401-decode", "fi401-more"),
     "FI402": ("fi402-decode", "fi402-prefill", "fi402-worker"),
@@ -80,7 +80,7 @@ TOLD: Final = {
     "FI409": ("fi409-prefill",),
     "FI410": ("fi410-prefill",),
 }
-"""Who is told each code."""
+"""The members that get an Event of each code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ def broken(fusioninfer: Cluster) -> Iterator[Broken]:
 
 
 @pytest.mark.parametrize("code", TOLD)
-def test_each_set_that_it_concerns_is_told_once(broken: Broken, code: str) -> None:
+def test_each_member_concerned_gets_one_event(broken: Broken, code: str) -> None:
     who = tuple(name for name, said in broken.told if said == code)
 
     assert TOLD[code] == who
 
 
 @pytest.mark.parametrize("code", TOLD)
-def test_what_holds_is_counted(broken: Broken, code: str) -> None:
+def test_current_findings_are_counted(broken: Broken, code: str) -> None:
     assert len(TOLD[code]) == broken.counted[code]
 
 
@@ -128,7 +128,7 @@ def test_the_pod_group_is_left_alone(broken: Broken, service: str) -> None:
 
 
 @pytest.mark.parametrize(("service", "newcomer"), [("fi401", "fi401-more"), ("fi402", "fi402-worker")])
-def test_who_breaks_a_rule_about_roles_has_a_policy_and_is_not_required(
+def test_a_member_that_breaks_a_rule_about_roles_has_a_policy_and_is_not_required(
     broken: Broken, service: str, newcomer: str
 ) -> None:
     spec = (broken.after[service] or {})["spec"]
@@ -144,7 +144,7 @@ def listed(*objects: Object) -> Object:
 
 
 def foreign(name: str) -> Object:
-    """Return a PodGroup that somebody else made."""
+    """Return a PodGroup of another owner."""
     return {**POD_GROUP, "metadata": {"name": name}, "spec": {"minMember": 1, "queue": "default"}}
 
 

@@ -176,5 +176,5 @@ def becomes_true(read: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, s
 
 
 def said(cluster: Cluster) -> str:
-    """Give the end of the controller's log, for whoever reads a failure."""
+    """Return the end of the controller's log, for whoever reads a failure."""
     return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]

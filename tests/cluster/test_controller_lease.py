@@ -1,4 +1,4 @@
-"""Of two controllers one works; when it dies the other does."""
+"""One of two controllers leads; when it is killed the other one takes over."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -29,7 +29,7 @@ def two(fusioninfer: Cluster) -> Iterator[Mapping[str, int]]:
         yield ports
 
 
-def test_one_of_two_controllers_works(fusioninfer: Cluster, namespace: str, two: Mapping[str, int]) -> None:
+def test_one_of_two_controllers_leads(fusioninfer: Cluster, namespace: str, two: Mapping[str, int]) -> None:
     apply(fusioninfer, namespace, PREFILL, DECODE)
     until(lambda: pod_group(fusioninfer, namespace), "the PodGroup")
 
@@ -38,7 +38,7 @@ def test_one_of_two_controllers_works(fusioninfer: Cluster, namespace: str, two:
     assert sorted(wrote) == [0, 1]
 
 
-def test_when_the_one_that_works_is_killed_the_other_goes_on(
+def test_when_the_leader_is_killed_the_other_one_takes_over(
     fusioninfer: Cluster, namespace: str, two: Mapping[str, int]
 ) -> None:
     apply(fusioninfer, namespace, PREFILL)

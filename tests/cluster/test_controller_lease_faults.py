@@ -1,6 +1,6 @@
-"""Of two controllers never two write, whatever befalls the one that works: the API server's own log says so.
+"""Two controllers never write at once, whatever happens to the leader: the audit log shows it.
 
-Meanwhile somebody changes hostnames all the time, so that there is always something to write.
+Hostnames change all the time meanwhile, so that there is always something to write.
 """
 
 import os
@@ -89,14 +89,14 @@ CLOCKS: Final = ("tests.cluster.chaos.slow_clock", "tests.cluster.chaos.fast_clo
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-def test_never_two_write(served: Cluster, changed: str, fault: Fault) -> None:
+def test_two_controllers_never_write_at_once(served: Cluster, changed: str, fault: Fault) -> None:
     with pair(served) as two, restless(served, changed):
         befall(two, fault)
 
     assert intruders(served, changed) == []
 
 
-def test_nor_do_they_if_clocks_are_wrong(served: Cluster, changed: str) -> None:
+def test_two_controllers_with_wrong_clocks_never_write_at_once(served: Cluster, changed: str) -> None:
     with pair(served, CLOCKS) as two, restless(served, changed):
         time.sleep(TIMING["--lease-duration"])
         waited = not two.leads(SECOND)
@@ -105,7 +105,7 @@ def test_nor_do_they_if_clocks_are_wrong(served: Cluster, changed: str) -> None:
     assert (waited, intruders(served, changed)) == (True, [])
 
 
-def test_nor_do_they_if_one_goes_while_it_writes(served: Cluster, changed: str) -> None:
+def test_a_controller_that_ends_while_it_writes_hands_over_cleanly(served: Cluster, changed: str) -> None:
     with pair(served) as two, restless(served, changed):
         os.kill(two.process(FIRST).pid, signal.SIGTERM)
         until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)

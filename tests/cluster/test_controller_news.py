@@ -1,4 +1,4 @@
-"""Whatever happens between the controller and the API server, the controller is in step again afterwards.
+"""Whatever happens on the connection to the API server, the controller is up to date afterwards.
 
 The controller of these tests reaches the API server through a relay; it is never started again.
 """
@@ -57,7 +57,7 @@ def relayed(fusioninfer: Cluster) -> Iterator[Relayed]:
             yield Relayed(line, ports[NAME])
 
 
-def test_what_changed_while_its_connections_were_cut_is_followed(
+def test_changes_during_a_cut_connection_are_followed(
     fusioninfer: Cluster, namespace: str, relayed: Relayed
 ) -> None:
     apply(fusioninfer, namespace, PREFILL)
@@ -72,7 +72,7 @@ def test_what_changed_while_its_connections_were_cut_is_followed(
     assert there(fusioninfer) == becomes(lambda: known(relayed), there(fusioninfer))
 
 
-def test_what_a_killed_api_server_no_longer_knows_is_listed_again(
+def test_objects_are_listed_again_after_the_api_server_lost_its_history(
     fusioninfer: Cluster, namespace: str, relayed: Relayed
 ) -> None:
     apply(fusioninfer, namespace, PREFILL, DECODE, MONOLITHIC)
@@ -101,7 +101,7 @@ def test_a_slow_api_server_is_followed_slowly(fusioninfer: Cluster, namespace: s
     assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
 
 
-def test_killed_between_the_trial_and_the_write_it_makes_what_the_command_prints(
+def test_a_controller_killed_between_dry_run_and_write_converges_to_the_command(
     fusioninfer: Cluster, namespace: str, relayed: Relayed
 ) -> None:
     relayed.line.delay = 1.0
@@ -136,5 +136,5 @@ def listed_again(cluster: Cluster) -> int:
 
 
 def said(cluster: Cluster) -> str:
-    """Give the end of the controller's log, for whoever reads a failure."""
+    """Return the end of the controller's log, for whoever reads a failure."""
     return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]

@@ -1,4 +1,4 @@
-"""A PodGroup that cannot hold a gang is not made, at any moment: the pods wait, their authors are told."""
+"""A PodGroup that cannot describe a gang is never created: the pods wait, and Events report it."""
 
 import copy
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ TOLD: Final = [(f"{SERVICE}-decode", "FI408"), (f"{SERVICE}-prefill", "FI408")]
 
 @pytest.fixture
 def old_volcano(fusioninfer: Cluster) -> Iterator[None]:
-    """Take `subGroupPolicy` out of the PodGroup's schema, as before Volcano 1.14."""
+    """Remove `subGroupPolicy` from the PodGroup's schema, as before Volcano 1.14."""
     with old_schema(fusioninfer):
         yield
 
@@ -57,7 +57,7 @@ def test_no_pod_group_is_made_at_any_moment(fusioninfer: Cluster, namespace: str
 
 
 @pytest.mark.usefixtures("old_volcano")
-def test_each_member_is_told_once_by_whoever_leads(fusioninfer: Cluster, namespace: str) -> None:
+def test_each_member_gets_one_event_though_the_leader_changes(fusioninfer: Cluster, namespace: str) -> None:
     apply(fusioninfer, namespace, PREFILL, DECODE)
     until(lambda: told(fusioninfer, namespace) == TOLD, "both are told")
     before = len(events(fusioninfer))
@@ -121,7 +121,7 @@ def serve(cluster: Cluster, spec: Object) -> None:
 
 
 def keeps(cluster: Cluster) -> bool:
-    """Whether the API server would store `subGroupPolicy`."""
+    """Return whether the API server would store `subGroupPolicy`."""
     return "subGroupPolicy" in create(cluster.api, path("podgroups", "default"), TRIAL, dryRun="All")["spec"]
 
 

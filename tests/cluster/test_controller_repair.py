@@ -14,7 +14,7 @@ from tests.cluster.testbed.wait import until
 
 SECONDS: Final = 2.0
 PATIENCE: Final = 60.0
-"""Until a controller whose API server was just taken away hears news again."""
+"""Until a controller that has just lost its API server receives changes again."""
 STRANGER: Final = {
     "name": "stranger",
     "labelSelector": {"matchLabels": {"app": "stranger"}},

@@ -45,14 +45,14 @@ def test_every_request_was_made_as_its_service_account(whole_life: Cluster) -> N
     assert users == {IDENTITIES["sync"].user}
 
 
-def test_it_asks_for_what_it_was_granted_and_nothing_else(whole_life: Cluster) -> None:
+def test_it_uses_no_right_beyond_its_manifests(whole_life: Cluster) -> None:
     asked = {words(request) for request in requests(whole_life)}
 
     assert asked <= rights()
     assert {("patch", "podgroups"), ("delete", "podgroups"), ("create", "events")} <= asked
 
 
-def test_it_looks_out_for_every_kind_that_it_knows(whole_life: Cluster) -> None:
+def test_it_polls_for_every_kind_that_it_knows(whole_life: Cluster) -> None:
     asked = {words(request) for request in requests(whole_life)}
 
     assert {("list", kind.resource.plural) for kind in WATCHED} <= asked

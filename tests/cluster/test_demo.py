@@ -71,7 +71,7 @@ def test_a_row_is_right_only_if_every_group_is_as_documented(counted: Counted, *
     assert right(Row(DISAGGREGATED, 48, counted)) is judged
 
 
-def test_a_line_says_what_was_counted_what_was_expected_and_the_verdict() -> None:
+def test_a_line_has_counted_expected_and_verdict() -> None:
     said = line(Row(DISAGGREGATED, 48, {**AT_48, DECODE_1: (2, 4)}))
 
     assert said == (
@@ -80,7 +80,7 @@ def test_a_line_says_what_was_counted_what_was_expected_and_the_verdict() -> Non
     )
 
 
-def test_off_a_terminal_a_row_is_said_once_it_is_settled() -> None:
+def test_off_a_terminal_a_row_is_printed_once_it_is_settled() -> None:
     stream = StringIO()
     row = Row(DISAGGREGATED, 48, AT_48)
 

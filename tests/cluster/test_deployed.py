@@ -85,7 +85,7 @@ def holder(cluster: Cluster) -> str:
 
 
 @pytest.mark.parametrize("name", [SYNC, WEBHOOK])
-def test_a_pod_that_is_told_to_end_does_so_by_itself_within_its_grace(
+def test_a_terminated_pod_ends_within_its_grace_period(
     deployed: dict[str, list[Deployed]], name: str
 ) -> None:
     one = deployed[name].pop()

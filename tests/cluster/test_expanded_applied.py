@@ -32,7 +32,7 @@ def as_list(objects: list[Object]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
-def test_every_object_is_taken(served: Cluster, routed_namespace: str) -> None:
+def test_every_object_is_accepted(served: Cluster, routed_namespace: str) -> None:
     objects = printed(CASE)
     words = ("--server-side", "--dry-run=server", "--namespace", routed_namespace, "--filename=-")
 
@@ -42,7 +42,7 @@ def test_every_object_is_taken(served: Cluster, routed_namespace: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["list", "watch"])
-def test_the_picker_gets_its_rights_in_the_namespace_of_the_apply(
+def test_the_endpoint_picker_gets_its_rights_in_its_namespace(
     served: Cluster, routed_namespace: str, verb: str
 ) -> None:
     rights = [one for one in printed(CASE) if one["kind"] in RIGHTS]

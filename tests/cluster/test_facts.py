@@ -137,7 +137,7 @@ def test_a_webhook_that_sorts_before_lws_is_called_again_after_it(
     ] * calls
 
 
-def test_what_a_webhook_adds_is_defaulted_at_once_and_pruned_only_when_stored(
+def test_fields_of_a_webhook_are_defaulted_at_once_and_pruned_only_when_stored(
     cluster: Cluster, namespace: str
 ) -> None:
     container = {"name": "engine", "image": "image", "ports": [{"containerPort": 1}]}

@@ -78,7 +78,7 @@ def shape(schema: Object) -> Object:
 
 
 def leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    """Give every word with its path."""
+    """Return every word with its path."""
     if not isinstance(value, dict):
         yield where, value
         return
@@ -93,14 +93,18 @@ CASES_BROKEN: Final = [(resource, name) for resource, cases in BROKEN.items() fo
 
 
 @pytest.mark.parametrize(("resource", "name"), CASES_GOOD)
-def test_what_is_taken_here_is_taken_there(routed: Cluster, resource: str, name: str) -> None:
+def test_accepted_configurations_are_accepted_by_the_endpoint_picker(
+    routed: Cluster, resource: str, name: str
+) -> None:
     applied = tried(routed, resource, GOOD[resource][name])
 
     assert applied["kind"] == KINDS[resource]
 
 
 @pytest.mark.parametrize(("resource", "name"), CASES_BROKEN)
-def test_what_is_refused_here_is_refused_there(routed: Cluster, resource: str, name: str) -> None:
+def test_rejected_configurations_are_rejected_by_the_endpoint_picker(
+    routed: Cluster, resource: str, name: str
+) -> None:
     spec, _ = BROKEN[resource][name]
 
     with pytest.raises(ApiError):

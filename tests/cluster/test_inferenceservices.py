@@ -85,7 +85,7 @@ def test_the_api_server_refuses_by_itself_in_the_same_words(
     assert "admission webhook" not in refused.value.body["message"]
 
 
-def test_the_webhook_says_what_is_wrong_with_the_members(served: Cluster, namespace: str) -> None:
+def test_the_webhook_reports_errors_of_the_members(served: Cluster, namespace: str) -> None:
     broken = changed(isvc(name="broken"), "spec.roles.0.template.spec.schedulerName", "mine")
 
     with pytest.raises(ApiError) as refused:
@@ -96,7 +96,7 @@ def test_the_webhook_says_what_is_wrong_with_the_members(served: Cluster, namesp
     assert [cause["field"] for cause in details["causes"]] == ["spec.roles[0].template.spec.schedulerName"]
 
 
-def test_an_earlier_name_is_taken_with_a_warning(served: Cluster, namespace: str) -> None:
+def test_an_earlier_name_is_accepted_with_a_warning(served: Cluster, namespace: str) -> None:
     earlier = isvc(worker(multinode=None, podReplicas=2))
 
     command = ("create", "--namespace", namespace, "--filename=-")

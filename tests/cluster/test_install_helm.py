@@ -112,18 +112,18 @@ def next_chart(there: Console) -> str:
 
 
 def uids(cluster: Cluster) -> dict[str, str]:
-    """Give the uid of every object of ours in the namespace."""
+    """Return the uid of every object of ours in the namespace."""
     found = json.loads(kubectl(cluster, "get", KINDS, "--namespace", NAMESPACE, "--output=json"))["items"]
     return {f"{each['kind']}/{each['metadata']['name']}": each["metadata"]["uid"] for each in found}
 
 
 def images(cluster: Cluster) -> frozenset[str]:
-    """Give the images of the Deployments."""
+    """Return the images of the Deployments."""
     found = items(cluster.api, path("deployments", NAMESPACE))
     return frozenset(each["spec"]["template"]["spec"]["containers"][0]["image"] for each in found)
 
 
-def test_what_is_stored_is_what_the_chart_says(installed: Installed) -> None:
+def test_stored_objects_equal_the_chart(installed: Installed) -> None:
     assert installed.difference == ""
 
 

@@ -148,7 +148,7 @@ def test_the_rollout_comes_to_its_end(working: Installed) -> None:
     assert "successfully rolled out" in must(working.console, SEE_ROLLOUT)
 
 
-def test_somebody_holds_the_lease(working: Installed) -> None:
+def test_the_lease_has_a_holder(working: Installed) -> None:
     """Name, holder and age: without a holder there are two words."""
     words = until(lambda: held(working.console), "somebody holds the Lease")
 
@@ -222,7 +222,7 @@ def taken_away(working: Installed, bypass: Bypass) -> str:  # noqa: ARG001 - tha
 
 
 def written(cluster: Cluster, lws: Object) -> str:
-    """Say what kubectl says of a dry run, if it is accepted."""
+    """Return what kubectl prints about a dry run, if it is accepted."""
     done = run_kubectl(cluster, "apply", "--dry-run=server", "--filename=-", stdin=json.dumps(lws))
     return done.stdout + done.stderr if done.returncode == 0 else ""
 
@@ -291,7 +291,7 @@ def test_nothing_of_ours_is_left(uninstalled: Uninstalled) -> None:
     assert {name for name in left if "/default/" not in name} == set()
 
 
-def test_what_ran_goes_on(uninstalled: Uninstalled) -> None:
+def test_running_services_continue(uninstalled: Uninstalled) -> None:
     assert uninstalled.pods[0] == uninstalled.pods[1] != frozenset()
     assert uninstalled.generations[0] == uninstalled.generations[1]
     assert uninstalled.gang

@@ -48,14 +48,14 @@ def test_one_that_bypasses_admission_is_stored_and_no_object_is_created_unexpand
     assert "FI874" in events[0]["message"]
 
 
-def test_what_the_controller_cannot_write_is_said_once(served: Cluster, dead: str) -> None:
+def test_a_refused_write_is_reported_once(served: Cluster, dead: str) -> None:
     events = until(lambda: told(served, dead, "chat"), "an Event says so")
 
     assert [event["count"] for event in events] == [1]
     assert "LeaderWorkerSet chat-inference is not written: 500 InternalError" in events[0]["message"]
 
 
-def test_the_status_says_what_stands_in_the_way(served: Cluster, dead: str) -> None:
+def test_the_status_names_the_obstacle(served: Cluster, dead: str) -> None:
     expected = {"Initialized": ("False", "LeaderWorkerSetMissing"), "Progressing": ("True", "Applying")}
     said = conditions(says(served, dead, "chat", {**expected, "Failed": ("False", "NothingFailed")}))
 

@@ -41,7 +41,7 @@ def running(served: Cluster) -> Iterator[str]:
         yield namespace
 
 
-def test_a_set_that_admission_is_told_to_leave_alone_keeps_its_pods(served: Cluster, running: str) -> None:
+def test_a_leaderworkerset_that_bypasses_admission_keeps_its_pods(served: Cluster, running: str) -> None:
     before = rollout(served, running, SET)
 
     kubectl(served, "annotate", "-n", running, f"lws/{SET}", DISABLED)
@@ -56,9 +56,7 @@ def test_a_set_that_admission_is_told_to_leave_alone_keeps_its_pods(served: Clus
     assert more(served, running) == before.pods.items()
 
 
-def test_a_service_that_admission_is_told_to_leave_alone_keeps_its_pods(
-    served: Cluster, running: str
-) -> None:
+def test_a_service_that_bypasses_admission_keeps_its_pods(served: Cluster, running: str) -> None:
     before = rollout(served, running, SET)
 
     kubectl(served, "annotate", "-n", running, f"inferenceservice/{NAME}", DISABLED)

@@ -79,7 +79,7 @@ def test_it_owns_everything_again(returned: Returned) -> None:
     assert returned.owners == {("InferenceService", returned.uid)}
 
 
-def test_nothing_is_said_to_be_somebody_elses(returned: Returned) -> None:
+def test_no_object_is_reported_as_owned_by_another(returned: Returned) -> None:
     assert [each for each in returned.events if "FI871" in each["message"]] == []
 
 

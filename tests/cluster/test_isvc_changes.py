@@ -93,7 +93,7 @@ def test_without_disaggregation_only_decoders_start_anew(served: Cluster, routed
     assert (before[PREFILL], len(after[DECODE])) == (after[PREFILL], 2)
 
 
-def test_another_strategy_restarts_the_picker_alone(served: Cluster, routed_namespace: str) -> None:
+def test_another_strategy_restarts_the_endpoint_picker_only(served: Cluster, routed_namespace: str) -> None:
     completed(served, routed_namespace, router(httproute=ROUTE), worker())
     before = rollout(served, routed_namespace, f"{NAME}-inference")
     picker = generation_of(served, routed_namespace, "deployments", f"{NAME}-epp")

@@ -19,7 +19,7 @@ PARTS: Final = 10
 """A LeaderWorkerSet, a PodGroup, and eight parts of routes."""
 
 
-def test_everything_goes_with_it(served: Cluster, routed_namespace: str) -> None:
+def test_every_dependent_is_deleted_with_it(served: Cluster, routed_namespace: str) -> None:
     completed(served, routed_namespace)
 
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}")
@@ -28,7 +28,7 @@ def test_everything_goes_with_it(served: Cluster, routed_namespace: str) -> None
     until(lambda: not made(served, routed_namespace), "nothing of ours is left")
 
 
-def test_nothing_goes_if_it_is_orphaned(served: Cluster, routed_namespace: str) -> None:
+def test_orphaning_deletes_no_dependent(served: Cluster, routed_namespace: str) -> None:
     completed(served, routed_namespace)
     before = uids(served, routed_namespace)
 

@@ -30,7 +30,7 @@ FOREIGN_LWS: Final = {**TRIAL_LWS, "metadata": {"name": f"{NAME}-inference"}}
     [("services", FOREIGN_SERVICE, "Service"), ("leaderworkersets", FOREIGN_LWS, "LeaderWorkerSet")],
     ids=["service", "lws"],
 )
-def test_an_object_of_somebody_is_left_alone(
+def test_an_object_of_another_owner_is_left_alone(
     served: Cluster, routed_namespace: str, resource: str, foreign: Object, kind: str
 ) -> None:
     theirs = create(served.api, path(resource, routed_namespace), foreign)["metadata"]
@@ -74,7 +74,7 @@ def test_of_two_services_that_want_one_set_the_first_keeps_it(served: Cluster, r
     )
 
 
-def test_a_set_that_comes_with_the_name_of_the_picker_is_told_so(
+def test_a_leaderworkerset_with_the_name_of_the_endpoint_picker_gets_an_event(
     served: Cluster, routed_namespace: str
 ) -> None:
     apply(served, routed_namespace, isvc(router(), worker(), name=NAME))

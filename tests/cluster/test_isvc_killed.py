@@ -14,7 +14,7 @@ SLOW: Final = 0.2
 """Seconds that each answer takes, so that there is a moment between two writes."""
 
 
-def test_killed_after_the_first_set_it_makes_what_the_command_prints(
+def test_a_controller_killed_after_the_first_member_converges_to_the_command(
     served: Cluster, routed_namespace: str
 ) -> None:
     file = story("readme-disaggregated")

@@ -35,7 +35,7 @@ def mistaken(served: Cluster) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def scaled(served: Cluster, mistaken: str) -> tuple[Rollout, str]:
-    """What ran before it was scaled, and what its author was told."""
+    """The pods before the scale, and the warnings."""
     before = rollout(served, mistaken, SET)
     more = json.dumps(changed(MISTAKEN, "spec.roles.0.replicas", 2))
     told = run_kubectl(served, "apply", "--namespace", mistaken, "--filename=-", stdin=more).stderr
@@ -43,7 +43,7 @@ def scaled(served: Cluster, mistaken: str) -> tuple[Rollout, str]:
     return before, told
 
 
-def test_it_runs_and_its_status_says_what_is_wrong(served: Cluster, mistaken: str) -> None:
+def test_it_runs_and_its_status_reports_the_error(served: Cluster, mistaken: str) -> None:
     expected = {
         "Initialized": ("True", "InferenceServiceCreating"),
         "Failed": ("True", "InferenceServiceFailed"),

@@ -143,12 +143,12 @@ def gateway_goes(cluster: Cluster, namespace: str) -> None:
 
 
 def gateway_has_no_address(cluster: Cluster, namespace: str) -> None:
-    """Say what a gateway's controller says while nobody gives it an address."""
+    """Write the status of a Gateway without an address."""
     program(cluster, namespace, "gateway", ("False", "AddressNotAssigned"))
 
 
 def gateway_is_programmed(cluster: Cluster, namespace: str) -> None:
-    """Say that it is set up."""
+    """Write the status of a programmed Gateway."""
     program(cluster, namespace, "gateway")
 
 
@@ -181,13 +181,13 @@ def node_returns(cluster: Cluster, namespace: str) -> None:
 
 
 def pod_fails(cluster: Cluster, namespace: str) -> None:
-    """Say of a pod what the kubelet says of a container that keeps failing."""
+    """Write the pod status of a container in CrashLoopBackOff, as the kubelet does."""
     waiting = {"reason": "CrashLoopBackOff", "message": "back-off 10s"}
     says_of_pod(cluster, namespace, "False", {"waiting": waiting})
 
 
 def pod_recovers(cluster: Cluster, namespace: str) -> None:
-    """Say that it runs."""
+    """Write the pod status of a running container."""
     says_of_pod(cluster, namespace, "True", {"running": {"startedAt": "2026-01-01T00:00:00Z"}})
 
 
@@ -268,7 +268,7 @@ TROUBLES: Final[dict[str, Trouble]] = {
 
 
 @pytest.mark.parametrize("name", TROUBLES)
-def test_what_lost_its_cause_is_not_true(life: Life, name: str) -> None:
+def test_a_condition_without_its_cause_is_not_true(life: Life, name: str) -> None:
     assert not true(life.within[name]) & set(TROUBLES[name].gone)
 
 
@@ -283,7 +283,7 @@ def test_the_next_reconcile_resets_the_condition(life: Life, name: str) -> None:
     assert not true(life.first[name]) & set(TROUBLES[name].gone)
 
 
-def test_ready_is_never_said_of_less(life: Life) -> None:
+def test_ready_is_true_only_if_every_part_is_ready(life: Life) -> None:
     ready = [true(status) for status in statuses(life) if "Ready" in true(status)]
 
     assert [found for found in ready if not {"Initialized", "Scheduled", "RoutesReady"} <= found] == []
@@ -309,7 +309,7 @@ def test_no_status_speaks_of_a_generation_to_come(life: Life) -> None:
     assert early == []
 
 
-def test_what_one_left_behind_is_nothing_of_its_successor(served: Cluster, routed_namespace: str) -> None:
+def test_a_recreated_service_does_not_own_the_old_objects(served: Cluster, routed_namespace: str) -> None:
     """Deleted and made again while the garbage collector is away, it has no LeaderWorkerSet of its own."""
     initialized = {"Initialized": ("True", "InferenceServiceCreating")}
     apply(served, routed_namespace, SERVICE)

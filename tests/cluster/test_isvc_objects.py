@@ -69,7 +69,7 @@ def outcome(served: Cluster) -> Iterator[Outcome]:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_what_is_stored_is_what_the_command_prints(outcome: Outcome, name: str) -> None:
+def test_stored_objects_equal_the_output_of_the_command(outcome: Outcome, name: str) -> None:
     found = differences(outcome.offline[name], outcome.stored[name])
 
     assert found == {}

@@ -37,7 +37,7 @@ def running(served: Cluster) -> Iterator[str]:
         yield namespace
 
 
-def test_until_the_gateway_answers_nobody_knows(served: Cluster, running: str) -> None:
+def test_conditions_are_unknown_until_the_gateway_answers(served: Cluster, running: str) -> None:
     expected = {"RoutesReady": ("Unknown", "WaitingForGateway"), "Active": ACTIVE}
 
     status = says(served, running, NAME, expected)

@@ -75,7 +75,7 @@ def test_an_autoscaler_beside_replicas_is_reported_and_not_fought(served: Cluste
     assert (replicas(served, three), len(said)) == (4, 1)
 
 
-def test_what_a_person_scales_is_put_back(served: Cluster, three: str) -> None:
+def test_a_manual_scale_is_reverted(served: Cluster, three: str) -> None:
     kubectl(served, "scale", "-n", three, f"lws/{SET}", "--replicas=4")
 
     assert becomes(lambda: replicas(served, three), 3, 30.0) == 3

@@ -52,7 +52,7 @@ def whole_life(served: Cluster) -> Iterator[Cluster]:
 
 
 def lose_labels(cluster: Cluster, namespace: str) -> None:
-    """Take the label off every object that is found by it: each is read, and gets it back."""
+    """Remove the label from every object that is found by it: each is read and labelled again."""
     there = made(cluster, namespace)
     for resource, name in there:
         kubectl(cluster, "label", "-n", namespace, resource, name, f"{SERVICE_LABEL}-")
@@ -79,7 +79,7 @@ def test_every_request_was_made_as_its_service_account(whole_life: Cluster) -> N
     assert users == {IDENTITIES["sync"].user}
 
 
-def test_it_asks_for_what_it_was_granted_and_for_all_of_that(whole_life: Cluster) -> None:
+def test_it_uses_all_rights_of_its_manifests_and_no_other(whole_life: Cluster) -> None:
     asked = {words(request) for request in requests(whole_life)}
 
     assert asked | RACES == rights()

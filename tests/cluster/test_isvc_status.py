@@ -54,7 +54,7 @@ def life(fusioninfer: Cluster) -> Iterator[Life]:
 
 
 def lived(fusioninfer: Cluster, namespace: str) -> Life:
-    """Take it through all steps."""
+    """Play all steps."""
     collections = [path(resource, namespace) for resource in ("inferenceservices", "leaderworkersets")]
     steps: dict[str, Object] = {}
     with recorded(fusioninfer.api, *collections) as history:
@@ -166,7 +166,7 @@ STEPS: Final[tuple[tuple[str, Act, dict[str, tuple[str, str]]], ...]] = (
 # --- what is said -----------------------------------------------------------------------------------
 
 
-def test_it_says_what_each_role_waits_for(life: Life) -> None:
+def test_the_status_reports_what_each_role_waits_for(life: Life) -> None:
     message = conditions(life.steps["no nodes"])["Scheduled"]["message"]
 
     assert message.startswith(
@@ -205,7 +205,7 @@ def test_replicas_and_pods_are_counted(
     assert counted == [prefill, decode]
 
 
-def test_what_is_asked_for_is_counted(life: Life) -> None:
+def test_requested_resources_are_counted(life: Life) -> None:
     components = life.steps["one more"]["components"]
 
     asked = {

@@ -83,7 +83,7 @@ def test_everything_else_runs(outcome: Outcome) -> None:
     }
 
 
-def test_the_status_says_what_to_install(outcome: Outcome) -> None:
+def test_the_status_names_the_kinds_to_install(outcome: Outcome) -> None:
     message = conditions(outcome.status)["RoutesReady"]["message"]
 
     assert message.startswith(
@@ -92,7 +92,7 @@ def test_the_status_says_what_to_install(outcome: Outcome) -> None:
     )
 
 
-def test_each_kind_that_lacks_is_told(outcome: Outcome) -> None:
+def test_each_missing_kind_is_reported(outcome: Outcome) -> None:
     said = [event["message"] for event in outcome.events]
 
     assert ["FI870" in each for each in said] == [True] * len(said)

@@ -88,9 +88,7 @@ def test_the_chart_is_the_overlay_of_cert_manager(cluster: Cluster, helm: Path) 
     assert by_name(rendered(helm)) == without_namespace(by_name(overlay))
 
 
-def test_the_chart_whose_controller_keeps_certificates_is_the_overlay_of_that(
-    cluster: Cluster, helm: Path
-) -> None:
+def test_the_chart_with_self_signed_certificates_is_the_overlay(cluster: Cluster, helm: Path) -> None:
     overlay = kustomized(cluster, MANIFESTS / "self-signed")
 
     chart = by_name(rendered(helm, 'certificates.mode="self-signed"'))
@@ -159,7 +157,7 @@ def test_the_api_server_takes_every_object_strictly(admission: Cluster, overlay:
 
 
 @pytest.mark.parametrize("deployment", ["fusioninfer-webhook", "fusioninfer-sync"])
-def test_pods_are_taken_where_pod_security_is_restricted(admission: Cluster, deployment: str) -> None:
+def test_pods_are_accepted_under_restricted_pod_security(admission: Cluster, deployment: str) -> None:
     made = by_name(kustomized(admission, MANIFESTS / "cert-manager"))[("Deployment", deployment)]
     pod = {"metadata": {"generateName": "trial-"}, "spec": made["spec"]["template"]["spec"]}
 

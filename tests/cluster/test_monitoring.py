@@ -87,7 +87,7 @@ def test_writes_that_are_refused_without_the_webhook_fire_the_alert_of_that(watc
 
 
 @pytest.mark.parametrize("series", ASKED)
-def test_what_alerts_ask_for_is_scraped(watched: Watched, series: str) -> None:
+def test_every_series_of_an_alert_is_scraped(watched: Watched, series: str) -> None:
     assert until(lambda: query(watched.port, series), f"{series} is scraped")
 
 

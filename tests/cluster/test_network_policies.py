@@ -42,7 +42,7 @@ class Call:
 
 
 def ours(name: str, address: str) -> Peer:
-    """Give a pod of a Deployment of ours."""
+    """Return a pod of a Deployment of ours."""
     metadata = find("Deployment", name)["spec"]["template"]["metadata"]
     ports = tuple((port["containerPort"], port["name"]) for port in container(name)["ports"])
     return Peer(address, "fusioninfer-system", metadata["labels"], ports)
@@ -74,7 +74,7 @@ API servers, whoever listens there: their addresses are not known."""
 
 
 def calls() -> Iterator[Call]:
-    """Give every call to or from ours: at the ports of either pod, at some that nobody has, and for names."""
+    """Return every call to or from our pods: at the ports of either pod, at unused ports, and for names."""
     for caller, called in product(PEERS, PEERS):
         if caller != called and {caller, called} & set(OURS):
             ports = {port for port, _ in PEERS[called].ports} | {22, 443, 6443, 8080, 10250}
@@ -124,5 +124,5 @@ def test_no_other_call_is_let_through(let_through: frozenset[Call]) -> None:
     assert let_through - OPEN == set()
 
 
-def test_the_webhook_calls_nobody(let_through: frozenset[Call]) -> None:
+def test_the_webhook_makes_no_calls(let_through: frozenset[Call]) -> None:
     assert [call for call in let_through if call.caller == "webhook"] == []

@@ -30,7 +30,7 @@ from tests.cluster.testbed.wait import until
 from tests.isvc import decoder, isvc, prefiller
 
 SECONDS: Final = 4.0
-"""Longer than the controller takes for any repair, and for an Event."""
+"""Longer than the controller takes for a repair (2 s) or an Event (2 s)."""
 NAME: Final = "chat"
 
 

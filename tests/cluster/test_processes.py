@@ -70,7 +70,7 @@ def test_a_process_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> None:
 
 
 def is_there(pid: int) -> bool:
-    """Whether a process exists and has not ended."""
+    """Return whether a process exists and has not ended."""
     status = Path(f"/proc/{pid}/stat")
     try:
         return status.read_text().rsplit(")", 1)[1].split()[0] != "Z"

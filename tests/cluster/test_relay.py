@@ -23,7 +23,7 @@ def ends() -> Iterator[Ends]:
         yield client, server
 
 
-def test_what_a_client_says_after_its_server_ended_still_comes(ends: Ends) -> None:
+def test_data_of_a_client_is_relayed_after_its_server_ended(ends: Ends) -> None:
     client, server = ends
     server.shutdown(socket.SHUT_WR)
     assert client.recv(1) == b""
@@ -33,7 +33,7 @@ def test_what_a_client_says_after_its_server_ended_still_comes(ends: Ends) -> No
     assert server.recv(4) == b"more"
 
 
-def test_what_a_server_says_after_its_client_ended_still_comes(ends: Ends) -> None:
+def test_data_of_a_server_is_relayed_after_its_client_ended(ends: Ends) -> None:
     client, server = ends
     client.shutdown(socket.SHUT_WR)
     assert server.recv(1) == b""

@@ -123,24 +123,24 @@ def test_only_the_leader_of_a_decoder_has_the_sidecar(split: Service) -> None:
     assert found == ["decoder-0"]
 
 
-def test_the_pickers_are_those_that_their_authors_chose(queued: Service, split: Service) -> None:
+def test_the_endpoint_pickers_are_of_the_chosen_generation(queued: Service, split: Service) -> None:
     images = [each.picker.container["image"].rpartition(":")[2] for each in (queued, split)]
 
     assert images == ["v1.4.0", "v0.7.1"]
 
 
-def test_the_pickers_serve_without_tls(queued: Service, split: Service) -> None:
+def test_the_endpoint_pickers_serve_without_tls(queued: Service, split: Service) -> None:
     for service in (queued, split):
         assert "--secure-serving=false" in service.picker.container["args"]
 
 
 def prefilled_at(service: Service, prompt: str) -> str:
-    """Give the address at which a prompt was prefilled."""
+    """Return the address at which a prompt was prefilled."""
     return str(answered(service, prompt)["seen_body"]["kv_transfer_params"]["remote_host"])
 
 
 def names(pod: Object) -> list[str]:
-    """Give the names of the init containers of a pod."""
+    """Return the names of the init containers of a pod."""
     return [each["name"] for each in pod["spec"].get("initContainers", ())]
 
 

@@ -70,7 +70,7 @@ def test_a_part_that_is_deleted_is_made_again(served: Cluster, namespace: str) -
     assert becomes(lambda: there(served, namespace), set(PARTS)) == set(PARTS)
 
 
-def test_a_router_that_goes_leaves_nothing(served: Cluster, namespace: str) -> None:
+def test_a_removed_router_leaves_no_objects(served: Cluster, namespace: str) -> None:
     apply(served, namespace, isvc(ENGINE, name=NAME))
 
     assert becomes(lambda: there(served, namespace), set()) == set()
@@ -84,7 +84,7 @@ def test_a_second_router_is_refused(served: Cluster, namespace: str) -> None:
         create(served.api, path("inferenceservices", namespace), twice)
 
 
-def test_the_pool_is_there_before_its_picker(served: Cluster, namespace: str) -> None:
+def test_the_pool_exists_before_its_endpoint_picker(served: Cluster, namespace: str) -> None:
     made = [
         each["objectRef"]["resource"]
         for each in writes(served)
@@ -95,7 +95,7 @@ def test_the_pool_is_there_before_its_picker(served: Cluster, namespace: str) ->
     assert parts == list(PARTS)
 
 
-def test_istio_s_own_schema_takes_the_rule_for_the_picker(served: Cluster) -> None:
+def test_istio_s_own_schema_accepts_the_rule_for_the_endpoint_picker(served: Cluster) -> None:
     rule = destination_rule(Routes("default", NAME, picker=PICKERS["gie-1.5"], config="", port=1))
 
     dry = {"dryRun": "All", "fieldValidation": "Strict"}
@@ -111,7 +111,7 @@ def test_nothing_is_forbidden_to_the_controller(served: Cluster, namespace: str)
 
 
 def there(cluster: Cluster, namespace: str) -> set[str]:
-    """Give the kinds of which there is a part of the routes."""
+    """Return the kinds of which there is a part of the routes."""
     return {kind for kind, name in PARTS.items() if name in names(cluster, namespace, kind)}
 
 
@@ -121,5 +121,5 @@ def names(cluster: Cluster, namespace: str, kind: str) -> set[str]:
 
 
 def written(obj: Object) -> Any:
-    """Give what an object asks for, whichever field its kind has for that."""
+    """Return what an object asks for, whichever field its kind has for that."""
     return next(obj[field] for field in ("spec", "data", "rules") if field in obj)

@@ -92,7 +92,7 @@ CASES: Final[Mapping[str, Cases]] = {
 
 
 def verdict(row: str, case: str) -> set[str]:
-    """Give the codes of our errors."""
+    """Return the codes of our errors."""
     found = check_config(written(CASES[row][case]), PICKERS[row], "at")
     return {one.code for one in found if one.severity == "error"}
 
@@ -133,7 +133,9 @@ def test_every_strategy_starts(asked: tuple[str, dict[str, bool]]) -> None:
     assert [strategy for strategy in presets(PICKERS[row]) if not starts[strategy]] == []
 
 
-def test_what_is_refused_would_have_stopped_the_picker(asked: tuple[str, dict[str, bool]]) -> None:
+def test_a_denied_configuration_would_have_stopped_the_endpoint_picker(
+    asked: tuple[str, dict[str, bool]],
+) -> None:
     row, starts = asked
 
     refused = {name: codes for name in starts if (codes := verdict(row, name))}
@@ -141,7 +143,7 @@ def test_what_is_refused_would_have_stopped_the_picker(asked: tuple[str, dict[st
     assert {name: codes for name, codes in refused.items() if starts[name]} == {}
 
 
-def test_what_is_accepted_starts(asked: tuple[str, dict[str, bool]]) -> None:
+def test_accepted_objects_start(asked: tuple[str, dict[str, bool]]) -> None:
     row, starts = asked
 
     accepted = [name for name in starts if not verdict(row, name)]
@@ -149,7 +151,7 @@ def test_what_is_accepted_starts(asked: tuple[str, dict[str, bool]]) -> None:
     assert [name for name in accepted if not starts[name]] == []
 
 
-def test_a_configuration_that_would_stop_the_picker_is_denied(served: Cluster) -> None:
+def test_a_configuration_that_stops_the_endpoint_picker_is_denied(served: Cluster) -> None:
     wrong = router(strategy=None, endpointPickerConfig=written(SHARED["unknown-type"]))
     plain = router(strategy=None, endpointPickerConfig=written(EVERYWHERE["plain"]))
     where = path("inferenceservices", "default")

@@ -60,7 +60,7 @@ def test_the_prefiller_makes_one_token_and_keeps_the_cache(split: Service) -> No
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_the_decoder_picked_is_told_where_the_cache_is(split: Service, decoder: str) -> None:
+def test_the_picked_decoder_receives_the_address_of_the_cache(split: Service, decoder: str) -> None:
     set_engines(split, IDLE | {"waiting": 4}, **{decoder: {"waiting": 0}})
 
     answer = answered(split, max_tokens=5)
@@ -71,7 +71,7 @@ def test_the_decoder_picked_is_told_where_the_cache_is(split: Service, decoder: 
     assert handed_over["remote_engine_id"] == PREFILLER
 
 
-def test_picker_and_sidecars_are_of_one_generation(split: Service) -> None:
+def test_endpoint_picker_and_sidecars_are_of_one_generation(split: Service) -> None:
     sidecar = PICKERS[generation(split)].sidecar
     sidecars = {
         each["image"]
@@ -124,7 +124,7 @@ def test_it_is_not_ready_when_its_gateway_refuses_the_route(split: Service) -> N
     assert said == ("False", "RoutesNotReady")
 
 
-def test_it_is_not_ready_while_its_picker_is_down(split: Service) -> None:
+def test_it_is_not_ready_while_its_endpoint_picker_is_down(split: Service) -> None:
     cluster = split.there.cluster
     answer(cluster, split.namespace, NAME, TAKES)
     report(cluster, split.picker.pod, split.picker.address, ready=False)

@@ -92,7 +92,7 @@ def test_its_generation_is_the_one_that_its_author_chose(several: Several) -> No
     assert images == {PICKERS[several.row].image}
 
 
-def test_one_of_them_leads_and_says_so(several: Several) -> None:
+def test_one_of_them_leads_and_writes_an_event(several: Several) -> None:
     where = path("events", several.service.namespace)
     told = until(
         lambda: items(several.service.there.cluster.api, where, fieldSelector="reason=LeaderElection"),
@@ -121,7 +121,7 @@ def test_when_the_leader_is_killed_the_other_takes_over_within_its_lease(several
     assert seconds < LEASE_SECONDS + RETRY_SECONDS + SLACK
 
 
-def test_a_leader_that_is_told_to_end_finishes_its_requests_and_hands_over(several: Several) -> None:
+def test_a_leader_that_is_terminated_finishes_its_requests_and_releases_the_lease(several: Several) -> None:
     revive(several)
     first, other = leader_first(several)
     before = asked(several)
@@ -179,7 +179,7 @@ def leader(several: Several) -> Picker:
 
 
 def leader_first(several: Several) -> tuple[Picker, Picker]:
-    """Give the one of two that leads, and the other."""
+    """Return the one of two that leads, and the other."""
     found = leader(several)
     (other,) = [each for each in several.pickers if each is not found]
     return found, other

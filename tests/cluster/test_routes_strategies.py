@@ -141,7 +141,7 @@ def test_requests_go_to_the_engine_with_their_adapter(by_adapter: Service, pod: 
     assert picked == {pod: 10}
 
 
-def test_another_strategy_replaces_the_picker_and_no_engine(by_adapter: Service) -> None:
+def test_another_strategy_replaces_the_endpoint_picker_and_no_engine(by_adapter: Service) -> None:
     engines = {name: engine.pod["metadata"]["uid"] for name, engine in by_adapter.engines.items()}
 
     pods = uids(by_adapter)
@@ -150,7 +150,7 @@ def test_another_strategy_replaces_the_picker_and_no_engine(by_adapter: Service)
     assert pods == engines | {picker["name"]: picker["uid"]}
 
 
-def test_more_engines_keep_the_picker(by_adapter: Service) -> None:
+def test_more_engines_keep_the_endpoint_picker(by_adapter: Service) -> None:
     picker = by_adapter.picker.pod["metadata"]
     api, where = by_adapter.there.cluster.api, path("inferenceservices", by_adapter.namespace, NAME)
 
@@ -162,13 +162,13 @@ def test_more_engines_keep_the_picker(by_adapter: Service) -> None:
 
 
 def uids(service: Service) -> dict[str, str]:
-    """Give the uid of each pod that stays."""
+    """Return the uid of each pod that stays."""
     pods = [pod["metadata"] for pod in items(service.there.cluster.api, path("pods", service.namespace))]
     return {pod["name"]: pod["uid"] for pod in pods if "deletionTimestamp" not in pod}
 
 
 def is_looked_at(stored: Object) -> bool:
-    """Whether the status speaks of what is asked for now: it is written last."""
+    """Return whether the status speaks of what is asked for now: it is written last."""
     return bool(stored["status"]["observedGeneration"] == stored["metadata"]["generation"])
 
 

@@ -124,7 +124,7 @@ def test_a_route_is_for_its_hosts(pod_network: Network, hosted: str, host: str, 
     assert answer.status == status
 
 
-def test_a_picker_without_its_rights_is_never_ready(pod_network: Network) -> None:
+def test_an_endpoint_picker_without_its_rights_is_never_ready(pod_network: Network) -> None:
     with namespace_on(pod_network) as namespace:
         stored(pod_network, namespace)
         kubectl(pod_network.cluster, "delete", "rolebinding", "-n", namespace, "demo-epp")
@@ -135,7 +135,7 @@ def test_a_picker_without_its_rights_is_never_ready(pod_network: Network) -> Non
         assert not serves(pod_network, picker)
 
 
-def test_a_picker_without_tls_is_asked_without(pod_network: Network) -> None:
+def test_an_endpoint_picker_without_tls_is_called_without(pod_network: Network) -> None:
     with namespace_on(pod_network) as namespace:
         engine(pod_network, namespace, "a")
         picker = picked_by(pod_network, namespace, secure_serving=False)
@@ -146,7 +146,7 @@ def test_a_picker_without_tls_is_asked_without(pod_network: Network) -> None:
 
 
 @pytest.mark.parametrize("generation", PICKERS)
-def test_a_picker_serves_as_its_service_account(pod_network: Network, generation: str) -> None:
+def test_an_endpoint_picker_serves_as_its_service_account(pod_network: Network, generation: str) -> None:
     with namespace_on(pod_network) as namespace:
         engine(pod_network, namespace, "a")
         picker = picked_by(pod_network, namespace, generation)
@@ -157,7 +157,7 @@ def test_a_picker_serves_as_its_service_account(pod_network: Network, generation
 
 
 @pytest.mark.parametrize("generation", PICKERS)
-def test_a_picker_of_several_leads(pod_network: Network, generation: str) -> None:
+def test_one_of_several_endpoint_pickers_leads(pod_network: Network, generation: str) -> None:
     with namespace_on(pod_network) as namespace:
         engine(pod_network, namespace, "a")
         picker = picked_by(pod_network, namespace, generation, replicas=2)

@@ -30,7 +30,7 @@ def proxied(admitting: Cluster) -> Iterator[Mapping[str, Proxy]]:
         yield proxies
 
 
-def test_what_runs_goes_on_and_new_services_are_served(
+def test_running_services_continue_and_new_services_are_served(
     admitting: Cluster, proxied: Mapping[str, Proxy]
 ) -> None:
     tally = Tally()

@@ -156,7 +156,7 @@ async def watched(session: aiohttp.ClientSession) -> int:
         return answer.status
 
 
-async def test_a_deaf_watch_says_nothing_until_it_breaks(between: Any) -> None:
+async def test_a_deaf_watch_delivers_nothing_until_it_breaks(between: Any) -> None:
     server, there, session = between
     await listed(session)
     deaf = Fault("deaf", frozenset({"watch"}))

@@ -71,7 +71,7 @@ def test_a_deletion_is_counted_once() -> None:
     assert (witness.count(pods=True), witness.count(pods=False)) == (0, 1)
 
 
-def test_a_tally_says_what_was_seen() -> None:
+def test_a_tally_counts_what_was_seen() -> None:
     tally = Tally(rounds=2, pods=12, objects=30, violations=["round 2: x"], seconds=[4.0, 8.0])
     tally.faults.update(("lines cut", "lines cut", "all killed"))
 

@@ -62,7 +62,7 @@ def test_prefill_alone_is_not_bound_on_an_empty_cluster(
     assert outcome == {"deepseek-r1-disagg-prefill-0": (0, 2)}
 
 
-def test_prefill_alone_is_told_what_it_waits_for(fusioninfer: Cluster, namespace: str) -> None:
+def test_prefill_alone_gets_an_event_about_the_missing_role(fusioninfer: Cluster, namespace: str) -> None:
     kubectl(fusioninfer, "apply", "-n", namespace, "-f", str(PREFILL))
 
     said = until(lambda: waiting(fusioninfer, namespace), "an Event says what it waits for")
@@ -83,7 +83,7 @@ def test_when_decode_comes_everything_is_bound(
     assert outcome == WHOLE
 
 
-def test_a_decoder_that_joins_while_the_controller_is_dead_waits_and_is_bound_whole_when_it_is_back(
+def test_a_decoder_that_joins_while_the_controller_is_down_is_bound_whole_afterwards(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
 ) -> None:
     apply(fusioninfer, namespace, DISAGGREGATED)

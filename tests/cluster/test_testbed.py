@@ -60,7 +60,7 @@ def test_the_controller_is_its_service_account(cluster: Cluster) -> None:
     )
 
 
-def test_the_controller_may_nothing_that_nobody_granted(cluster: Cluster) -> None:
+def test_the_controller_has_only_granted_rights(cluster: Cluster) -> None:
     with pytest.raises(ApiError, match="cannot list resource") as refused:
         get(api_as(cluster, "sync"), path("nodes"))
 
@@ -68,9 +68,7 @@ def test_the_controller_may_nothing_that_nobody_granted(cluster: Cluster) -> Non
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_a_killed_component_comes_back_with_what_was_stored(
-    cluster: Cluster, namespace: str, name: str
-) -> None:
+def test_a_killed_component_restarts_with_its_state(cluster: Cluster, namespace: str, name: str) -> None:
     before = cluster.processes[name].pid
 
     restart_component(cluster, name)

@@ -16,7 +16,7 @@ ONE_TEST: Final = "tests/cluster/test_testbed.py::test_the_controller_is_its_ser
     ("processes", "ci", "status"),
     [("0", "", pytest.ExitCode.OK), ("1", "true", pytest.ExitCode.TESTS_FAILED)],
 )
-def test_a_run_without_go_modules_says_what_did_not_run(
+def test_a_run_without_go_modules_lists_the_tests_that_did_not_run(
     tmp_path: Path, processes: str, ci: str, status: int
 ) -> None:
     nothing = {

@@ -69,7 +69,7 @@ def space(certified: Cluster) -> Iterator[str]:
 
 
 @IN_BOTH_ORDERS
-def test_a_new_object_is_taken(mixed: Cluster, space: str) -> None:
+def test_a_new_object_is_accepted(mixed: Cluster, space: str) -> None:
     created = put(mixed, space, ("create",), ANNOTATED)
 
     assert EXPANSION in created["metadata"]["annotations"]
@@ -77,7 +77,7 @@ def test_a_new_object_is_taken(mixed: Cluster, space: str) -> None:
 
 @IN_BOTH_ORDERS
 @pytest.mark.parametrize("words", [CLIENT_SIDE, ("replace",)], ids=["client-side", "replace"])
-def test_an_author_s_change_is_taken(mixed: Cluster, space: str, words: tuple[str, ...]) -> None:
+def test_a_change_of_the_author_is_expanded(mixed: Cluster, space: str, words: tuple[str, ...]) -> None:
     put(mixed, space, CLIENT_SIDE, ANNOTATED)
 
     changed = put(mixed, space, words, with_words(ANNOTATED, "--seed", "1"))
@@ -97,7 +97,7 @@ def test_the_same_file_again_restarts_nothing(mixed: Cluster, space: str) -> Non
     assert (rollout(mixed, space, name), spec_of(mixed, space, name)) == (before, spec)
 
 
-def test_no_write_fails_while_the_next_release_takes_over_and_while_it_goes_back(
+def test_no_write_fails_during_an_upgrade_and_a_rollback(
     certified: Cluster, pair: Path, source: Path, space: str
 ) -> None:
     replicas = Replicas([start_replica(certified, name, pair, COMMAND) for name in ("old-0", "old-1")])
@@ -119,7 +119,7 @@ def test_no_write_fails_while_the_next_release_takes_over_and_while_it_goes_back
 
 
 def replaced(cluster: Cluster, replicas: Replicas, old: Replica, pair: Path, source: Path) -> list[float]:
-    """Put a process of another release in place of one; return how many reviews that one made by path."""
+    """Replace a process by one of another release; return how many reviews it answered, by path."""
     new = start_replica(cluster, f"{old.name}-", pair, COMMAND, source)
     replicas.running.append(new)
     time.sleep(SIDE_BY_SIDE)

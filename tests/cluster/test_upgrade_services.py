@@ -81,12 +81,12 @@ def wait_made(cluster: Cluster, namespace: str, *services: Object) -> None:
 
 
 def is_routed(cluster: Cluster, namespace: str, name: str) -> bool:
-    """Whether a service has its HTTPRoute: it is made last."""
+    """Return whether a service has its HTTPRoute: it is made last."""
     return ("httproutes", f"{name}-httproute") in made(cluster, namespace)
 
 
 def is_newer(cluster: Cluster, namespace: str, name: str, first: Rollout) -> bool:
-    """Whether a LeaderWorkerSet has a revision that it had not."""
+    """Return whether a LeaderWorkerSet has a revision that it had not."""
     return rollout(cluster, namespace, name).revisions > first.revisions
 
 
@@ -110,7 +110,7 @@ def said(taken: Taken, *command: str, stdin: str = "") -> str:
 
 
 def is_as_before(taken: Taken) -> bool:
-    """Whether everything that was made is as it was, and every pod the one it was."""
+    """Return whether everything that was made is as it was, and every pod the one it was."""
     caught_up(taken.cluster, taken.namespace)
     there = at_rest(taken.cluster, taken.namespace)
     pods = uids(taken.cluster, taken.namespace).items()
@@ -127,7 +127,7 @@ def written(taken: Taken) -> list[str]:
 # --- the next release -------------------------------------------------------------------------------
 
 
-def test_the_next_release_writes_nothing_of_what_is_there(taken: Taken) -> None:
+def test_the_next_release_writes_no_existing_object(taken: Taken) -> None:
     assert written(taken) == []
     assert is_as_before(taken)
 
@@ -152,7 +152,7 @@ def test_a_label_and_a_note_change_nothing(taken: Taken, service: Object) -> Non
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_label_on_what_was_made_changes_nothing(taken: Taken, name: str) -> None:
+def test_a_label_on_a_created_object_changes_nothing(taken: Taken, name: str) -> None:
     warnings = said(taken, "annotate", "leaderworkerset", name, "example.com/seen=yes", "--overwrite")
     said(taken, "annotate", "leaderworkerset", name, "example.com/seen-")
 
@@ -210,7 +210,7 @@ def returned(taken: Taken) -> Taken:
     return taken_over(taken.cluster, taken.namespace, ROOT, "back")
 
 
-def test_what_its_author_changed_follows_the_new_rules(returned: Taken) -> None:
+def test_a_changed_service_follows_the_new_rules(returned: Taken) -> None:
     for name in SETS[:2]:
         assert NEW_WORD in str(returned.made["leaderworkersets", name]["spec"])
     assert NEW_WORD not in str(returned.made["leaderworkersets", SETS[2]]["spec"])

@@ -71,7 +71,7 @@ def test_one_that_is_killed_fails_calls_for_a_moment_only(certified: Cluster, ca
     assert len(sent.failures) == soon
 
 
-def test_a_request_is_answered_though_its_replica_was_told_to_end_in_the_midst_of_it(
+def test_a_request_is_answered_though_its_replica_was_terminated_meanwhile(
     certified: Cluster, replicas: Replicas
 ) -> None:
     replica = replicas.running[0]

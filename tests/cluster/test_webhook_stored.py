@@ -20,7 +20,7 @@ CALLED: Final = "clientConfig"
 
 
 @pytest.mark.parametrize("where", CONFIGURATIONS, ids=lambda where: where.rpartition("/")[2])
-def test_what_is_stored_is_what_the_manifests_say(admission: Cluster, where: str) -> None:
+def test_stored_objects_equal_the_manifests(admission: Cluster, where: str) -> None:
     stored = get(admission.api, where)
 
     written = WRITTEN[stored["metadata"]["name"]]

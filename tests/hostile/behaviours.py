@@ -145,7 +145,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{WRITES}::test_a_second_call_changes_nothing",
     ),
     31: ("tests/laws/laws.py::withdraws",),
-    33: (f"{RELEASE}::test_the_first_write_of_what_nobody_changed_is_allowed_and_restarts_nothing",),
+    33: (f"{RELEASE}::test_the_first_write_without_a_change_is_allowed_and_restarts_nothing",),
     44: (
         "tests/golden/test_golden.py::test_admission_reports_the_same",
         "tests/golden/test_golden.py::test_every_file_belongs_to_a_case",
@@ -172,7 +172,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     66: ("tests/fusioninfer/test_serve.py::test_it_becomes_ready_once_there_is_a_certificate",),
     67: (
         f"{REPLICAS}::test_no_call_fails_while_every_replica_is_replaced",
-        f"{ROLLING}::test_no_write_fails_while_the_next_release_takes_over_and_while_it_goes_back",
+        f"{ROLLING}::test_no_write_fails_during_an_upgrade_and_a_rollback",
     ),
     69: (
         f"{ANSWERS}::test_who_does_not_say_so_is_not_asked_again_and_the_write_is_refused",
@@ -183,8 +183,8 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     71: (f"{OBJECTS}::test_one_webhook_replica_is_always_available",),
     72: (
         f"{DOWN}::test_without_annotation_it_is_accepted",
-        f"{DOWN}::test_what_is_annotated_can_be_scaled",
-        f"{DOWN}::test_a_foreground_deletion_of_an_annotated_one_goes_through",
+        f"{DOWN}::test_an_annotated_object_can_be_scaled",
+        f"{DOWN}::test_a_foreground_deletion_of_an_annotated_object_is_admitted",
     ),
     74: (
         f"{DOWN}::test_after_a_restart_of_everything_pods_come_back_without_the_webhook",
@@ -194,35 +194,35 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     77: (f"{ANSWERS}::test_who_says_when_to_come_again_is_asked_again_then",),
     80: (
         f"{OBJECTS}::test_containers_are_read_only_and_not_root",
-        "tests/cluster/test_manifests.py::test_pods_are_taken_where_pod_security_is_restricted",
+        "tests/cluster/test_manifests.py::test_pods_are_accepted_under_restricted_pod_security",
         "tests/cluster/test_deployed.py::test_two_replicas_are_ready",
     ),
     83: (
         "tests/cluster/test_manifests.py::test_the_chart_is_the_overlay_of_cert_manager",
         "tests/manifests/test_chart.py::test_the_chart_is_generated_from_the_manifests",
-        f"{HELM}::test_what_is_stored_is_what_the_chart_says",
+        f"{HELM}::test_stored_objects_equal_the_chart",
     ),
     84: (
         f"{KUSTOMIZE}::test_there_is_no_difference_to_what_was_applied",
-        "tests/cluster/test_webhook_stored.py::test_what_is_stored_is_what_the_manifests_say",
+        "tests/cluster/test_webhook_stored.py::test_stored_objects_equal_the_manifests",
     ),
     85: (
         f"{RELEASE}::test_write_after_write_restarts_nothing",
         f"{RELEASE}::test_what_was_there_before_stays_on_the_way_back",
-        f"{RELEASE}::test_what_the_next_release_expanded_stays_on_the_way_back",
-        "tests/cluster/test_upgrade_services.py::test_the_next_release_writes_nothing_of_what_is_there",
+        f"{RELEASE}::test_an_expansion_of_the_next_release_stays_after_a_rollback",
+        "tests/cluster/test_upgrade_services.py::test_the_next_release_writes_no_existing_object",
     ),
     86: (
         "tests/manifests/test_pages.py::test_the_webhook_configurations_are_deleted_before_the_webhooks",
         f"{KUSTOMIZE}::test_work_is_accepted_after_each_command",
         f"{KUSTOMIZE}::test_nothing_of_ours_is_left",
-        f"{KUSTOMIZE}::test_what_ran_goes_on",
+        f"{KUSTOMIZE}::test_running_services_continue",
         f"{HELM}::test_nothing_of_ours_is_left",
     ),
     89: (
-        "tests/cluster/test_controller_lease.py::test_one_of_two_controllers_works",
-        f"{FAULTS}::test_never_two_write",
-        f"{FAULTS}::test_nor_do_they_if_clocks_are_wrong",
+        "tests/cluster/test_controller_lease.py::test_one_of_two_controllers_leads",
+        f"{FAULTS}::test_two_controllers_never_write_at_once",
+        f"{FAULTS}::test_two_controllers_with_wrong_clocks_never_write_at_once",
         f"{LEASE}::test_of_many_candidates_one_works",
         f"{LEASE}::test_after_the_deadline_nothing_may_be_written",
     ),
@@ -240,13 +240,13 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{REFLECTOR}::test_a_truncated_line_is_read_again",
         f"{REFLECTOR}::test_a_refused_watch_is_tried_again",
         f"{REFLECTOR}::test_a_silent_watch_is_given_up",
-        "tests/cluster/test_controller_news.py::test_what_changed_while_its_connections_were_cut_is_followed",
+        "tests/cluster/test_controller_news.py::test_changes_during_a_cut_connection_are_followed",
     ),
     93: (f"{REFLECTOR}::test_a_dropped_watch_does_not_list_again",),
     94: ("tests/cluster/test_controller_idle.py::test_an_idle_controller_writes_nothing",),
-    96: ("tests/cluster/test_controller_rights.py::test_it_asks_for_what_it_was_granted_and_nothing_else",),
+    96: ("tests/cluster/test_controller_rights.py::test_it_uses_no_right_beyond_its_manifests",),
     100: (
-        f"{WRITES}::test_a_server_side_dry_run_shows_what_would_be_stored",
+        f"{WRITES}::test_a_server_side_dry_run_shows_the_expanded_object",
         f"{WRITES}::test_a_server_side_dry_run_stores_nothing",
     ),
     102: (

@@ -44,5 +44,5 @@ def instructions() -> list[Instruction]:
 
 
 def of(stage: list[Instruction], keyword: str) -> list[Instruction]:
-    """Give the instructions of one keyword."""
+    """Return the instructions of one keyword."""
     return [one for one in stage if one.keyword == keyword]

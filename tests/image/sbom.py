@@ -14,7 +14,7 @@ OURS: Final = "fusioninfer"
 
 
 def sbom(rows: Sequence[Locked]) -> Object:
-    """Give the whole document."""
+    """Return the whole document."""
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",

@@ -53,7 +53,7 @@ def test_the_entrypoint_gets_signals_itself() -> None:
     assert only(FINAL, "ENTRYPOINT").text.startswith("[")
 
 
-def test_nobody_is_root_once_the_user_is_set() -> None:
+def test_no_instruction_runs_as_root_after_user() -> None:
     keywords = [one.keyword for one in FINAL]
 
     assert "RUN" not in keywords[keywords.index("USER") :]
@@ -84,7 +84,7 @@ def test_every_package_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("source", [word for words in COPIES for word in words[:-1]] + ["requirements.lock"])
-def test_what_is_copied_is_there_and_goes_to_the_builder(source: str) -> None:
+def test_copied_files_exist_and_are_sent_to_the_builder(source: str) -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
 
     assert (ROOT / source).exists()

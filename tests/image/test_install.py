@@ -1,4 +1,4 @@
-"""What the stages of the Dockerfile do, done in a fresh environment in place of the base image, and run."""
+"""The stages of the Dockerfile, run in a fresh environment in place of the base image."""
 
 import os
 import re
@@ -26,7 +26,7 @@ class Image:
     root: Path
 
     def place(self, word: str) -> str:
-        """Give a word of the Dockerfile, with the paths of the image below this folder."""
+        """Return a word of the Dockerfile, with the paths of the image below this folder."""
         return re.sub(r"(^|=)/", rf"\1{self.root}/", word)
 
     def run(self, words: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
@@ -41,7 +41,7 @@ class Image:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
-    """Go through the stages, instruction by instruction."""
+    """Run the stages, instruction by instruction."""
     made = Image(tmp_path_factory.mktemp("image"))
     venv.create(made.root / "usr" / "local", with_pip=True)
     dependencies, final = stages()
@@ -83,7 +83,7 @@ def test_it_runs(image: Image) -> None:
     assert entrypoint(image, "--version").stdout == f"fusioninfer, version {__version__}\n"
 
 
-def test_it_runs_from_what_was_copied(image: Image) -> None:
+def test_it_runs_from_the_copied_files(image: Image) -> None:
     said = image.run(
         ["python", "-c", "import aiohttp, fusioninfer; print(aiohttp.__file__, fusioninfer.__file__)"],
         PYTHONPATH=str(image.root / "app"),
@@ -107,7 +107,7 @@ def test_its_servers_have_all_that_they_import(image: Image, verb: str) -> None:
     assert "--metrics-port" in entrypoint(image, verb, "--help").stdout
 
 
-def test_what_it_runs_is_compiled(image: Image) -> None:
+def test_its_modules_are_compiled(image: Image) -> None:
     tag = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
 
     assert (image.root / "app" / "intent" / "__pycache__" / f"read.{tag}.pyc").exists()

@@ -15,7 +15,7 @@ ROWS: Final = tuple(locked(LOCK.read_text()))
 
 
 def asked() -> list[Requirement]:
-    """Give what the project depends on, and the extra that the image has."""
+    """Return what the project depends on, and the extra that the image has."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return [
         Requirement(text) for text in (*project["dependencies"], *project["optional-dependencies"]["fast"])
@@ -23,14 +23,14 @@ def asked() -> list[Requirement]:
 
 
 @pytest.mark.parametrize("requirement", asked(), ids=str)
-def test_what_the_project_asks_for_is_locked_as_it_asks(requirement: Requirement) -> None:
+def test_every_dependency_is_locked_within_its_bounds(requirement: Requirement) -> None:
     versions = {row.name: row.version for row in ROWS}
 
     assert requirement.specifier.contains(versions[requirement.name.lower()])
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_every_row_has_hashes_and_somebody_who_asks_for_it(row: Locked) -> None:
+def test_every_row_has_hashes_and_is_required_by_another(row: Locked) -> None:
     assert row.hashes
     assert set(row.via) <= {"fusioninfer", *(one.name for one in ROWS)}
     assert row.via

@@ -22,7 +22,7 @@ TTL: Final = 5
 
 
 def answer(query: bytes, records: dict[str, str]) -> bytes:
-    """Give the response to a query of one question."""
+    """Return the response to a query of one question."""
     (number,) = struct.unpack_from("!H", query)
     name, end = _name(query)
     question = query[12 : end + 4]

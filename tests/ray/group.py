@@ -28,7 +28,7 @@ class Pod:
 
 
 def pods(lws: Object) -> list[Pod]:
-    """Give the pods of the first group, the leader first."""
+    """Return the pods of the first group, the leader first."""
     group = lws["spec"]["leaderWorkerTemplate"]
     worker = group["workerTemplate"]
     templates = [group.get("leaderTemplate") or worker, *[worker] * (group["size"] - 1)]
@@ -36,7 +36,7 @@ def pods(lws: Object) -> list[Pod]:
 
 
 def leader_record(lws: Object) -> dict[str, str]:
-    """Give what the cluster's DNS says of the leader: its name in the headless service, and its address."""
+    """Return what the cluster's DNS says of the leader: its name in the headless service, and its address."""
     name = lws["metadata"]["name"]
     template = lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]
     return {f"{name}-0.{name}.{NAMESPACE}.{DOMAIN}": _known_by(template, 0)}
@@ -70,7 +70,7 @@ def _run(container: Object, address: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _known_by(template: Object, rank: int) -> str:
-    """Give a pod's `status.podIP`, which is what DNS says of it too."""
+    """Return a pod's `status.podIP`, which is what DNS says of it too."""
     return f"fd00:99::{16 + rank}" if _is_ipv6(template) else _address(rank)
 
 

@@ -83,7 +83,7 @@ def ended(process: Process, *, seconds: float = 90) -> int:
 
 
 def said(group: Group) -> str:
-    """Give what the pods said, to be read where a test fails."""
+    """Return what the pods said, to be read where a test fails."""
     return "".join(f"\n--- {pod.name}\n{tail(pod)}" for pod in group.pods)
 
 

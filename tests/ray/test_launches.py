@@ -61,7 +61,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 @pytest.fixture(scope="module")
 def record(run: Run, start: Start) -> dict[str, Any]:
-    """What the stand-in wrote on the leader."""
+    """Return what the stand-in wrote on the leader."""
     with start(group(run), run.ray) as there:
         return recorded(there)
 
@@ -91,7 +91,7 @@ def test_the_leaders_name_may_be_late(start: Start, launch: Run) -> None:
     assert joined(record) == [(True, GPUS)] * SIZE
 
 
-def test_a_release_that_is_known_broken_fails_as_the_warning_says(start: Start) -> None:
+def test_a_release_known_as_broken_fails_as_the_warning_says(start: Start) -> None:
     asked = group(BROKEN, {"name": "RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT", "value": "10"})
     (warning,) = (found.message for found in check(expanded(asked)) if found.code == "FI504")
 

@@ -127,7 +127,7 @@ def test_nothing_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:
 
 
 def inhabited() -> set[str]:
-    """Give the network namespaces that processes are in; one without any is gone."""
+    """Return the network namespaces that processes are in; one without any is gone."""
     return {found for process in Path("/proc").glob("[0-9]*") if (found := _namespace(process))}
 
 

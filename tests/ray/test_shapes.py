@@ -53,7 +53,7 @@ def asked(request: pytest.FixtureRequest) -> tuple[Run, str]:
 
 @pytest.fixture(scope="module")
 def record(groups: dict[tuple[Run, str], Group], asked: tuple[Run, str]) -> dict[str, Any]:
-    """What the stand-in wrote on the leader."""
+    """Return what the stand-in wrote on the leader."""
     return recorded(groups[asked])
 
 

@@ -9,11 +9,11 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
-ONE_TEST: Final = "tests/ray/test_launches.py::test_a_release_that_is_known_broken_fails_as_the_warning_says"
+ONE_TEST: Final = "tests/ray/test_launches.py::test_a_release_known_as_broken_fails_as_the_warning_says"
 
 
 @pytest.mark.parametrize(("ci", "status"), [("", pytest.ExitCode.OK), ("true", pytest.ExitCode.TESTS_FAILED)])
-def test_a_run_without_ray_says_what_did_not_run(tmp_path: Path, ci: str, status: int) -> None:
+def test_a_run_without_ray_lists_the_tests_that_did_not_run(tmp_path: Path, ci: str, status: int) -> None:
     nothing = {"FUSIONINFER_RAY_CACHE": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "CI": ci}
 
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", ONE_TEST]

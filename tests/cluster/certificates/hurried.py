@@ -1,4 +1,4 @@
-"""The command, which looks at its certificates twice a second."""
+"""The command, which checks its certificates twice a second."""
 
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -14,7 +14,7 @@ LOOK_SECONDS = 0.5
 
 
 def hurry(terms: Terms) -> None:
-    """Look often, and keep what lasts as `terms` say."""
+    """Check often, and issue certificates for the given terms."""
     usual = syncing.sync
 
     def sync(*args: Any, certificates: Certificates, **more: Any) -> Coroutine[Any, Any, int]:

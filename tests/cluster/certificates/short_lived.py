@@ -1,4 +1,4 @@
-"""The command, whose leaves last for seconds and whose authorities for less than a minute."""
+"""The command with serving certificates that last for seconds and a CA that lasts less than a minute."""
 
 from datetime import timedelta
 

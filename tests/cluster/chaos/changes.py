@@ -81,7 +81,7 @@ def edit(service: Service, _random: Random) -> Change:
 
 
 def move(service: Service, _random: Random) -> Change:
-    """Give the route another hostname, by a patch."""
+    """Return the route another hostname, by a patch."""
     after = replace(service, host=service.host + 1)
     return Change("move to another hostname", after, (Command(SHAPES[service.shape].move(after)),))
 

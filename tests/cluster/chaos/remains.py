@@ -38,7 +38,7 @@ class Remains:
     objects: Mapping[str, tuple[Object, ...]]
 
     def of(self, *resources: str) -> Iterator[tuple[str, Object]]:
-        """Give the objects of some resources, each with its resource."""
+        """Return the objects of some resources, each with its resource."""
         return ((resource, obj) for resource in resources for obj in self.objects[resource])
 
 
@@ -63,7 +63,7 @@ def expected(
 
 
 def problems(there: Remains, wanted: Objects, services: Iterable[Service]) -> list[str]:
-    """Say what is not as it should be."""
+    """Return the differences between what there is and what there should be."""
     return [
         *(*_differing(there, wanted), *_ownerless(there, services), *_going(there)),
         *(*_miscounted(there), *_outdated(there), *_unbound(there)),
@@ -125,7 +125,7 @@ def _outdated(there: Remains) -> Iterator[str]:
 
 
 def _templates(there: Remains, pod: Object) -> Iterator[Object]:
-    """Give the template of a pod, if its set is there."""
+    """Return the template of a pod, if its set is there."""
     labels = pod["metadata"]["labels"]
     for _, lws in there.of("leaderworkersets"):
         if lws["metadata"]["name"] == labels[LWS_LABELS + "name"]:
@@ -135,7 +135,7 @@ def _templates(there: Remains, pod: Object) -> Iterator[Object]:
 
 
 def _is_made_from(pod: Object, template: Object) -> bool:
-    """Whether a pod has the labels and the words of a template."""
+    """Return whether a pod has the labels and the words of a template."""
     labels = template.get("metadata", {}).get("labels", {})
     return labels.items() <= pod["metadata"]["labels"].items() and _words(pod) == _words(template)
 
@@ -159,7 +159,7 @@ def pod_names(lws: Object) -> Iterator[str]:
 
 
 def engine_pods(there: Remains) -> Iterator[Object]:
-    """Give the pods of LeaderWorkerSets."""
+    """Return the pods of LeaderWorkerSets."""
     return (pod for _, pod in there.of("pods") if LWS_LABELS + "name" in pod["metadata"]["labels"])
 
 

@@ -35,7 +35,7 @@ class Round:
     rest: float
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Render the round as one line."""
         killed = f"{self.victim} killed after {self.moment:.2f} s, {self.rest:.2f} s of rest"
         return f"round {self.number}: {self.change.after.name}: {self.change.verb}; {killed}"
 

@@ -115,7 +115,7 @@ def stale_lists(one: Scene, random: Random, kind: str = "") -> Iterator[str]:
 
 @contextmanager
 def deaf_watches(one: Scene, random: Random) -> Iterator[str]:
-    """Say nothing on the watches of a kind, or of all."""
+    """Silence the watches of a kind, or of all."""
     kinds = frozenset({_kind(random)}) if random.random() < 0.5 else frozenset[str]()
     with _through(_everywhere(one), Fault("deaf", frozenset({"watch"}), kinds)):
         yield f"deaf watches of {'/'.join(kinds) or 'all kinds'}"
@@ -238,7 +238,7 @@ LABELLED: Final = (
 
 @contextmanager
 def label_lost(one: Scene, random: Random, of: str = "") -> Iterator[str]:
-    """Take our label off an object that the controller made; the controller puts it back."""
+    """Remove our label from an object that the controller created; the controller restores it."""
     chosen = of or random.choice(LABELLED)
     name = chosen.format(random.choice(LIVE).name)
     one.insist("label", name, "fusioninfer.io/service-")

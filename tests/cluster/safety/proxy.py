@@ -62,7 +62,7 @@ class Fault:
     times: int = 0
 
     def meets(self, call: Call) -> bool:
-        """Whether it concerns a call."""
+        """Return whether it concerns a call."""
         of_kind = not self.resources or call.resource in self.resources
         return call.verb in self.verbs and of_kind and self.namespace in ("", call.namespace)
 
@@ -151,7 +151,7 @@ class Proxy:
             return web.Response(status=502)
 
     def _striking(self, call: Call, *hows: str) -> Iterator[Fault]:
-        """Give the faults of these sorts that a call meets, and count them."""
+        """Return the faults of these sorts that a call meets, and count them."""
         for fault in self.faults:
             key = (fault, call.resource)
             if fault.how in hows and fault.meets(call):

@@ -86,7 +86,7 @@ def one_round(number: int, kinds: tuple[Kind, ...], random: Random) -> Round:
 
 
 def _dealt(decks: dict[bool, list[Kind]], random: Random, *, bearable: bool) -> tuple[Kind, ...]:
-    """Take the next kinds of faults from a shuffled deck; two that undo each other do not go together."""
+    """Draw the next kinds of faults from a shuffled deck; two that undo each other are never combined."""
     chosen: list[Kind] = []
     for _ in range(random.randint(2, MOST)):
         if not decks[bearable]:
@@ -163,7 +163,7 @@ def _become_served(scene: Scene, one: Round, when: str) -> None:
 
 
 def _is_quiet(scene: Scene) -> bool:
-    """Whether nobody writes about services for a while."""
+    """Return whether nobody writes about services for a while."""
     began = time.monotonic()
     scene.rest(QUIET)
     return not scene.writes(scene.namespace, began)

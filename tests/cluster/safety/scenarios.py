@@ -19,7 +19,7 @@ PLAIN: Final = (
 
 
 def _as(kind: str, title: str, act: Act) -> tuple[str, Kind]:
-    """Give a kind of fault with less left to chance; it has the same name in the tally."""
+    """Return a kind of fault with less left to chance; it has the same name in the tally."""
     return title, Kind(BY_NAME[kind].name, act, BY_NAME[kind].bearable)
 
 

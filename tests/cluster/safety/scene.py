@@ -115,7 +115,7 @@ class Scene:
         self.free_lease()
 
     def free_lease(self) -> None:
-        """Take the Lease away from a holder that was killed: the next one need not wait."""
+        """Delete the Lease of a holder that was killed: the next one need not wait."""
         delete(self.cluster.api, LEASE)
 
     def is_tried_since(self, moment: float, resource: str) -> bool:
@@ -130,7 +130,7 @@ class Scene:
     # --- what is there --------------------------------------------------------------------------------
 
     def is_served(self, service: Service) -> bool:
-        """Whether a service has its PodGroup, and all its pods are bound."""
+        """Return whether a service has its PodGroup, and all its pods are bound."""
         names = {
             obj["metadata"]["name"] for obj in items(self.cluster.api, path("podgroups", self.namespace))
         }
@@ -139,14 +139,14 @@ class Scene:
         return service.name in names and len(pods) == bound >= _wanted_pods(service)
 
     def is_routed(self) -> bool:
-        """Whether all live services have their routes: the HTTPRoute is made last."""
+        """Return whether all live services have their routes: the HTTPRoute is made last."""
         routes = {
             obj["metadata"]["name"] for obj in items(self.cluster.api, path("httproutes", self.namespace))
         }
         return routes >= {f"{one.name}-httproute" for one in LIVE}
 
     def unwell(self) -> list[str]:
-        """Say what of the live services is not as it was when all was well."""
+        """Return how the live services differ from what they were before the faults."""
         try:
             return [*self._differing(), *(one.name for one in LIVE if not self.is_served(one))]
         except (ApiError, OSError, http.client.HTTPException) as error:
@@ -173,7 +173,7 @@ class Scene:
         return [one for one in ended if LOST not in one]
 
     def unlawful(self) -> list[Seen]:
-        """Give the objects that were deleted since the last call, though no author had a part in it."""
+        """Return the objects that were deleted since the last call, though no author had a part in it."""
         deleted = tuple(self.witness.deleted.values())
         new, self.judged = deleted[self.judged :], len(deleted)
         licensed = (*self.licensed, *self.spared)

@@ -49,7 +49,7 @@ class Witness:
     """Resources whose watch ended before its time."""
 
     def note(self, resource: str, event: Any) -> None:
-        """Take in an event of a watch."""
+        """Record an event of a watch."""
         metadata = event["object"]["metadata"]
         one = Seen(resource, metadata.get("name", ""), metadata.get("uid", ""))
         if event["type"] in ("ADDED", "MODIFIED", "DELETED") and one.uid:

@@ -31,7 +31,7 @@ def add_gateway(cluster: Cluster, namespace: str, name: str = "gateway") -> None
 def program(
     cluster: Cluster, namespace: str, gateway: str, said: tuple[str, str] = ("True", "Programmed")
 ) -> None:
-    """Say whether a Gateway is set up: status and reason of Programmed."""
+    """Write the condition Programmed of a Gateway."""
     where = path("gateways", namespace, gateway)
     verdicts = {"Accepted": TAKES, "Programmed": said}
     found = _conditions(get(cluster.api, where)["metadata"]["generation"], verdicts)
@@ -53,13 +53,13 @@ def answer(
 
 
 def give_address(cluster: Cluster, namespace: str, gateway: str, address: str) -> None:
-    """Say at which address a gateway is reached."""
+    """Write the address of a Gateway."""
     said = {"addresses": [{"type": "IPAddress", "value": address}]}
     patch(cluster.api, f"{path('gateways', namespace, gateway)}/status", {"status": said})
 
 
 def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tuple[str, str]]:
-    """Give status and reason of each condition of an InferenceService."""
+    """Return status and reason of each condition of an InferenceService."""
     stored = get(cluster.api, path("inferenceservices", namespace, service))
     found = stored.get("status", {}).get("conditions", ())
     return {each["type"]: (each["status"], each["reason"]) for each in found}

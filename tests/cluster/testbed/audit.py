@@ -52,7 +52,7 @@ def stored(cluster: Cluster) -> list[Object]:
 
 
 def author(request: Object) -> str:
-    """Tell by the uid which of two controllers asked."""
+    """Return the uid that tells two controllers apart."""
     return str(request["user"]["uid"])
 
 
@@ -85,7 +85,7 @@ def _stores(request: Object) -> bool:
 
 
 def _takes(request: Object) -> bool:
-    """Whether a request takes or renews the Lease; one that gives it back names no holder."""
+    """Return whether a request takes or renews the Lease; one that gives it back names no holder."""
     lease = request.get("requestObject", {}).get("spec", {})
     return _resource(request) == "leases" and "holderIdentity" in lease and _succeeded(request)
 
@@ -101,7 +101,7 @@ def refused(cluster: Cluster) -> list[str]:
 
 
 def words(request: Object) -> tuple[str, str]:
-    """Say a request in its verb and resource."""
+    """Return verb and resource of a request."""
     return request["verb"], _resource(request)
 
 

@@ -51,7 +51,7 @@ class Image:
 
 
 def build_image(tools: Path, place: Path) -> Image:
-    """Go through the Dockerfile; what is built lies in `place`."""
+    """Run the stages of the Dockerfile; the result lies in `place`."""
     _commit_base(tools, place)
     flags = ("--isolation=chroot", "--pull-never", f"--build-arg=PYTHON={BASE}", "--build-arg=REVISION=check")
     _buildah(tools, place, "build", *flags, f"--tag={TAG}", str(ROOT))
@@ -71,7 +71,7 @@ def _commit_base(tools: Path, place: Path) -> None:
 
 
 def in_container(image: Image, shared: Path) -> Program:
-    """Give what a container of the image begins with; it sees a folder of ours where it lies."""
+    """Return what a container of the image begins with; it sees a folder of ours where it lies."""
     return Program((*outside(image, shared), *image.configuration["Entrypoint"]), variables(image))
 
 

@@ -69,7 +69,7 @@ def stored(cluster: Cluster, secret: str, key: str) -> bytes:
 
 
 def _is_issued_again(cluster: Cluster, name: str, before: bytes) -> bool:
-    """Whether it is; ask for it, unless that is asked for: one wish may be taken for another."""
+    """Return whether it is; ask for it, unless that is asked for: one wish may be taken for another."""
     if stored(cluster, _secret(cluster, name), "tls.crt") != before:
         return True
     where = path("certificates", NAMESPACE, name, "status")

@@ -53,7 +53,7 @@ class Component:
 
 
 def http_ok(port: int, where: str) -> bool:
-    """Whether a plain HTTP endpoint on loopback answers 200."""
+    """Return whether a plain HTTP endpoint on loopback answers 200."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
     try:
         connection.request("GET", where)
@@ -148,7 +148,7 @@ def _written(file: Path, text: str) -> str:
 
 
 def _apiserver_ready(cluster: Cluster) -> bool:
-    """Whether every resource can be listed: after etcd was away, each one's cache comes back by itself."""
+    """Return whether every resource can be listed: after etcd was away, each cache recovers on its own."""
     try:
         ready = get(cluster.api, "/readyz") == {"message": "ok"}
         return ready and all(items(cluster.api, path(resource)) is not None for resource in GROUPS)
@@ -162,7 +162,7 @@ def _etcd_ready(cluster: Cluster) -> bool:
 
 
 def _lws_admits(cluster: Cluster) -> bool:
-    """Whether the API server reaches LWS's webhook: only that one sets networkConfig."""
+    """Return whether the API server reaches LWS's webhook: only that one sets networkConfig."""
     try:
         admitted = create(cluster.api, path("leaderworkersets", "default"), TRIAL_LWS, dryRun="All")
     except ApiError:

@@ -55,7 +55,7 @@ def _wait_ready(there: Network, one: Deployed) -> None:
 
 
 def answers(there: Network, one: Deployed, probe: str) -> bool:
-    """Whether a probe of its container would succeed now."""
+    """Return whether a probe of its container would succeed now."""
     (container,) = one.pod["spec"]["containers"]
     asked = container[probe]["httpGet"]
     port = port_number(container, asked["port"])

@@ -108,7 +108,7 @@ def _handler(script: _Script) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, *_words: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     return Handler
 

@@ -43,7 +43,7 @@ def run_pods(there: Network, namespace: str, *names: str) -> list[Engine]:
 
 
 def look(there: Network, engine: Engine) -> None:
-    """Say in a pod's status, as its kubelet would, whether it is ready now."""
+    """Write the condition Ready of a pod, as the kubelet does."""
     report(there.cluster, engine.pod, engine.address, ready=is_ready(there, engine.pod))
 
 

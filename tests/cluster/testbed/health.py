@@ -34,7 +34,7 @@ def serving(connection: socket.socket, service: str) -> bool:
 
 
 def _headers(connection: socket.socket) -> bytes:
-    """Give the request's header fields as literals that are not indexed (RFC 7541, section 6.2.2)."""
+    """Return the request's header fields as literals that are not indexed (RFC 7541, section 6.2.2)."""
     address, port = connection.getpeername()[:2]
     fields = {
         ":method": "POST",
@@ -52,7 +52,7 @@ def _text(word: str) -> bytes:
 
 
 def _message(body: bytes) -> bytes:
-    """Give a message as gRPC sends it: not compressed, its length first."""
+    """Return a message as gRPC sends it: not compressed, its length first."""
     return struct.pack("!BI", 0, len(body)) + body
 
 

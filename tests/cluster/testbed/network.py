@@ -96,7 +96,7 @@ def file_of(there: Network, name: str, ending: str) -> Path:
 
 
 def listens(there: Network, address: str, port: int) -> bool:
-    """Whether a port takes connections."""
+    """Return whether a port takes connections."""
     try:
         connect(there, address, port).close()
     except OSError:

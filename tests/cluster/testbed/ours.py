@@ -126,7 +126,7 @@ def _apply(cluster: Cluster, batch: list[Object]) -> None:
 
 
 def is_expanded(cluster: Cluster) -> bool:
-    """Whether admission expands an annotated LeaderWorkerSet, by a dry run."""
+    """Return whether admission expands an annotated LeaderWorkerSet, by a dry run."""
     trial = {**TRIAL_LWS, "metadata": {"name": "trial", "annotations": {SERVICE: "trial"}}}
     try:
         admitted = create(cluster.api, path("leaderworkersets", "default"), trial, dryRun="All")

@@ -32,7 +32,7 @@ class Pair:
         return self.cluster.processes[name]
 
     def leads(self, name: str) -> bool:
-        """Whether a controller thinks that it leads; False if it has ended."""
+        """Return whether a controller thinks that it leads; False if it has ended."""
         if not alive(self.process(name)):
             return False
         return bool(metric(self.cluster.ports[f"{name}-metrics"], "fusioninfer_sync_is_leader"))

@@ -94,7 +94,7 @@ def wait_picker(there: Network, picker: Picker, *, seconds: float = 30.0) -> Non
 
 
 def serves(there: Network, picker: Picker) -> bool:
-    """Whether the kubelet would call it ready, and it takes connections on every port that it names.
+    """Return whether the kubelet would call it ready, and it takes connections on every port that it names.
 
     A picker with TLS says it serves up to 0.3 s before its port listens: it makes its key first.
     """

@@ -27,7 +27,7 @@ def _numbers() -> Iterator[int]:
 
 
 def _is_ours(block: int) -> bool:
-    """Take a block, if nobody has it. Its name (`unix(7)`, abstract) is given back when this process ends."""
+    """Reserve a block if it is free. Its name (`unix(7)`, abstract) is released when this process ends."""
     name = socket.socket(socket.AF_UNIX)
     try:
         name.bind(f"\0fusioninfer-ports-{block}")

@@ -13,7 +13,7 @@ PROBES: Final = ("startupProbe", "readinessProbe")
 
 
 def is_ready(there: Network, pod: Object) -> bool:
-    """Whether every probe of a pod that runs succeeds."""
+    """Return whether every probe of a pod that runs succeeds."""
     address = there.addresses[name_of(pod)]
     return all(
         _succeeds(there, address, container, container[probe])
@@ -24,7 +24,7 @@ def is_ready(there: Network, pod: Object) -> bool:
 
 
 def _containers(pod: Object) -> Iterator[Object]:
-    """Give the containers that run on: those of the pod, and its sidecars."""
+    """Return the containers that run on: those of the pod, and its sidecars."""
     for container in pod["spec"].get("initContainers", ()):
         if container.get("restartPolicy") == "Always":
             yield container

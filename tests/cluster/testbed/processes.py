@@ -47,7 +47,7 @@ def spawn(name: str, command: Sequence[str], log: Path, env: Mapping[str, str] |
 
 
 def alive(process: Process) -> bool:
-    """Whether it still runs."""
+    """Return whether it still runs."""
     return process.popen.poll() is None
 
 

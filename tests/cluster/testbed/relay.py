@@ -85,7 +85,7 @@ def hang_up(line: Relay) -> None:
 
 
 def mend(line: Relay) -> None:
-    """Take connections again."""
+    """Accept connections again."""
     line.is_cut = False
 
 

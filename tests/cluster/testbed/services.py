@@ -75,7 +75,7 @@ def comparable(obj: Object) -> Object:
 
 
 def is_ours(obj: Object) -> bool:
-    """Whether it was the controller that applied an object."""
+    """Return whether it was the controller that applied an object."""
     fields = obj["metadata"].get("managedFields", ())
     return any(each["manager"] == "fusioninfer" and each["operation"] == "Apply" for each in fields)
 

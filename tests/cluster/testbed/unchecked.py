@@ -12,7 +12,7 @@ from tests.cluster.testbed.wait import until
 
 @contextmanager
 def unchecked(cluster: Cluster, namespace: str, mistaken: Object) -> Iterator[None]:
-    """Take our validating webhooks away for a while; they refuse what is `mistaken`, which tells when."""
+    """Delete our validating webhooks for a while; a refusal of `mistaken` shows when they are back."""
     delete(cluster.api, path("validatingwebhookconfigurations", "", "validate.fusioninfer.io"))
     until(lambda: _is_accepted(cluster, namespace, mistaken), "nobody checks InferenceServices")
     try:

@@ -198,7 +198,7 @@ def json_replaced(lws: Object, text: str, instead: str) -> Object:
 
 
 def restarted(upgraded: Upgraded, name: str, first: Rollout) -> bool:
-    """Whether there is a new revision, and none of the pods there were."""
+    """Return whether there is a new revision, and none of the pods there were."""
     after = rollout(upgraded.cluster, upgraded.namespace, name)
     return after.revisions > first.revisions and not after.pods.items() & first.pods.items()
 
