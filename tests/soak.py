@@ -70,6 +70,9 @@ PARTS: Final = {
     "pickers": _alone(
         "endpoint pickers", "tests/cluster/test_routes_pickers.py", ENDPOINT_PICKERS="gie-1.5,llm-d-0.7"
     ),
+    "tables": _alone(
+        "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
+    ),
     "bench": _alone("bench", "tests/cluster/bench_check.py"),
 }
 

@@ -1,5 +1,6 @@
 """Manual changes of a PodGroup are reverted within two seconds."""
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import pytest
@@ -8,9 +9,10 @@ from intent import Object
 from intent.annotations import ROLES
 from tests.cluster.testbed.api import delete, patch, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, becomes, pod_group_and_owners
-from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
+from tests.cluster.testbed.controllers import DECODE, PREFILL, apply, becomes, pod_group_and_owners
+from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import named, read
 
 SECONDS: Final = 2.0
 PATIENCE: Final = 60.0
@@ -23,57 +25,83 @@ STRANGER: Final = {
     "minSubGroups": 1,
 }
 EDITS: Final[dict[str, Object]] = {
-    "minMember": {"spec": {"minMember": 1}},
+    "min-member": {"spec": {"minMember": 1}},
     "policies-gone": {"spec": {"subGroupPolicy": None}},
     "other-policies": {"spec": {"subGroupPolicy": [STRANGER]}},
-    "minTaskMember": {"spec": {"minTaskMember": {"decode": 8}}},
-    "minResources": {"spec": {"minResources": {"nvidia.com/gpu": "80"}}},
-    "priorityClassName": {"spec": {"priorityClassName": "system-node-critical"}},
+    "min-task-member": {"spec": {"minTaskMember": {"decode": 8}}},
+    "min-resources": {"spec": {"minResources": {"nvidia.com/gpu": "80"}}},
+    "priority-class": {"spec": {"priorityClassName": "system-node-critical"}},
     "roles-gone": {"metadata": {"annotations": {ROLES: None}}},
     "owners": {"metadata": {"ownerReferences": None}},
 }
+"""An edit for each service of that name."""
+WARM_UP, QUEUED, DELETED = "warm-up", "queued", "deleted"
+SERVICES: Final = (*EDITS, WARM_UP, QUEUED, DELETED)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def listening(fusioninfer: Cluster) -> None:
-    """Wait for one repair: earlier tests may have broken the watches, and the controller backs off."""
-    namespace = add_namespace(fusioninfer)
-    before = served(fusioninfer, namespace)
-    patch(fusioninfer.api, path("podgroups", namespace, SERVICE), {"spec": {"minMember": 1}})
-    assert before == becomes(lambda: pod_group_and_owners(fusioninfer, namespace), before, PATIENCE)
-    empty_namespace(fusioninfer, namespace)
+Repaired = Mapping[str, Object]
+"""The PodGroup of each service, owners too, before it is edited."""
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
-def test_an_edit_is_undone(fusioninfer: Cluster, namespace: str, edit: Object) -> None:
-    before = served(fusioninfer, namespace)
-
-    patch(fusioninfer.api, path("podgroups", namespace, SERVICE), edit)
-
-    assert before == becomes(lambda: pod_group_and_owners(fusioninfer, namespace), before, SECONDS)
+@pytest.fixture(scope="module")
+def home(fusioninfer: Cluster) -> Iterator[str]:
+    with new_namespace(fusioninfer) as namespace:
+        yield namespace
 
 
-def test_a_queue_that_no_member_names_is_left_to_others(fusioninfer: Cluster, namespace: str) -> None:
-    """Volcano's webhook writes the queue of the namespace there, once, when the PodGroup is made."""
-    before = served(fusioninfer, namespace)
-    assert before is not None
+@pytest.fixture(scope="module")
+def before(fusioninfer: Cluster, home: str) -> Repaired:
+    """Apply a service for each edit, and wait for one repair.
 
-    edit = {"spec": {"queue": "root", "minMember": 1}}
-    patch(fusioninfer.api, path("podgroups", namespace, SERVICE), edit)
-
-    expected = {**before, "spec": {**before["spec"], "queue": "root"}}
-    assert expected == becomes(lambda: pod_group_and_owners(fusioninfer, namespace), expected, SECONDS)
-
-
-def test_a_deleted_pod_group_is_made_again(fusioninfer: Cluster, namespace: str) -> None:
-    before = served(fusioninfer, namespace)
-
-    delete(fusioninfer.api, path("podgroups", namespace, SERVICE))
-
-    assert before == becomes(lambda: pod_group_and_owners(fusioninfer, namespace), before, SECONDS)
+    Earlier tests may have broken the watches, and the controller backs off.
+    """
+    apply(fusioninfer, home, {"apiVersion": "v1", "kind": "List", "items": members()})
+    found = until(lambda: pod_groups(fusioninfer, home), "each service has its PodGroup")
+    patch(fusioninfer.api, path("podgroups", home, WARM_UP), EDITS["min-member"])
+    assert found[WARM_UP] == becomes(
+        lambda: pod_group_and_owners(fusioninfer, home, WARM_UP), found[WARM_UP], PATIENCE
+    )
+    return found
 
 
-def served(cluster: Cluster, namespace: str) -> Object | None:
-    """Apply prefill and decode; return their PodGroup, owners too."""
-    apply(cluster, namespace, PREFILL, DECODE)
-    return until(lambda: pod_group_and_owners(cluster, namespace), "the PodGroup of prefill and decode")
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_is_reverted(fusioninfer: Cluster, home: str, before: Repaired, name: str) -> None:
+    patch(fusioninfer.api, path("podgroups", home, name), EDITS[name])
+
+    assert before[name] == becomes(
+        lambda: pod_group_and_owners(fusioninfer, home, name), before[name], SECONDS
+    )
+
+
+def test_a_queue_that_no_member_names_is_left_to_others(
+    fusioninfer: Cluster, home: str, before: Repaired
+) -> None:
+    """Volcano's webhook writes the queue of the namespace there, once, when the PodGroup is created."""
+    patch(fusioninfer.api, path("podgroups", home, QUEUED), {"spec": {"queue": "root", "minMember": 1}})
+
+    expected = {**before[QUEUED], "spec": {**before[QUEUED]["spec"], "queue": "root"}}
+    assert expected == becomes(lambda: pod_group_and_owners(fusioninfer, home, QUEUED), expected, SECONDS)
+
+
+def test_a_deleted_pod_group_is_created_again(fusioninfer: Cluster, home: str, before: Repaired) -> None:
+    delete(fusioninfer.api, path("podgroups", home, DELETED))
+
+    assert before[DELETED] == becomes(
+        lambda: pod_group_and_owners(fusioninfer, home, DELETED), before[DELETED], SECONDS
+    )
+
+
+def members() -> list[Object]:
+    """Return prefill and decode of each service."""
+    return [
+        named(read(file), f"{service}-{role}", service=service)
+        for service in SERVICES
+        for role, file in {"prefill": PREFILL, "decode": DECODE}.items()
+    ]
+
+
+def pod_groups(cluster: Cluster, namespace: str) -> Repaired:
+    """Read the PodGroups; none unless each service has one that both members own."""
+    found = {service: pod_group_and_owners(cluster, namespace, service) for service in SERVICES}
+    complete = all(each and len(each["owners"] or ()) == 2 for each in found.values())
+    return {service: each for service, each in found.items() if each} if complete else {}

@@ -21,7 +21,7 @@ STORY_3: Final = replace(
 STORY_4: Final = replace(DISAGGREGATED, files=(story("story-4"),))
 
 
-@pytest.mark.parametrize("gpus", STORY_4.rows)
+@pytest.mark.parametrize("gpus", STORY_4.tried)
 def test_prefill_and_decode_start_together_and_further_replicas_whole(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
 ) -> None:
@@ -30,7 +30,7 @@ def test_prefill_and_decode_start_together_and_further_replicas_whole(
     assert outcome == expected(STORY_4, gpus)
 
 
-@pytest.mark.parametrize("gpus", STORY_3.rows)
+@pytest.mark.parametrize("gpus", STORY_3.tried)
 def test_replicas_of_a_worker_start_whole_one_after_the_other(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
 ) -> None:

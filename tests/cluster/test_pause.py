@@ -19,6 +19,7 @@ from tests.cluster.testbed.controllers import (
     SERVICE,
     apply,
     becomes,
+    controller_down,
     metric,
     pod_group,
     pod_group_and_owners,
@@ -119,20 +120,16 @@ def test_a_process_that_only_observes_writes_nothing_beside_one_that_works(
 
 
 def test_where_all_only_observe_nothing_is_made(fusioninfer: Cluster, namespace: str) -> None:
-    kill_process(fusioninfer, "sync")
-    try:
-        with observer(fusioninfer) as port:
-            written = wrote(fusioninfer, namespace)
-            apply(fusioninfer, namespace, PREFILL, DECODE)
-            would = until(
-                lambda: metric(port, "fusioninfer_sync_paused_writes_total", kind="PodGroup"),
-                "it says what it would write",
-            )
-            time.sleep(SECONDS)
-            assert (pod_group(fusioninfer, namespace), wrote(fusioninfer, namespace)) == (None, written)
-            assert would == metric(port, "fusioninfer_sync_paused_writes_total", kind="PodGroup")
-    finally:
-        start_sync(fusioninfer)
+    with controller_down(fusioninfer), observer(fusioninfer) as port:
+        written = wrote(fusioninfer, namespace)
+        apply(fusioninfer, namespace, PREFILL, DECODE)
+        would = until(
+            lambda: metric(port, "fusioninfer_sync_paused_writes_total", kind="PodGroup"),
+            "it reports what it would write",
+        )
+        time.sleep(SECONDS)
+        assert (pod_group(fusioninfer, namespace), wrote(fusioninfer, namespace)) == (None, written)
+        assert would == metric(port, "fusioninfer_sync_paused_writes_total", kind="PodGroup")
     until(lambda: pod_group(fusioninfer, namespace), "the PodGroup")
 
 

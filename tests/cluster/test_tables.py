@@ -26,7 +26,7 @@ SECOND_DECODER: Final = "deepseek-r1-disagg-decode-more"
 WHOLE: Final = expected(DISAGGREGATED, 80)
 
 
-@pytest.mark.parametrize("gpus", DISAGGREGATED.rows)
+@pytest.mark.parametrize("gpus", DISAGGREGATED.tried)
 def test_prefill_and_decode_start_together_and_further_replicas_whole(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
 ) -> None:
@@ -38,7 +38,7 @@ def test_prefill_and_decode_start_together_and_further_replicas_whole(
     assert outcome == expected(DISAGGREGATED, gpus)
 
 
-@pytest.mark.parametrize("gpus", MONOLITHIC.rows)
+@pytest.mark.parametrize("gpus", MONOLITHIC.tried)
 def test_replicas_of_a_worker_start_whole_one_after_the_other(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
 ) -> None:
