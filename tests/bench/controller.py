@@ -171,12 +171,12 @@ def _rounds(count: int) -> Callable[[], bool]:
 
 def _reviews(webhook: Server, is_done: Callable[[], bool]) -> list[float]:
     """Send reviews straight to the webhook until something else is done; give the seconds of each."""
-    door, sent = stages.cases()["CREATE, mutate: expanded"]
+    answer, sent = stages.cases()["CREATE, mutate: expanded"]
     asked, found = request("/mutate", sent), []
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         with connected(webhook.port, webhook.trust) as line:
-            expect(line.ask(asked), door(sent).body, "a review meanwhile")
+            expect(line.ask(asked), answer(sent).body, "a review meanwhile")
             for _ in range(BATCH):
                 since = time.perf_counter()
                 line.ask(asked)

@@ -57,11 +57,11 @@ def measure(run: Run, ours: tuple[str, ...] = OURS) -> Iterator[Row]:
 
 def _calls(case: str) -> list[Call]:
     """Return the requests of a case, and what the same code says in process; objects to expand differ all."""
-    door, body = stages.cases()[case]
+    answer, body = stages.cases()[case]
     live = orjson.loads(body)["request"]["object"]
     bodies = [stages.body(other) for other in varied(live)] if case == stages.EXPANDED else [body]
     path = "/mutate" if "mutate" in case else "/validate"
-    return [(request(path, each), door(each).body) for each in bodies]
+    return [(request(path, each), answer(each).body) for each in bodies]
 
 
 def _compare(ours: Server, other: Server, calls: Mapping[str, list[Call]], run: Run, costs: Costs) -> None:

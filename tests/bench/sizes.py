@@ -23,7 +23,7 @@ BYTES: Final = 400_000
 """How much one block reads."""
 Add = Callable[[Object, int], None]
 """Puts so many of something on an object."""
-DOORS: Final = ("mutate", "validate")
+PATHS: Final = ("mutate", "validate")
 MOST_EXPENSIVE: Final = "the most expensive at 1 MB"
 LINE: Final = "# what the next line does, and why it must stand before the one after it\n"
 
@@ -166,7 +166,7 @@ def measure(run: Run, weights: Mapping[str, Add] = WEIGHTS) -> Iterator[Row]:
     found: list[tuple[float, str]] = []
     for name, add in weights.items():
         ratios = _ratios(name, add, run)
-        found += [(of[-1], f"{name}, {door}") for door, of in ratios.items()]
+        found += [(of[-1], f"{name}, {path}") for path, of in ratios.items()]
         yield _row(name, ratios)
     most, which = max(found)
     yield row(MOST_EXPENSIVE, "x", [most], which=which)
@@ -175,12 +175,12 @@ def measure(run: Run, weights: Mapping[str, Add] = WEIGHTS) -> Iterator[Row]:
 def _ratios(name: str, add: Add, run: Run) -> dict[str, list[float]]:
     """Return what both calls cost beside `json.loads` of their bodies, from the least size to the largest."""
     sizes = run.effort.sizes
-    calls = {(door, size): call for size in sizes for door, call in _calls(name, add, size).items()}
+    calls = {(path, size): call for size in sizes for path, call in _calls(name, add, size).items()}
     found: dict[tuple[str, int], list[float]] = {which: [] for which in calls}
     for _ in run.rounds(run.effort.blocks_of_size, name):
-        for which, (door, sent) in calls.items():
-            found[which].append(block(door, sent, BYTES) / block(json.loads, sent, BYTES))
-    return {door: [median(found[door, size]) for size in sizes] for door in DOORS}
+        for which, (answer, sent) in calls.items():
+            found[which].append(block(answer, sent, BYTES) / block(json.loads, sent, BYTES))
+    return {path: [median(found[path, size]) for size in sizes] for path in PATHS}
 
 
 def _calls(name: str, add: Add, size: int) -> dict[str, tuple[Callable[[bytes], object], bytes]]:
@@ -191,5 +191,5 @@ def _calls(name: str, add: Add, size: int) -> dict[str, tuple[Callable[[bytes], 
 def _row(name: str, ratios: Mapping[str, list[float]]) -> Row:
     """Report by how much the ratio grows, of the call of which it grows more."""
     growth = max(of[-1] / of[0] for of in ratios.values())
-    told = {door: " > ".join(f"{ratio:.2g}" for ratio in of) for door, of in ratios.items()}
+    told = {path: " > ".join(f"{ratio:.2g}" for ratio in of) for path, of in ratios.items()}
     return Row(name, growth, "x", beside=told, goal=GROWTH)

@@ -117,8 +117,8 @@ def cases() -> dict[str, tuple[Callable[[bytes], review.AdmissionAnswer], bytes]
 
 def check(calls: Mapping[str, tuple[Callable[[bytes], review.AdmissionAnswer], bytes]]) -> None:
     """Hold every answer against what it must be; a patch is applied, and held against the naive merge."""
-    for name, (door, sent) in calls.items():
-        answer = door(sent)
+    for name, (call, sent) in calls.items():
+        answer = call(sent)
         expect(answer.outcome, OUTCOMES[name], name)
         if answer.outcome == "patched":
             live = orjson.loads(sent)["request"]["object"]
@@ -154,8 +154,8 @@ def measure(run: Run) -> Iterator[Row]:
         check({EXPANDED: (review.mutate, body(other))})
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     for _ in run.rounds(run.effort.blocks, "stages"):
-        for name, (door, sent) in calls.items():
-            found[name].append((block(door, sent), block(json.loads, sent)))
+        for name, (call, sent) in calls.items():
+            found[name].append((block(call, sent), block(json.loads, sent)))
     for name, costs in found.items():
         yield row(name, "x", [ours / plain for ours, plain in costs], **beside(costs, calls[name][1]))
 

@@ -119,7 +119,7 @@ def owned_by_label() -> None:
 
 
 def status_is_news() -> None:
-    """Look at a service again after each status that we wrote, and write each new wording of a refusal."""
+    """Reconcile a service again after each status write, and write each new wording of a refusal."""
     _replaced(
         _sync("observed.inferenceservice").CachedInferenceService,
         "__eq__",
