@@ -54,7 +54,7 @@ async def test_a_refused_event_is_written_later(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.runtime.events.AGAIN", 0.05)
-    answers = [status(403, "Forbidden")] * 3
+    answers = [status(403, "Forbidden") for _ in range(3)]
     api.fault = lambda r: answers.pop() if answers and r.path.endswith("/events") else None
 
     start()
