@@ -1,6 +1,7 @@
 """The tiers of the tests: `make unit`, `make test` and `make soak` (Makefile, DEVELOPMENT.md).
 
-- `make unit` runs every test but those in the folders and files of `SLOW`, which are marked `slow`.
+- `make unit` runs every test that is not marked `slow`. The folders and files of `SLOW` are marked here; a
+  single test is marked where it stands.
 - `make test` runs every test. `make soak` runs some of them with more rounds and examples (tests/soak.py).
 
 pytest-xdist keeps the tests of a group in one process (`--dist loadgroup`):

@@ -207,6 +207,7 @@ def test_codes_prints_the_cause_of_each() -> None:
     assert (listed["cause"], CODES["FI410"].cause in run("codes").stdout) == (CODES["FI410"].cause, True)
 
 
+@pytest.mark.slow
 def test_the_demo_prints_the_examples_and_the_pod_groups() -> None:
     result = run("demo", "--plain")
 

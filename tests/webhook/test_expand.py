@@ -201,6 +201,7 @@ def test_a_malformed_object_is_left_unchanged(broken: dict[str, object]) -> None
     assert expand(broken) == []
 
 
+@pytest.mark.slow
 def test_the_output_does_not_depend_on_the_hash_seed() -> None:
     files = [str(path) for path in sorted((ROOT / "tests/golden").glob("*/input.yaml"))]
 

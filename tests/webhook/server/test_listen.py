@@ -169,7 +169,7 @@ def test_a_body_can_arrive_while_the_server_finishes() -> None:
 
 async def test_a_complete_request_is_answered_however_slow_the_server_is() -> None:
     async with serving() as served, connected(served.port, served.tls) as caller:
-        for _ in range(6):
+        for _ in range(2):
             caller[1].write(post("/mutate"))
             for _ in range(7):
                 time.sleep(1.5 * QUICK.header_seconds)  # noqa: ASYNC251 - the loop is the server's too
