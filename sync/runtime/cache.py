@@ -44,10 +44,6 @@ class Rows(Generic[R]):
     by_name: dict[Name, R] = field(default_factory=dict)
     by_key: dict[ServiceKey, dict[Name, R]] = field(default_factory=dict)
 
-    def of(self, key: ServiceKey) -> tuple[R, ...]:
-        """Return the rows that concern a key."""
-        return tuple(self.by_key.get(key, {}).values())
-
     def put(self, row: R) -> tuple[ServiceKey, ...]:
         """Add a row, or replace an equal one of its name; return the keys that it concerns."""
         name, keys = (row.namespace, row.name), row_keys(row)
@@ -107,11 +103,11 @@ class Cache(Generic[R]):
 
     def of(self, key: ServiceKey) -> tuple[R, ...]:
         """Return the rows that concern a key."""
-        return self.known.of(key)
+        return tuple(self.known.by_key.get(key, {}).values())
 
     def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
         """Return the unreadable objects that may concern a key."""
-        return self.unreadable.of(key)
+        return tuple(self.unreadable.by_key.get(key, {}).values())
 
     # --- one object ---------------------------------------------------------------------------------
 
