@@ -121,7 +121,7 @@ def eventually() -> Eventually:
     async def wait(holds: Callable[[], bool]) -> None:
         end = time.monotonic() + 60
         while not holds():
-            assert time.monotonic() < end, "it never came to be"
+            assert time.monotonic() < end, "the condition did not hold within a minute"
             await asyncio.sleep(0.01)
 
     return wait

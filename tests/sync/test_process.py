@@ -61,7 +61,7 @@ async def until_it_leads(port: int) -> None:
         if "fusioninfer_sync_is_leader 1.0" in (await answer(port, "/metrics"))[1]:
             return
         await asyncio.sleep(0.01)
-    pytest.fail("it never leads")
+    pytest.fail("the process did not become the leader")
 
 
 @pytest.mark.usefixtures("process")
