@@ -4,14 +4,16 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
+from pydantic import BaseModel, ValidationError
 
 from intent import Object, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Unreadable(Exception):  # noqa: N818 - reads better as an adjective
@@ -107,6 +109,16 @@ def read_text(file: str) -> str:
 def load_yaml(text: str, file: str) -> list[Any]:
     """Parse the documents of a YAML or JSON text. Raises `Unreadable` with line and column."""
     return list(_values(text, file))
+
+
+def read_model(path: Path, model: type[Model]) -> Model:
+    """Read the first document of a settings file. Raises `Unreadable`, which names the invalid fields."""
+    found = load_yaml(read_text(str(path)), str(path)) or [{}]
+    try:
+        return model.model_validate(found[0])
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
+        raise Unreadable(f"{path}: {'; '.join(lines)}") from error
 
 
 def _values(text: str, file: str) -> Iterator[Any]:

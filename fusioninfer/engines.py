@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from catalog.engines import (
     ENGINES,
@@ -34,7 +34,7 @@ from catalog.engines import (
     Version,
     described,
 )
-from fusioninfer.documents import Unreadable, load_yaml, read_text
+from fusioninfer.documents import read_model
 from intent.launch import AUTO, read_launch
 from intent.lws import Engine, Template
 from webhook.launchers.plan import choose
@@ -60,6 +60,8 @@ _Ray = Annotated[Ray, BeforeValidator(_ray)]
 
 
 class _ImageRow(BaseModel):
+    """A row of `images`. Unlike in `Stock`, versions and Ray are text, and a source is required."""
+
     model_config = ConfigDict(extra="forbid")
 
     repository: str = Field(min_length=1)
@@ -105,11 +107,7 @@ class EnginesFile(BaseModel):
 
 def read(path: Path) -> Engines:
     """Read an operator's file, and put its rows first. Raises `Unreadable`, which names the field."""
-    try:
-        found = EnginesFile.model_validate((load_yaml(read_text(str(path)), str(path)) or [{}])[0])
-    except ValidationError as error:
-        lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
-        raise Unreadable(f"{path}: {'; '.join(lines)}") from error
+    found = read_model(path, EnginesFile)
     images = tuple(Stock(**dict(row)) for row in found.images)
     connectors = tuple(Connector(**dict(row)) for row in found.connectors)
     models = tuple(Model(**dict(row)) for row in found.models)
