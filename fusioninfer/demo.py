@@ -160,8 +160,8 @@ def _side_by_side(name: str, before: Object, after: Object) -> Table:
     table.add_column(ratio=2)
     table.add_column(ratio=3)
     table.add_row(
-        Panel(_coloured(gone), title=f"{name}: what you write", title_align="left"),
-        Panel(_coloured(added), title="what the cluster stores", title_align="left"),
+        Panel(_coloured(gone), title=f"{name}: as written", title_align="left"),
+        Panel(_coloured(added), title="as stored by the cluster", title_align="left"),
     )
     return table
 
@@ -199,7 +199,7 @@ def _show_pod_group(read: list[Document], console: Console) -> None:
     console.print(
         Panel(
             Text(documents.write_yaml(pod_groups).rstrip()),
-            title="what the controller creates",
+            title="created by the controller",
             title_align="left",
         )
     )

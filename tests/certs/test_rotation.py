@@ -211,7 +211,7 @@ def test_an_encrypted_key_is_replaced() -> None:
 # Whether it is trusted
 
 
-def test_without_a_leaf_nothing_is_trusted() -> None:
+def test_without_a_serving_certificate_nothing_is_trusted() -> None:
     assert not is_trusted(with_ca(Kept(), NOW, TERMS), NOW)
 
 

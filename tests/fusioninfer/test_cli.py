@@ -212,7 +212,7 @@ def test_the_demo_prints_the_examples_and_the_pod_groups() -> None:
     result = run("demo", "--plain")
 
     assert result.exit_code == 0
-    for text in ("what you write", "+           - symmetric-run", "kind: PodGroup", "minMember: 6"):
+    for text in ("as written", "+           - symmetric-run", "kind: PodGroup", "minMember: 6"):
         assert text in result.stdout
     assert "Warning" not in result.stdout
 

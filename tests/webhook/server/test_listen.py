@@ -172,7 +172,7 @@ async def test_a_complete_request_is_answered_however_slow_the_server_is() -> No
         for _ in range(2):
             caller[1].write(post("/mutate"))
             for _ in range(7):
-                time.sleep(1.5 * QUICK.header_seconds)  # noqa: ASYNC251 - the loop is the server's too
+                time.sleep(1.5 * QUICK.header_seconds)  # noqa: ASYNC251 - the event loop is the server's too
                 await asyncio.sleep(0)
 
             assert (await read(caller[0])).status == 200
