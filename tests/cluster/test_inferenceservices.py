@@ -103,8 +103,7 @@ def test_an_earlier_name_is_accepted_with_a_warning(served: Cluster, namespace: 
     told = run_kubectl(served, *command, stdin=json.dumps(earlier)).stderr
 
     assert (
-        "Warning: FI750: is an earlier name; use multinode.nodeCount: 2 [spec.roles[0].podReplicas]"
-        in told
+        "Warning: FI750: is an earlier name; use multinode.nodeCount: 2 [spec.roles[0].podReplicas]" in told
     )
 
 

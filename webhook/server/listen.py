@@ -51,7 +51,7 @@ class Limits:
     keepalive_seconds: float = 120.0
     """How long an idle connection is kept; API servers keep it for 90 s, and must close it first."""
     connection_seconds: float = 300.0
-    """After one to two times this, an answer asks its caller to connect anew, which spreads load to replicas."""
+    """After one to two times this, an answer asks its caller to connect anew, which spreads the load."""
     drain_seconds: float = 10.0
     """How long to keep answering after SIGTERM, until every node has removed this endpoint."""
     finish_seconds: float = 20.0

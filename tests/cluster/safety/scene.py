@@ -168,7 +168,7 @@ class Scene:
 
     def crashed(self) -> list[str]:
         """Return the controllers that ended by an error since the last call; to lose the Lease is none."""
-        ended = [one for one in self.kubelet.crashes if one.startswith(LOOPS)]
+        ended = [one for one in self.kubelet.crashes if one.startswith(CONTROLLERS)]
         self.kubelet.crashes.clear()
         return [one for one in ended if LOST not in one]
 
