@@ -118,7 +118,7 @@ def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: 
 @main.command()
 @click.option("--plain", is_flag=True, help="Print no colours, even on a terminal.")
 def demo(*, plain: bool) -> None:
-    """Show a webhook on TLS in seconds, with three LeaderWorkerSets before and after admission."""
+    """Run a webhook and show three LeaderWorkerSets before and after admission."""
     from fusioninfer import demo as show  # noqa: PLC0415 - it starts servers
 
     sys.exit(show.run(plain=plain))

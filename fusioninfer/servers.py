@@ -18,8 +18,8 @@ METRICS_PORT: Final = click.option(
 @click.option(
     "--cert-dir", required=True, type=click.Path(path_type=Path), help="The directory of tls.crt and tls.key."
 )
-@click.option("--host", default="0.0.0.0", show_default=True)  # noqa: S104 - a server in a pod
-@click.option("--port", default=10250, show_default=True)
+@click.option("--host", default="0.0.0.0", show_default=True, help="The address to listen on.")  # noqa: S104 - a server in a pod
+@click.option("--port", default=10250, show_default=True, help="Port of /mutate and /validate (TLS).")
 @METRICS_PORT
 @click.option(
     "--dns-name",
