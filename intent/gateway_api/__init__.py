@@ -1,1 +1,1 @@
-"""What the Gateway API takes of an HTTPRoute and of a Gateway, as data, and what is said of the rest."""
+"""The schemas of HTTPRoute and Gateway as data, and checks of a user's specs against them."""

@@ -1,4 +1,4 @@
-"""Holds a value against a schema: what the API server would refuse, with the path and what would be right.
+"""Checks of a value against a schema: what the API server would refuse, with path and remedy.
 
 Where a shape is wrong nothing is said of what is below it.
 """
@@ -16,21 +16,21 @@ WRONG: Final = "FI710"
 MISSPELT: Final = "FI711"
 UNKNOWN: Final = "FI751"
 LIKE: Final = 0.75
-"""How much a name is like a known one that must be meant (`difflib`); others may be of a later release."""
+"""The least similarity (`difflib`) of a misspelt field; a less similar one may be of a later release."""
 
 MOST: Final = 20
-"""So many findings about one value are enough."""
+"""The most findings reported of one value."""
 
 Findings = Iterator[FieldError]
 
 
 def check(value: Any, schema: Object, path: str) -> Findings:
-    """Say what is wrong with a value, up to a number of findings."""
+    """Report violations of a schema by a value, up to a number of findings."""
     return islice(_checked(value, schema, path), MOST)
 
 
 def _checked(value: Any, schema: Object, path: str) -> Findings:
-    """Say what is wrong with a shape; only of a right one, which rules it breaks."""
+    """Report violations of the types; only without any, violations of the rules."""
     name, fits, below = _KINDS[schema["type"]]
     if not fits(value):
         yield _wrong(path, value, f"must be {name}")
@@ -63,7 +63,7 @@ def _matches(value: str, pattern: str) -> bool:
 
 
 def _unshared(items: list[Any], keys: list[str]) -> bool:
-    """Whether no two items have one key: an item without it has another fault."""
+    """Return whether the keys of items are unique; an item without a key is reported elsewhere."""
     named = [tuple(item.get(key) for key in keys) for item in items if isinstance(item, dict)]
     return all(named.count(name) == 1 for name in named)
 
@@ -81,10 +81,10 @@ LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], str]]] = {
     MAP_KEYS: (_unshared, "two items must not have the same {}"),
     LIST_TYPE: (lambda value, _kind: len(set(map(repr, value))) == len(value), "must have no item twice"),
 }
-"""By the word of the schema: whether a value of the right kind keeps to it, and what would be right.
+"""By keyword of the schema: the test of a value of the right type, and the message.
 
-The first that is broken is said, in the order of the schema: the length of a text before its pattern, which
-has its words there.
+The first violation is reported, in the order of the schema: the length of a text precedes its pattern, which
+has its own message.
 """
 
 
@@ -92,7 +92,7 @@ def _listed(limit: Any) -> str:
     return ", ".join(map(str, limit)) if isinstance(limit, list) else str(limit)
 
 
-# --- what is below ------------------------------------------------------------------------------------
+# --- nested values ------------------------------------------------------------------------------------
 
 
 def _in_list(value: list[Any], schema: Object, path: str) -> Findings:
@@ -143,4 +143,4 @@ _KINDS: Final[dict[str, tuple[str, Callable[[Any], bool], Callable[[Any, Object,
     "integer": ("a whole number", _is_whole, _nothing),
     "boolean": ("true or false", lambda value: isinstance(value, bool), _nothing),
 }
-"""By type: what to call it, how to know it, and who looks at what is below."""
+"""By type: its name in messages, its test, and the check of nested values."""

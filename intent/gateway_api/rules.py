@@ -1,6 +1,6 @@
-"""What the Gateway API refuses of values of the right shape: its CEL rules (`x-kubernetes-validations`).
+"""The CEL rules (`x-kubernetes-validations`) of the Gateway API, for values of the right types.
 
-A value has no defaults yet: an absent `kind` of a backend is `Service`. Rules of keys of labels are left out.
+Defaults are not applied yet: an absent `kind` of a backend is `Service`. Rules about label keys are omitted.
 """
 
 import re
@@ -25,12 +25,12 @@ FILTERS: Final = {
     "CORS": "cors",
     "ExternalAuth": "externalAuth",
 }
-"""Types of filters, and the field that each must have, and no other."""
+"""Types of filters, each with the only field that it must have."""
 ONCE: Final = ("RequestHeaderModifier", "ResponseHeaderModifier", "RequestRedirect", "URLRewrite")
 MODIFIERS: Final = {"ReplaceFullPath": "replaceFullPath", "ReplacePrefixMatch": "replacePrefixMatch"}
 PROTOCOLS: Final = {"GRPC": "grpc", "HTTP": "http"}
 MATCHES: Final = 128
-"""Matches that all rules of a route may have together."""
+"""The maximum of matches of all rules of a route together."""
 _PATH: Final = re.compile(r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+").fullmatch
 _AMONG: Final = ("//", "/./", "/../", "%2f", "%2F", "#")
 _AT_THE_END: Final = ("/..", "/.")
@@ -40,7 +40,7 @@ _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def _union(value: Object, word: str, field_of: dict[str, str]) -> str:
-    """Say which of the fields that go with words of `type` or `protocol` is missing, or too many."""
+    """Return the message about a missing or superfluous field of a union; empty if it is valid."""
     chosen = field_of.get(value[word], "")
     if chosen and chosen not in value:
         return f"{chosen} is required where {word} is {value[word]}"
@@ -57,13 +57,13 @@ def _port_of_a_service(backend: Object) -> str:
 
 
 def _group_of_a_pool(backend: Object) -> str:
-    """Ours: without its group no gateway knows the kind, and says that it does not know InferencePools."""
+    """Require the group of an InferencePool, without which gateways report an unknown kind (our own rule)."""
     is_pool = backend.get("kind") == "InferencePool" and not backend.get("group")
     return f"group must be {POOLS}: it refers to an InferencePool" if is_pool else ""
 
 
 def _distinct_parents(parents: list[Object]) -> str:
-    """Take the rule of the experimental channel, where a port tells two references apart too."""
+    """Apply the rule of the experimental channel, in which the port also distinguishes two references."""
     known: dict[Any, list[Any]] = {}
     for one in parents:
         gateway = tuple(one.get(key) for key in ("group", "kind", "name", "namespace"))
@@ -108,14 +108,14 @@ def _fraction(fraction: Object) -> str:
 
 
 def _wildcard(words: list[str]) -> str:
-    return "must not have * beside others" if "*" in words and len(words) > 1 else ""
+    return "must not combine * with other values" if "*" in words and len(words) > 1 else ""
 
 
 # --- rules of a route ---------------------------------------------------------------------------------
 
 
 def _path(path: Object) -> str:
-    """Check the value of a path that is no pattern."""
+    """Check a path that is not a regular expression."""
     value = path.get("value", "/")
     if path.get("type") == "RegularExpression":
         return ""
@@ -124,7 +124,7 @@ def _path(path: Object) -> str:
     bad = [part for part in _AMONG if part in value] + [end for end in _AT_THE_END if value.endswith(end)]
     if bad:
         return f"value must not have {bad[0]}"
-    return "" if _PATH(value) else "value must have no character that a URL escapes"
+    return "" if _PATH(value) else "value must contain only characters that a URL does not escape"
 
 
 def _timeouts(timeouts: Object) -> str:
@@ -152,7 +152,7 @@ def _redirect_to_nobody(rule: Object) -> str:
 
 
 def _prefix_to_replace(rule: Object) -> str:
-    """A prefix can be replaced only where there is one."""
+    """Require exactly one PathPrefix match for a replaced prefix."""
     lists = [rule.get("filters"), *(backend.get("filters") for backend in listed(rule.get("backendRefs")))]
     if not any(_replaces_prefix(one) for each in lists for one in listed(each)):
         return ""

@@ -1,7 +1,7 @@
 """The specs of HTTPRoute and Gateway, by the names of their Go types: fields, kinds, limits, patterns.
 
 Source: the experimental channel of kubernetes-sigs/gateway-api v1.4.1, `config/crd/experimental`, of which
-the standard channel is a part. A test holds this against both. What cannot be said so is in `rules`.
+the standard channel is a subset. A test compares this with both. Other constraints are in `rules`.
 """
 
 from typing import Any, Final
@@ -58,7 +58,7 @@ _ORIGIN: Final = r"(^\*$)|(^([a-zA-Z][a-zA-Z0-9+\-.]+):\/\/([^:/?#]+)(:([0-9]{1,
 
 
 def _named(value: int, **more: Any) -> Object:
-    """Describe values by name, each name once."""
+    """Describe a list of named values with unique names."""
     return items(fields("name", "value", name=HEADER_NAME, value=text(value, 1), **more), 16, key="name")
 
 

@@ -1,4 +1,4 @@
-"""The words in which schemas are written: those of a structural schema, and checks of what it cannot say."""
+"""Builders of schemas: the keywords of a structural schema, and checks beyond them."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from intent import Object
 
 Rule = Callable[[Any], str]
-"""Says what is wrong with a value of the right shape; empty if nothing is."""
+"""Returns the violation by a value of the right type; empty for none."""
 
 MAP_KEYS: Final = "x-kubernetes-list-map-keys"
 LIST_TYPE: Final = "x-kubernetes-list-type"
@@ -15,40 +15,40 @@ SAID: Final = "description"
 
 
 def fields(*required: str, checks: tuple[Rule, ...] = (), **known: Any) -> Object:
-    """Describe an object: which fields it must have, and all that it may have."""
+    """Describe an object by its required fields and all fields."""
     return _with({"type": "object", "properties": known}, required=sorted(required), checks=checks)
 
 
 def pairs(value: Object, most: int = 0) -> Object:
-    """Describe an object whose keys are the author's."""
+    """Describe an object with arbitrary keys."""
     return _with({"type": "object", "additionalProperties": value}, maxProperties=most)
 
 
 def items(
     item: Object, most: int = 0, least: int = 0, *, key: str = "", checks: tuple[Rule, ...] = ()
 ) -> Object:
-    """Describe a list; `key` is the field that no two items share."""
+    """Describe a list; `key` is the field that must be unique."""
     keys = {MAP_KEYS: [key] if key else []}
     return _with({"type": "array", "items": item}, maxItems=most, minItems=least, checks=checks, **keys)
 
 
 def distinct(item: Object, most: int = 0, *, checks: tuple[Rule, ...] = ()) -> Object:
-    """Describe a list in which no item stands twice."""
+    """Describe a list of unique items."""
     return items(item, most, checks=checks) | {LIST_TYPE: "set"}
 
 
 def text(most: int = 0, least: int = 0) -> Object:
-    """Describe a text: how long it may be."""
+    """Describe a text by its length."""
     return _with({"type": "string"}, maxLength=most, minLength=least)
 
 
 def like(pattern: str, said: str, most: int = 0, least: int = 0) -> Object:
-    """Describe a text by what it looks like, and say that in words."""
+    """Describe a text by a pattern and its message."""
     return text(most, least) | {"pattern": pattern, SAID: said}
 
 
 def choice(*values: str) -> Object:
-    """Describe one of some words."""
+    """Describe one of several texts."""
     return {"type": "string", "enum": list(values)}
 
 
@@ -58,7 +58,7 @@ def whole(least: int, most: int = 0) -> Object:
 
 
 def _with(schema: Object, **limits: Any) -> Object:
-    """Add the limits that there are."""
+    """Add the given limits."""
     return schema | {key: limit for key, limit in limits.items() if limit}
 
 

@@ -34,13 +34,13 @@ DECIDERS: Final = (
 )
 """Parameters of profile handlers that name a decider, the first two inside of `deciders`."""
 
-Said = tuple[str, str]
+Message = tuple[str, str]
 """A message and its code."""
 KEPT: Final = 256
 """The number of configurations whose findings are cached."""
-_FOUND: Final[dict[tuple[bytes, str], tuple[Said, ...]]] = {}
+_FOUND: Final[dict[tuple[bytes, str], tuple[Message, ...]]] = {}
 """The findings by digest of the configuration and name of the generation, the oldest first."""
-Rule = Callable[[Object, Picker], Iterator[Said]]
+Rule = Callable[[Object, Picker], Iterator[Message]]
 
 
 def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]:
@@ -57,9 +57,9 @@ def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]
         yield FieldError(path, None, message, code)
 
 
-def _check(config: str, picker: Picker) -> Iterator[Said]:
+def _check(config: str, picker: Picker) -> Iterator[Message]:
     value, problem = _read(config)
-    found = (said for rule in RULES for said in rule(value, picker))
+    found = (message for rule in RULES for message in rule(value, picker))
     for message, code in [(problem, "FI810")] if problem else islice(found, MOST):
         yield message[:LONGEST_MESSAGE], code
 
@@ -82,39 +82,39 @@ def _read(config: str) -> tuple[Object, str]:
 # --- the rules --------------------------------------------------------------------------------------
 
 
-def _kind(config: Object, picker: Picker) -> Iterator[Said]:
+def _kind(config: Object, picker: Picker) -> Iterator[Message]:
     """FI811: kind and apiVersion, if present, are those of the generation."""
     for name, right in (("apiVersion", CONFIG_API), ("kind", CONFIG_KIND)):
         if config.get(name) is not None and config[name] != right:
             yield f"{name}: {picker.name} reads {right}", "FI811"
 
 
-def _fields(config: Object, picker: Picker) -> Iterator[Said]:
+def _fields(config: Object, picker: Picker) -> Iterator[Message]:
     """FI812: all fields exist and have the right types; the endpoint picker decodes strictly."""
     for message in misfits(config, dict(picker.fields), picker.name):
         yield message, "FI812"
 
 
-def _names(config: Object, _picker: Picker) -> Iterator[Said]:
+def _names(config: Object, _picker: Picker) -> Iterator[Message]:
     """FI813: plugin names are unique."""
     for name, times in Counter(_name(plugin) for plugin in _plugins(config)).items():
         if times > 1:
             yield f"plugins: {times} plugins are named {name}; give each its own name", "FI813"
 
 
-def _types(config: Object, picker: Picker) -> Iterator[Said]:
+def _types(config: Object, picker: Picker) -> Iterator[Message]:
     """FI814: plugin types are registered."""
     for at, plugin in enumerate(_plugins(config)):
         kind = text(plugin.get("type"))
         if kind not in picker.plugins:
-            who = _who_has(kind) or suggested(nearest(kind, picker.plugins))
+            hint = _available(kind) or suggested(nearest(kind, picker.plugins))
             yield (
-                f"plugins[{at}].type: {picker.name} has no {kind or 'plugin without a type'}{who}",
+                f"plugins[{at}].type: {picker.name} has no {kind or 'plugin without a type'}{hint}",
                 "FI814",
             )
 
 
-def _parameters(config: Object, picker: Picker) -> Iterator[Said]:
+def _parameters(config: Object, picker: Picker) -> Iterator[Message]:
     """FI817, FI818: parameters are read, and have the right types."""
     for at, plugin in enumerate(_plugins(config)):
         kind, given = text(plugin.get("type")), mapping(plugin.get("parameters"))
@@ -131,7 +131,7 @@ def _parameters(config: Object, picker: Picker) -> Iterator[Said]:
                 yield from ((one, "FI817") for one in misfits(given[name], shape, picker.name, where))
 
 
-def _references(config: Object, _picker: Picker) -> Iterator[Said]:
+def _references(config: Object, _picker: Picker) -> Iterator[Message]:
     """FI815: profiles refer to declared plugins."""
     names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     for at, profile in enumerate(_profiles(config)):
@@ -142,7 +142,7 @@ def _references(config: Object, _picker: Picker) -> Iterator[Said]:
                 yield _undeclared(where, name, names)
 
 
-def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
+def _other_references(config: Object, picker: Picker) -> Iterator[Message]:
     """FI812, FI815: parser and data layer refer to declared plugins."""
     names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     wanted = [("parser", config["parser"])] if config.get("parser") is not None else []
@@ -155,11 +155,11 @@ def _elsewhere(config: Object, picker: Picker) -> Iterator[Said]:
         yield f"dataLayer.sources: {picker.name} needs at least one source", "FI812"
 
 
-def _undeclared(where: str, name: str, names: Iterable[str]) -> Said:
+def _undeclared(where: str, name: str, names: Iterable[str]) -> Message:
     return f"{where}: {name or 'it'} is not among the plugins{suggested(nearest(name, names))}", "FI815"
 
 
-def _deciders(config: Object, picker: Picker) -> Iterator[Said]:
+def _deciders(config: Object, picker: Picker) -> Iterator[Message]:
     """FI815: the deciders of a handler are declared before it."""
     before: set[str] = set()
     for at, plugin in enumerate(_plugins(config)):
@@ -173,7 +173,7 @@ def _deciders(config: Object, picker: Picker) -> Iterator[Said]:
         before.add(_name(plugin))
 
 
-def _pickers(config: Object, _picker: Picker) -> Iterator[Said]:
+def _pickers(config: Object, _picker: Picker) -> Iterator[Message]:
     """FI816: a profile has at most one picker plugin."""
     kinds = {_name(plugin): text(plugin.get("type")) for plugin in _plugins(config)}
     for at, profile in enumerate(_profiles(config)):
@@ -183,7 +183,7 @@ def _pickers(config: Object, _picker: Picker) -> Iterator[Said]:
             yield f"schedulingProfiles[{at}]: needs one picker plugin, not {' and '.join(found)}", "FI816"
 
 
-def _handlers(config: Object, picker: Picker) -> Iterator[Said]:
+def _handlers(config: Object, picker: Picker) -> Iterator[Message]:
     """FI816: profiles have unique names, and several profiles have one handler that supports them."""
     names = [text(profile.get("name")) for profile in _profiles(config)]
     handlers = [kind for plugin in _plugins(config) if is_profile_handler(kind := text(plugin.get("type")))]
@@ -199,7 +199,7 @@ def _handlers(config: Object, picker: Picker) -> Iterator[Said]:
         yield f"schedulingProfiles: {len(names)} profiles need {able or 'another endpoint picker'}", "FI816"
 
 
-def _weights(config: Object, picker: Picker) -> Iterator[Said]:
+def _weights(config: Object, picker: Picker) -> Iterator[Message]:
     """FI819: no picker plugin precedes a scorer without a weight, where that is a nil pointer dereference."""
     kinds = {_name(plugin): text(plugin.get("type")) for plugin in _plugins(config)}
     if not picker.panics:
@@ -219,7 +219,7 @@ def _weights(config: Object, picker: Picker) -> Iterator[Said]:
             yield f"schedulingProfiles[{at}]: {message}", "FI819"
 
 
-def _gates(config: Object, picker: Picker) -> Iterator[Said]:
+def _gates(config: Object, picker: Picker) -> Iterator[Message]:
     """FI820: feature gates are registered, and set together with their fields."""
     for gate in listed(config.get("featureGates")):
         if gate not in picker.gates:
@@ -239,7 +239,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _types,
     _parameters,
     _references,
-    _elsewhere,
+    _other_references,
     _deciders,
     _pickers,
     _handlers,
@@ -268,6 +268,6 @@ def _name(plugin: Object) -> str:
     return text(plugin.get("name")) or text(plugin.get("type"))
 
 
-def _who_has(kind: str) -> str:
+def _available(kind: str) -> str:
     able = [row.name for row in PICKERS.values() if kind in row.plugins]
     return f"; available in {', '.join(able)}" if able else ""

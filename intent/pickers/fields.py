@@ -7,7 +7,7 @@ from catalog.pickers.fields import KINDS, Fields, Shape
 from intent.errors import nearest, suggested
 
 
-def misfits(value: Any, shape: Shape, who: str, where: str = "") -> Iterator[str]:
+def misfits(value: Any, shape: Shape, reader: str, where: str = "") -> Iterator[str]:
     """Report values of another shape; null means an absent field."""
     if value is None:
         return
@@ -16,26 +16,26 @@ def misfits(value: Any, shape: Shape, who: str, where: str = "") -> Iterator[str
         if not fits(value):
             yield f"{where}: must be {called}"
     elif isinstance(shape, list):
-        yield from _in_list(value, shape[0], who, where)
+        yield from _in_list(value, shape[0], reader, where)
     else:
-        yield from _in_map(value, shape, who, where)
+        yield from _in_map(value, shape, reader, where)
 
 
-def _in_list(value: Any, item: Shape, who: str, where: str) -> Iterator[str]:
+def _in_list(value: Any, item: Shape, reader: str, where: str) -> Iterator[str]:
     if not isinstance(value, list):
         yield f"{where}: must be a list"
         return
     for at, each in enumerate(value):
-        yield from misfits(each, item, who, f"{where}[{at}]")
+        yield from misfits(each, item, reader, f"{where}[{at}]")
 
 
-def _in_map(value: Any, fields: Fields, who: str, where: str) -> Iterator[str]:
+def _in_map(value: Any, fields: Fields, reader: str, where: str) -> Iterator[str]:
     if not isinstance(value, dict):
         yield f"{where}: must be a map"
         return
     for name, each in value.items():
         path = f"{where}.{name}" if where else str(name)
         if name in fields:
-            yield from misfits(each, fields[name], who, path)
+            yield from misfits(each, fields[name], reader, path)
         else:
-            yield f"{path}: {who} has no such field{suggested(nearest(str(name), fields))}"
+            yield f"{path}: {reader} has no such field{suggested(nearest(str(name), fields))}"

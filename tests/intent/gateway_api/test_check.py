@@ -1,4 +1,4 @@
-"""What is said of routes and gateways before the API server sees them."""
+"""Findings about specs of HTTPRoutes and Gateways."""
 
 import copy
 from typing import Any
