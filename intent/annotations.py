@@ -366,6 +366,7 @@ class Annotations:
     )
     inject: str = field(
         default="",
+        compare=False,
         metadata=_annotation(
             INJECT,
             "`disabled`: bypass both webhooks for this object",
@@ -375,6 +376,7 @@ class Annotations:
     )
     paused: str = field(
         default="",
+        compare=False,
         metadata=_annotation(
             PAUSED,
             "`true`: the controller writes nothing for the service; one paused member is enough",

@@ -60,3 +60,14 @@ def test_values_are_checked_by_the_grammar_of_kubernetes_names(
     _, errors = read({PREFIX + "service": "s", PREFIX + key: value})
 
     assert (not errors) == accepted
+
+
+@pytest.mark.parametrize("key", ["inject", "paused", "expansion"])
+def test_annotations_that_change_no_expansion_do_not_count_in_a_comparison(key: str) -> None:
+    value = {"inject": "disabled", "paused": "true"}.get(key, "{}")
+
+    plain, _ = read({PREFIX + "service": "s"})
+    found, errors = read({PREFIX + "service": "s", PREFIX + key: value})
+
+    assert (found, errors) == (plain, [])
+    assert getattr(found, key) == value
