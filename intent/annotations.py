@@ -386,16 +386,18 @@ class Annotations:
             digest=False,
         ),
     )
-    expansion: str = field(
-        default="",
+    expansion: bool = field(
+        default=False,
         compare=False,
         metadata=_annotation(
             EXPANSION,
             "managed by FusionInfer: applied changes; do not edit",
+            parse=bool,
             service="the annotation of each LeaderWorkerSet",
             digest=False,
         ),
     )
+    """Whether there is a record; `webhook.overlay.record` reads it. Caches of Intents need no text."""
 
     @property
     def wants_sidecar(self) -> bool:
