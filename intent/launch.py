@@ -182,7 +182,7 @@ def in_shell(launch: Launch) -> bool:
     return shell is not None and shell.kept
 
 
-def serve_words(launch: Launch) -> tuple[str, ...]:
+def serve_arguments(launch: Launch) -> tuple[str, ...]:
     """Return the arguments that start one node with `vllm serve`, or the author's own where they do."""
     command = launch.command
     if command.kind == "subcommand":
@@ -247,7 +247,7 @@ def in_group(plan: LaunchPlan, size: int) -> int | None:
     return None if leader is None or worker is None else leader + worker * (size - 1)
 
 
-def word_path(launch: Launch, index: int) -> str:
+def argument_path(launch: Launch, index: int) -> str:
     """Return the field path of an argument of the command."""
     shell = launch.command.shell
     return item_path(launch, index if shell is None else _item(launch, index))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from intent.command_line.flags import end_of_flags
 from intent.command_line.shell import insert
-from intent.launch import Launch, in_shell, is_converted, serve_words
+from intent.launch import Launch, in_shell, is_converted, serve_arguments
 
 Args = tuple[str, ...]
 
@@ -32,7 +32,7 @@ def flagged(launch: Launch, behind: Args) -> Args:
 
     A prefix such as `tini --` is left out (`behind_prefix`).
     """
-    args = serve_words(launch)
+    args = serve_arguments(launch)
     at = end_of_flags(args, _arguments(launch))
     return (*args[launch.command.program : at], *behind, *args[at:])
 
@@ -44,7 +44,7 @@ def appended(launch: Launch, behind: Args, *, without: frozenset[int] = frozense
     """
     if in_shell(launch):
         return in_script(launch, (), behind, without=without)
-    engine, args = launch.engine, serve_words(launch)
+    engine, args = launch.engine, serve_arguments(launch)
     is_kept = args == (*engine.command, *engine.args) and engine.command
     start = len(engine.command) if is_kept else _arguments(launch)
     ends = end_of_flags(args, _arguments(launch))

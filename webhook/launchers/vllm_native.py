@@ -9,7 +9,7 @@ from typing import Final
 
 from intent import Object
 from intent.command_line.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
-from intent.launch import Launch, countable, in_shell, read_size, read_sizes, serve_words, text_of
+from intent.launch import Launch, countable, in_shell, read_size, read_sizes, serve_arguments, text_of
 from webhook.launchers.container import Args, Container, appended, behind_prefix, in_script, scripted
 from webhook.launchers.launcher import HOST_IP
 
@@ -56,14 +56,14 @@ def _through_shell(launch: Launch, start: str, behind: Args) -> Container:
     """Compute the first rank in a shell, since the kubelet cannot; the other arguments stay list items."""
     dropped = _of_servers(launch)
     start_at = launch.command.program
-    args = [item for at, item in enumerate(serve_words(launch)) if at >= start_at and at not in dropped]
+    args = [item for at, item in enumerate(serve_arguments(launch)) if at >= start_at and at not in dropped]
     shell = ("/bin/sh", "-c", f'exec "$@" {start}', "sh")
     return behind_prefix(launch, Container(shell, (*args, *behind)))
 
 
 def _of_servers(launch: Launch) -> frozenset[int]:
     """Return the indices of `--api-server-count` and its value: vLLM refuses it with `--headless`."""
-    args = serve_words(launch)
+    args = serve_arguments(launch)
     found = (flag for flag in launch.command.flags.given if flag.name == SERVERS)
     dropped: set[int] = set()
     for flag in found:

@@ -8,13 +8,13 @@ from intent.command_line.flags import CONFIG, HOST, MODEL, SIZES, Flag, lacks_va
 from intent.errors import FieldError
 from intent.launch import (
     Launch,
+    argument_path,
     ignores_positional,
     is_converted,
     is_size,
     model_of,
     text_of,
     value_of,
-    word_path,
 )
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -42,11 +42,11 @@ def _fused(launch: Launch) -> Iterator[FieldError]:
         name, *value = item.split(None, 1)
         if value and "=" not in name:
             message = f"must be two list items, {name} and its value: no shell splits this one"
-            yield FieldError(word_path(launch, flag.at), item, message, "FI309")
+            yield FieldError(argument_path(launch, flag.at), item, message, "FI309")
 
 
 def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
-    where = word_path(launch, flag.at)
+    where = argument_path(launch, flag.at)
     if lacks_value(launch.command.flags, flag):
         message = f"must have a value: --{flag.name} takes the next list item, or the text after '='"
         yield FieldError(where, launch.command.argv[flag.at], message, "FI305")
@@ -62,7 +62,7 @@ def parallel_sizes(launch: Launch) -> Iterator[FieldError]:
         value = value_of(launch, flag) if flag else None
         if flag and value and not is_size(value):
             message = f"must be a whole number of at least 1: it is the value of --{name}"
-            yield FieldError(word_path(launch, flag.value_at), value, message, "FI304")
+            yield FieldError(argument_path(launch, flag.value_at), value, message, "FI304")
 
 
 def _host(launch: Launch) -> Iterator[FieldError]:
@@ -70,7 +70,7 @@ def _host(launch: Launch) -> Iterator[FieldError]:
     flag = launch.command.flags.last(HOST)
     host, has_file = text_of(launch, HOST), launch.command.flags.last(CONFIG) is not None
     if host in _LOOPBACK or (flag is None and launch.command.engine == "sglang" and not has_file):
-        where = word_path(launch, flag.value_at) if flag else launch.template.engine_path
+        where = argument_path(launch, flag.value_at) if flag else launch.template.engine_path
         message = f"the API listens on {host or _LOOPBACK[0]}, which no other pod reaches; add --host 0.0.0.0"
         yield FieldError(where, None, message, "FI509")
 
@@ -81,12 +81,12 @@ def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
         message = (
             "empty, or after a --: it is kept, but not read as the model; write --model NAME before any --"
         )
-        yield FieldError(word_path(launch, flags.stray[0]), None, message, "FI536")
+        yield FieldError(argument_path(launch, flags.stray[0]), None, message, "FI536")
     named = [flag for flag in flags.given if flag.name == MODEL]
     if named and (len(named) > 1 or flags.bare):
         served = "the last --model" if ignores_positional(launch) or not flags.bare else "the positional one"
         message = f"the model is given twice: {served} is served"
-        yield FieldError(word_path(launch, named[-1].value_at), None, message, "FI515")
+        yield FieldError(argument_path(launch, named[-1].value_at), None, message, "FI515")
     if named or flags.last(CONFIG):
         return
     if flags.bare and ignores_positional(launch):
@@ -101,7 +101,7 @@ def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
 
 def _ignored(launch: Launch, index: int, *, converted: bool) -> FieldError:
     """Report a positional model, which `api_server` ignores up to vLLM 0.11.0 (vllm-project/vllm#32292)."""
-    where, model = word_path(launch, index), launch.command.argv[index]
+    where, model = argument_path(launch, index), launch.command.argv[index]
     if converted:
         message = (
             "served once launched; as written, this image ignores it and serves its default: write --model"

@@ -10,12 +10,12 @@ from intent.launch import (
     AUTO,
     Launch,
     LaunchPlan,
+    argument_path,
     countable,
     is_size,
     read_sizes,
     text_of,
     value_of,
-    word_path,
 )
 from intent.lws import Intent
 from intent.settings import Settings
@@ -96,7 +96,7 @@ def _data_ranks(launch: Launch) -> Iterator[FieldError]:
         f"add --{DATA_BACKEND} ray --{LOCAL_DATA} {local}" if local else "a rank spans pods: use -pp instead"
     )
     message = f"all {sizes.data} ranks start on the leader; {advice}"
-    yield FieldError(word_path(launch, flag.value_at), None, message, "FI541")
+    yield FieldError(argument_path(launch, flag.value_at), None, message, "FI541")
 
 
 def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
@@ -104,7 +104,7 @@ def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
     port = (value_of(launch, flag) or "") if flag else ""
     if not flag or not is_size(port):
         return
-    user, where = "Ray" if launcher.uses_ray else "the launch", word_path(launch, flag.value_at)
+    user, where = "Ray" if launcher.uses_ray else "the launch", argument_path(launch, flag.value_at)
     if int(port) == launcher.port:
         message = f"must be another port: {user} uses {port} on the leader; the default is free"
         yield FieldError(where, port, message, "FI311")
@@ -117,4 +117,4 @@ def _async_scheduling(launch: Launch, launcher: Launcher) -> Iterator[FieldError
     flag = launch.command.flags.last(ASYNC_SCHEDULING)
     if flag and launcher.uses_ray:
         message = "not checked: vLLM 0.11 refuses --async-scheduling with Ray; later releases may accept it"
-        yield FieldError(word_path(launch, flag.at), None, message, "FI511")
+        yield FieldError(argument_path(launch, flag.at), None, message, "FI511")

@@ -9,7 +9,7 @@ from intent.annotations import LAUNCHER, path
 from intent.command_line.flags import DISTRIBUTED
 from intent.command_line.programs import Kind
 from intent.errors import FieldError
-from intent.launch import AUTO, NONE, Launch, LaunchPlan, item_path, word_path
+from intent.launch import AUTO, NONE, Launch, LaunchPlan, argument_path, item_path
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
@@ -97,7 +97,7 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
             f"starts one Ray over the {intent.size} pods" if launcher.uses_ray else "starts vLLM without Ray"
         )
         message = f"must be {supported}, or absent: {plan.launcher} {starts}"
-        yield FieldError(word_path(launch, flag.value_at), flag.value, message, "FI313")
+        yield FieldError(argument_path(launch, flag.value_at), flag.value, message, "FI313")
     elif not launcher.takes(launch):
         message = f"left as it is: {plan.launcher} needs vllm serve as list items, without Ray and without --"
         yield FieldError(_where(launch), None, message, "FI526")

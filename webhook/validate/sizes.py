@@ -10,13 +10,13 @@ from intent.launch import (
     Launch,
     LaunchPlan,
     Sizes,
+    argument_path,
     countable,
     in_group,
     model_of,
     read_size,
     read_sizes,
     value_of,
-    word_path,
 )
 from webhook.launchers.launcher import Launcher
 
@@ -97,10 +97,10 @@ def _shared_data(launch: Launch) -> Iterator[FieldError]:
     tensor = read_size(launch, TENSOR)
     if not flags.last(SHARED_DATA):
         message = "must be used with --enable-dp-attention over several pods, or be absent"
-        yield FieldError(word_path(launch, flag.value_at), data, message, "FI316")
+        yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
     elif tensor and tensor % data:
         message = f"must divide the tensor parallel size {tensor}: the ranks are shared"
-        yield FieldError(word_path(launch, flag.value_at), data, message, "FI316")
+        yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
 
 
 def _shown(needed: Sizes) -> str:
@@ -119,7 +119,7 @@ def _where(launch: Launch) -> str:
     for name in SIZES:
         flag = launch.command.flags.last(name)
         if flag:
-            return word_path(launch, flag.value_at)
+            return argument_path(launch, flag.value_at)
     return launch.template.engine_path
 
 
@@ -155,12 +155,12 @@ def _unchecked(launch: Launch) -> Iterator[FieldError]:
     for flag in launch.command.flags.given:
         if flag.name in CHANGES_SIZES:
             message = f"the parallel sizes are not checked: --{flag.name} may change them"
-            yield FieldError(word_path(launch, flag.at), None, message, "FI511")
+            yield FieldError(argument_path(launch, flag.at), None, message, "FI511")
     for name in SIZES:
         size = launch.command.flags.last(name)
         if size and size.value and value_of(launch, size) is None:
             message = f"the parallel sizes are not checked: --{name} is only known in the cluster"
-            yield FieldError(word_path(launch, size.value_at), None, message, "FI511")
+            yield FieldError(argument_path(launch, size.value_at), None, message, "FI511")
     asked = launch.engine.accelerators
     if asked.count and countable(launch.engine) is None:
         message = "the parallel sizes are not checked: the resource is a fraction of an accelerator"
@@ -178,7 +178,7 @@ def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
     known = known_model(engines, model_of(launch) or "")
     message = _heads(launch, tensor, known) or _blocks(tensor, known) or _power(launch, tensor)
     if message:
-        yield FieldError(word_path(launch, flag.value_at), None, message, "FI503")
+        yield FieldError(argument_path(launch, flag.value_at), None, message, "FI503")
 
 
 def _heads(launch: Launch, tensor: int, known: Model | None) -> str:

@@ -18,7 +18,7 @@ from catalog.engines import (
 from intent.command_line.flags import CONFIG, MODE, PIPELINE, PORT, TRANSFER
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
-from intent.launch import Launch, read_size, text_of, word_path
+from intent.launch import Launch, argument_path, read_size, text_of
 from intent.lws import Intent, Moved
 from intent.settings import Settings
 from intent.transfer import DOTTED, ROLES, Transfer, read_transfer
@@ -40,7 +40,7 @@ def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[Fie
     found = read_transfer(launch) if launch.command.is_vllm else None
     if found is None:
         return
-    where = word_path(launch, found.at)
+    where = argument_path(launch, found.at)
     if found.config is None:
         message = 'must be a JSON object, for example {"kv_connector": "NixlConnector", ...}'
         yield FieldError(where, launch.command.argv[found.at], message, "FI314")
@@ -66,7 +66,7 @@ def _mode(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     if engine == "sglang" and flag and mode == _OTHER_SIDE.get(intent.component_type):
         expected = _OTHER_SIDE["decoder" if intent.component_type == "prefiller" else "prefiller"]
         message = f"must be {expected}: the component type is {intent.component_type}"
-        yield FieldError(word_path(launch, flag.value_at), mode, message, "FI318")
+        yield FieldError(argument_path(launch, flag.value_at), mode, message, "FI318")
 
 
 def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
