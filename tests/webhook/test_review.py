@@ -70,10 +70,10 @@ def test_an_unchanged_object_has_no_patch_and_no_patch_type(sent: bytes) -> None
         b"[" * 100_000,
     ],
 )
-@pytest.mark.parametrize("door", [review.mutate, review.validate])
-def test_a_body_that_is_no_admission_review_is_malformed(sent: bytes, door: Any) -> None:
+@pytest.mark.parametrize("webhook", [review.mutate, review.validate])
+def test_a_body_that_is_no_admission_review_is_malformed(sent: bytes, webhook: Any) -> None:
     with pytest.raises(Malformed):
-        door(sent)
+        webhook(sent)
 
 
 def test_a_denial_has_every_cause_with_its_field() -> None:
@@ -183,11 +183,11 @@ HOLES = {
 
 
 @pytest.mark.parametrize("depth", [100, 250, 500, 1000])
-@pytest.mark.parametrize("door", [review.mutate, review.validate])
+@pytest.mark.parametrize("webhook", [review.mutate, review.validate])
 @pytest.mark.parametrize("place", HOLES)
-def test_a_deeply_nested_object_is_answered_or_malformed(place: str, door: Any, depth: int) -> None:
+def test_a_deeply_nested_object_is_answered_or_malformed(place: str, webhook: Any, depth: int) -> None:
     nested = b'{"a":' * depth + b"1" + b"}" * depth
     sent = body(HOLES[place], HOLES[place]).replace(b'"@"', nested)
 
     with suppress(Malformed):
-        response(door(sent))
+        response(webhook(sent))

@@ -27,29 +27,29 @@ def behind_prefix(launch: Launch, launcher: Container) -> Container:
     return replace(launcher, command=(*prefix, *(launcher.command or ())))
 
 
-def flagged(launch: Launch, behind: Args) -> Args:
-    """Return the arguments that start one node with `behind` after the last flag, before a `--`.
+def flagged(launch: Launch, after: Args) -> Args:
+    """Return the arguments that start one node with `after` after the last flag, before a `--`.
 
     A prefix such as `tini --` is left out (`behind_prefix`).
     """
     args = serve_arguments(launch)
     at = end_of_flags(args, _arguments(launch))
-    return (*args[launch.command.program : at], *behind, *args[at:])
+    return (*args[launch.command.program : at], *after, *args[at:])
 
 
-def appended(launch: Launch, behind: Args, *, without: frozenset[int] = frozenset()) -> Container:
-    """Return command and args with `behind` added and the arguments at `without` removed.
+def appended(launch: Launch, after: Args, *, without: frozenset[int] = frozenset()) -> Container:
+    """Return command and args with `after` added and the arguments at `without` removed.
 
     The author's split into command and args is kept, unless the launch is converted to `vllm serve`.
     """
     if in_shell(launch):
-        return in_script(launch, (), behind, without=without)
+        return in_script(launch, (), after, without=without)
     engine, args = launch.engine, serve_arguments(launch)
     is_kept = args == (*engine.command, *engine.args) and engine.command
     start = len(engine.command) if is_kept else _arguments(launch)
     ends = end_of_flags(args, _arguments(launch))
     kept = [(arg, at < start) for at, arg in enumerate(args[:ends]) if at not in without]
-    added = [(arg, ends < start) for arg in behind]
+    added = [(arg, ends < start) for arg in after]
     rest = [(arg, ends + at < start) for at, arg in enumerate(args[ends:])]
     placed = (*kept, *added, *rest)
     command = tuple(arg for arg, is_command in placed if is_command)
@@ -67,14 +67,14 @@ def _arguments(launch: Launch) -> int:
 def in_script(
     launch: Launch,
     before: Args,
-    behind: Args,
+    after: Args,
     *,
     without: frozenset[int] = frozenset(),
     text_only: bool = False,
 ) -> Container:
-    """Insert `before` ahead of the engine in a shell script, and `behind` after its last flag.
+    """Insert `before` ahead of the engine in a shell script, and `after` after its last flag.
 
-    If the script ends in `"$@"`, `behind` goes after the list items instead, unless `text_only`. Arguments at
+    If the script ends in `"$@"`, `after` goes after the list items instead, unless `text_only`. Arguments at
     `without` are removed if they are list items; those in the text of the script stay (`scripted`).
     """
     shell = launch.command.shell
@@ -84,11 +84,11 @@ def in_script(
     gone = {shell.index + 2 + at - len(script.argv) for at in without if at >= len(script.argv)}
     items = [arg for at, arg in enumerate((*engine.command, *engine.args)) if at not in gone]
     is_item = script.rest and not script.ended and shell.index + 1 < len(items) and not text_only
-    text = "".join(f" {arg}" for arg in behind)
+    text = "".join(f" {arg}" for arg in after)
     items[shell.index] = insert(script, " ".join((*before, "")), "" if is_item else text)
     if is_item:
         at = end_of_flags(items, shell.index + 2)
-        items[at:at] = behind
+        items[at:at] = after
     ends = len(engine.command) - sum(at < len(engine.command) for at in gone)
     command, args = tuple(items[:ends]), tuple(items[ends:])
     return Container(_changed(command, engine.command), _changed(args, engine.args))

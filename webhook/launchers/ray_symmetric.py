@@ -32,12 +32,12 @@ def needs_env(_launch: Launch) -> tuple[Object, ...]:
 
 def ray_symmetric(launch: Launch, size: int) -> Container:
     """Wrap the command that starts one node. Inside a shell script, Ray is inserted before the engine."""
-    count, behind = gpus(launch.engine), executor(launch)
+    count, flags = gpus(launch.engine), executor(launch)
     num_gpus = () if count is None else ("--num-gpus", str(count))
     start = ("symmetric-run", "--address", _ADDRESS, "--min-nodes", str(size), *num_gpus, "--")
     if in_shell(launch):
-        return replace(in_script(launch, ("ray", *start), behind), ports=(PORT,))
-    return behind_prefix(launch, Container(("ray",), (*start, *flagged(launch, behind)), (PORT,)))
+        return replace(in_script(launch, ("ray", *start), flags), ports=(PORT,))
+    return behind_prefix(launch, Container(("ray",), (*start, *flagged(launch, flags)), (PORT,)))
 
 
 def executor(launch: Launch) -> tuple[str, ...]:

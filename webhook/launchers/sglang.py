@@ -18,5 +18,5 @@ ATTENTION_PORTS: Final = range(PORT + 1, PORT + 6)
 def sglang(launch: Launch, size: int) -> Container:
     """Add the leader's address, the number of nodes and the pod's rank to the command."""
     address = f"$(LWS_LEADER_ADDRESS):{PORT}"
-    behind = ("--dist-init-addr", address, "--nnodes", str(size), "--node-rank", "$(LWS_WORKER_INDEX)")
-    return appended(launch, behind)
+    flags = ("--dist-init-addr", address, "--nnodes", str(size), "--node-rank", "$(LWS_WORKER_INDEX)")
+    return appended(launch, flags)

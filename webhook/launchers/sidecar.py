@@ -63,7 +63,7 @@ def _move(template: Template, settings: Settings) -> Moved | FieldError:
     if port is None or not 0 < port <= _HIGHEST:
         where = template.engine_path
         return _left_out(where, "the port is only known in the cluster; write --port with a number")
-    return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all taken")
+    return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
 
 
 # --- obstacles --------------------------------------------------------------------------------------

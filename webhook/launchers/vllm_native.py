@@ -26,10 +26,10 @@ def vllm_native(launch: Launch, size: int) -> Container:
     """Add the leader's address and the pod's rank to the command. Workers serve no API."""
     if is_data_only(launch):
         return _data_parallel(launch, size)
-    behind = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER)
+    flags = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER)
     if launch.leads or serves_everywhere(launch):
-        return appended(launch, behind)
-    return appended(launch, (*behind, _HEADLESS), without=_of_servers(launch))
+        return appended(launch, flags)
+    return appended(launch, (*flags, _HEADLESS), without=_of_servers(launch))
 
 
 def native_env(launch: Launch) -> tuple[Object, ...]:
@@ -42,23 +42,23 @@ def _data_parallel(launch: Launch, size: int) -> Container:
     local = read_size(launch, LOCAL_DATA) if text_of(launch, LOCAL_DATA) else None
     ranks = local or max((read_size(launch, DATA) or size) // size, 1)
     given = () if local else ("--data-parallel-size-local", str(ranks))
-    behind = (*given, "--data-parallel-address", LEADER, "--data-parallel-rpc-port", _RPC_PORT)
+    flags = (*given, "--data-parallel-address", LEADER, "--data-parallel-rpc-port", _RPC_PORT)
     if launch.leads:
-        return appended(launch, behind)
+        return appended(launch, flags)
     start = f"--data-parallel-start-rank $((LWS_WORKER_INDEX*{ranks}))"
     if in_shell(launch):
         dropped = _of_servers(launch)
-        return in_script(launch, (), (*behind, _HEADLESS, start), without=dropped, text_only=True)
-    return _through_shell(launch, start, (*behind, _HEADLESS))
+        return in_script(launch, (), (*flags, _HEADLESS, start), without=dropped, text_only=True)
+    return _through_shell(launch, start, (*flags, _HEADLESS))
 
 
-def _through_shell(launch: Launch, start: str, behind: Args) -> Container:
+def _through_shell(launch: Launch, start: str, flags: Args) -> Container:
     """Compute the first rank in a shell, since the kubelet cannot; the other arguments stay list items."""
     dropped = _of_servers(launch)
     start_at = launch.command.program
     args = [item for at, item in enumerate(serve_arguments(launch)) if at >= start_at and at not in dropped]
     shell = ("/bin/sh", "-c", f'exec "$@" {start}', "sh")
-    return behind_prefix(launch, Container(shell, (*args, *behind)))
+    return behind_prefix(launch, Container(shell, (*args, *flags)))
 
 
 def _of_servers(launch: Launch) -> frozenset[int]:

@@ -18,8 +18,8 @@ def for_launches(launches: Iterable[Launch], template: Callable[[Launch], Overla
     return {"spec": {"leaderWorkerTemplate": needed}} if needed else {}
 
 
-def in_engine(engine: Engine, container: Overlay, beside: Overlay = NOTHING) -> Overlay:
-    """Return a pod template's overlay: `container` for the engine, `beside` for the rest of the pod spec."""
+def in_engine(engine: Engine, container: Overlay, pod: Overlay = NOTHING) -> Overlay:
+    """Return a pod template's overlay: `container` for the engine, `pod` for the rest of the pod spec."""
     if container:
-        beside = {**beside, "containers": [{"name": engine.container, **container}]}
-    return {"spec": beside} if beside else {}
+        pod = {**pod, "containers": [{"name": engine.container, **container}]}
+    return {"spec": pod} if pod else {}
