@@ -5,8 +5,11 @@ Only the controller's identity is audited (`k8s.io/apiserver` `pkg/apis/audit/v1
 
 import http.client
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+import orjson
 
 from intent import Object
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster
@@ -34,11 +37,29 @@ def audit_args(directory: Path) -> list[str]:
     return ["--audit-policy-file", str(policy), "--audit-log-path", str(_log(directory))]
 
 
+@dataclass(slots=True)
+class Known:
+    """The part of a log that was read already: its bytes, and the controller's requests in it."""
+
+    size: int = 0
+    requests: list[Object] = field(default_factory=list)
+
+
+KNOWN: Final[dict[Path, Known]] = {}
+"""By log: tests ask often, and logs grow to megabytes."""
+
+
 def requests(cluster: Cluster) -> list[Object]:
     """Return every answered request of the controller so far, oldest first, without discovery."""
-    lines = _log(cluster.directory).read_text().splitlines(keepends=True)
-    events = [json.loads(line) for line in lines if line.endswith("\n")]
-    return [event for event in events if event.get("userAgent") == AGENT and "objectRef" in event]
+    log = _log(cluster.directory)
+    known = KNOWN.setdefault(log, Known())
+    with log.open("rb") as file:
+        file.seek(known.size)
+        new, _, _ = file.read().rpartition(b"\n")
+    events = [orjson.loads(line) for line in new.splitlines()]
+    known.requests += [each for each in events if each.get("userAgent") == AGENT and "objectRef" in each]
+    known.size += len(new) + 1 if new else 0
+    return [*known.requests]
 
 
 def writes(cluster: Cluster) -> list[Object]:
