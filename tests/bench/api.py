@@ -57,7 +57,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round of one kind of write cost."""
+    """The cost of one round of one kind of write."""
 
     cpu: Cpu
     """Of one write."""

@@ -47,7 +47,7 @@ BATCH: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the controller spent since it was started, and its memory."""
+    """CPU and memory of the controller since its start."""
 
     cpu: float
     mib: float

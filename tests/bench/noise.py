@@ -19,7 +19,7 @@ WORK: Final = 40_000
 
 @dataclass(slots=True)
 class Noise:
-    """What each piece of work cost, in seconds of CPU and of the clock on the wall."""
+    """The cost of each piece of work, in seconds of CPU and of wall time."""
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a process costs, as the kernel counts it (Linux)."""
+"""CPU and memory of a process, as the kernel counts them (Linux)."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""What was measured, beside what we aim at: as a table, as Markdown or as JSON."""
+"""Measurements beside our goals, as a table, as Markdown or as JSON."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class Row:
     high: float | None = None
     """The least and the most of several rounds."""
     beside: Mapping[str, float | str] = field(default_factory=dict)
-    """What else there is to know: absolute figures, which mean nothing on another machine."""
+    """Absolute figures, which mean nothing on another machine."""
     goal: float | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""What every part is given: how much to measure, and how to go about it."""
+"""The parameters of every part: how much to measure, and how."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

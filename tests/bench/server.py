@@ -33,7 +33,7 @@ CALLS: Final = {
     "a request after a rest: expanded": stages.EXPANDED,
     "a request after a rest: checked": CHECKED,
 }
-"""What is sent: cases of `stages`, by the names of the rows."""
+"""The requests: cases of `stages`, by the names of the rows."""
 REST: Final = 0.02
 """Seconds before each request of the rows that say so, as between two writes of one client."""
 CONNECTIONS: Final = 25

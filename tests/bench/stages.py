@@ -33,7 +33,7 @@ OUTCOMES: Final[Mapping[str, review.Outcome]] = {
     "10,000 containers, mutate": "unchanged",
     "10,000 containers, validate": "denied",
 }
-"""What each call must answer; the last object was never expanded."""
+"""The expected outcome of each call; the last object was never expanded."""
 
 
 def engine_template() -> Object:

@@ -1,4 +1,4 @@
-"""What a process costs is read from the kernel, of any process."""
+"""CPU and memory of any process are read from the kernel."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What `make check` runs, run at low priority beside the tests that wait."""
+"""The commands of `make check`, run at low priority beside the tests that wait."""
 
 import re
 import subprocess
@@ -15,7 +15,6 @@ RECIPE: Final = (ROOT / "Makefile").read_text().partition("\ncheck:")[2].partiti
 COMMANDS: Final = [line.split() for line in re.findall(r"\$\(BIN\)/(.+)", RECIPE)]
 
 
-@pytest.mark.check
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_source_passes(command: list[str]) -> None:
     program = Path(sys.executable).parent / command[0]

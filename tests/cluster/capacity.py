@@ -40,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was counted with so many GPUs; not judged while the scheduler is still at work."""
+    """The pods counted with a number of GPUs; no verdict while the scheduler is still at work."""
 
     table: Table
     gpus: int

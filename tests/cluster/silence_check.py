@@ -36,7 +36,7 @@ DEAF, HEARING = "sync-deaf", "sync-hearing"
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """What the deaf controller made of a change and after how many seconds; the log of the other one."""
+    """The PodGroup after the change, the seconds until then, and the log of the hearing controller."""
 
     required: Required
     seconds: float

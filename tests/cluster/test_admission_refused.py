@@ -1,4 +1,4 @@
-"""What kubectl tells people: every cause at once, warnings, and limits where they really are."""
+"""Messages that users see in kubectl: every cause at once, warnings, and limits where they really are."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is stored is what the command prints offline, with what the API server and LWS add to anything.
+"""Stored objects equal the offline output of the command, with what the API server and LWS add to anything.
 
 What they add is seen on a twin: the offline outcome, written without our annotations, so that we see nothing.
 """

@@ -32,7 +32,7 @@ GRACE = {
     "path": "/spec/leaderWorkerTemplate/workerTemplate/spec/terminationGracePeriodSeconds",
     "value": 60,
 }
-"""What the webhook after ours adds."""
+"""The addition of the webhook after ours."""
 TEMPLATES = ".spec.leaderWorkerTemplate."
 BY_EVERY_WRITE = pytest.mark.parametrize(
     ("first", "again"),

@@ -110,7 +110,7 @@ def becomes(scene: Scene, check: Callable[[], list[str]]) -> list[str]:
 
     The garbage collector is started again first, and after each back-off.
     """
-    answers = [["nobody looked"]]
+    answers = [["not checked"]]
 
     def right() -> bool:
         try:

@@ -75,7 +75,7 @@ def test_a_missing_object_is_seen() -> None:
 def test_an_owner_that_is_gone_is_seen() -> None:
     said = wrong(remains(*WHOLE, groups=(pod_group(owner="gone"),)))
 
-    assert said == ["podgroups/svc is owned by nobody that exists: ['gone']"]
+    assert said == ["podgroups/svc has no owner that exists: ['gone']"]
 
 
 def test_a_pod_too_many_is_seen() -> None:
@@ -89,7 +89,7 @@ def test_a_missing_pod_is_seen() -> None:
 
 
 def test_a_pod_that_waits_is_seen() -> None:
-    assert wrong(remains(WHOLE[0], pod("svc-0-1", node=""))) == ["pods/svc-0-1 waits, though there is room"]
+    assert wrong(remains(WHOLE[0], pod("svc-0-1", node=""))) == ["pods/svc-0-1 waits, though there is capacity"]
 
 
 def test_a_pod_that_is_being_deleted_is_seen() -> None:

@@ -31,7 +31,7 @@ PODS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """What the controller asked of the API server while nothing changed."""
+    """The requests of the controller while nothing changed."""
 
     requests: list[Object]
     writes: list[Object]

@@ -43,7 +43,7 @@ SOON: Final = 30.0
 """Seconds in which a new service is served, on a busy machine."""
 HOSTILE: Final = "hostile"
 GANG: Final = (6, {f"{SERVICE}-prefill": (1, 2), f"{SERVICE}-decode": (1, 4)})
-"""What the PodGroup of the two files requires."""
+"""The requirements of the PodGroup of the two files."""
 GANGS: Final = ("inferenceservices", "leaderworkersets", "podgroups", "pods", "events", "leases")
 
 
@@ -176,5 +176,5 @@ def becomes_true(read: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, s
 
 
 def said(cluster: Cluster) -> str:
-    """Return the end of the controller's log, for whoever reads a failure."""
+    """Return the end of the controller's log, for the message of a failure."""
     return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]

@@ -136,5 +136,5 @@ def listed_again(cluster: Cluster) -> int:
 
 
 def said(cluster: Cluster) -> str:
-    """Return the end of the controller's log, for whoever reads a failure."""
+    """Return the end of the controller's log, for the message of a failure."""
     return log_of(cluster, NAME).read_text(encoding="utf-8")[-6000:]

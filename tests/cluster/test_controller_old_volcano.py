@@ -65,7 +65,7 @@ def test_each_member_gets_one_event_though_the_leader_changes(fusioninfer: Clust
     kubectl(fusioninfer, "scale", "-n", namespace, f"leaderworkersets/{SERVICE}-decode", "--replicas=3")
     with controller_down(fusioninfer):
         pass
-    until(lambda: len(events(fusioninfer)) == before + len(TOLD), "the new leader wants to say it too")
+    until(lambda: len(events(fusioninfer)) == before + len(TOLD), "the new leader sends its Events too")
 
     assert told(fusioninfer, namespace) == TOLD
 
@@ -126,5 +126,5 @@ def keeps(cluster: Cluster) -> bool:
 
 
 def events(cluster: Cluster) -> list[Object]:
-    """Return the requests with which the controller wanted to say something."""
+    """Return the requests of the controller that write Events."""
     return [each for each in writes(cluster) if each["objectRef"]["resource"] == "events"]

@@ -30,7 +30,7 @@ from tests.cluster.testbed.written import WHOLE, read
 from tests.manifests.objects import MANIFESTS
 
 STORED: Final = ("ConfigMap", "Deployment", "Service")
-"""What the testbed leaves out of the manifests otherwise."""
+"""The kinds that the testbed leaves out of the manifests otherwise."""
 WEBHOOK: Final = "fusioninfer-webhook"
 SYNC: Final = "fusioninfer-sync"
 
@@ -76,7 +76,7 @@ def test_one_of_the_pods_holds_the_lease_in_its_own_namespace(
     admission: Cluster, deployed: dict[str, list[Deployed]]
 ) -> None:
     assert deployed[SYNC]
-    until(lambda: holder(admission), "somebody leads")
+    until(lambda: holder(admission), "a replica leads")
 
 
 def holder(cluster: Cluster) -> str:

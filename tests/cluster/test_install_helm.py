@@ -53,7 +53,7 @@ class Upgraded:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What there was after Helm took its release away, and at the end of the page."""
+    """The objects after `helm uninstall`, and at the end of the page."""
 
     by_helm: frozenset[str]
     at_last: frozenset[str]

@@ -150,7 +150,7 @@ def test_the_rollout_comes_to_its_end(working: Installed) -> None:
 
 def test_the_lease_has_a_holder(working: Installed) -> None:
     """Name, holder and age: without a holder there are two words."""
-    words = until(lambda: held(working.console), "somebody holds the Lease")
+    words = until(lambda: held(working.console), "the Lease has a holder")
 
     assert words[0] == "fusioninfer-sync"
 
@@ -213,7 +213,7 @@ def taken_away(working: Installed, bypass: Bypass) -> str:  # noqa: ARG001 - tha
     kill_process(cluster, "webhook")
     for command in TAKE_AWAY:
         must(there, command)
-    said = until(lambda: written(cluster, named(read(WHOLE), "new")), "nobody is called")
+    said = until(lambda: written(cluster, named(read(WHOLE), "new")), "no webhook is called")
     must(there, APPLY)
     install_manifests(cluster)
     start_webhook(cluster)

@@ -1,4 +1,4 @@
-"""What a change of an InferenceService does: what it touches is made anew, all else keeps its pods."""
+"""Changes of an InferenceService: only what a change concerns is recreated, all else keeps its pods."""
 
 from collections.abc import Mapping
 from typing import Any, Final

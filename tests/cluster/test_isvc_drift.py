@@ -1,4 +1,4 @@
-"""What somebody does by hand to what an InferenceService has is undone within two seconds; no more than that.
+"""Manual changes of the objects of an InferenceService are reverted within two seconds; no more than that.
 
 All edits are made on one service, one after the other; the API server's log says what the controller wrote.
 """

@@ -23,7 +23,7 @@ WHOLE: Final = {f"{PREFILL}-0": (2, 2), f"{DECODE}-0": (2, 2)}
 
 @pytest.fixture
 def full(served: Cluster) -> Iterator[str]:
-    """A namespace with a service of two roles, on nodes that have room for no more."""
+    """A namespace with a service of two roles, on nodes without further capacity."""
     with new_namespace(served) as namespace:
         apply(served, namespace, service(*TWO))
         wait_pods(served, namespace, 4)

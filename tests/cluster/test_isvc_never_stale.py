@@ -40,7 +40,7 @@ Act = Callable[[Cluster, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What goes, how it comes back, and what is not `True` meanwhile."""
+    """A loss, its repair, and the conditions that are not `True` meanwhile."""
 
     goes: Act
     returns: Act
@@ -109,7 +109,7 @@ def completed(cluster: Cluster, namespace: str) -> None:
 
 
 def picker_goes(cluster: Cluster, namespace: str) -> None:
-    """Delete the picker's pod; nobody schedules the next one."""
+    """Delete the pod of the endpoint picker; the next one is not scheduled."""
     delete(cluster.api, path("pods", namespace, picker_pod(cluster, namespace)), gracePeriodSeconds="0")
 
 

@@ -20,7 +20,7 @@ ROUTES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the documents say: replicas and size of each LeaderWorkerSet; what must start together; routes."""
+    """The documents' figures: replicas and size of each LeaderWorkerSet, the gang, and routes."""
 
     sets: dict[str, tuple[int, int]]
     minimum: int = 0

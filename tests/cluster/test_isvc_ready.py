@@ -27,7 +27,7 @@ READY: Final = ("True", "ServiceReady")
 
 @pytest.fixture
 def running(served: Cluster) -> Iterator[str]:
-    """A service whose pods run, its picker too; nobody has answered its route."""
+    """A service whose pods run, its endpoint picker too; its route has no status."""
     with new_namespace(served) as namespace:
         apply(served, namespace, isvc(router(gateway=GATEWAY), worker(), name=NAME))
         wait_pods(served, namespace, 2 + 1)

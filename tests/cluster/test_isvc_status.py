@@ -84,7 +84,7 @@ def no_nodes(cluster: Cluster, namespace: str) -> None:
         ]
         return "The scheduler says" in scheduled["message"]
 
-    until(said, "no pod has room")
+    until(said, "no pod fits")
     until(quoted, "the status quotes the scheduler")
 
 
@@ -120,7 +120,7 @@ def another_image(cluster: Cluster, namespace: str) -> None:
 
 
 def one_more(cluster: Cluster, namespace: str) -> None:
-    """Ask for a third replica of decode, for which there is no room."""
+    """Ask for a third replica of decode, for which there is no capacity."""
     roles = get(cluster.api, path("inferenceservices", namespace, NAME))["spec"]["roles"]
     roles[1]["replicas"] = 3
     patch(cluster.api, path("inferenceservices", namespace, NAME), {"spec": {"roles": roles}})
@@ -145,7 +145,7 @@ def rolled(cluster: Cluster, namespace: str) -> None:
 
 
 def held(pod: Object) -> bool:
-    """Return whether the scheduler has said that it has no room for a pod."""
+    """Return whether the scheduler has reported a pod as unschedulable."""
     return any(each["type"] == "PodScheduled" for each in pod.get("status", {}).get("conditions", ()))
 
 

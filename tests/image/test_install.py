@@ -16,8 +16,6 @@ from fusioninfer import __version__
 from tests.image.dockerfile import of, stages
 from tests.image.lock import ROOT
 
-pytestmark = pytest.mark.image
-
 
 @dataclass(frozen=True, slots=True)
 class Image:

@@ -1,4 +1,4 @@
-"""The editor of somebody at `kubectl edit`: another image, one more variable, a sidecar, one more group."""
+"""An editor for `kubectl edit`: another image, one more variable, a sidecar, one more group."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What people and their pipelines do to services: the next change, chosen at random, as kubectl commands.
+"""Changes of users and their pipelines: the next one, chosen at random, as kubectl commands.
 
 Everything here is values: the same seed gives the same changes.
 """
@@ -13,14 +13,14 @@ from tests.cluster.chaos.people import SHAPES, Service, files
 from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, Words
 
 MADE: Final = ("podgroups/{}", "httproutes/{}-httproute", "deployments/{}-epp")
-"""What is made for a service, some of it."""
+"""Some of the objects of a service."""
 MOST: Final = 3
 """Replicas that anybody asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is asked of kubectl, until it has been done."""
+    """Arguments of kubectl, repeated until the command succeeds."""
 
     words: Words
     objects: tuple[Object, ...] = ()
@@ -33,7 +33,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What somebody does: how it is called, to what it leads, by which commands."""
+    """A change: its name, the service after it, and its commands."""
 
     verb: str
     after: Service

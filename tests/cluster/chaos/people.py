@@ -15,7 +15,7 @@ GATEWAY: Final = "inference-gateway"
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the author of a service wants now, and what was done since somebody looked at its pods."""
+    """The desired state of a service, and its changes since its pods were last compared."""
 
     name: str
     shape: str

@@ -33,7 +33,7 @@ Pods = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What stands in a namespace, by resource."""
+    """The objects of a namespace, by resource."""
 
     objects: Mapping[str, tuple[Object, ...]]
 
@@ -91,14 +91,14 @@ def _plain(value: Any) -> Any:
 
 
 def _ownerless(there: Remains, services: Iterable[Service]) -> Iterator[str]:
-    """Find what nobody owns, or somebody who is gone."""
+    """Find objects without an owner, or with an owner that is gone."""
     written = {(obj["kind"], obj["metadata"]["name"]) for service in services for obj in files(service)}
     uids = {obj["metadata"]["uid"] for _, obj in there.of(*there.objects)}
     for resource, obj in there.of(*there.objects):
         owners = [owner["uid"] for owner in obj["metadata"].get("ownerReferences", ())]
         authored = resource in AUTHORED and (obj["kind"], obj["metadata"]["name"]) in written
         if not uids & set(owners) and not authored:
-            yield f"{resource}/{obj['metadata']['name']} is owned by nobody that exists: {owners}"
+            yield f"{resource}/{obj['metadata']['name']} has no owner that exists: {owners}"
 
 
 def _going(there: Remains) -> Iterator[str]:
@@ -147,7 +147,7 @@ def _words(pod: Object) -> list[Any]:
 def _unbound(there: Remains) -> Iterator[str]:
     for pod in engine_pods(there):
         if not pod["spec"].get("nodeName"):
-            yield f"pods/{pod['metadata']['name']} waits, though there is room"
+            yield f"pods/{pod['metadata']['name']} waits, though there is capacity"
 
 
 def pod_names(lws: Object) -> Iterator[str]:
@@ -169,7 +169,7 @@ def uids(there: Remains) -> Pods:
 
 
 def restarted(before: Pods, there: Remains, services: Iterable[Service]) -> list[str]:
-    """Name the pods that were started anew, though nobody changed what they run."""
+    """Name the pods that were restarted although their templates did not change."""
     after = uids(there)
     kept = (
         name

@@ -1,4 +1,4 @@
-"""Rounds of chaos: somebody changes a service, and a process is killed at some moment of it."""
+"""Rounds of chaos: a service is changed, and a process is killed at some moment of the change."""
 
 import time
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ class Round:
 
 @dataclass(slots=True)
 class Tally:
-    """What was seen in all rounds."""
+    """The results of all rounds."""
 
     rounds: int = 0
     faults: Counter[str] = field(default_factory=Counter)
@@ -163,7 +163,7 @@ def _become_served(scene: Scene, one: Round, when: str) -> None:
 
 
 def _is_quiet(scene: Scene) -> bool:
-    """Return whether nobody writes about services for a while."""
+    """Return whether no controller writes about services for a while."""
     began = time.monotonic()
     scene.rest(QUIET)
     return not scene.writes(scene.namespace, began)

@@ -55,7 +55,7 @@ class Scene:
     spared: set[str] = field(default_factory=set)
     """The same, for the round that is played now."""
     wanted: Mapping[tuple[str, str], Object] = field(default_factory=dict)
-    """What the controller made of the live services, by resource and name, when all was well."""
+    """The objects of the live services before the faults, by resource and name."""
     judged: int = 0
     """How many deletions were judged so far."""
 
