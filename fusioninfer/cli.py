@@ -10,7 +10,7 @@ import orjson
 
 from catalog.codes import CODES
 from fusioninfer import __version__, documents, offline
-from fusioninfer.documents import Unreadable
+from fusioninfer.documents import UnreadableFileError
 from fusioninfer.offline import Composition, Found
 from fusioninfer.options import (
     CONFIG,
@@ -169,7 +169,7 @@ def engines(config: Path | None, output: str) -> None:
 
 def _composed(
     files: tuple[str, ...], namespace: str, config: Path | None, *, admission_only: bool = False
-) -> tuple[Composition, list[Unreadable]]:
+) -> tuple[Composition, list[UnreadableFileError]]:
     """Return the composition of the readable files, and the errors of the others."""
     settings = read_settings(config)
     read, problems = documents.read_all(files)
@@ -187,7 +187,7 @@ def _echo_json(value: Any) -> None:
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
-def _unread(problem: Unreadable) -> dict[str, Any]:
+def _unread(problem: UnreadableFileError) -> dict[str, Any]:
     row = CODES[UNREAD]
     return {
         "file": problem.file,

@@ -16,7 +16,7 @@ STANDARD_INPUT: Final = "-"
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class Unreadable(Exception):  # noqa: N818 - reads better as an adjective
+class UnreadableFileError(Exception):
     """Raised if a file cannot be read, is not YAML or JSON, or has a document that is not an object."""
 
     def __init__(self, message: str, file: str = "") -> None:
@@ -41,45 +41,45 @@ class Document:
 
 
 def read(paths: Iterable[str]) -> list[Document]:
-    """Read every document of the given files, directories and standard input. Raises `Unreadable`."""
+    """Read every document of files, directories and standard input. Raises `UnreadableFileError`."""
     found, problems = read_all(paths)
     if problems:
         raise problems[0]
     return found
 
 
-def read_all(paths: Iterable[str]) -> tuple[list[Document], list[Unreadable]]:
+def read_all(paths: Iterable[str]) -> tuple[list[Document], list[UnreadableFileError]]:
     """Read every document that can be read, and return the errors of the others.
 
     Of a file with a syntax error, the documents before the error are read.
     """
     found: list[Document] = []
-    problems: list[Unreadable] = []
+    problems: list[UnreadableFileError] = []
     for one in (one for path in paths for file in _files(path) for one in _documents(file)):
-        if isinstance(one, Unreadable):
+        if isinstance(one, UnreadableFileError):
             problems.append(one)
         else:
             found.append(one)
     return found, problems
 
 
-def _files(path: str) -> list[str | Unreadable]:
+def _files(path: str) -> list[str | UnreadableFileError]:
     """Return the files of a directory, sorted by name, or the path itself if it is not a directory."""
     try:
         if path == STANDARD_INPUT or not Path(path).is_dir():
             return [path]
         found = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
     except OSError as error:
-        return [Unreadable(f"{printable(path)}: {error.strerror}", printable(path))]
+        return [UnreadableFileError(f"{printable(path)}: {error.strerror}", printable(path))]
     return (
         [*found]
         if found
-        else [Unreadable(f"{printable(path)}: contains no {', '.join(SUFFIXES)}", printable(path))]
+        else [UnreadableFileError(f"{printable(path)}: contains no {', '.join(SUFFIXES)}", printable(path))]
     )
 
 
-def _documents(file: str | Unreadable) -> Iterator[Document | Unreadable]:
-    if isinstance(file, Unreadable):
+def _documents(file: str | UnreadableFileError) -> Iterator[Document | UnreadableFileError]:
+    if isinstance(file, UnreadableFileError):
         yield file
         return
     name = printable(file)
@@ -87,7 +87,7 @@ def _documents(file: str | Unreadable) -> Iterator[Document | Unreadable]:
         for number, value in enumerate(_values(read_text(file), name), start=1):
             if value is not None:
                 yield from _flattened(Document(name, number, value))
-    except Unreadable as error:
+    except UnreadableFileError as error:
         yield error
 
 
@@ -97,28 +97,28 @@ def printable(file: str) -> str:
 
 
 def read_text(file: str) -> str:
-    """Read a file, or standard input. Raises `Unreadable`."""
+    """Read a file, or standard input. Raises `UnreadableFileError`."""
     try:
         content = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
         return content.decode("utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
         why = error.strerror if isinstance(error, OSError) else error
-        raise Unreadable(f"{printable(file)}: {why}", printable(file)) from error
+        raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
 
 
 def load_yaml(text: str, file: str) -> list[Any]:
-    """Parse the documents of a YAML or JSON text. Raises `Unreadable` with line and column."""
+    """Parse the documents of a YAML or JSON text. Raises `UnreadableFileError` with line and column."""
     return list(_values(text, file))
 
 
 def read_model(path: Path, model: type[Model]) -> Model:
-    """Read the first document of a settings file. Raises `Unreadable`, which names the invalid fields."""
+    """Read the first document of a settings file. Raises `UnreadableFileError`, naming the fields."""
     found = load_yaml(read_text(str(path)), str(path)) or [{}]
     try:
         return model.model_validate(found[0])
     except ValidationError as error:
         lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
-        raise Unreadable(f"{path}: {'; '.join(lines)}") from error
+        raise UnreadableFileError(f"{path}: {'; '.join(lines)}") from error
 
 
 def _values(text: str, file: str) -> Iterator[Any]:
@@ -127,14 +127,16 @@ def _values(text: str, file: str) -> Iterator[Any]:
     except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise Unreadable(f"{file}{where}: {getattr(error, 'problem', None) or error}", file) from error
+        raise UnreadableFileError(
+            f"{file}{where}: {getattr(error, 'problem', None) or error}", file
+        ) from error
 
 
-def _flattened(document: Document) -> Iterator[Document | Unreadable]:
+def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:
     """Yield the items of a `kind: List` as documents of their own."""
     if not isinstance(document.object, dict):
         what = type(document.object).__name__
-        yield Unreadable(f"{document}: must be an object, not {what}", document.file)
+        yield UnreadableFileError(f"{document}: must be an object, not {what}", document.file)
         return
     items = document.object.get("items")
     if document.object.get("kind") != "List" or not isinstance(items, list):

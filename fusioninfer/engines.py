@@ -106,7 +106,7 @@ class EnginesFile(BaseModel):
 
 
 def read(path: Path) -> Engines:
-    """Read an operator's file, and put its rows first. Raises `Unreadable`, which names the field."""
+    """Read an operator's file, and put its rows first. Raises `UnreadableFileError`, naming the field."""
     found = read_model(path, EnginesFile)
     images = tuple(Stock(**dict(row)) for row in found.images)
     connectors = tuple(Connector(**dict(row)) for row in found.connectors)

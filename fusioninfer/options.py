@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from fusioninfer import settings as settings_file
-from fusioninfer.documents import Unreadable
+from fusioninfer.documents import UnreadableFileError
 
 UNREADABLE: Final = 2
 """The exit code if a file is missing or cannot be read."""
@@ -35,7 +35,7 @@ def read_settings(config: Path | None) -> Any:
     """Read the settings file; exit if it cannot be read."""
     try:
         return settings_file.read(config)
-    except Unreadable as error:
+    except UnreadableFileError as error:
         exit_unreadable(error)
 
 

@@ -49,7 +49,7 @@ SettingsFile: Final[type[BaseModel]] = create_model(
 
 
 def read(path: Path | None) -> Settings:
-    """Read a settings file; None means the defaults. Raises `Unreadable`, which names the field."""
+    """Read a settings file; None means the defaults. Raises `UnreadableFileError`, which names the field."""
     if path is None:
         return _DEFAULTS
     values = read_model(path, SettingsFile).model_dump()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fusioninfer import documents
-from fusioninfer.documents import Document, Unreadable
+from fusioninfer.documents import Document, UnreadableFileError
 from intent import yaml
 
 
@@ -45,13 +45,13 @@ def test_an_error_names_its_location(tmp_path: Path, text: str, what: str) -> No
     file = tmp_path / "bad.yaml"
     file.write_text(text)
 
-    with pytest.raises(Unreadable, match=what):
+    with pytest.raises(UnreadableFileError, match=what):
         documents.read([str(file)])
 
 
 @pytest.mark.parametrize("missing", ["no-such-file.yaml", "."])
 def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
-    with pytest.raises(Unreadable, match=str(tmp_path)):
+    with pytest.raises(UnreadableFileError, match=str(tmp_path)):
         documents.read([str(tmp_path / missing)])
 
 
