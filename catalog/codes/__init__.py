@@ -1,7 +1,7 @@
 """The table of codes: title, remedy and cause of each finding. A code never changes its meaning.
 
-The first digit is the subject: 1 annotations and types, 2 gang, 3 launch, 4 the service as a whole, 5 warnings,
-7 the InferenceService, 8 routes, 9 the webhook; 6 is for the rules of `webhook.mutate`.
+The first digit is the subject: 1 annotations and types, 2 gang, 3 launch, 4 the service as a whole,
+5 warnings, 7 the InferenceService, 8 routes, 9 the webhook; 6 is for the rules of `webhook.mutate`.
 """
 
 from collections.abc import Mapping

@@ -221,6 +221,6 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "the controller cannot read an object",
         "delete the object, or remove what the message names; until then its service is left as it is",
-        "it is nested deeper than 254 levels or over a limit of docs/webhook.md, and admission did not check it",
+        "it is nested deeper than 254 levels or over a limit of docs/webhook.md, and was not validated",
     ),
 }

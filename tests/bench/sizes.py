@@ -1,8 +1,8 @@
 """Cost against size: whatever an object has much of, it must cost no more than reading it does.
 
 Each kind of weight is added to one small object until its review has 10 KB, 100 KB and 1 MB. What counts is
-how the ratio to `json.loads` at 1 MB stands to that at 10 KB. Where that is over a budget (docs/webhook.md), it
-is the cost of counting and refusing.
+how the ratio to `json.loads` at 1 MB stands to that at 10 KB. Over a budget (docs/webhook.md) it is the cost
+of counting and refusing.
 """
 
 import json

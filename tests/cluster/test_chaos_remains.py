@@ -89,7 +89,9 @@ def test_a_missing_pod_is_seen() -> None:
 
 
 def test_a_pod_that_waits_is_seen() -> None:
-    assert wrong(remains(WHOLE[0], pod("svc-0-1", node=""))) == ["pods/svc-0-1 waits, though there is capacity"]
+    assert wrong(remains(WHOLE[0], pod("svc-0-1", node=""))) == [
+        "pods/svc-0-1 waits, though there is capacity"
+    ]
 
 
 def test_a_pod_that_is_being_deleted_is_seen() -> None:
