@@ -258,7 +258,7 @@ def test_a_container_that_crashes_is_a_failure_with_a_remedy() -> None:
     assert reason("Failed", observed) == ("True", "PodsFailing")
     assert message("Failed", observed) == (
         "pod r1-decode-0-0, container vllm: CrashLoopBackOff: back-off 5m0s "
-        "(FI412: read how it ended: kubectl logs r1-decode-0-0 --all-containers --previous)"
+        "(FI412: read its last output: kubectl logs r1-decode-0-0 --all-containers --previous)"
     )
 
 
