@@ -33,7 +33,7 @@ SLOW: Final = tuple(
         "fusioninfer/test_serve.py",
         "sync/runtime/test_lease.py",
         "sync/runtime/test_pause.py",
-        "sync/test_as_seen.py",
+        "sync/test_confirmed_owners.py",
         "sync/test_bounded.py",
         "sync/test_inferenceservice.py",
         "sync/test_never_stale.py",

@@ -6,13 +6,16 @@ InferenceService has that path already.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from intent import Object, budget
 from intent.annotations import INJECT, NO_ROUTING, PREFIX, QUEUE_NAME, Routing
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
+from intent.gateway_api import check as gateway_api
+from intent.gateway_api.types import GATEWAY_SPEC, HTTP_ROUTE_SPEC
 from intent.inferenceservice.members import authored, leader_worker_sets
-from intent.inferenceservice.read import InferenceServiceIntent, read, route_findings
+from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
 from intent.service.routes import picker_of
 from intent.settings import Settings
@@ -20,6 +23,8 @@ from intent.shapes import number
 from webhook import check as leaderworkerset
 from webhook.expand import DEFAULTS
 from webhook.study import annotations, metadata
+
+NO_PARENT: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
 
 
 def check(live: Object, old: Object | None = None, settings: Settings = DEFAULTS) -> list[FieldError]:
@@ -62,7 +67,7 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
                 yield finding
     same = known_service is not None and _configuration(known_service) == _configuration(service)
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
-    yield from _ratcheted(_of_routes(service), _of_routes(known_service) if known_service else ())
+    yield from _ratcheted(_of_routes(service), _of_routes(known_service))
 
 
 def _ratcheted(found: Iterable[FieldError], before: Iterable[FieldError]) -> Iterator[FieldError]:
@@ -88,9 +93,18 @@ def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
     return (router.routing if router else NO_ROUTING), split
 
 
-def _of_routes(service: InferenceServiceIntent) -> list[FieldError]:
-    """Return the findings about HTTPRoute and Gateway specs."""
-    return list(route_findings(service.router)) if service.router else []
+def _of_routes(service: InferenceServiceIntent | None) -> Iterator[FieldError]:
+    """Check the HTTPRoute and Gateway specs of the router against the Gateway API's schemas."""
+    router = service.router if service else None
+    if router is None:
+        return
+    path = f"spec.roles[{router.index}]"
+    if router.routing.http_route:
+        yield from gateway_api.check(router.routing.http_route, HTTP_ROUTE_SPEC, f"{path}.httproute")
+        if not router.is_attached:
+            yield FieldError(f"{path}.httproute", None, NO_PARENT, "FI752")
+    if router.gateway:
+        yield from gateway_api.check(router.gateway, GATEWAY_SPEC, f"{path}.gateway")
 
 
 def _annotations(live: Object | None) -> Object:

@@ -14,8 +14,6 @@ from intent import Object
 from intent.annotations import DISAGGREGATION, NO_ROUTING, QUEUE_NAME, SERVICE, ComponentType, Routing
 from intent.annotations import read as read_annotations
 from intent.errors import FieldError, Subject, each_nearest
-from intent.gateway_api.check import check
-from intent.gateway_api.types import GATEWAY_SPEC, HTTP_ROUTE_SPEC
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
@@ -45,7 +43,6 @@ _SHAPES: Final = {
 }
 """Messages by pydantic's type of error (`pydantic-core` `ErrorType`), with its values in braces."""
 _LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters"
-NOWHERE: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
 """Message about an HTTPRoute without a Gateway."""
 
 
@@ -178,17 +175,6 @@ def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
     if role.endpoint_picker_config:
         return ""
     return DISAGGREGATION if disaggregates(spec) else role.strategy
-
-
-def route_findings(router: Router) -> Iterator[FieldError]:
-    """Report fields that the Gateway API refuses, or that have no effect (FI710, FI711, FI751, FI752)."""
-    path = f"spec.roles[{router.index}]"
-    if router.routing.http_route:
-        yield from check(router.routing.http_route, HTTP_ROUTE_SPEC, f"{path}.httproute")
-        if not router.is_attached:
-            yield FieldError(f"{path}.httproute", None, NOWHERE, "FI752")
-    if router.gateway:
-        yield from check(router.gateway, GATEWAY_SPEC, f"{path}.gateway")
 
 
 # --- errors of pydantic, as field errors ------------------------------------------------------------

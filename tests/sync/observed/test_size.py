@@ -37,7 +37,7 @@ def test_an_object_that_is_too_large_is_kept_by_name_only(name: str) -> None:
     cache.take(made(LARGE[name]))
 
     (why,) = [row.why for row in cache.unreadable_of(KEY)]
-    assert f" {name}, and at most " in why
+    assert f" {name}, and the limit is " in why
 
 
 @pytest.mark.parametrize("name", LARGE)
