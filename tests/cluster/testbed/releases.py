@@ -25,8 +25,8 @@ OTHER_DIGESTS: Final = (
 OTHER_RULES: Final = (
     Change('_WAIT: Final = "1800"', '_WAIT: Final = "3600"'),
     Change(
-        "(*start, *flagged(launch, behind)), (PORT,))",
-        '(*start, *flagged(launch, behind), "--disable-log-stats"), (PORT, 8265))',
+        "(*start, *flagged(launch, flags)), (PORT,))",
+        '(*start, *flagged(launch, flags), "--disable-log-stats"), (PORT, 8265))',
     ),
 )
 STRICTER: Final = (
@@ -38,8 +38,8 @@ STRICTER: Final = (
         '            yield FieldError(SERVICE, engine.image, "must be v0.17.2 or later", "FI108")\n',
     ),
     Change(
-        '"service": _Rule(\n        _DNS_1035,',
-        '"service": _Rule(\n        re.compile("[-a-z]*").fullmatch,',
+        "                is_dns_1035_label,\n",
+        '                lambda name: set(name) <= set("-abcdefghijklmnopqrstuvwxyz"),\n',
     ),
     Change(
         "return _service(found), (*errors, *findings(found))",
