@@ -17,7 +17,7 @@ _MARKS: Final = re.compile(rb'[{}\[\]]|"[^"\\]*(?:\\.[^"\\]*)*"')
 """Brackets, and strings, in which brackets have no meaning."""
 
 
-class _Metadata(msgspec.Struct):
+class _ListMetadata(msgspec.Struct):
     version: str = msgspec.field(name="resourceVersion")
     token: str = msgspec.field(name="continue", default="")
 
@@ -25,7 +25,7 @@ class _Metadata(msgspec.Struct):
 class Page(msgspec.Struct):
     """One page of a list (`metav1.List`); its items are unparsed JSON."""
 
-    metadata: _Metadata
+    metadata: _ListMetadata
     items: list[msgspec.Raw] | None = None
 
 

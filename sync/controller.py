@@ -17,7 +17,7 @@ from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError
 from kube.request import get
-from sync.desired.plan import Refusal, refusal_finding
+from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind
 from sync.observed import volcano
@@ -30,9 +30,9 @@ from sync.runtime.clock import now
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
-from sync.runtime.observe import ServiceMemory, observe
 from sync.runtime.owners import OwnerCheck
 from sync.runtime.queue import Queue
+from sync.runtime.snapshots import ServiceMemory, observe
 from sync.status.report import report
 from sync.writer import Writer, retryable
 

@@ -16,7 +16,7 @@ from intent.annotations import UNANSWERED
 from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
-from sync.desired.plan import Refusal
+from sync.desired.gang import Refusal
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
 from sync.observed.inferenceservice import CachedInferenceService

@@ -7,10 +7,16 @@ from typing import Final
 
 import pytest
 
+from tests.cluster.testbed.releases import PACKAGES
+
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = (ROOT / "DEVELOPMENT.md").read_text(encoding="utf-8")
 PATHS: Final = sorted(set(re.findall(r"`((?:[a-z_]+/)+[a-z_.]*)`", PAGE)))
 NAMES: Final = sorted(set(re.findall(r"`([a-z_/]+\.py)`:\s+`([A-Za-z_.]+)`", PAGE)))
+WORDS: Final = sorted(
+    set(re.findall(r"`([A-Za-z_]+(?:_[A-Za-z_]+|[a-z][A-Z][A-Za-z]+|[A-Z]{3,}))(?:\.[a-z_]+)?`", PAGE))
+)
+"""Names of code: with an underscore, in camel case or in capitals."""
 TARGETS: Final = sorted(set(re.findall(r"`make ([a-z-]+)`", PAGE)))
 
 
@@ -41,6 +47,13 @@ def test_every_file_that_the_page_names_exists(path: str) -> None:
 @pytest.mark.parametrize(("file", "name"), NAMES)
 def test_every_function_that_the_page_names_is_in_its_file(file: str, name: str) -> None:
     assert name in defined(ROOT / file)
+
+
+def test_every_name_of_code_that_the_page_names_is_in_the_source() -> None:
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    known = {word for file in files for word in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
+
+    assert set(WORDS) <= known
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -12,16 +12,16 @@ from typing import Final
 
 from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
 from intent.command_line.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
-from intent.command_line.programs import ASSIGNMENT, Kind, behind_prefixes, program
+from intent.command_line.programs import ASSIGNMENT, Program, behind_prefixes, program
 from intent.command_line.shell import Script, read_script
 from intent.image import Image, read_image
 
-ENGINES: Final[dict[Kind, str]] = {
+ENGINES: Final[dict[Program, str]] = {
     **dict.fromkeys(("flags", "subcommand", "serve", "module", "interpreter"), "vllm"),
     **{name: name for name in ("sglang", "lmdeploy", "tensorrt-llm")},
 }
 """The engine that each kind of command starts on one node."""
-DIALECTS: Final[dict[Kind, Dialect]] = {
+DIALECTS: Final[dict[Program, Dialect]] = {
     "sglang": SGLANG,
     "lmdeploy": LMDEPLOY,
     "tensorrt-llm": TENSORRT,
@@ -79,7 +79,7 @@ class Shell:
 class Command:
     """One parsed command line."""
 
-    kind: Kind
+    kind: Program
     argv: tuple[str, ...]
     """All arguments, prefixes included; for a script, those of the engine's simple command."""
     program: int = 0
@@ -166,7 +166,7 @@ def _for_entrypoint(words: tuple[str, ...]) -> Command:
     return _with_flags("flags", words, 0, 0)
 
 
-def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int) -> Command:
+def _with_flags(kind: Program, words: tuple[str, ...], program: int, arguments: int) -> Command:
     flags = read_flags(words, arguments, DIALECTS.get(kind, VLLM))
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
@@ -174,7 +174,7 @@ def _with_flags(kind: Kind, words: tuple[str, ...], program: int, arguments: int
     return Command(kind, words, program, arguments, flags)
 
 
-def _is_marked(index: int, words: tuple[str, ...], kind: Kind) -> bool:
+def _is_marked(index: int, words: tuple[str, ...], kind: Program) -> bool:
     """Return whether a flag has vLLM's meaning: `-n` and `-r` of another program may mean anything."""
     return ENGINES.get(kind) == "vllm" or words[index].startswith("--")
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final, Literal, NamedTuple
 
-Kind = Literal[
+Program = Literal[
     "flags",  # only arguments, for the entrypoint of a known image
     "subcommand",  # `serve M …`, for the entrypoint of a known image
     "serve",  # `vllm serve …`, `python3 -m vllm.entrypoints.cli.main serve …`
@@ -19,7 +19,7 @@ Kind = Literal[
 
 API_SERVER: Final = "vllm.entrypoints.openai.api_server"
 
-_PROGRAMS: Final[dict[tuple[str, ...], Kind]] = {
+_PROGRAMS: Final[dict[tuple[str, ...], Program]] = {
     ("vllm", "serve"): "serve",
     ("sglang", "serve"): "sglang",
     ("lmdeploy", "serve", "api_server"): "lmdeploy",
@@ -27,7 +27,7 @@ _PROGRAMS: Final[dict[tuple[str, ...], Kind]] = {
     ("trtllm-serve", "serve"): "tensorrt-llm",
     ("trtllm-serve",): "tensorrt-llm",
 }
-_MODULES: Final[dict[str, Kind]] = {
+_MODULES: Final[dict[str, Program]] = {
     API_SERVER: "module",
     "sglang.launch_server": "sglang",
     "lmdeploy": "lmdeploy",
@@ -97,7 +97,7 @@ Sources: GNU coreutils `env`, `nice`, `timeout`; `tini(1)`; `dumb-init --help`; 
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
 
-def program(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
+def program(words: tuple[str, ...], head: int) -> tuple[Program, int]:
     """Return the kind of program at an index, and the index of its first argument."""
     if head >= len(words):
         return "unknown", head
@@ -109,7 +109,7 @@ def program(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
     return _python(words, head) if name.startswith("python") else ("unknown", head)
 
 
-def _python(words: tuple[str, ...], head: int) -> tuple[Kind, int]:
+def _python(words: tuple[str, ...], head: int) -> tuple[Program, int]:
     if not _PYTHON.fullmatch(words[head]):
         return "unknown", head
     at = _behind_options(words, head + 1, _PYTHON_VALUED, stops=frozenset({"-m", "-c"}))

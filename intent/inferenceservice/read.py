@@ -101,10 +101,10 @@ class InferenceServiceIntent:
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
 
 
-Reading = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
+ReadResult = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
 
 
-def read(obj: Any) -> Reading:
+def read(obj: Any) -> ReadResult:
     """Read an InferenceService, with all errors that need no other object.
 
     Returns None if a field has the wrong type; otherwise it may still violate a rule or have unknown fields.

@@ -19,7 +19,7 @@ from intent.inferenceservice.members import authored_routing, member_name
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.settings import Settings
-from sync.desired.plan import Refusal, plan, plan_after_refusal, refusal_finding
+from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from intent import Object
 from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
-from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, Reading, read
+from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
 from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
 from sync.observed.cached import TooDeepError, digest, resource_version
@@ -80,7 +80,7 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
     )
 
 
-def _read(obj: Object, metadata: Object, status: Object) -> tuple[tuple[bytes, bytes], Reading]:
+def _read(obj: Object, metadata: Object, status: Object) -> tuple[tuple[bytes, bytes], ReadResult]:
     """Digest and read an InferenceService; without a digest it is not safe to read."""
     kept = {key: item for key, item in metadata.items() if key not in NOT_DIGESTED}
     try:

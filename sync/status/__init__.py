@@ -15,7 +15,7 @@ from intent.shapes import mapping, text
 from sync.status.compare import by_type, dated, differs, without_messages, without_times
 from sync.status.components import components
 from sync.status.conditions import JUDGES, state
-from sync.status.observed import FailureMemory, Observed, ObservedRoutes
+from sync.status.inputs import FailureMemory, Observed, ObservedRoutes
 from sync.status.reasons import Verdict
 from sync.status.url import url
 

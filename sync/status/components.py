@@ -9,7 +9,7 @@ from intent.shapes import mapping
 from sync.status.compare import dated
 from sync.status.failures import failing
 from sync.status.groups import ready, updating
-from sync.status.observed import Observed, behind, desired
+from sync.status.inputs import Observed, behind, desired
 
 Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], ...]] = (

@@ -13,7 +13,7 @@ from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import Wait, counted, groups, placed, ready, updating, wait
-from sync.status.observed import Observed, behind, desired, unstored
+from sync.status.inputs import Observed, behind, desired, unstored
 from sync.status.reasons import STATES, State, Verdict
 from sync.status.routes import routes_ready
 

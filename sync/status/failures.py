@@ -9,7 +9,7 @@ from intent.errors import FieldError
 from intent.inferenceservice.read import RoleIntent
 from sync.observed.pod import Failure, ObservedPod
 from sync.status.groups import ready
-from sync.status.observed import Observed, ObservedRoutes, desired
+from sync.status.inputs import Observed, ObservedRoutes, desired
 
 CRASHED: Final = "FI412"
 NO_IMAGE: Final = "FI413"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from intent.inferenceservice.read import RoleIntent
 from sync.observed.pod import Amounts, ObservedPod
-from sync.status.observed import Observed
+from sync.status.inputs import Observed
 
 Group = tuple[ObservedPod, ...]
 

@@ -13,7 +13,7 @@ from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, PO
 from sync.observed.cached import CachedObject
 from sync.observed.snapshot import Snapshot
 from sync.status import differs, status
-from sync.status.observed import Observed, ObservedRoutes
+from sync.status.inputs import Observed, ObservedRoutes
 
 P = TypeVar("P")
 SEEN: Final = frozenset({LWS.kind, POD.kind, POD_GROUP.kind})

@@ -6,7 +6,7 @@ from typing import Final
 from sync.observed.condition import ObservedCondition
 from sync.observed.routes import Gateway, HTTPRoute, InferencePool, Parent, ParentStatus
 from sync.status import failures
-from sync.status.observed import Observed, ObservedRoutes, unstored
+from sync.status.inputs import Observed, ObservedRoutes, unstored
 from sync.status.reasons import Verdict
 
 UNKNOWN_KIND: Final = "InvalidKind"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sync.observed.routes import Gateway, HTTPRoute, Listener, Parent
-from sync.status.observed import Observed
+from sync.status.inputs import Observed
 from sync.status.routes import accepted_by
 
 SCHEMES: Final = {"HTTP": ("http", 80), "HTTPS": ("https", 443)}

@@ -17,7 +17,7 @@ import orjson
 from intent import Object
 from intent.service.member import member
 from intent.settings import Settings
-from sync.desired.plan import plan
+from sync.desired.gang import plan
 from sync.desired.render.workloads import gang_objects
 from sync.observed.snapshot import Situation
 from tests.bench import stages, store

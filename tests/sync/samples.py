@@ -7,7 +7,7 @@ from intent.annotations import ComponentType
 from intent.lws import KIND as LWS
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.desired.plan import GangPlan, plan
+from sync.desired.gang import GangPlan, plan
 from sync.observed.cached import Owner
 from sync.observed.pod_group import PodGroup
 from sync.observed.snapshot import Situation

@@ -30,7 +30,7 @@ from sync.kinds import (
 )
 from sync.observed.cached import UnreadableObject
 from sync.runtime.cache import Cache
-from sync.runtime.observe import ServiceMemory, observe
+from sync.runtime.snapshots import ServiceMemory, observe
 from sync.status.report import report
 from tests.sync.samples import KEY, inference_service, lws, role, router
 from tests.sync.served import accepted, ready_pod

@@ -97,7 +97,7 @@ async def test_the_missing_role_opens_the_gate(api: Api, start: Start, eventuall
 async def test_a_member_without_replicas_is_no_longer_required_after_a_while(
     api: Api, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.desired.plan.REST_AFTER", 0.2)
+    monkeypatch.setattr("sync.desired.gang.REST_AFTER", 0.2)
 
     api.edit(DECODE, replicas=0)
 

@@ -7,7 +7,7 @@ from typing import Final
 from catalog.engines import PRODUCTS
 from intent.annotations import LAUNCHER, path
 from intent.command_line.flags import DISTRIBUTED
-from intent.command_line.programs import Kind
+from intent.command_line.programs import Program
 from intent.errors import FieldError
 from intent.launch import AUTO, NONE, Launch, LaunchPlan, argument_path, item_path
 from intent.lws import Intent
@@ -21,7 +21,7 @@ from webhook.validate.pods import pods
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
 
-_LEFT_ALONE: Final[dict[Kind, tuple[str, str]]] = {
+_LEFT_ALONE: Final[dict[Program, tuple[str, str]]] = {
     "distributed": (
         "FI518",
         "left as it is: it starts a distributed engine already",

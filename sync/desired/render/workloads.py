@@ -9,7 +9,7 @@ from intent import Object
 from intent.annotations import ROLES, SERVICE
 from intent.inferenceservice.members import leader_worker_sets as written
 from intent.inferenceservice.read import InferenceServiceIntent
-from sync.desired.plan import Gang, GangPlan, Policy
+from sync.desired.gang import Gang, GangPlan, Policy
 from sync.desired.render.metadata import member_reference, service_reference
 from sync.observed.pod_group import API_VERSION, KIND
 

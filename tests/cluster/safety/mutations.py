@@ -74,7 +74,7 @@ def replicas_dropped() -> None:
 
 def late_roles_required() -> None:
     """Require each declared role also after the gate opened."""
-    plan = _sync("desired.plan")
+    plan = _sync("desired.gang")
 
     def change(opened: Any) -> Any:
         def declared(situation: Any, members: Any) -> Any:

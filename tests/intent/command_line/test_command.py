@@ -3,7 +3,7 @@
 import pytest
 
 from intent.command_line.command import looks_like_engine, read_command
-from intent.command_line.programs import Kind
+from intent.command_line.programs import Program
 from intent.image import read_image
 
 STOCK = "vllm/vllm-openai:v0.17.1"
@@ -11,7 +11,7 @@ OTHER = "corp/llm:1"
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 
 
-def kind_of(command: list[str] | str, args: list[str] | str = "", image: str = STOCK) -> Kind:
+def kind_of(command: list[str] | str, args: list[str] | str = "", image: str = STOCK) -> Program:
     """Read the kind of a command line; text is split at blanks."""
     words = [tuple(part.split() if isinstance(part, str) else part) for part in (command, args)]
     return read_command(words[0], words[1], read_image(image)).kind
@@ -66,7 +66,7 @@ def kind_of(command: list[str] | str, args: list[str] | str = "", image: str = S
         ("env", "", "unknown"),
     ],
 )
-def test_the_kind_of_a_command_line_is_recognised(command: str, args: str, kind: Kind) -> None:
+def test_the_kind_of_a_command_line_is_recognised(command: str, args: str, kind: Program) -> None:
     assert kind_of(command, args) == kind
 
 

@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from intent.annotations import Routing
 from intent.errors import Subject
-from sync.desired.plan import Refusal
+from sync.desired.gang import Refusal
 from sync.desired.service import ALL, Desired, desired_state
 from sync.kinds import LWS, ROUTES
 from sync.observed.inferenceservice import cached_inferenceservice

@@ -13,7 +13,7 @@ from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, PO
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.routes import Deployment
 from sync.observed.snapshot import Situation, Snapshot
-from sync.status.observed import ObservedRoutes
+from sync.status.inputs import ObservedRoutes
 from sync.status.report import observed, report
 from tests.sync.samples import (
     APPLIED,
