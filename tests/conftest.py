@@ -32,10 +32,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Mark tests before those not asked for are deselected, and group them for several processes."""
     tiers.mark(items)
-    tiers.group(items)
+    if hasattr(config, "workerinput"):
+        tiers.group(items, config)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> tiers.Groups:
+    """Hand out the tests group by group, in their order."""
+    config.option.loadscopereorder = False
+    return tiers.Groups(config, log)
 
 
 def pytest_testnodedown(node: Any) -> None:

@@ -1,11 +1,14 @@
 """Tiers and groups: which tests `make unit` leaves out, and which run in one process."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.tiers import SLOW, UNIT, groups_of, is_left_out, place
+from tests.tiers import HERE, SLOW, UNIT, groups_of, is_left_out, place
 
 
 def test_a_file_is_a_group() -> None:
@@ -44,12 +47,27 @@ def test_slow_files_exist_and_unit_runs_do_not_import_them(path: Path) -> None:
     assert not is_left_out(path, "")
 
 
-def test_every_test_has_its_marker_and_group(request: pytest.FixtureRequest) -> None:
-    marks = {mark.name for mark in request.node.iter_markers()}
-
-    assert ("xdist_group" in marks, "slow" in marks) == (True, False)
+def test_a_test_of_another_folder_is_not_slow(request: pytest.FixtureRequest) -> None:
+    assert "slow" not in {mark.name for mark in request.node.iter_markers()}
 
 
 @pytest.mark.parametrize(("name", "examples"), [("unit", 20), ("test", 120)])
 def test_hypothesis_has_a_profile_for_each_tier(name: str, examples: int) -> None:
     assert settings.get_profile(name).max_examples == examples
+
+
+@pytest.mark.slow
+def test_the_tests_of_a_file_run_in_one_process(tmp_path: Path) -> None:
+    """With the pytest and the pytest-xdist that are installed."""
+    files = ("tests/certs/test_issue.py", "tests/certs/test_objects.py", "tests/intent/test_image.py")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "--numprocesses=2", "-o", f"cache_dir={tmp_path}", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=HERE.parent,
+    )
+
+    ran = set(re.findall(r"\[(gw\d)\] \[ *\d+%\] PASSED ([^:]+)::", done.stdout))
+    assert sorted(file for _, file in ran) == sorted(files), done.stdout

@@ -4,7 +4,8 @@
   single test is marked where it stands.
 - `make test` runs every test. `make soak` runs some of them with more rounds and examples (tests/soak.py).
 
-pytest-xdist keeps the tests of a group in one process (`--dist loadgroup`):
+`Groups` has pytest-xdist run the tests of a group in one process. Its own `--dist loadgroup` does not group
+with pytest 9.2 (pytest-xdist issue 1386).
 
 - A file is a group: its fixtures are made once.
 - A cluster takes long to start, so the files that use one share a group. A cluster that many files use has
@@ -19,6 +20,7 @@ from typing import Final
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 HERE: Final = Path(__file__).parent
 SLOW: Final = tuple(
@@ -98,12 +100,28 @@ def mark(items: list[pytest.Item]) -> None:
             item.add_marker(folder)
 
 
-def group(items: list[pytest.Item]) -> None:
-    """Mark every test with its group, and put the early groups first. Every process gets the same order."""
+KEPT: Final = "fusioninfer/groups"
+"""The key in pytest's cache for the group of each file: tests are collected and handed out in two processes."""
+
+
+class Groups(LoadScopeScheduling):  # type: ignore[misc] # it ships no types
+    """Hand out the tests of a group together, in the order in which they were collected."""
+
+    def schedule(self) -> None:
+        """Start, once every process has collected its tests."""
+        self.groups: Mapping[str, str] = self.config.cache.get(KEPT, {})
+        super().schedule()
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = file_of(nodeid)
+        return self.groups.get(file, file)
+
+
+def group(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Put the early groups first, and keep the group of each file. Every process gets the same order."""
     groups = groups_of(_fixtures(items))
     items.sort(key=lambda item: place(groups[file_of(item.nodeid)]))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(groups[file_of(item.nodeid)]))
+    config.cache.set(KEPT, groups)
 
 
 def groups_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:

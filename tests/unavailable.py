@@ -30,12 +30,7 @@ def report(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         reporter.line(reason)
         for skipped in reporter.stats.get("skipped", []):
             if marker in skipped.keywords:
-                reporter.line(f"not run: {without_group(skipped.nodeid)}")
-
-
-def without_group(nodeid: str) -> str:
-    """Return the id of a test without the group that pytest-xdist appends (`xdist/remote.py`)."""
-    return nodeid.rpartition("@")[0] if nodeid.rfind("@") > nodeid.rfind("]") else nodeid
+                reporter.line(f"not run: {skipped.nodeid}")
 
 
 def hand_over(config: pytest.Config) -> None:

@@ -83,7 +83,7 @@ def test_nothing_fires_while_all_is_well(watched: Watched) -> None:
 
 
 def test_writes_that_are_refused_without_the_webhook_fire_the_alert_of_that(watched: Watched) -> None:
-    assert watched.gone == {"FusionInferWebhookNotReached"}
+    assert watched.gone == {"FusionInferWebhookUnreachable"}
 
 
 @pytest.mark.parametrize("series", ASKED)
