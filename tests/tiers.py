@@ -101,7 +101,7 @@ def mark(items: list[pytest.Item]) -> None:
 
 
 KEPT: Final = "fusioninfer/groups"
-"""The key in pytest's cache for the group of each file: tests are collected and handed out in two processes."""
+"""The key of pytest's cache for the group of each file: one process collects, another hands tests out."""
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc] # it ships no types
