@@ -1,0 +1,140 @@
+"""Clients that write LeaderWorkerSets: each returns the object of its write before admission.
+
+For a custom resource no client has a strategic merge: lists are replaced as a whole by every patch.
+
+    client_side_apply    kubectl apply: three-way JSON merge patch (`kubectl/pkg/cmd/apply/patcher.go`)
+    server_side_apply    kubectl apply --server-side --force-conflicts
+    replace              kubectl replace -f: PUT of a file
+    helm                 helm upgrade of Helm 3, and of Helm 4 without server-side apply: JSON merge patch
+                         from the old to the new manifest (`helm/pkg/kube/client.go`, `createPatch`)
+    helm_three_way       the same with the live object between them (`threeWayMergeForUnstructured`)
+    edit, put, json_patch   a change by hand: kubectl edit or patch; GET and PUT; JSON patch
+"""
+
+from typing import Any, Final
+
+import jsonpatch
+import orjson
+
+from intent import Object
+from tests.laws.convergence import managed
+from tests.laws.convergence.managed import CLIENT_SIDE, LAST_APPLIED, update, without_managers
+from tests.laws.convergence.schema import copied
+
+HELM: Final = "helm"
+
+
+# --- JSON merge patches -------------------------------------------------------------------------------
+
+
+def merge_patch(value: Any, patch: Any) -> Any:
+    """Apply a JSON merge patch (RFC 7386)."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(value) if isinstance(value, dict) else {}
+    for key, item in patch.items():
+        if item is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), item)
+    return merged
+
+
+def two_way(old: Object, new: Object) -> Object:
+    """Return the JSON merge patch from one object to another (`json-patch` `CreateMergePatch`)."""
+    patch: Object = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        have = old.get(key)
+        if isinstance(have, dict) and isinstance(value, dict):
+            if below := two_way(have, value):
+                patch[key] = below
+        elif key not in old or have != value:
+            patch[key] = value
+    return patch
+
+
+def three_way(original: Object, modified: Object, current: Object) -> Object:
+    """Return the patch of `kubectl apply` (`jsonmergepatch.CreateThreeWayJSONMergePatch`).
+
+    It sets what differs between current and modified, and deletes what modified lacks of original.
+    """
+    changes = _split(two_way(current, modified), keep_null=False)
+    deletions = _split(two_way(original, modified), keep_null=True)
+    return _joined(deletions, changes)
+
+
+def _split(patch: Object, *, keep_null: bool) -> Object:
+    kept: Object = {}
+    for key, value in patch.items():
+        if isinstance(value, dict) and value:
+            if below := _split(value, keep_null=keep_null):
+                kept[key] = below
+        elif (value is None) == keep_null:
+            kept[key] = value
+    return kept
+
+
+def _joined(deletions: Object, changes: Object) -> Object:
+    joined = dict(deletions)
+    for key, value in changes.items():
+        have = joined.get(key)
+        joined[key] = _joined(have, value) if isinstance(have, dict) and isinstance(value, dict) else value
+    return joined
+
+
+# --- clients of files -----------------------------------------------------------------------------------
+
+
+def client_side_apply(stored: Object | None, file: Object) -> Object | None:
+    """Apply a file; None if that changes nothing, so that nothing is sent."""
+    text = orjson.dumps(file, option=orjson.OPT_SORT_KEYS).decode()
+    modified = merge_patch(file, {"metadata": {"annotations": {LAST_APPLIED: text}}})
+    if stored is None:
+        return update(None, modified, CLIENT_SIDE[0])
+    original = orjson.loads(stored["metadata"].get("annotations", {}).get(LAST_APPLIED, "{}"))
+    return _patched(stored, three_way(original, modified, stored), CLIENT_SIDE[0])
+
+
+def server_side_apply(stored: Object | None, file: Object) -> Object | None:
+    """Apply a file server-side; None if that changes nothing, not even an owner."""
+    before = None if stored is None else managed.migrated(stored)
+    live = managed.apply(before, file)
+    return None if live == stored else live
+
+
+def replace(stored: Object | None, file: Object) -> Object | None:
+    """Send a file as it is. The API server keeps the owners of fields."""
+    return update(stored, copied(file), "kubectl-replace" if stored else "kubectl-create")
+
+
+def helm(stored: Object, old: Object, file: Object) -> Object | None:
+    """Upgrade a release from its old manifest to the file; None if they do not differ."""
+    return _patched(stored, two_way(old, file), HELM)
+
+
+def helm_three_way(stored: Object, old: Object, file: Object) -> Object | None:
+    """Upgrade a release, and restore what differs in the live object."""
+    return _patched(stored, three_way(old, file, stored), HELM)
+
+
+def _patched(stored: Object, patch: Object, manager: str) -> Object | None:
+    return update(stored, merge_patch(stored, patch), manager) if patch else None
+
+
+# --- clients of changes by hand ---------------------------------------------------------------------------
+
+
+def edit(stored: Object, wanted: Object) -> Object | None:
+    """Send the difference as a JSON merge patch, as `kubectl edit`, `patch` and `annotate` do."""
+    return _patched(stored, two_way(without_managers(stored), without_managers(wanted)), "kubectl-edit")
+
+
+def put(stored: Object, wanted: Object) -> Object | None:
+    """Send the whole object that was read and changed, as a controller does."""
+    return update(stored, wanted, "controller")
+
+
+def json_patch(stored: Object, wanted: Object) -> Object | None:
+    """Send the difference as a JSON patch."""
+    operations = jsonpatch.make_patch(without_managers(stored), without_managers(wanted))
+    return update(stored, jsonpatch.apply_patch(stored, operations), "kubectl-patch") if operations else None

@@ -1,0 +1,123 @@
+"""The owners of fields: `metadata.managedFields`, as the API server keeps them for updates and for apply.
+
+Sources: `k8s.io/apimachinery` `pkg/util/managedfields/internal` and `sigs.k8s.io/structured-merge-diff`
+`merge/update.go`. The API server computes the entries of a write before its mutating webhooks are called, and
+not again after them: a field that a webhook adds has no owner. Times are left out.
+"""
+
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from tests.laws.convergence.fields import (
+    NO_FIELDS,
+    Fields,
+    compare,
+    decoded,
+    encoded,
+    field_set,
+    merge,
+    remove,
+    with_named,
+)
+
+Manager = tuple[str, str]
+"""The name and the operation (`Update`, `Apply`) of an entry."""
+Managers = dict[Manager, Fields]
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+KUBECTL: Final = "kubectl"
+"""The manager of `kubectl apply --server-side`."""
+CLIENT_SIDE: Final[Manager] = ("kubectl-client-side-apply", "Update")
+_STRIPPED: Final[Fields] = frozenset(
+    {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")}
+)
+
+
+def managers_of(lws: Object | None) -> Managers:
+    """Return the owners of the fields of an object."""
+    entries = lws["metadata"].get("managedFields", ()) if lws else ()
+    return {(one["manager"], one["operation"]): decoded(one["fieldsV1"]) for one in entries}
+
+
+def with_managers(lws: Object, managers: Managers) -> Object:
+    """Return the object with these owners."""
+    entries = [
+        {
+            "manager": name,
+            "operation": operation,
+            "apiVersion": lws["apiVersion"],
+            "fieldsType": "FieldsV1",
+            "fieldsV1": encoded(fields - _STRIPPED),
+        }
+        for (name, operation), fields in sorted(managers.items())
+        if fields - _STRIPPED
+    ]
+    return {**lws, "metadata": {**lws["metadata"], "managedFields": entries}}
+
+
+def without_managers(lws: Object | None) -> Object:
+    """Return the object without `managedFields`; empty if there is none."""
+    if lws is None:
+        return {}
+    metadata = {key: value for key, value in lws["metadata"].items() if key != "managedFields"}
+    return {**lws, "metadata": metadata}
+
+
+def update(stored: Object | None, live: Object, manager: str) -> Object:
+    """Return the object of a PUT or PATCH by a manager, with the owners of its fields."""
+    live = without_managers(live)
+    changed, removed = compare(without_managers(stored), live)
+    owners = {one: fields - changed - removed for one, fields in managers_of(stored).items()}
+    me = (manager, "Update")
+    if changed:
+        owners[me] = owners.get(me, NO_FIELDS) | changed
+    return with_managers(live, owners)
+
+
+def apply(stored: Object | None, config: Object, manager: str = KUBECTL) -> Object:
+    """Return the object of a server-side apply that forces conflicts, with the owners of its fields.
+
+    A field that the manager applied before and does not apply now is removed, unless it has another owner.
+    """
+    live = without_managers(stored)
+    owners, me = managers_of(stored), (manager, "Apply")
+    last = owners.get(me, NO_FIELDS)
+    owners[me] = field_set(config) - _STRIPPED
+    merged: Any = merge(live, config)
+    if last:
+        merged = _pruned(merged, last, frozenset().union(*owners.values()))
+    changed, removed = compare(live, merged)
+    owners |= {one: fields - changed - removed for one, fields in owners.items() if one != me}
+    return with_managers(_with_last_applied(merged, config, manager), owners)
+
+
+def _pruned(merged: Object, last: Fields, owned: Fields) -> Object:
+    """Remove what the manager applied last time and has no owner now (`Updater.prune`)."""
+    every = with_named(field_set(merged))
+    pruned: Any = remove(merged, with_named(last)) or {}
+    kept = with_named(field_set(pruned)) | with_named(owned) | with_named(_STRIPPED)
+    pruned = remove(merged, every - kept) or {}
+    gone = (every - with_named(field_set(pruned))) & with_named(last)
+    found: Object = remove(merged, gone)
+    return found
+
+
+def _with_last_applied(lws: Object, config: Object, manager: str) -> Object:
+    """Keep the annotation of client-side apply up to date, if there is one (`lastAppliedUpdater.Apply`)."""
+    annotations = lws["metadata"].get("annotations", {})
+    if manager != KUBECTL or LAST_APPLIED not in annotations:
+        return lws
+    renewed = annotations | {LAST_APPLIED: orjson.dumps(config, option=orjson.OPT_SORT_KEYS).decode()}
+    return {**lws, "metadata": {**lws["metadata"], "annotations": renewed}}
+
+
+def migrated(stored: Object) -> Object:
+    """Give what `kubectl apply` owns to `kubectl apply --server-side` (`client-go/util/csaupgrade`)."""
+    owners = managers_of(stored)
+    if CLIENT_SIDE not in owners or LAST_APPLIED not in stored["metadata"].get("annotations", {}):
+        return stored
+    mine = owners.pop(CLIENT_SIDE) - {("metadata", "annotations", LAST_APPLIED)}
+    owners[KUBECTL, "Apply"] = owners.get((KUBECTL, "Apply"), NO_FIELDS) | mine
+    return with_managers(stored, owners)
