@@ -1,0 +1,179 @@
+"""The laws of a stored object, and what is compared.
+
+`converges`: `stored(B)` equals `expand(stored(A))`, which is a CREATE of `stored(A)` on a server with our
+webhooks. Compared are spec, labels and annotations, apart from the record. Not compared:
+
+- metadata of the API server (`managedFields`), and the record's text;
+- empty metadata, labels, annotations and lists of a pod spec, which mean the same as none;
+- the order of volumes, mounts and ports, which has no meaning, and of variables, where no value of the
+  generator refers to another. Another order of containers is a violation of its own (`order`).
+
+The side laws hold for B alone, unless the expected object violates them too, since its author wrote it so.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from intent import Object
+from intent.annotations import EXPANSION
+from tests.laws.convergence.hands import engine_of
+from tests.laws.convergence.schema import LIST_KEYS, containers, is_keyed, keys_of, templates
+
+UNORDERED: Final = frozenset({"volumes", "volumeMounts", "ports", "env"})
+OPTIONAL: Final = frozenset(
+    {"metadata", "labels", "annotations", "env", "volumes", "volumeMounts", "ports", "initContainers", "args"}
+)
+"""Fields that mean the same when empty and when absent."""
+MARKS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
+"""Text that only a launcher writes; the generator's authors do not."""
+
+
+def compared(lws: Object, *, ordered: bool = True) -> Object:
+    """Return the part of an object that is compared, in canonical form."""
+    metadata = lws["metadata"]
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != EXPANSION}
+    whole = {"annotations": annotations, "labels": metadata.get("labels", {}), "spec": lws["spec"]}
+    found: Object = _canonical(whole, "", ordered=ordered)
+    return found
+
+
+def _canonical(value: Any, field: str, *, ordered: bool) -> Any:
+    if isinstance(value, dict):
+        items = {key: _canonical(item, key, ordered=ordered) for key, item in value.items()}
+        return {key: item for key, item in items.items() if not (key in OPTIONAL and item in ({}, [], None))}
+    if isinstance(value, list):
+        items_of = [_canonical(item, "", ordered=ordered) for item in value]
+        if field in UNORDERED or (field in LIST_KEYS and not ordered):
+            items_of.sort(key=lambda item: repr(keys_of(field, item)))
+        return items_of
+    return value
+
+
+def difference(expected: Any, stored: Any, path: str = "", field: str = "") -> Iterator[str]:
+    """Yield the fields in which two objects differ, with both values."""
+    if isinstance(expected, dict) and isinstance(stored, dict):
+        for key in sorted(expected.keys() | stored.keys()):
+            if key not in stored or key not in expected:
+                has, lacks = ("expected", "stored") if key in expected else ("stored", "expected")
+                yield f"{path}.{key}: {lacks} lacks it; {has} {_short((expected | stored)[key])}"
+            else:
+                yield from difference(expected[key], stored[key], f"{path}.{key}", key)
+    elif is_keyed(field, expected) and is_keyed(field, stored):
+        one, other = ({_name(field, item): item for item in items} for items in (expected, stored))
+        yield from difference(one, other, path)
+        if one == other and expected != stored:
+            yield f"{path}: order {[*other]}, expected {[*one]}"
+    elif expected != stored:
+        yield f"{path}: {_short(stored)}, expected {_short(expected)}"
+
+
+def _name(field: str, item: Object) -> str:
+    return "/".join(str(value) for _, value in keys_of(field, item))
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 160 else f"{text[:157]}..."
+
+
+# --- the laws -------------------------------------------------------------------------------------------
+
+
+def mounts(lws: Object) -> str:
+    """Return the mount that has no volume, or nothing."""
+    for field, template in templates(lws):
+        volumes = {item["name"] for item in template["spec"].get("volumes", ())}
+        for item in containers(template):
+            for mount in item.get("volumeMounts", ()):
+                if mount["name"] not in volumes:
+                    return f"{field}: {item['name']} mounts {mount['name']}, which is no volume"
+    return ""
+
+
+def images(lws: Object) -> str:
+    """Return what leader and workers run differently: the image or the model; or nothing."""
+    found = [(engine.get("image"), models_of(engine)) for engine in _engines(lws)]
+    if len({image for image, _ in found}) > 1:
+        return f"images {[image for image, _ in found]}"
+    models = [model for _, model in found if model]
+    return f"models {models}" if len(set(models)) > 1 else ""
+
+
+def launches(lws: Object) -> str:
+    """Return which template is launched and which is not, or nothing."""
+    found = [is_launched(engine) for engine in _engines(lws)]
+    return f"launched: leader {found[0]}, workers {found[1]}" if len(set(found)) > 1 else ""
+
+
+def _engines(lws: Object) -> list[Object]:
+    return [engine for _, template in templates(lws) if (engine := engine_of(template))]
+
+
+def _words(engine: Object) -> str:
+    return " ".join((*(engine.get("command") or ()), *(engine.get("args") or ())))
+
+
+def models_of(engine: Object) -> tuple[str, ...]:
+    """Return the models of a command line; the generator's have names with `org/`."""
+    return tuple(word for word in _words(engine).replace("'", " ").split() if word.startswith("org/"))
+
+
+def is_launched(engine: Object) -> bool:
+    """Return whether a launcher wrote command or args."""
+    return any(mark in _words(engine) for mark in MARKS)
+
+
+def converges(expected: Object, stored: Object) -> tuple[str, str]:
+    """Return the violated law, `converges` or `order`, and the first differences; or nothing."""
+    one, other = compared(expected), compared(stored)
+    if one == other:
+        return "", ""
+    is_order = compared(expected, ordered=False) == compared(stored, ordered=False)
+    return "order" if is_order else "converges", "; ".join(list(difference(one, other))[:4])
+
+
+SIDE_LAWS: Final[dict[str, Callable[[Object], str]]] = {
+    "mount without volume": mounts,
+    "image or model differs": images,
+    "launch on one side": launches,
+}
+
+
+def violation(stored: Object, expected: Object | None) -> tuple[str, str]:
+    """Return the first violated law and what is wrong; empty texts if all hold."""
+    for name, law in SIDE_LAWS.items():
+        if (found := law(stored)) and not (expected and law(expected)):
+            return name, found
+    return converges(expected, stored) if expected else ("", "")
+
+
+# --- causes ---------------------------------------------------------------------------------------------
+
+
+def cause(law: str, stored: Object | None, expected: Object | None) -> str:
+    """Return what went wrong in a few words: of launch, leader and worker, the first that differs."""
+    if law not in ("converges", "order") or not stored or not expected:
+        return law
+    one, other = _parts(expected), _parts(stored)
+    if one.keys() != other.keys():
+        more = "stays" if "leaderTemplate" in other else "is gone"
+        return f"the leader's template {more}"
+    for field in one:
+        wanted, found = (is_launched(engine_of(parts[field]) or {}) for parts in (one, other))
+        if wanted != found:
+            return f"{field}: the launch is {'lost' if wanted else 'kept'}"
+    differ = [field for field in one if one[field] != other[field]]
+    if differ == ["leaderTemplate"]:
+        return f"the leader alone differs: {_where(one, other)}"
+    return f"{' and '.join(differ) or 'the rest'}: {_where(compared(expected), compared(stored))}"
+
+
+def _parts(lws: Object) -> dict[str, Object]:
+    return dict(templates(compared(lws)))
+
+
+def _where(expected: Object, stored: Object) -> str:
+    """Return the first field that differs, below the names of templates and containers."""
+    path = next(difference(expected, stored), "").partition(": ")[0]
+    known = [*LIST_KEYS, "command", "args", "metadata", "labels", "annotations", "schedulerName"]
+    return next((name for name in reversed(path.split(".")) if name in known), path.rpartition(".")[2])

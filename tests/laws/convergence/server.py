@@ -1,0 +1,117 @@
+"""A simulated API server: defaults, mutating webhooks in order, schema, validating webhook.
+
+Webhooks are called in the order of their configurations' names: LWS's own, another one if its name comes
+before `mutate.fusioninfer.io`, ours, and another one if its name comes after. Ours is called again if a later
+one changed the object (`reinvocationPolicy: IfNeeded`). Defaults are filled in after each of them.
+"""
+
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jsonpatch
+import orjson
+
+from intent import Object
+from tests.laws.convergence.schema import Refused, check, copied, defaulted, lws_defaulted, templates
+from tests.reviews import review as review_of
+from webhook import review
+from webhook.review import AdmissionAnswer
+
+PREFIX: Final = "fusioninfer.io/"
+Webhook = Callable[[bytes], AdmissionAnswer]
+
+
+class Denied(Exception):  # noqa: N818 - it is an answer of the API server, not a fault
+    """Our validating webhook denies a write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Our webhooks. A broken engine differs in one of them."""
+
+    mutate: Webhook = review.mutate
+    validate: Webhook = review.validate
+
+
+def allow(_body: bytes) -> AdmissionAnswer:
+    """Answer /validate: everything is allowed."""
+    return AdmissionAnswer(orjson.dumps({"response": {"allowed": True}}), "allowed")
+
+
+def injector(lws: Object) -> Object:
+    """Return the object as another webhook leaves it: a label, an annotation, a variable, a volume, a mount.
+
+    It writes into every template that the object has, once.
+    """
+    whole: Object = copied(lws)
+    for _, template in templates(whole):
+        metadata = template.setdefault("metadata", {})
+        metadata.setdefault("labels", {})["injected.example/by"] = "policy"
+        metadata.setdefault("annotations", {})["injected.example/at"] = "admission"
+        spec = template.setdefault("spec", {})
+        _add(spec, "volumes", {"name": "certificates", "emptyDir": {}})
+        for item in spec.get("containers", ()):
+            _add(item, "env", {"name": "REGION", "value": "eu"})
+            _add(item, "volumeMounts", {"name": "certificates", "mountPath": "/etc/certificates"})
+    return whole
+
+
+def _add(owner: Object, field: str, item: Object) -> None:
+    if item not in owner.setdefault(field, []):
+        owner[field].append(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An API server. Without an engine, our webhooks are not installed."""
+
+    engine: Engine | None = None
+    other: str = ""
+    """Where another mutating webhook is called: `before` ours, `after` it, or not at all."""
+
+    def admit(self, live: Object, old: Object | None = None) -> Object:
+        """Return the object that is stored.
+
+        Raises:
+            Refused: it does not match its schema.
+            Denied: our validating webhook denies it.
+        """
+        if not isinstance(live["spec"].get("leaderWorkerTemplate", {}).get("workerTemplate"), dict):
+            raise Refused("spec.leaderWorkerTemplate.workerTemplate: Required value")
+        live = lws_defaulted(defaulted(live))
+        if self.other == "before":
+            live = defaulted(injector(live))
+        live = self._mutated(live, old)
+        if self.other == "after":
+            changed = defaulted(injector(live))
+            live = changed if changed == live else self._mutated(changed, old)
+        check(live)
+        if self.engine and _is_called(live, old):
+            response = _send(self.engine.validate, live, old)
+            if not response["allowed"]:
+                raise Denied(response["status"]["message"])
+        return live
+
+    def _mutated(self, live: Object, old: Object | None) -> Object:
+        if not self.engine or not _is_called(live, old):
+            return live
+        response = _send(self.engine.mutate, live, old)
+        if "patch" not in response:
+            return live
+        return defaulted(
+            jsonpatch.apply_patch(copied(live), orjson.loads(b64decode(response["patch"])), in_place=True)
+        )
+
+
+def _is_called(live: Object, old: Object | None) -> bool:
+    """Return whether the match conditions hold (manifests/base/webhooks.yaml)."""
+    annotations = live["metadata"].get("annotations") or {}
+    before = ((old or {}).get("metadata") or {}).get("annotations") or {}
+    ours = any(key.startswith(PREFIX) for key in (*annotations, *before))
+    return ours and annotations.get(PREFIX + "inject") != "disabled"
+
+
+def _send(webhook: Webhook, live: Object, old: Object | None) -> Any:
+    return orjson.loads(webhook(orjson.dumps(review_of(live, old))).body)["response"]

@@ -1,0 +1,357 @@
+"""One sequence of writes on two servers: A without our webhooks, and B with them.
+
+After each step `stored(B) == expand(stored(A))` (`laws`). A write that the API server of A refuses is sent
+to neither; one that B's refuses by its schema, where A accepts it, is a violation; one that our validating
+webhook denies leaves both unchanged. A violation ends a sequence, or the object is created anew on both.
+"""
+
+import copy
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, Final, Literal
+
+from intent import Object
+from tests.laws.convergence import clients, laws, managed
+from tests.laws.convergence.files import (
+    EXPORT,
+    File,
+    changed,
+    described,
+    draw_change,
+    draw_file,
+    exported,
+    manifest,
+    simpler,
+)
+from tests.laws.convergence.hands import HANDS, UNMAPPED, Change, Hand
+from tests.laws.convergence.managed import without_managers
+from tests.laws.convergence.schema import Refused, copied
+from tests.laws.convergence.server import Denied, Engine, Server, allow
+
+OTHERS: Final = ("", "", "before", "after")
+TOOLS: Final = ("client-side apply", "server-side apply", "replace", "helm", "helm three-way")
+HABITS: Final = (*((tool,) for tool in TOOLS), TOOLS[:3])
+"""What an author uses in one sequence: one tool, or each of those without a state of its own."""
+BY_HAND: Final = {"edit": clients.edit, "put": clients.put, "json patch": clients.json_patch}
+SCALE: Final = "scale"
+SHARES_BY_HAND: Final = (0.0, 0.0, 0.3, 0.6)
+"""The share of changes by hand in one sequence."""
+SHARE_UNMAPPED: Final = 0.15
+"""The share of changes by hand that may be ones without a mapping."""
+
+Outcome = Literal["compared", "side laws", "denied", "refused", "no write", "violated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One write: the client, and the change of the file or of the stored object."""
+
+    client: str
+    change: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        value = "" if self.value is None else f" = {self.value!r}"
+        return f"{self.client}: {self.change}{value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A file, the tool that creates the object, where another webhook is, and the steps."""
+
+    file: File
+    tool: str
+    other: str
+    steps: tuple[Step, ...]
+
+    def up_to(self, step: int) -> "Sequence":
+        """Return the sequence without what follows a step."""
+        return Sequence(self.file, self.tool, self.other, self.steps[:step])
+
+    def __str__(self) -> str:
+        first = f"{self.tool}: create {described(self.file) or 'the plain file'}"
+        other = [f"another webhook is called {self.other} ours"] if self.other else []
+        return "\n".join((*other, first, *map(str, self.steps)))
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A law that does not hold after a step; step 0 is the CREATE."""
+
+    law: str
+    detail: str
+    step: int
+    change: str
+    cause: str
+    """What went wrong, in few words, to group violations."""
+
+
+@dataclass(slots=True)
+class Walk:
+    """What happened in one sequence."""
+
+    outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
+    denied_but_creatable: int = 0
+    """Writes that were denied although a CREATE of what A would hold is allowed."""
+    unmapped: list[str] = field(default_factory=list)
+    """Changes after which only the side laws are checked."""
+    violations: list[Violation] = field(default_factory=list)
+    """At most one, unless the sequence was carried on."""
+
+
+def draw(random: Random, steps: int | None = None) -> Sequence:
+    """Draw a sequence of so many steps; 3 to 8 if none are given."""
+    file, habit, drawn = draw_file(random), random.choice(HABITS), list[Step]()
+    now = file
+    tool, by_hand = random.choice(habit), random.choice(SHARES_BY_HAND)
+    for _ in range(steps or random.randint(3, 8)):
+        if random.random() < by_hand:
+            drawn.append(_draw_hand(random))
+            continue
+        tool_now = random.choice(habit)
+        if random.random() < 0.1:
+            drawn.append(Step(tool_now, "the same file"))
+            continue
+        if random.random() < 0.04:
+            drawn.append(Step(tool_now, EXPORT))
+            now = replace(now, opted_in=False)
+            continue
+        name, value = draw_change(random, now)
+        now = changed(now, name, value)
+        drawn.append(Step(tool_now, name, value))
+    return Sequence(file, tool, random.choice(OTHERS), tuple(drawn))
+
+
+def _draw_hand(random: Random) -> Step:
+    if random.random() < 0.1:
+        return Step(SCALE, "replicas", random.randint(0, 4))
+    names = UNMAPPED if random.random() < SHARE_UNMAPPED else tuple(set(HANDS) - set(UNMAPPED))
+    return Step(random.choice(tuple(BY_HAND)), random.choice(sorted(names)))
+
+
+# --- the two servers --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class World:
+    """Both stored objects, and the author's file."""
+
+    without: Server
+    with_ours: Server
+    file: File
+    a: Object | None = None
+    b: Object | None = None
+    released: Object | None = None
+    """Helm's manifest of the last release."""
+    delta: tuple[Change, ...] = ()
+    """Changes of the leader alone, where A has no template for it."""
+    is_loose: bool = False
+    """After a change without a mapping, only the side laws are checked."""
+    wanted: Object | None = None
+    """What B should hold after the last step, if that is known."""
+
+    def expected(self, a: Object) -> Object | None:
+        """Return the object that B should hold; None if that is not known, or no such object is allowed."""
+        if self.is_loose:
+            return None
+        bare = without_managers(a)
+        try:
+            made = self.with_ours.admit(bare)
+        except (Denied, Refused):
+            made = self._unchecked(bare)
+        for change in self.delta:
+            if not change(made):
+                return None
+        return made
+
+    def restart(self) -> None:
+        """Delete the object on both servers."""
+        self.a = self.b = self.released = self.wanted = None
+        self.delta, self.is_loose = (), False
+
+    def _unchecked(self, bare: Object) -> Object:
+        """Expand without validation: an update may keep what a CREATE may not have."""
+        engine = self.with_ours.engine or Engine()
+        return Server(Engine(engine.mutate, allow), self.with_ours.other).admit(bare)
+
+
+def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = False) -> Walk:
+    """Run a sequence up to its first violation, or to its end, with a CREATE after each violation."""
+    world = World(Server(None, sequence.other), Server(engine or Engine(), sequence.other), sequence.file)
+    walk = Walk()
+    for at, step in enumerate((Step(sequence.tool, "create"), *sequence.steps)):
+        was_loose = world.is_loose
+        outcome, law, detail = _take(world, step, walk)
+        if world.is_loose and not was_loose:
+            walk.unmapped.append(step.change)
+        walk.outcomes.append((f"{step.client}: {step.change}", outcome))
+        if law:
+            cause = laws.cause(law, world.b, world.wanted)
+            walk.violations.append(Violation(law, detail, at, f"{step.client}: {step.change}", cause))
+            if not carry_on:
+                break
+            world.restart()
+            _take(world, Step(sequence.tool, "create"), walk)
+        if world.b is None:
+            break
+    return walk
+
+
+def _take(world: World, step: Step, walk: Walk) -> tuple[Outcome, str, str]:
+    """Take one step on both servers; return its outcome, and the violated law with what is wrong."""
+    file = world.file if step.change in ("create", "the same file") else None
+    if step.change == EXPORT and world.b is not None:
+        file = exported(world.file, world.b)
+    elif step.client in TOOLS and file is None:
+        file = changed(world.file, step.change, step.value)
+    before, hand = copy.copy(world), HANDS.get(step.change) if step.client in BY_HAND else None
+    a, b = _writes(world, step, file, hand)
+    if b is None and a is None:
+        _restore(world, before)
+        return "no write", "", ""
+    if step.client == SCALE:
+        world.a, world.b = a, b
+        return _compared(world)
+    try:
+        new_a = world.without.admit(a, world.a) if a is not None else world.a
+    except Refused:
+        _restore(world, before)
+        return "refused", "", ""
+    try:
+        new_b = world.with_ours.admit(b, world.b) if b is not None else world.b
+    except Refused as error:
+        return "violated", "refused by the schema", str(error)
+    except Denied:
+        walk.denied_but_creatable += new_a is not None and _is_creatable(world, new_a)
+        _restore(world, before)
+        return "denied", "", ""
+    world.a, world.b = new_a, new_b
+    if file is not None:
+        world.file = file
+        world.released = manifest(file)
+    return _compared(world)
+
+
+def _restore(world: World, before: World) -> None:
+    world.delta, world.is_loose = before.delta, before.is_loose
+
+
+def _is_creatable(world: World, a: Object) -> bool:
+    try:
+        world.with_ours.admit(without_managers(a))
+    except (Denied, Refused):
+        return False
+    return True
+
+
+def _compared(world: World) -> tuple[Outcome, str, str]:
+    if world.a is None or world.b is None:
+        return "denied", "", ""
+    expected = world.wanted = world.expected(world.a)
+    if expected is None:
+        world.is_loose = True
+    law, detail = laws.violation(world.b, expected)
+    if law:
+        return "violated", law, detail
+    return ("compared" if expected else "side laws"), "", ""
+
+
+# --- writes ---------------------------------------------------------------------------------------------
+
+
+def _writes(
+    world: World, step: Step, file: File | None, hand: Hand | None
+) -> tuple[Object | None, Object | None]:
+    """Return the objects that the client sends to A and to B; None where it sends nothing."""
+    if file is not None:
+        text = manifest(file)
+        if step.client == "replace":
+            world.delta = ()
+        return tuple(_file_write(step.client, one, world.released, text) for one in (world.a, world.b))  # type: ignore[return-value]
+    if world.a is None or world.b is None:
+        return None, None
+    if step.client == SCALE:
+        return _scaled(world.a, step.value), _scaled(world.b, step.value)
+    return _hand_writes(world, step, hand) if hand else (None, None)
+
+
+def _file_write(tool: str, stored: Object | None, released: Object | None, text: Object) -> Object | None:
+    if tool.startswith("helm"):
+        if stored is None or released is None:
+            return managed.update(None, text, clients.HELM)
+        return (clients.helm if tool == "helm" else clients.helm_three_way)(stored, released, text)
+    write = {
+        "client-side apply": clients.client_side_apply,
+        "server-side apply": clients.server_side_apply,
+        "replace": clients.replace,
+    }[tool]
+    return write(stored, text)
+
+
+def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Object | None, Object | None]:
+    assert world.a is not None
+    assert world.b is not None
+    client = BY_HAND[step.client]
+    wanted_b, wanted_a = copied(world.b), copied(world.a)
+    if not hand.change(wanted_b):
+        return None, None
+    b = client(world.b, wanted_b)
+    if step.change == "eject":
+        world.delta = ()
+        return _ejected(world.a, wanted_b), b
+    if hand.mapped is None:
+        world.is_loose = True
+        return None, b
+    has_leader = "leaderTemplate" in world.a["spec"]["leaderWorkerTemplate"]
+    if hand.delta and not has_leader:
+        world.delta = (*world.delta, hand.change)
+        return None, b
+    mapped = hand.change if hand.one_part and has_leader else hand.mapped
+    if not mapped(wanted_a):
+        world.is_loose = True
+        return None, b
+    return client(world.a, wanted_a), b
+
+
+def _ejected(a: Object, wanted_b: Object) -> Object:
+    """Give A the expanded object, which its author keeps."""
+    return managed.update(a, without_managers(wanted_b), "kubectl-edit")
+
+
+def _scaled(stored: Object, replicas: int) -> Object:
+    """Return the object after a write of its scale subresource, for which no webhook of ours is called."""
+    scaled = clients.merge_patch(stored, {"spec": {"replicas": replicas}})
+    return managed.update(stored, scaled, "autoscaler")
+
+
+# --- shrinking ------------------------------------------------------------------------------------------
+
+
+def shrunk(sequence: Sequence, engine: Engine | None = None) -> Sequence:
+    """Return the smallest sequence found that violates the same law, by dropping one part after the other."""
+    violations = run(sequence, engine).violations
+    if not violations:
+        return sequence
+    found = violations[0]
+    sequence = sequence.up_to(found.step)
+    while True:
+        for smaller in _smaller(sequence):
+            others = run(smaller, engine).violations
+            if others and (others[0].cause, others[0].step) == (found.cause, len(smaller.steps)):
+                sequence = smaller
+                break
+        else:
+            return sequence
+
+
+def _smaller(sequence: Sequence) -> Several[Sequence]:
+    file, tool, other, steps = sequence.file, sequence.tool, sequence.other, sequence.steps
+    found = [Sequence(file, tool, other, (*steps[:at], *steps[at + 1 :])) for at in range(len(steps))]
+    if other:
+        found.append(Sequence(file, tool, "", steps))
+    if tool != TOOLS[0]:
+        plain = tuple(Step(TOOLS[0], one.change, one.value) if one.client in TOOLS else one for one in steps)
+        found.append(Sequence(file, TOOLS[0], other, plain))
+    found += [Sequence(one, tool, other, steps) for one in simpler(file)]
+    return found
