@@ -1,5 +1,7 @@
 """`make soak` runs the parts that are named, shows what they say, and repeats their summaries at the end."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,22 @@ def test_one_part_that_fails_is_a_failure(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_part_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert soak.main(["chaos", "safty"]) == 2
     assert "no such part: safty" in capsys.readouterr().err
+
+
+def test_a_part_that_must_be_named_runs_only_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def part(name: str) -> Iterator[Run]:
+        ran.append(name)
+        return iter([])
+
+    for name in PARTS:
+        monkeypatch.setitem(PARTS, name, partial(part, name))
+
+    assert soak.main([]) == 0
+    assert set(PARTS) - set(ran) == soak.ONLY_NAMED
+    assert soak.main([*soak.ONLY_NAMED]) == 0
+    assert set(ran) == set(PARTS)
 
 
 def test_the_environment_sets_rounds_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
