@@ -36,7 +36,8 @@ class Report:
     pairs: dict[str, Counter[str]] = field(default_factory=dict)
     """The last edits of each cause."""
     failing: int = 0
-    creatable: int = 0
+    creatable: Counter[str] = field(default_factory=Counter)
+    """Steps that were denied although a CREATE of the same is allowed."""
     first: dict[str, tuple[int, Sequence]] = field(default_factory=dict)
     """The shortest sequence of each cause, with its number."""
 
@@ -45,7 +46,7 @@ class Report:
         self.sequences += 1
         self.outcomes.update(outcome for _, outcome in walk.outcomes)
         self.unmapped.update(walk.unmapped)
-        self.creatable += walk.denied_but_creatable
+        self.creatable.update(walk.denied_but_creatable)
         self.failing += bool(walk.violations)
         for found in walk.violations:
             self._add(number, sequence, found, is_first=found is walk.violations[0])
@@ -67,12 +68,13 @@ class Report:
         steps = sum(self.outcomes.values())
         counts = ", ".join(f"{count} {outcome}" for outcome, count in self.outcomes.most_common())
         yield f"convergence, seed {self.seed}: {self.failing} of {self.sequences} sequences violate a law"
-        yield f"{steps} steps: {counts}; {self.creatable} denied though a CREATE is allowed"
+        yield f"{steps} steps: {counts}"
         for title, counter in (
             ("by law", self.laws),
             ("by last client", self.clients),
             ("by last edit", self.edits),
             ("edits without a mapping", self.unmapped),
+            ("denied though a CREATE is allowed", self.creatable),
         ):
             yield f"{title}: " + (
                 ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "none"
