@@ -16,23 +16,23 @@ Element = str | tuple[tuple[str, Any], ...]
 Path = tuple[Element, ...]
 Fields = frozenset[Path]
 NO_FIELDS: Final[Fields] = frozenset()
-_ITEM: Final = object()
-"""Stands for the value of an item of a keyed list, whose fields have paths of their own."""
+_NODE: Final = object()
+"""Stands for the value of a map, a keyed list or an item, whose fields have paths of their own."""
 
 
-def leaves(value: Any, field: str = "", path: Path = ()) -> dict[Path, Any]:
-    """Return the paths of the fields of a value, with their values."""
+def leaves(value: Any, field: str = "", path: Path = (), *, nodes: bool = False) -> dict[Path, Any]:
+    """Return the paths of the fields of a value, with their values; `nodes` adds maps and keyed lists."""
+    found: dict[Path, Any] = {path: _NODE} if nodes and path else {}
     if isinstance(value, dict) and value and field not in ATOMIC_MAPS:
-        return {
-            at: leaf for key, item in value.items() for at, leaf in leaves(item, key, (*path, key)).items()
-        }
-    if is_keyed(field, value):
-        found: dict[Path, Any] = {}
+        for key, item in value.items():
+            found |= leaves(item, key, (*path, key), nodes=nodes)
+    elif is_keyed(field, value):
         for item in value:
             below = (*path, keys_of(field, item))
-            found |= {below: _ITEM, **leaves(item, "", below)}
-        return found
-    return {path: value} if path else {}
+            found |= {**leaves(item, "", below, nodes=nodes), below: _NODE}
+    elif path:
+        found[path] = value
+    return found
 
 
 def field_set(value: Any) -> Fields:
@@ -41,14 +41,17 @@ def field_set(value: Any) -> Fields:
 
 
 def compare(old: Object, new: Object) -> tuple[Fields, Fields]:
-    """Return the fields that were added or modified, and those that were removed."""
-    before, after = leaves(old), leaves(new)
+    """Return the fields that were added or modified, and those that were removed (`typed/compare.go`).
+
+    Unlike a set of fields, they have the maps and keyed lists that were added or removed as well.
+    """
+    before, after = leaves(old, nodes=True), leaves(new, nodes=True)
     changed = {at for at, value in after.items() if at not in before or not _same(before[at], value)}
     return frozenset(changed), frozenset(before.keys() - after.keys())
 
 
 def _same(one: Any, other: Any) -> bool:
-    if one is _ITEM or other is _ITEM:
+    if one is _NODE or other is _NODE:
         return one is other
     return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
 
@@ -98,25 +101,34 @@ def _merge_items(field: str, live: list[Any], config: list[Any]) -> list[Any]:
 
 
 def remove(value: Any, gone: Fields, field: str = "") -> Any:
-    """Remove fields from a value (`typed/remove.go`); a map or list that becomes empty is None."""
-    if not gone:
-        return value
+    """Remove fields from a value (`typed/remove.go`).
+
+    A map or list without items left is None. As in the library, that None stays in the map above.
+    """
     below: dict[Element, set[Path]] = {}
     for path in gone:
         below.setdefault(path[0], set()).add(path[1:])
     if isinstance(value, dict) and field not in ATOMIC_MAPS:
-        kept = {key: _removed(item, below.get(key), key) for key, item in value.items()}
-        return {key: item for key, item in kept.items() if item is not None} or None
+        return {
+            key: _without(item, below.get(key), key)
+            for key, item in value.items()
+            if () not in below.get(key, ())
+        } or None
     if is_keyed(field, value):
-        items = [_removed(item, below.get(keys_of(field, item)), "") for item in value]
-        return [item for item in items if item is not None] or None
+        kept = [(item, below.get(keys_of(field, item))) for item in value]
+        return [_without(item, paths, "") for item, paths in kept if () not in (paths or ())] or None
     return None
 
 
-def _removed(value: Any, gone: set[Path] | None, field: str) -> Any:
-    if gone is None:
-        return value
-    return None if () in gone else remove(value, frozenset(gone), field)
+def _without(value: Any, gone: set[Path] | None, field: str) -> Any:
+    return remove(value, frozenset(gone), field) if gone else value
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a value without fields that are null: the API server drops them."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 # --- the form of managedFields ------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from tests.laws.convergence.fields import (
     merge,
     remove,
     with_named,
+    without_nulls,
 )
 
 Manager = tuple[str, str]
@@ -31,7 +32,7 @@ KUBECTL: Final = "kubectl"
 """The manager of `kubectl apply --server-side`."""
 CLIENT_SIDE: Final[Manager] = ("kubectl-client-side-apply", "Update")
 _STRIPPED: Final[Fields] = frozenset(
-    {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")}
+    {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
 )
 
 
@@ -98,9 +99,9 @@ def _pruned(merged: Object, last: Fields, owned: Fields) -> Object:
     every = with_named(field_set(merged))
     pruned: Any = remove(merged, with_named(last)) or {}
     kept = with_named(field_set(pruned)) | with_named(owned) | with_named(_STRIPPED)
-    pruned = remove(merged, every - kept) or {}
+    pruned = (remove(merged, every - kept) if every - kept else merged) or {}
     gone = (every - with_named(field_set(pruned))) & with_named(last)
-    found: Object = remove(merged, gone)
+    found: Object = without_nulls(remove(merged, gone) if gone else merged)
     return found
 
 

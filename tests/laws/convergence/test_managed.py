@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from tests.laws.convergence.clients import client_side_apply, edit, server_side_apply
-from tests.laws.convergence.fields import decoded, encoded, field_set, merge, remove
+from tests.laws.convergence.fields import decoded, encoded, field_set, merge, remove, without_nulls
 from tests.laws.convergence.managed import LAST_APPLIED, apply, managers_of, without_managers
 
 ME = ("kubectl", "Apply")
@@ -92,7 +92,9 @@ def test_items_of_a_configuration_keep_their_order_among_those_of_others(
 def test_removing_all_fields_of_a_map_removes_the_map() -> None:
     value = {"a": {"b": 1}, "c": {"d": 1, "e": 2}}
 
-    assert remove(value, frozenset({("a", "b"), ("c", "d")})) == {"c": {"e": 2}}
+    left = remove(value, frozenset({("a", "b"), ("c", "d")}))
+
+    assert (left, without_nulls(left)) == ({"a": None, "c": {"e": 2}}, {"c": {"e": 2}})
 
 
 def test_an_applied_file_keeps_what_a_webhook_added() -> None:
@@ -173,9 +175,9 @@ def test_a_field_that_a_webhook_added_has_no_owner() -> None:
 
 
 def test_fields_of_client_side_apply_move_to_server_side_apply() -> None:
-    stored = client_side_apply(None, lws([engine(image="i", args=["a"])]))
+    stored = client_side_apply(None, lws([engine(image="i", args=["a"])], annotations={"team": "a"}))
 
-    applied = server_side_apply(stored, lws([engine(image="i")]))
+    applied = server_side_apply(stored, lws([engine(image="i")], annotations={"team": "a"}))
 
     assert applied is not None
     assert worker(applied)["containers"] == [engine(image="i")]
