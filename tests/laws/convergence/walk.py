@@ -275,7 +275,8 @@ def _writes(
         text = manifest(file)
         if step.client == "replace":
             world.delta = ()
-        return tuple(_file_write(step.client, one, world.released, text) for one in (world.a, world.b))  # type: ignore[return-value]
+        a = _file_write(step.client, world.a, world.released, text)
+        return a, _file_write(step.client, world.b, world.released, text)
     if world.a is None or world.b is None:
         return None, None
     if step.client == SCALE:
