@@ -1,8 +1,9 @@
 """Sets of fields, and what server-side apply does with them: merge, compare, remove.
 
-The subset of `sigs.k8s.io/structured-merge-diff` v6.4.2 that objects of one version need. A path is a tuple:
-a field's name is a string, an item of a keyed list the tuple of its keys. A set holds the paths of scalars,
-atomic values, empty maps, and items of keyed lists (`typed/tofieldset.go`).
+The subset of `sigs.k8s.io/structured-merge-diff` v6.4.2 that objects of one version need; `oracle` compares
+it with the library. A path is a tuple: a field's name is a string, an item of a keyed list the tuple of its
+keys. A set holds the paths of scalars, atomic values, empty maps, and items of keyed lists
+(`typed/tofieldset.go`).
 """
 
 from typing import Any, Final
