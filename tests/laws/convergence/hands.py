@@ -51,9 +51,14 @@ def engines(lws: Object, *parts: str) -> Iterator[Object]:
             yield engine
 
 
-def nothing(_lws: Object) -> bool:
-    """Map a change to no change: what we wrote is restored."""
-    return True
+def where_written(change: Change) -> Change:
+    """Map a removal: what the author wrote is removed, and what we wrote is restored."""
+
+    def made(lws: Object) -> bool:
+        change(lws)
+        return True
+
+    return made
 
 
 # --- changes of what the author wrote -----------------------------------------------------------------
@@ -360,13 +365,13 @@ HANDS: Final[dict[str, Hand]] = {
     "append to all": _same(appended()),
     "append to leader": Hand(appended("leader"), appended(), one_part=True),
     "append to worker": Hand(appended("worker"), appended(), one_part=True),
-    "drop our env": Hand(drop_env, nothing),
+    "drop our env": Hand(drop_env, where_written(drop_env)),
     "set our env": Hand(set_env, write_env),
-    "drop our memory": Hand(drop_memory(), nothing),
-    "drop our mount": Hand(drop_memory(volume=False), nothing),
+    "drop our memory": Hand(drop_memory(), where_written(drop_memory())),
+    "drop our mount": Hand(drop_memory(volume=False), where_written(drop_memory(volume=False))),
     "limit our memory": Hand(limit_memory, write_memory(limit_memory)),
     "field in our mount": Hand(mark_mount, write_memory(mark_mount)),
-    "drop leader template": Hand(drop_leader, lambda lws: drop_leader(lws) or True),
+    "drop leader template": Hand(drop_leader, where_written(drop_leader)),
     "leader env": _same(in_leader(_add_env), delta=True),
     "leader node selector": _same(in_leader(_select_node), delta=True),
     "leader image": _same(in_leader(_set_image), delta=True),

@@ -115,7 +115,8 @@ def _words(engine: Object) -> str:
 
 def models_of(engine: Object) -> tuple[str, ...]:
     """Return the models of a command line; the generator's have names with `org/`."""
-    return tuple(word for word in _words(engine).replace("'", " ").split() if word.startswith("org/"))
+    words = _words(engine).replace("'", " ").split()
+    return tuple(sorted({word for word in words if word.startswith("org/")}))
 
 
 def is_launched(engine: Object) -> bool:

@@ -142,6 +142,13 @@ CONVERGING = {
 }
 
 
+def test_what_the_author_wrote_is_removed_on_both_servers() -> None:
+    brought = File(worker=Pod(volumes=("dshm",)), opted_in=False)
+
+    assert first_law(sequence(Step("put", "drop our memory"), file=brought)) == ""
+    assert first_law(sequence(Step("put", "drop leader template"), file=File(leader=Pod(), size=1))) == ""
+
+
 @pytest.mark.parametrize("name", CONVERGING)
 def test_a_simple_sequence_converges(name: str) -> None:
     found = run(CONVERGING[name])
