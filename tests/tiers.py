@@ -60,12 +60,12 @@ EXAMPLES: Final = {"unit": 20, "test": 120, "soak": 3000}
 """How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
 Those of `unit` are the same in every run."""
 SHARED: Final = {
-    "routed": ("routed",),
     "cluster": ("cluster-1", "cluster-2"),
+    "routed": ("routed",),
     "certified": ("certified",),
     "bare": ("bare",),
 }
-"""The groups of each cluster, by its fixture; the longest first."""
+"""The groups of each cluster, by its fixture. Those of `cluster` start first, so that each has a process."""
 EARLY: Final = (
     *(group for groups in SHARED.values() for group in groups),
     "tests/cluster/",

@@ -113,9 +113,9 @@ def test_after_a_restart_of_everything_pods_come_back_without_the_webhook(
         restart_component(admission, component)
     delete(admission.api, path("pods", orphaned, min(before.pods)), gracePeriodSeconds="0")
     until(lambda: rollout(admission, orphaned, "live").pods != before.pods, "a pod is gone")
-    after = started(admission, orphaned, "live")
+    until(lambda: rollout(admission, orphaned, "live").pods.keys() == before.pods.keys(), "every pod is back")
 
-    assert (after.revisions, after.pods.keys()) == (before.revisions, before.pods.keys())
+    assert started(admission, orphaned, "live").revisions == before.revisions
 
 
 def with_metadata(name: str, **metadata: object) -> Object:
