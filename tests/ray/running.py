@@ -1,6 +1,7 @@
 """Run the pods of a group, each in a network namespace, on a switch with a name server of the group's own."""
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,16 +27,22 @@ options ndots:5
 IMAGE: Final = {"HOME": "/tmp", "RAY_DEFAULT_OBJECT_STORE_MAX_MEMORY_BYTES": "100000000"}  # noqa: S108 - the pod's
 """Variables of the image. Ray takes 100 MB of memory for objects; it would take a third of the machine's."""
 STAND_IN: Final = Path(__file__).with_name("stand_in.py")
+TIMED_OUT: Final = "The current node timed out during startup"
+"""What Ray says when a node has not started within 30 s (`ray/_private/node.py`; the limit cannot be set)."""
+STARTS: Final = 3
+"""How often a group is started whose nodes time out. LWS recreates a group as often as its pods fail."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Group:
     """A group that runs: its pods in order of rank, and where their files are."""
 
     lws: Object
+    programs: Path
     folder: Path
+    late: float
     switch: Process
-    pods: tuple[Process, ...]
+    pods: tuple[Process, ...] = ()
 
 
 @contextmanager
@@ -49,15 +56,14 @@ def running(
     records = folder / "records.json"
     records.write_text(json.dumps(leader_record(lws) if named else {}))
     command = netns.switch(sys.executable, "-m", "tests.ray.dns", str(records))
-    processes = [spawn("switch", command, folder / "switch.log")]
+    group = Group(lws, programs, folder, late, spawn("switch", command, folder / "switch.log"))
     try:
-        until(lambda: "ready" in tail(processes[0]), "the name server answers")
-        for rank, pod in enumerate(pods(lws)):
-            processes.append(_start(pod, processes[0].pid, programs, folder, 0 if rank else late))
-        yield Group(lws, folder, processes[0], tuple(processes[1:]))
+        until(lambda: "ready" in tail(group.switch), "the name server answers")
+        _create_pods(group)
+        yield group
     finally:
-        for process in reversed(processes):
-            kill(process)
+        _delete_pods(group)
+        kill(group.switch)
 
 
 def publish(group: Group) -> None:
@@ -68,9 +74,21 @@ def publish(group: Group) -> None:
 
 
 def recorded(group: Group, *, seconds: float = 150) -> dict[str, Any]:
-    """Wait until the stand-in has run on the leader, and give what it wrote."""
+    """Wait until the stand-in has run on the leader, and return what it wrote.
+
+    A group whose nodes time out is recreated, as LWS does after a pod failed.
+    """
     file = group.folder / group.pods[0].name / "tmp" / "record.json"
-    until(lambda: file.exists() or not alive(group.pods[0]), f"the engine runs{said(group)}", seconds=seconds)
+    for _ in range(STARTS):
+        until(
+            lambda: file.exists() or not alive(group.pods[0]) or TIMED_OUT in said(group),
+            f"the engine runs{said(group)}",
+            seconds=seconds,
+        )
+        if file.exists() or TIMED_OUT not in said(group):
+            break
+        _delete_pods(group)
+        _create_pods(group)
     assert file.exists(), f"the leader ended without it{said(group)}"
     record: dict[str, Any] = json.loads(file.read_bytes())
     return record
@@ -87,14 +105,31 @@ def said(group: Group) -> str:
     return "".join(f"\n--- {pod.name}\n{tail(pod)}" for pod in group.pods)
 
 
-def _start(pod: Pod, switch: int, programs: Path, folder: Path, late: float) -> Process:
-    own = folder / pod.name
+def _create_pods(group: Group) -> None:
+    for rank, pod in enumerate(pods(group.lws)):
+        group.pods += (_start(pod, group, 0 if rank else group.late),)
+
+
+def _delete_pods(group: Group) -> None:
+    """Kill the pods, and delete their files and logs."""
+    for process in reversed(group.pods):
+        kill(process)
+        process.logger.join()
+        process.log.unlink(missing_ok=True)
+        shutil.rmtree(group.folder / process.name, ignore_errors=True)
+    group.pods = ()
+
+
+def _start(pod: Pod, group: Group, late: float) -> Process:
+    own = group.folder / pod.name
     _write_files(pod, own)
-    image = IMAGE | {"PATH": f"{IMAGE['HOME']}/bin:{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
-    described = asdict(pod) | {"image": image, "folder": str(own), "late": late}
+    path = f"{IMAGE['HOME']}/bin:{group.programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    described = asdict(pod) | {"image": IMAGE | {"PATH": path}, "folder": str(own), "late": late}
     (own / "pod.json").write_text(json.dumps(described))
-    command = netns.pod(pod.address, switch, sys.executable, "-m", "tests.ray.pod", str(own / "pod.json"))
-    return spawn(pod.name, command, folder / f"{pod.name}.log")
+    command = netns.pod(
+        pod.address, group.switch.pid, sys.executable, "-m", "tests.ray.pod", str(own / "pod.json")
+    )
+    return spawn(pod.name, command, group.folder / f"{pod.name}.log")
 
 
 def _write_files(pod: Pod, own: Path) -> None:

@@ -3,19 +3,20 @@
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.processes import tail
+from tests.cluster.testbed.processes import alive, tail
 from tests.cluster.testbed.wait import until
 from tests.kubelet import expand
 from tests.lws import container, lws, template
 from tests.ray.dns import answer
 from tests.ray.group import pods
-from tests.ray.running import ended, publish, running
+from tests.ray.running import TIMED_OUT, ended, publish, recorded, running
 
 PROGRAMS: Final = Path("/usr/bin")
 RUN: Final = """
@@ -110,6 +111,20 @@ def test_init_containers_end_before_the_engine_starts(tmp_path: Path) -> None:
         said = tail(group.pods[1]).split()
 
     assert (statuses, said) == ([0, 0], ["one", "two", "engine"])
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_group_whose_node_times_out_is_recreated(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as seen:
+        fails_once = f"if mkdir {seen}/$LWS_WORKER_INDEX; then echo '{TIMED_OUT}'; exit 1; fi"
+        script = f"{fails_once}; echo '{{}}' >/tmp/record.json; sleep 300; :"
+
+        with running(shell(script), PROGRAMS, tmp_path) as group:
+            first = group.pods
+            record = recorded(group)
+
+    assert (record, [alive(pod) for pod in first]) == ({}, [False, False])
+    assert first != group.pods
 
 
 @pytest.mark.usefixtures("namespaces")
