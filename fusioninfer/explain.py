@@ -23,8 +23,7 @@ from webhook.mutate import rule_for
 from webhook.mutate.concern import ENGINE, TEMPLATE, Input, Rule
 from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
 from webhook.overlay.overlay import COPY, DIGEST, Overlay
-from webhook.overlay.put import put
-from webhook.study import Study, concerns, study
+from webhook.state import Fresh, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ def explain(documents: Iterable[Document], settings: Settings, field: str = "") 
     return [
         one
         for document in rendered(documents)
-        if is_lws(document.object) and concerns(document.object)
-        for one in _explained(document, study(document.object), settings)
+        if is_lws(document.object)
+        for one in _explained(document, settings)
         if is_below(one.field.path, field)
     ]
 
@@ -68,15 +67,16 @@ def is_below(path: str, field: str) -> bool:
     return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
 
 
-def _explained(document: Document, found: Study, settings: Settings) -> Iterator[Explanation]:
-    if found.reading.intent is None or found.unreadable or found.reading.errors:
+def _explained(document: Document, settings: Settings) -> Iterator[Explanation]:
+    found = state(document.object)
+    if not isinstance(found, Fresh):
         return
     applied, was = _recorded(found, settings)
-    chosen = _chosen(applied, found.reading.intent, settings)
+    chosen = _chosen(applied, found.intent, settings)
     for field in fields(applied, was):
         rule = rule_for(field.path)
         if rule is not None:
-            cause, value = _cause(rule, field.path, found.original, found.reading.intent)
+            cause, value = _cause(rule, field.path, found.write.original, found.intent)
             choice = chosen if rule.concern == "launch" else ""
             yield Explanation(document, field, rule, cause, value, choice)
 
@@ -90,11 +90,13 @@ def _chosen(applied: Overlay, intent: Intent, settings: Settings) -> str:
     return f"{plan.launcher}: {plan.choice.why}" if written else ""
 
 
-def _recorded(found: Study, settings: Settings) -> tuple[Overlay, Overlay]:
+def _recorded(found: Fresh, settings: Settings) -> tuple[Overlay, Overlay]:
     """Return the applied overlay and the values it replaced: the recorded ones, or those of the rules."""
-    if found.has_record and found.digest == found.record.digest:
-        return found.record.put_on, found.record.was
-    return put(found.original, wish(found, settings))
+    write = found.write
+    if write.has_record and write.digest == write.record.digest:
+        return write.record.put_on, write.record.was
+    made = write.inject(wish(found, settings))
+    return made.put_on, made.was
 
 
 # --- fields -----------------------------------------------------------------------------------------

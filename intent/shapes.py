@@ -44,6 +44,24 @@ def strings(value: Any) -> tuple[str, ...]:
     return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, list) else ()
 
 
+def metadata(obj: Any) -> Object:
+    """Return the metadata of an object; empty if it is absent or no map."""
+    found = obj.get("metadata") if isinstance(obj, dict) else None
+    return found if isinstance(found, dict) else EMPTY
+
+
+def annotations(obj: Any) -> Object:
+    """Return the annotations of an object; empty if they are absent or no map."""
+    found = metadata(obj).get("annotations")
+    return found if isinstance(found, dict) else EMPTY
+
+
+def labels(obj: Any) -> Object:
+    """Return the labels of an object; empty if they are absent or no map."""
+    found = metadata(obj).get("labels")
+    return found if isinstance(found, dict) else EMPTY
+
+
 def without_nulls(value: Any, depth: int = 32) -> Any:
     """Remove null fields, down to a depth that no field we read exceeds; null mostly means absent."""
     if not depth:

@@ -2,31 +2,35 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
 from intent.lws import Intent
 from intent.settings import Settings
+from intent.shapes import labels
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.launchers.plan import read_plan, recorded_launcher
 from webhook.overlay import record as records
 from webhook.overlay.keyed import same
-from webhook.overlay.put import put
 from webhook.overlay.undo import is_edited_launch, launches
-from webhook.study import (
-    Study,
-    concerns,
-    disabled,
-    has_record,
-    labels,
-    left_alone,
-    lost_its_record,
-    made_elsewhere,
-    study,
-    unchanged,
+from webhook.state import (
+    Ejected,
+    Fresh,
+    Grandfathered,
+    Inspected,
+    Invalid,
+    NotOurs,
+    Pinned,
+    Settled,
+    Unreadable,
+    Withdrawn,
+    inspect,
+    state,
 )
 from webhook.validate import VALIDATORS
+from webhook.write import Write, disabled, has_record
 
 
 def check(
@@ -37,33 +41,32 @@ def check(
     The object is expanded, as /validate gets it, unless `mutated` is false, as for a file. On an update that
     leaves the input unchanged, errors become warnings: a stricter release does not block old objects.
     """
-    if not concerns(live, old):
+    found = state(live, old)
+    if isinstance(found, NotOurs):
         return []
-    found = study(live, old)
-    if found.unreadable is not None:
-        return [replace(found.unreadable, softened=_same_templates(found))]
-    state = list(_state(found, settings) if mutated else _no_room(found, settings))
-    written_wrong = [*found.reading.errors, *_intent(found, settings)]
-    if any(one.severity == "error" for one in (*state, *written_wrong)) and _carries_on(found):
-        state = [replace(one, softened=True) for one in state]
-        written_wrong = _softened(written_wrong, found, settings)
-    return sorted((*state, *written_wrong), key=lambda one: one.severity != "error")
+    is_settled = isinstance(found, Settled)
+    if isinstance(found, Settled):  # replicas may have changed, which only validators read
+        found = inspect(live, old)
+    if isinstance(found, Unreadable):
+        return [replace(found.error, softened=_same_templates(live, old))]
+    about_record = list(_about_record(found, settings) if mutated else _no_room(found, settings))
+    about_input = list(_about_input(found, settings))
+    is_denied = any(one.severity == "error" for one in (*about_record, *about_input))
+    if is_denied and (is_settled or found.write.unchanged or found.write.lost_record):
+        about_record = [replace(one, softened=True) for one in about_record]
+        about_input = _softened(about_input, found.write, settings)
+    return sorted((*about_record, *about_input), key=lambda one: one.severity != "error")
 
 
-def _carries_on(found: Study) -> bool:
-    """Return whether an update leaves the input unchanged, apart from fields that only validators read."""
-    return unchanged(found) or lost_its_record(found)
-
-
-def _softened(errors: list[FieldError], found: Study, settings: Settings) -> list[FieldError]:
+def _softened(errors: list[FieldError], write: Write, settings: Settings) -> list[FieldError]:
     """Turn errors that the old object had too into warnings.
 
     Fields that only validators read (replicas, values of variables) may have changed in this very update.
     """
-    before = study(found.old or {}, found.old)
-    if lost_its_record(found) or before.reading == found.reading:
+    if write.lost_record or (write.before is not None and write.before.reading == write.reading):
         return [replace(one, softened=True) for one in errors]
-    known = {_said(one) for one in (*before.reading.errors, *_intent(before, settings))}
+    before = inspect(write.old or {}, write.old)
+    known = set() if isinstance(before, Unreadable) else set(map(_said, _about_input(before, settings)))
     return [replace(one, softened=_said(one) in known) for one in errors]
 
 
@@ -72,21 +75,26 @@ def _said(error: FieldError) -> str:
     return str(replace(error, path=""))
 
 
-def _intent(found: Study, settings: Settings) -> Iterator[FieldError]:
-    if found.reading.intent is not None:
-        intent = as_recorded(found, found.reading.intent, settings)
+# --- the input --------------------------------------------------------------------------------------
+
+
+def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
+    """Report what is wrong with the input of the author."""
+    write = found.write
+    yield from write.reading.errors
+    if write.reading.intent is not None:
+        intent = as_recorded(found, write.reading.intent, settings)
         for validator in VALIDATORS:
             yield from validator(intent, settings)
-        for at, container, unit in launches(found.live, found.record):
+        for at, container, unit in launches(write.live, write.record):
             if is_edited_launch(container, unit):
-                yield FieldError(
-                    f"{at}.args", None, "edited by hand: command and args are left as they are", "FI523"
-                )
+                message = "edited by hand: command and args are left as they are"
+                yield FieldError(f"{at}.args", None, message, "FI523")
 
 
-def as_recorded(found: Study, intent: Intent, settings: Settings) -> Intent:
+def as_recorded(found: Inspected, intent: Intent, settings: Settings) -> Intent:
     """Return the Intent with the recorded launcher, if it is kept and another one would be chosen now."""
-    written = recorded_launcher(found.record.put_on) if found.pinned else ""
+    written = recorded_launcher(found.write.record.put_on) if isinstance(found, Pinned) else ""
     if not written:
         return intent
     plan = read_plan(intent, settings)
@@ -94,68 +102,80 @@ def as_recorded(found: Study, intent: Intent, settings: Settings) -> Intent:
     return intent if stays else replace(intent, launcher=written)
 
 
-def _no_room(found: Study, settings: Settings) -> Iterator[FieldError]:
-    """Report that the record does not fit into the annotations; /mutate then left the object unchanged."""
-    if found.reading.intent is None or found.reading.errors or (found.has_record and found.pinned):
-        return
-    need, left = len(written(found, *put(found.original, wish(found, settings)))), room(found.live)
-    if need > left:
-        message = (
-            f"the record needs {need} bytes, other annotations leave {max(left, 0)} of {ANNOTATIONS_LIMIT}"
-        )
-        yield FieldError("metadata.annotations", None, message, "FI903")
+# --- the record -------------------------------------------------------------------------------------
 
 
-def _state(found: Study, settings: Settings) -> Iterator[FieldError]:
+def _about_record(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     """Report an object that does not match its record, or has none."""
-    if found.reading.errors:
+    if found.write.reading.errors:
         return
-    if found.reading.intent is None:
-        yield from _withdrawn(found)
-    elif found.has_record:
-        yield from _expanded(found, settings)
-    elif lost_its_record(found):
-        message = "removed: the object stays as it is; kubectl replace it with your own file to expand it"
-        yield FieldError(path(EXPANSION), None, message, "FI535")
-    elif left_alone(found):
-        message = "not expanded: there is no record, and the input does not change; set refresh to expand it"
-        yield FieldError(path(REFRESH), None, message, "FI522")
-    else:
+    match found:
+        case Invalid():
+            return
+        case Withdrawn(write):
+            yield from _withdrawn(write)
+        case Ejected():
+            message = "removed with the annotations: injected fields stay, and are yours now"
+            yield FieldError(path(EXPANSION), None, message, "FI530")
+        case Grandfathered(write) if write.lost_record:
+            message = "removed: the object stays as it is; kubectl replace it with your own file to expand it"
+            yield FieldError(path(EXPANSION), None, message, "FI535")
+        case Grandfathered():
+            message = (
+                "not expanded: there is no record, and the input does not change; set refresh to expand it"
+            )
+            yield FieldError(path(REFRESH), None, message, "FI522")
+        case Pinned() | Fresh():
+            yield from _expanded(found, settings)
+        case _:
+            assert_never(found)
+
+
+def _withdrawn(write: Write) -> Iterator[FieldError]:
+    if write.has_record:
+        yield _not_run("the injected fields are still there")
+    elif write.record is not records.NO_RECORD:
+        message = "removed: injected fields are reverted, and the groups restart"
+        yield FieldError(path(SERVICE), None, message, "FI521")
+
+
+def _expanded(found: Pinned | Fresh, settings: Settings) -> Iterator[FieldError]:
+    write = found.write
+    if not write.has_record:
         yield from _not_written(found, settings, "there is no record")
+    elif write.digest != write.record.digest and not (write.unchanged or _made_elsewhere(write)):
+        yield from _not_written(found, settings, "the record has another input")
+    elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
+        cause = "inject: disabled was removed" if disabled(write.old) else "first annotation"
+        message = f"{cause}: the groups restart, and wait for the other roles"
+        yield FieldError(path(SERVICE), None, message, "FI520")
 
 
-def _not_written(found: Study, settings: Settings, why: str) -> Iterator[FieldError]:
+def _made_elsewhere(write: Write) -> bool:
+    """Return whether another release wrote the record in this write, and its fields are on the object."""
+    return write.record.is_foreign and write.text != records.find(write.old) and write.stands()
+
+
+def _not_written(found: Pinned | Fresh, settings: Settings, why: str) -> Iterator[FieldError]:
     """Report why there is no record of this input: it does not fit, or /mutate was not called."""
     no_room = list(_no_room(found, settings))
     yield from no_room or [_not_run(why)]
 
 
-def _withdrawn(found: Study) -> Iterator[FieldError]:
-    if found.has_record:
-        yield _not_run("the injected fields are still there")
-    elif found.record is not records.NO_RECORD:
-        yield (
-            _detached()
-            if found.off
-            else FieldError(
-                path(SERVICE), None, "removed: injected fields are reverted, and the groups restart", "FI521"
-            )
+def _no_room(found: Inspected, settings: Settings) -> Iterator[FieldError]:
+    """Report that the record does not fit into the annotations; /mutate then left the object unchanged."""
+    write = found.write
+    if not isinstance(found, Pinned | Grandfathered | Fresh) or write.reading.errors:
+        return
+    if isinstance(found, Pinned) and write.has_record:
+        return
+    need = len(written(found, write.inject(wish(found, settings))))
+    left = room(write.live)
+    if need > left:
+        message = (
+            f"the record needs {need} bytes, other annotations leave {max(left, 0)} of {ANNOTATIONS_LIMIT}"
         )
-
-
-def _detached() -> FieldError:
-    """Report that the injected fields are no longer known: the record was removed in the same write."""
-    message = "removed with the annotations: injected fields stay, and are yours now"
-    return FieldError(path(EXPANSION), None, message, "FI530")
-
-
-def _expanded(found: Study, settings: Settings) -> Iterator[FieldError]:
-    if found.digest != found.record.digest and not (unchanged(found) or made_elsewhere(found)):
-        yield from _not_written(found, settings, "the record has another input")
-    elif found.old is not None and not has_record(found.old) and SERVICE not in labels(found.old):
-        cause = "inject: disabled was removed" if disabled(found.old) else "first annotation"
-        message = f"{cause}: the groups restart, and wait for the other roles"
-        yield FieldError(path(SERVICE), None, message, "FI520")
+        yield FieldError("metadata.annotations", None, message, "FI903")
 
 
 def _not_run(why: str) -> FieldError:
@@ -165,11 +185,11 @@ def _not_run(why: str) -> FieldError:
     return FieldError(path(EXPANSION), None, message, "FI902")
 
 
-def _same_templates(found: Study) -> bool:
+def _same_templates(live: Object, old: Object | None) -> bool:
     """Return whether an update left the templates and the record unchanged."""
-    if found.old is None or records.find(found.live) != records.find(found.old):
+    if old is None or records.find(live) != records.find(old):
         return False
-    return same(_group(found.live), _group(found.old))
+    return same(_group(live), _group(old))
 
 
 def _group(lws: Object) -> object:

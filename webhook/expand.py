@@ -1,27 +1,40 @@
 """Expand an object: compute the patch that injects fields. Used by webhook, command and tests.
 
-    revert     undo               remove the fields that were injected before
-    parse      intent.read        read what the author wrote: an Intent, and field errors
-    decide     pin, or MUTATORS   use the recorded overlay if the Intent is unchanged, else call the mutators
-    patch      put, patch         one walk over the overlay; two if the object had a record
+    state      webhook.state      revert what was injected before, parse what the author wrote, and decide
+    wish       pin, or MUTATORS   the recorded overlay if the input is unchanged, else that of the mutators
+    inject     put, patch         one walk over the overlay; two if the object had a record
 
 No function here changes its arguments, or raises for any JSON.
 """
 
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple, assert_never
 
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
+from intent.shapes import annotations
 from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS
 from webhook.mutate.concern import Mutator
 from webhook.overlay import record as records
-from webhook.overlay.overlay import COPY, Overlay, combine, compose, merge
+from webhook.overlay.overlay import Overlay, combine, compose, has_copy, merge
 from webhook.overlay.patch import Operation, patch
-from webhook.overlay.put import filled, put
-from webhook.overlay.record import NO_RECORD
-from webhook.study import Study, annotations, concerns, left_alone, nothing_to_do, study
+from webhook.overlay.record import Record
+from webhook.state import (
+    Ejected,
+    Fresh,
+    Grandfathered,
+    Invalid,
+    NotOurs,
+    Pinned,
+    Settled,
+    State,
+    Unreadable,
+    Withdrawn,
+    state,
+)
+from webhook.write import Injection, Write
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
@@ -37,64 +50,70 @@ class Expansion(NamedTuple):
     """The patch, if it was computed on the way."""
 
 
-UNCHANGED: Final = Expansion({})
-"""The object has no annotation of FusionInfer, or is invalid: no patch."""
-STANDS: Final = Expansion({})
-"""The object has all its fields already, or is left as it is since its input does not change: no patch."""
+UNCHANGED: Final = Expansion({}, [])
 
 
 def expand(
     live: Object,
     old: Object | None = None,
     settings: Settings = DEFAULTS,
-    mutators: tuple[Mutator, ...] = MUTATORS,
+    mutators: Iterable[Mutator] = MUTATORS,
 ) -> list[Operation]:
     """Return the JSON patch that expands the object; empty if there is nothing to do."""
-    if nothing_to_do(live, old):
-        return []
-    overlay, operations = change(study(live, old), settings, mutators)
-    return patch(live, overlay) if operations is None else operations
+    return operations(live, state(live, old), settings, mutators)
+
+
+def operations(
+    live: Object, found: State, settings: Settings = DEFAULTS, mutators: Iterable[Mutator] = MUTATORS
+) -> list[Operation]:
+    """Return the JSON patch that expands an object in the given state."""
+    overlay, made = change(found, settings, mutators)
+    return patch(live, overlay) if made is None else made
 
 
 def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
     """Return the object as /mutate leaves it. The patch has the same result (tests/laws)."""
-    if not concerns(live):
-        return live
-    return merge(live, change(study(live), settings).overlay)
+    return merge(live, change(state(live), settings).overlay)
 
 
-def change(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Expansion:
+def change(found: State, settings: Settings = DEFAULTS, mutators: Iterable[Mutator] = MUTATORS) -> Expansion:
     """Return the fields to revert and to inject. The service label is only fixed together with the others."""
-    made = _change(found, settings, mutators)
-    if made is UNCHANGED or not found.stamp:
-        return made
-    return Expansion(compose(found.stamp, made.overlay))
+    match found:
+        case NotOurs() | Settled() | Unreadable() | Invalid() | Ejected():
+            return UNCHANGED
+        case Withdrawn(write):
+            return _reverted(write) if write.has_record else UNCHANGED
+        case Grandfathered(write):
+            return Expansion(write.stamp)
+        case Pinned(write, pin):
+            return Expansion(write.stamp) if _has_all(write, pin) else _injected(found, pin.put_on)
+        case Fresh():
+            return _injected(found, wish(found, settings, mutators))
+    assert_never(found)
 
 
-def _change(found: Study, settings: Settings, mutators: tuple[Mutator, ...]) -> Expansion:
-    if found.unreadable or (found.reading.errors and not found.pinned):
+def _reverted(write: Write) -> Expansion:
+    return Expansion(compose(write.stamp, compose(write.off, _annotation(None))))
+
+
+def _has_all(write: Write, pin: Record) -> bool:
+    """Return whether the object has all recorded fields, as on most updates.
+
+    A record with a copy never counts, since the copy has to follow its source.
+    """
+    is_own = write.has_record and pin is write.record and not has_copy(pin.put_on)
+    return is_own and merge(write.live, pin.put_on) == write.live
+
+
+def _injected(found: Pinned | Fresh, wished: Overlay) -> Expansion:
+    write, made = found.write, found.write.inject(wished)
+    text = written(found, made)
+    if len(text) > room(write.live):
         return UNCHANGED
-    if found.reading.intent is None and not found.pinned:
-        return Expansion(compose(found.off, _annotation(None))) if found.has_record else UNCHANGED
-    if not found.pinned and left_alone(found):
-        return STANDS
-    if found.pinned and _stands(found):
-        return STANDS
-    return _put_on(found, wish(found, settings, mutators))
-
-
-def _put_on(found: Study, wished: Overlay) -> Expansion:
-    operations: list[Operation] = []
-    put_on, was = put(found.original, wished, operations)
-    text = written(found, put_on, was)
-    if len(text) > room(found.live):
-        return UNCHANGED
-    has_copies = COPY in text
-    if has_copies:
-        put_on = filled(found.original, put_on)
-    overlay = compose(found.off, compose(put_on, _annotation(text)))
-    is_new = found.record is NO_RECORD and not has_copies
-    return Expansion(overlay, _recorded(found.live, operations, text) if is_new else None)
+    overlay = compose(write.stamp, compose(made.overlay, _annotation(text)))
+    if write.stamp or made.operations is None:
+        return Expansion(overlay)
+    return Expansion(overlay, _recorded(write.live, made.operations, text))
 
 
 def _recorded(live: Object, operations: list[Operation], text: str) -> list[Operation]:
@@ -103,27 +122,20 @@ def _recorded(live: Object, operations: list[Operation], text: str) -> list[Oper
     return [*operations[:at], *patch(live, _annotation(text)), *operations[at:]]
 
 
-def written(found: Study, put_on: Overlay, was: Overlay) -> str:
+def written(found: Pinned | Grandfathered | Fresh, made: Injection) -> str:
     """Return the text of the record. A pinned one keeps the digest of the release that wrote it."""
-    if found.pinned:
-        return records.write(found.pin.digest, put_on, was, found.pin.reading)
-    return records.write(found.digest, put_on, was)
+    if isinstance(found, Pinned):
+        return records.write(found.pin.digest, made.put_on, made.was, found.pin.reading)
+    return records.write(found.write.digest, made.put_on, made.was)
 
 
-def _stands(found: Study) -> bool:
-    """Return whether the object has all recorded fields, as on most updates.
-
-    A record with a copy never counts, since the copy has to follow its source.
-    """
-    is_own = found.has_record and found.pin is found.record and COPY not in found.text
-    return is_own and merge(found.live, found.record.put_on) == found.live
-
-
-def wish(found: Study, settings: Settings, mutators: tuple[Mutator, ...] = MUTATORS) -> Overlay:
+def wish(
+    found: Pinned | Grandfathered | Fresh, settings: Settings, mutators: Iterable[Mutator] = MUTATORS
+) -> Overlay:
     """Return the recorded overlay if the object is pinned, else the overlay of the mutators."""
-    if found.pinned or found.reading.intent is None:
+    if isinstance(found, Pinned):
         return found.pin.put_on
-    intent = foreseen(found.reading.intent, settings)
+    intent = foreseen(found.intent, settings)
     return combine(mutator(intent, settings) for mutator in mutators)
 
 

@@ -19,10 +19,9 @@ from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
 from intent.service.routes import picker_of
 from intent.settings import Settings
-from intent.shapes import number
+from intent.shapes import annotations, metadata, number
 from webhook import check as leaderworkerset
 from webhook.expand import DEFAULTS
-from webhook.study import annotations, metadata
 
 NO_PARENT: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
 

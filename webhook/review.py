@@ -18,11 +18,11 @@ from intent.inferenceservice.read import KIND
 from intent.settings import Settings
 from webhook import inferenceservice
 from webhook.check import check
-from webhook.expand import DEFAULTS, expand
+from webhook.expand import DEFAULTS, operations
 from webhook.overlay import record as records
 from webhook.overlay.patch import Operation
 from webhook.request import VERSION, AdmissionRequest, Malformed, opened, read
-from webhook.study import nothing_to_do
+from webhook.state import at_once, inspect
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 
@@ -84,17 +84,19 @@ def _answered(
 
 def _mutated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
     live, old = request.live, request.old
-    if live is None or nothing_to_do(live, old):
-        operations: list[Operation] = []
-    else:
-        operations = expand(*opened(request), settings)
-    if not operations:
-        return AdmissionAnswer(_answer(request.uid, {"allowed": True}), "unchanged")
-    patch = b2a_base64(orjson.dumps(operations), newline=False).decode()
+    if live is None or at_once(live, old):
+        return _unchanged(request)
+    live, old = opened(request)
+    made = operations(live, inspect(live, old), settings)
+    if not made:
+        return _unchanged(request)
+    patch = b2a_base64(orjson.dumps(made), newline=False).decode()
     response = {"allowed": True, "patchType": "JSONPatch", "patch": patch}
-    return AdmissionAnswer(
-        _answer(request.uid, response | {"auditAnnotations": _audit(operations)}), "patched"
-    )
+    return AdmissionAnswer(_answer(request.uid, response | {"auditAnnotations": _audit(made)}), "patched")
+
+
+def _unchanged(request: AdmissionRequest) -> AdmissionAnswer:
+    return AdmissionAnswer(_answer(request.uid, {"allowed": True}), "unchanged")
 
 
 def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:

@@ -17,7 +17,7 @@ from tests.bench.stages import block, body, patched
 from tests.laws.laws import naive
 from webhook import review
 from webhook.expand import DEFAULTS, change
-from webhook.study import study
+from webhook.state import state
 
 BYTES: Final = 400_000
 """How much one block reads."""
@@ -157,7 +157,7 @@ def stored(live: Object, what: str) -> Object:
     if answer.outcome == "unchanged":
         return live
     found = patched(live, answer)
-    expect(found, naive(live, change(study(live), DEFAULTS).overlay), what)
+    expect(found, naive(live, change(state(live), DEFAULTS).overlay), what)
     return found
 
 

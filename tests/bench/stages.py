@@ -18,7 +18,7 @@ from tests.laws.laws import naive
 from webhook import review
 from webhook.expand import DEFAULTS, change
 from webhook.request import VERSION
-from webhook.study import study
+from webhook.state import state
 
 BYTES: Final = 700_000
 """How much one block reads: many calls with a small body, few with a large one."""
@@ -122,7 +122,7 @@ def check(calls: Mapping[str, tuple[Callable[[bytes], review.AdmissionAnswer], b
         expect(answer.outcome, OUTCOMES[name], name)
         if answer.outcome == "patched":
             live = orjson.loads(sent)["request"]["object"]
-            expect(patched(live, answer), naive(live, change(study(live), DEFAULTS).overlay), name)
+            expect(patched(live, answer), naive(live, change(state(live), DEFAULTS).overlay), name)
 
 
 def operations(answer: review.AdmissionAnswer) -> list[Object]:

@@ -19,7 +19,7 @@ from webhook.overlay import record
 from webhook.overlay.keyed import LIST_KEYS
 from webhook.overlay.overlay import COPY, DIGEST, combine
 from webhook.overlay.put import put
-from webhook.study import study
+from webhook.state import Fresh, state
 
 SETTINGS: Final = Settings()
 NEEDED: Final = "ray-symmetric needs Ray 2.54 or later"
@@ -94,15 +94,14 @@ def test_the_concern_is_the_mutator_that_writes_the_field(case: Path) -> None:
 
 def written(document: documents.Document) -> dict[str, set[str]]:
     """List the fields that each mutator writes on its own; for a copied template, those of the copy."""
-    found = study(document.object)
-    intent = found.reading.intent
-    if intent is None:
+    found = state(document.object)
+    if not isinstance(found, Fresh):
         return {}
-    overlays = {mutator: mutator(foreseen(intent, SETTINGS), SETTINGS) for mutator in MUTATORS}
+    overlays = {mutator: mutator(foreseen(found.intent, SETTINGS), SETTINGS) for mutator in MUTATORS}
     copied = overlays[split]
     fields = {
         mutator.__name__: {
-            field.path for field in explain.fields(*put(found.original, combine([copied, overlay])))
+            field.path for field in explain.fields(*put(found.write.original, combine([copied, overlay])))
         }
         for mutator, overlay in overlays.items()
     }

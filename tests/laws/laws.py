@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
+from intent.errors import FieldError
 from intent.lws import Intent, Template
 from intent.settings import Settings
 from tests.laws.strategies import TOOLS, defaulted, mixtures
@@ -28,7 +29,8 @@ from webhook.overlay.overlay import PATCH, Overlay
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import REPLACEABLE
 from webhook.overlay.record import READING
-from webhook.study import Study, study
+from webhook.state import state
+from webhook.write import Write, read_write
 
 Mutator = Callable[[Intent, Settings], Overlay]
 
@@ -67,7 +69,7 @@ class Engine:
 
     expand: Callable[..., list[Operation]] = expand
     patch: Callable[[Object, Overlay], list[Operation]] = patch
-    study: Callable[[Object], Study] = study
+    read_write: Callable[[Object], Write | FieldError] = read_write
     mutate: Callable[[bytes], review.AdmissionAnswer] = review.mutate
     validate: Callable[[bytes], review.AdmissionAnswer] = review.validate
     mutators: tuple[Mutator, ...] = TEST_MUTATORS
@@ -158,14 +160,15 @@ def reverts(engine: Engine, lws: Object, data: st.DataObject) -> bool:
     mixed = data.draw(mixtures(once, lws))
 
     for live in (*(apply(once, lws) for apply in TOOLS.values()), mixed):
-        found = engine.study(live)
+        found = engine.read_write(live)
+        assert isinstance(found, Write)
         assert found.original == naive(live, found.off)
     return once != lws
 
 
 def patches_as_merged(engine: Engine, lws: Object) -> bool:
     """Check that the patch applied by jsonpatch equals a naive merge of the overlay, also for new objects."""
-    overlay = change(study(lws), Settings(), engine.mutators).overlay
+    overlay = change(state(lws), Settings(), engine.mutators).overlay
     operations = engine.patch(lws, overlay)
 
     assert jsonpatch.apply_patch(lws, operations) == naive(lws, overlay)

@@ -12,6 +12,7 @@ from hypothesis import settings as bounded
 from hypothesis import strategies as st
 
 from intent import Object
+from intent.errors import FieldError
 from tests.laws import laws
 from tests.laws.laws import TEST_MUTATORS, Engine, Mutator
 from tests.laws.strategies import JSON, leaderworkersets
@@ -21,7 +22,7 @@ from webhook.mutate import MUTATORS
 from webhook.overlay.overlay import Overlay
 from webhook.overlay.patch import Operation, patch
 from webhook.request import read as read_review
-from webhook.study import Study, study
+from webhook.write import Write, read_write
 
 Law = Callable[..., bool]
 SHARE: Final = 0.6
@@ -118,9 +119,10 @@ def changes_its_argument(live: Object, old: Object | None, *rest: Any) -> list[O
     return operations
 
 
-def reverts_nothing(live: Object) -> Study:
+def reverts_nothing(live: Object) -> Write | FieldError:
     """Return the reverting overlay, and do not apply it."""
-    return replace(study(live), original=live)
+    found = read_write(live)
+    return replace(found, original=live) if isinstance(found, Write) else found
 
 
 def adds_in_front(live: Object, overlay: Overlay) -> list[Operation]:
@@ -142,7 +144,7 @@ BROKEN: Final[dict[Law, Engine]] = {
     laws.carries_on: Engine(expand=always_as_new),
     laws.withdraws: Engine(expand=keeps_when_withdrawn),
     laws.resizes: Engine(expand=expands_only_new_objects),
-    laws.reverts: Engine(study=reverts_nothing),
+    laws.reverts: Engine(read_write=reverts_nothing),
     laws.patches_as_merged: Engine(patch=adds_in_front),
     laws.spares: Engine(expand=drops_a_label),
     laws.answers: Engine(mutate=requires_a_spec),

@@ -24,7 +24,7 @@ from webhook.expand import expand
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.templates import foreseen
 from webhook.mutate.launch import launch
-from webhook.study import study
+from webhook.write import Write, read_write
 
 RAYS: Final = (Ray((2, 49), (2, 49)), Ray((2, 53), (2, 54)), Ray((2, 55), (2, 55)), NO_RAY)
 OWN: Final = tuple(
@@ -157,9 +157,16 @@ STORED: Final = [
 each_stored = pytest.mark.parametrize("stored", STORED, ids=lambda one: one["metadata"]["name"])
 
 
+def original(stored: Object) -> Object:
+    """Return the object as its author wrote it."""
+    found = read_write(stored)
+    assert isinstance(found, Write)
+    return found.original
+
+
 @each_stored
 def test_the_rules_would_choose_otherwise_now(stored: Object) -> None:
-    assert put(study(stored).original) != stored
+    assert put(original(stored)) != stored
 
 
 @each_stored
@@ -173,7 +180,7 @@ def test_a_write_of_other_fields_keeps_the_launch(stored: Object, path: str) -> 
 @each_stored
 @pytest.mark.parametrize("tool", TOOLS)
 def test_applying_the_file_again_keeps_the_launch(stored: Object, tool: str) -> None:
-    file = study(stored).original
+    file = original(stored)
     file["metadata"] = file["metadata"] | {
         "annotations": {
             key: value for key, value in file["metadata"]["annotations"].items() if key != EXPANSION

@@ -169,3 +169,8 @@ def prunes(overlay: list[Any]) -> bool:
 def bare(value: Overlay) -> Object:
     """Return a map of an overlay without its directives."""
     return {key: item for key, item in value.items() if key not in DIRECTIVES}
+
+
+def has_copy(overlay: Overlay) -> bool:
+    """Return whether a map of the overlay starts as a copy of another one."""
+    return any(COPY in value or has_copy(value) for value in overlay.values() if isinstance(value, dict))

@@ -31,7 +31,7 @@ from intent import Object, budget
 from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_SPEC
 from intent.errors import FieldError
 from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
-from intent.shapes import mapping
+from intent.shapes import annotations
 from webhook.overlay.keyed import LIST_KEYS
 from webhook.overlay.overlay import COPY, DIGEST, Overlay
 
@@ -134,9 +134,9 @@ def digest_of(text: str) -> str:
 def find(*objects: Object | None) -> Any:
     """Return the record's annotation of the first object that has one; None if none has."""
     for lws in objects:
-        annotations = mapping(mapping(mapping(lws).get("metadata")).get("annotations"))
-        if annotations.get(EXPANSION) is not None:
-            return annotations[EXPANSION]
+        text = annotations(lws).get(EXPANSION)
+        if text is not None:
+            return text
     return None
 
 

@@ -1,6 +1,6 @@
-"""The pin: the expansion of another release stays while the input of an object does not change."""
+"""The states of a write; and the pin: an expansion stays while the input of an object does not change."""
 
-from typing import Any
+from typing import Any, get_args
 
 import jsonpatch
 import orjson
@@ -13,6 +13,19 @@ from tests.lws import WORKER, changed, lws, put
 from webhook.check import check
 from webhook.expand import expand
 from webhook.overlay.record import READING
+from webhook.state import (
+    Ejected,
+    Fresh,
+    Grandfathered,
+    Invalid,
+    NotOurs,
+    Pinned,
+    Settled,
+    State,
+    Unreadable,
+    Withdrawn,
+    state,
+)
 
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 SCHEDULER = f"{WORKER}.spec.schedulerName"
@@ -43,6 +56,66 @@ def codes(live: Object, old: Object | None = None) -> list[tuple[str, str]]:
 
 
 STORED = foreign(put(FILE))
+
+EXPANDED = put(FILE)
+TEAM = "metadata.labels.team"
+
+
+def without_keys(live: Object) -> Object:
+    """Return the object without our annotations, but with its record."""
+    return changed(live, "metadata.annotations.fusioninfer.io/service", None)
+
+
+def with_record(live: Object, text: str) -> Object:
+    return changed(live, RECORD, text)
+
+
+WRITES: list[tuple[Object, Object | None, type[State]]] = [
+    (changed(FILE, "metadata.annotations", {}), None, NotOurs),
+    (changed(FILE, "metadata.annotations.fusioninfer.io/inject", "disabled"), FILE, NotOurs),
+    (changed(EXPANDED, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z"), EXPANDED, NotOurs),
+    (changed(EXPANDED, "spec.replicas", 5), EXPANDED, Settled),
+    (with_record(EXPANDED, "{}"), EXPANDED, Unreadable),
+    (with_record(FILE, "{}"), None, Unreadable),
+    (lws(component_type="x"), None, Invalid),
+    (lws(size=3, component_type="x"), EXPANDED, Invalid),
+    (without_keys(EXPANDED), EXPANDED, Withdrawn),
+    (without_keys(FILE), EXPANDED, Withdrawn),
+    (without_keys(FILE), FILE, Withdrawn),
+    (without_keys(changed(EXPANDED, RECORD, None)), EXPANDED, Ejected),
+    (FILE, EXPANDED, Pinned),
+    (changed(EXPANDED, TEAM, "a"), EXPANDED, Pinned),
+    (changed(FILE, TEAM, "a"), FILE, Grandfathered),
+    (FILE, with_record(FILE, "{}"), Grandfathered),
+    (FILE, None, Fresh),
+    (EXPANDED, None, Fresh),
+    (OTHER, EXPANDED, Fresh),
+    (OTHER, FILE, Fresh),
+]
+
+
+@pytest.mark.parametrize(("live", "old", "expected"), WRITES)
+def test_every_write_has_one_state(live: Object, old: Object | None, expected: type[State]) -> None:
+    assert type(state(live, old)) is expected
+
+
+def test_each_state_has_a_write_in_the_table() -> None:
+    assert {expected for *_, expected in WRITES} == set(get_args(State))
+
+
+LEFT = {NotOurs, Settled, Unreadable, Invalid, Ejected, Grandfathered}
+"""The states of which the table says that `/mutate` leaves the object."""
+
+
+@pytest.mark.parametrize(("live", "old"), [(live, old) for live, old, kind in WRITES if kind in LEFT])
+def test_mutate_leaves_the_object_as_the_table_says(live: Object, old: Object | None) -> None:
+    assert expand(live, old) == []
+
+
+def test_a_settled_update_of_an_object_whose_record_was_not_reverted_only_warns() -> None:
+    stale = without_keys(EXPANDED)
+
+    assert codes(changed(stale, "spec.replicas", 3), stale) == [("FI902", "warning")]
 
 
 @BY_EVERY_TOOL

@@ -1,0 +1,190 @@
+"""The state of one write: what admission does with the live object, given the old one.
+
+`/validate` gets the object after `/mutate` and all other mutating webhooks, so one table holds for both:
+
+    state          the object                          /mutate               /validate warns    and denies
+    NotOurs        has no annotation of ours, is       leaves it             -                  -
+                   bypassed, or is being deleted
+    Settled        has a record, and the update        leaves it             if it is wrong     if replicas
+                   changes no input of admission                                                are too many
+    Unreadable     has a record that cannot be read    leaves it             if no template     else (FI901)
+                                                                             changed (FI901)
+    Invalid        has errors in its input             leaves it             -                  the errors
+    Withdrawn      has no annotation of ours, but      reverts the record    of the restart     a record that
+                   perhaps its record                  and removes it        (FI521)            stays (FI902)
+    Ejected        lost annotations and record, but    leaves it             that fields stay   -
+                   not the injected fields                                   (FI530)
+    Pinned         has the input of its record, or of  injects the recorded  -                  a lost record
+                   the old object's                    overlay again                            (FI902)
+    Grandfathered  has no record, and the update       leaves it             that it has none   -
+                   does not change its input                                 (FI522, FI535)
+    Fresh          is new, or has another input        expands it by the     of the restart,    a wrong record
+                                                       rules                 if it had none     or none (FI902
+                                                                             (FI520)            or FI903)
+
+From `Settled` on, `/validate` also reports the findings of the validators. Errors that the old object had too
+become warnings, if the update did not change the input.
+"""
+
+from dataclasses import dataclass
+
+from intent import Object
+from intent.annotations import INJECT, PREFIX
+from intent.errors import FieldError
+from intent.lws import Intent
+from intent.read import NOTHING
+from intent.shapes import annotations, metadata
+from webhook.overlay import record as records
+from webhook.overlay.record import NO_RECORD, Record
+from webhook.write import Write, has_record, read_write, same_input, scaled_spec
+
+
+@dataclass(frozen=True, slots=True)
+class NotOurs:
+    """No annotation of FusionInfer on the live or the old object, a bypass, or a deletion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An update of an object with a record that changes nothing but replicas, status or foreign metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An object whose own record cannot be read, with the reason."""
+
+    error: FieldError
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """An input with errors that is not pinned."""
+
+    write: Write
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """No annotation of FusionInfer on the object, except perhaps the record."""
+
+    write: Write
+
+
+@dataclass(frozen=True, slots=True)
+class Ejected:
+    """The annotations were removed together with the record, and injected fields are still there."""
+
+    write: Write
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """An update that changes no input: the overlay of `pin` is injected again, whatever the rules say now."""
+
+    write: Write
+    pin: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Grandfathered:
+    """An object without a record whose input the update does not change."""
+
+    write: Write
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """An input without errors that the rules expand."""
+
+    write: Write
+    intent: Intent
+
+
+AtOnce = NotOurs | Settled
+Inspected = Invalid | Withdrawn | Ejected | Pinned | Grandfathered | Fresh
+State = AtOnce | Unreadable | Inspected
+
+
+def state(live: Object, old: Object | None = None) -> State:
+    """Return the state of a write; `old` is None on CREATE."""
+    return at_once(live, old) or inspect(live, old)
+
+
+def at_once(live: Object, old: Object | None = None) -> AtOnce | None:
+    """Return the state of a write that needs no admission; None for any other. Specs may be raw JSON.
+
+    Most updates are settled: the stored object was expanded already, so nothing is to be reverted, parsed or
+    injected.
+    """
+    here, there = metadata(live), metadata(old)
+    keys = annotations(live)
+    if keys.get(INJECT) == "disabled" or here.get("deletionTimestamp"):
+        return NotOurs()
+    if not any(key.startswith(PREFIX) for key in (*keys, *annotations(old))):
+        return NotOurs()
+    if old is None or not has_record(old):
+        return None
+    if any(here.get(field) != there.get(field) for field in ("annotations", "labels", "name")):
+        return None
+    return Settled() if scaled_spec(live) == scaled_spec(old) else None
+
+
+def inspect(live: Object, old: Object | None = None) -> Unreadable | Inspected:
+    """Return the state of a write that is ours, from what its author wrote."""
+    write = read_write(live, old)
+    if isinstance(write, FieldError):
+        return Unreadable(write)
+    pin = _pin(write)
+    if pin is not None:
+        return Pinned(write, pin)
+    if write.reading.errors:
+        return Invalid(write)
+    intent = write.reading.intent
+    if intent is None:
+        return Ejected(write) if write.off and not write.has_record else Withdrawn(write)
+    if write.record is NO_RECORD and (write.lost_record or write.unchanged):
+        return Grandfathered(write, intent)
+    return Fresh(write, intent)
+
+
+def _pin(write: Write) -> Record | None:
+    """Return the record that still holds: the live object's, else the old one's. A CREATE has no pin.
+
+    The live object's record may be outdated: a saved file may have an older one, and another webhook may have
+    changed the input since (an image tag to a digest).
+    """
+    if write.old is None:
+        return None
+    if _holds(write):
+        return write.record
+    text = records.find(write.old)
+    if not write.digest or text is None or text == write.text:
+        return None
+    stored = records.read(text)
+    return stored if isinstance(stored, Record) and stored.digest == write.digest else None
+
+
+def _holds(write: Write) -> bool:
+    """Return whether the record was made from the current input.
+
+    The digests are compared if this release made both. If another release wrote the record, or this one finds
+    errors in the input, the update must leave the input of the stored object unchanged.
+    """
+    if write.record is NO_RECORD or write.reading == NOTHING:
+        return False
+    if write.digest and write.digest == write.record.digest:
+        return True
+    return bool(write.record.is_foreign or write.reading.errors) and _carries_on(write)
+
+
+def _carries_on(write: Write) -> bool:
+    """Return whether the old object matches its record, and the update leaves its input unchanged.
+
+    Writes that bypassed the webhooks do not count: their record may not match.
+    """
+    before = write.before
+    if before is None or annotations(before.live).get(INJECT) is not None:
+        return False
+    known = (before.record.digest, before.record.put_on) == (write.record.digest, write.record.put_on)
+    return known and before.stands() and same_input(before, write)
