@@ -22,7 +22,7 @@ from webhook.launchers.templates import foreseen
 from webhook.mutate import rule_for
 from webhook.mutate.concern import ENGINE, TEMPLATE, Input, Rule
 from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
-from webhook.overlay.overlay import COPY, DIGEST, Overlay
+from webhook.overlay.overlay import COPY, Overlay
 from webhook.state import Fresh, state
 
 
@@ -109,7 +109,7 @@ def fields(applied: Overlay, was: Overlay | None, above: str = "") -> Iterator[F
         yield Field(above, None, f"a copy of {applied[COPY]}")
     for key, value in applied.items():
         path = _joined(above, key)
-        if key in (COPY, DIGEST):
+        if key == COPY:
             continue
         if isinstance(value, dict) and (key not in WHOLE or isinstance(before.get(key), dict)):
             yield from fields(value, before.get(key), path)

@@ -114,6 +114,8 @@ class Template:
     host_ipc: bool = False
     taken: tuple[str, ...] = ()
     """Volumes named like our `/dev/shm` volume that are not in memory."""
+    memory: tuple[str, ...] = ()
+    """Volumes named like it that are in memory, and are used as they are."""
     ports: Ports = Ports()
     pod: Pod = _field(default=Pod(), metadata=NOT_DIGESTED)
     made: bool = _field(default=False, metadata=NOT_DIGESTED)

@@ -126,7 +126,8 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         task_spec=text(annotations.get(TASK_SPEC)),
         labels=_our_labels(metadata),
         host_ipc=spec.get("hostIPC") is True,
-        taken=_taken(spec.get("volumes")),
+        taken=_shared_memory(spec.get("volumes"), in_memory=False),
+        memory=_shared_memory(spec.get("volumes"), in_memory=True),
         ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
         pod=_pod(spec, engine),
     )
@@ -149,10 +150,16 @@ def _pod(spec: Object, engine: Engine | None) -> Pod:
     )
 
 
-def _taken(volumes: Any) -> tuple[str, ...]:
-    """Return the volumes whose names begin with `dshm` and that are not in memory."""
+def _shared_memory(volumes: Any, *, in_memory: bool) -> tuple[str, ...]:
+    """Return the volumes whose names begin with `dshm`: those in memory, or the others."""
     named = [item for item in listed(volumes) if text(mapping(item).get("name")).startswith(SHM)]
-    return tuple([item["name"] for item in named if mapping(item.get("emptyDir")).get("medium") != "Memory"])
+    return tuple(
+        [
+            item["name"]
+            for item in named
+            if (mapping(item.get("emptyDir")).get("medium") == "Memory") is in_memory
+        ]
+    )
 
 
 def _our_labels(metadata: Object) -> tuple[tuple[str, str], ...]:

@@ -7,14 +7,13 @@ from typing import assert_never
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
-from intent.lws import Intent
+from intent.lws import LWT, Intent
 from intent.settings import Settings
 from intent.shapes import labels
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.launchers.plan import read_plan, recorded_launcher
 from webhook.overlay import record as records
 from webhook.overlay.keyed import same
-from webhook.overlay.undo import is_edited_launch, launches
 from webhook.state import (
     Ejected,
     Fresh,
@@ -86,10 +85,10 @@ def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
         intent = as_recorded(found, write.reading.intent, settings)
         for validator in VALIDATORS:
             yield from validator(intent, settings)
-        for at, container, unit in launches(write.live, write.record):
-            if is_edited_launch(container, unit):
-                message = "edited by hand: command and args are left as they are"
-                yield FieldError(f"{at}.args", None, message, "FI523")
+        for field, template in write.reverted.kept.items():
+            for container in template["spec"]["containers"]:
+                at = f"{LWT}.{field}.spec.containers[{container['name']}].args"
+                yield FieldError(at, None, "edited by hand: command and args are left as they are", "FI523")
 
 
 def as_recorded(found: Inspected, intent: Intent, settings: Settings) -> Intent:

@@ -8,7 +8,7 @@ No function here changes its arguments, or raises for any JSON.
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
 from intent import Object
 from intent.annotations import EXPANSION
@@ -18,9 +18,10 @@ from webhook.launchers.templates import foreseen
 from webhook.mutate import MUTATORS
 from webhook.mutate.concern import Mutator
 from webhook.overlay import record as records
-from webhook.overlay.overlay import Overlay, combine, compose, has_copy, merge
+from webhook.overlay.overlay import Overlay, combine, has_copy, merge
 from webhook.overlay.patch import Operation, patch
-from webhook.overlay.record import Record
+from webhook.overlay.put import Injection
+from webhook.overlay.revert import with_kept, with_own_leader
 from webhook.state import (
     Ejected,
     Fresh,
@@ -34,23 +35,12 @@ from webhook.state import (
     Withdrawn,
     state,
 )
-from webhook.write import Injection, Write
+from webhook.write import Write
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
 
 DEFAULTS: Final = Settings()
-
-
-class Expansion(NamedTuple):
-    """One overlay that reverts the old record and injects the new fields."""
-
-    overlay: Overlay
-    operations: list[Operation] | None = None
-    """The patch, if it was computed on the way."""
-
-
-UNCHANGED: Final = Expansion({}, [])
 
 
 def expand(
@@ -67,59 +57,58 @@ def operations(
     live: Object, found: State, settings: Settings = DEFAULTS, mutators: Iterable[Mutator] = MUTATORS
 ) -> list[Operation]:
     """Return the JSON patch that expands an object in the given state."""
-    overlay, made = change(found, settings, mutators)
-    return patch(live, overlay) if made is None else made
+    wanted = change(live, found, settings, mutators)
+    return [] if wanted is live else patch(live, wanted)
 
 
 def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
     """Return the object as /mutate leaves it. The patch has the same result (tests/laws)."""
-    return merge(live, change(state(live), settings).overlay)
+    return change(live, state(live), settings)
 
 
-def change(found: State, settings: Settings = DEFAULTS, mutators: Iterable[Mutator] = MUTATORS) -> Expansion:
-    """Return the fields to revert and to inject. The service label is only fixed together with the others."""
+def change(
+    live: Object, found: State, settings: Settings = DEFAULTS, mutators: Iterable[Mutator] = MUTATORS
+) -> Object:
+    """Return the object as /mutate leaves it. The service label is only fixed together with the others."""
     match found:
         case NotOurs() | Settled() | Unreadable() | Invalid() | Ejected():
-            return UNCHANGED
+            return live
         case Withdrawn(write):
-            return _reverted(write) if write.has_record else UNCHANGED
+            return _withdrawn(write) if write.has_record else live
         case Grandfathered(write):
-            return Expansion(write.stamp)
+            return write.live
         case Pinned(write, pin):
-            return Expansion(write.stamp) if _has_all(write, pin) else _injected(found, pin.put_on)
+            return _injected(found, write.inject(pin.put_on))
         case Fresh():
-            return _injected(found, wish(found, settings, mutators))
+            settled, wished = foreseen_write(found, settings, mutators)
+            return _injected(settled, settled.write.inject(wished))
     assert_never(found)
 
 
-def _reverted(write: Write) -> Expansion:
-    return Expansion(compose(write.stamp, compose(write.off, _annotation(None))))
+def _withdrawn(write: Write) -> Object:
+    """Return what the author wrote. A leader with edits of its own is theirs."""
+    reverted = with_own_leader(write.reverted)
+    return merge(with_kept(reverted.original, reverted), _annotation(None))
 
 
-def _has_all(write: Write, pin: Record) -> bool:
-    """Return whether the object has all recorded fields, as on most updates.
-
-    A record with a copy never counts, since the copy has to follow its source.
-    """
-    is_own = write.has_record and pin is write.record and not has_copy(pin.put_on)
-    return is_own and merge(write.live, pin.put_on) == write.live
-
-
-def _injected(found: Pinned | Fresh, wished: Overlay) -> Expansion:
-    write, made = found.write, found.write.inject(wished)
+def _injected(found: Pinned | Fresh, made: Injection) -> Object:
     text = written(found, made)
-    if len(text) > room(write.live):
-        return UNCHANGED
-    overlay = compose(write.stamp, compose(made.overlay, _annotation(text)))
-    if write.stamp or made.operations is None:
-        return Expansion(overlay)
-    return Expansion(overlay, _recorded(write.live, made.operations, text))
+    sent = found.write.sent
+    return sent if len(text) > room(sent) else merge(made.result, _annotation(text))
 
 
-def _recorded(live: Object, operations: list[Operation], text: str) -> list[Operation]:
-    """Insert the operations of the record after the other ones of the metadata, as in the overlay."""
-    at = sum(one["path"].startswith("/metadata/") for one in operations) or len(operations)
-    return [*operations[:at], *patch(live, _annotation(text)), *operations[at:]]
+def foreseen_write(
+    found: Fresh, settings: Settings, mutators: Iterable[Mutator] = MUTATORS
+) -> tuple[Fresh, Overlay]:
+    """Return the write and the overlay of the mutators. An edited leader stays where it is no copy now."""
+    wished = wish(found, settings, mutators)
+    if found.write.reverted.leader is None or has_copy(wished):
+        return found, wished
+    own = found.write.with_own_leader()
+    if own is found.write or own.reading.intent is None:
+        return found, wished
+    found = Fresh(own, own.reading.intent)
+    return found, wish(found, settings, mutators)
 
 
 def written(found: Pinned | Grandfathered | Fresh, made: Injection) -> str:

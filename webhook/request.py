@@ -1,7 +1,8 @@
 """Decode the AdmissionReview of an API server (`k8s.io/api` `admission/v1/types.go`), as far as it is used.
 
-Other fields are skipped: managedFields are half of a stored object, and an update sends two objects. The
-fields of a spec are decoded on demand, since most updates can be recognized as irrelevant by comparing bytes.
+Other fields are skipped. managedFields are half of a stored object, and an update sends two objects; they
+stay raw JSON (`webhook.overlay.written` reads them). The fields of a spec are decoded on demand, since most
+updates can be recognized as irrelevant by comparing bytes.
 """
 
 from collections.abc import Callable
@@ -39,6 +40,7 @@ class _Metadata(msgspec.Struct, rename="camel", gc=False):
     deletion_timestamp: Any = UNSET
     labels: Any = UNSET
     annotations: Any = UNSET
+    managed_fields: Raw | UnsetType = UNSET
 
 
 class _Object(msgspec.Struct, rename="camel", gc=False):

@@ -34,7 +34,6 @@ from intent.errors import FieldError
 from intent.lws import Intent
 from intent.read import NOTHING
 from intent.shapes import annotations, metadata
-from webhook.overlay import record as records
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.write import Write, has_record, read_write, same_input, scaled_spec
 
@@ -142,7 +141,8 @@ def inspect(live: Object, old: Object | None = None) -> Unreadable | Inspected:
         return Invalid(write)
     intent = write.reading.intent
     if intent is None:
-        return Ejected(write) if write.off and not write.has_record else Withdrawn(write)
+        is_ejected = not write.has_record and has_record(old) and write.record is NO_RECORD
+        return Ejected(write) if is_ejected else Withdrawn(write)
     if write.record is NO_RECORD and (write.lost_record or write.unchanged):
         return Grandfathered(write, intent)
     return Fresh(write, intent)
@@ -156,35 +156,29 @@ def _pin(write: Write) -> Record | None:
     """
     if write.old is None:
         return None
-    if _holds(write):
-        return write.record
-    text = records.find(write.old)
-    if not write.digest or text is None or text == write.text:
-        return None
-    stored = records.read(text)
-    return stored if isinstance(stored, Record) and stored.digest == write.digest else None
+    return next((record for record in (write.record, write.stored) if _holds(write, record)), None)
 
 
-def _holds(write: Write) -> bool:
-    """Return whether the record was made from the current input.
+def _holds(write: Write, record: Record) -> bool:
+    """Return whether a record was made from the current input.
 
     The digests are compared if this release made both. If another release wrote the record, or this one finds
     errors in the input, the update must leave the input of the stored object unchanged.
     """
-    if write.record is NO_RECORD or write.reading == NOTHING:
+    if record is NO_RECORD or write.reading == NOTHING:
         return False
-    if write.digest and write.digest == write.record.digest:
+    if write.digest and write.digest == record.digest:
         return True
-    return bool(write.record.is_foreign or write.reading.errors) and _carries_on(write)
+    return bool(record.is_foreign or write.reading.errors) and _carries_on(write, record)
 
 
-def _carries_on(write: Write) -> bool:
-    """Return whether the old object matches its record, and the update leaves its input unchanged.
+def _carries_on(write: Write, record: Record) -> bool:
+    """Return whether the old object matches the record, and the update leaves its input unchanged.
 
     Writes that bypassed the webhooks do not count: their record may not match.
     """
     before = write.before
     if before is None or annotations(before.live).get(INJECT) is not None:
         return False
-    known = (before.record.digest, before.record.put_on) == (write.record.digest, write.record.put_on)
-    return known and before.stands() and same_input(before, write)
+    is_known = (before.record.digest, before.record.put_on) == (record.digest, record.put_on)
+    return is_known and before.stands() and same_input(before, write)

@@ -4,9 +4,9 @@ The record of the live object is reverted, and the result parsed: that is what i
 the old object is computed once, and only if it is needed, since most writes need none.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, NO_ROUTING, PAUSED, PREFIX, SERVICE, Routing
@@ -17,48 +17,42 @@ from intent.read import read as read_lws
 from intent.shapes import annotations, labels
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
-from webhook.overlay.overlay import Overlay, compose, has_copy, merge
-from webhook.overlay.patch import Operation, patch
-from webhook.overlay.put import filled, put
+from webhook.overlay.keyed import same
+from webhook.overlay.overlay import Overlay, merge
+from webhook.overlay.put import Injection, inject
 from webhook.overlay.record import NO_RECORD, Record
-from webhook.overlay.undo import undo
+from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader
+from webhook.overlay.written import is_applied, written
 
 UNREAD: Final = frozenset({EXPANSION, PAUSED})
 """Annotations of FusionInfer that do not affect admission."""
-
-
-class Injection(NamedTuple):
-    """An overlay as it is injected into the original."""
-
-    put_on: Overlay
-    """The part that may be injected, as the record keeps it."""
-    was: Overlay
-    """The overlay that reverts it."""
-    overlay: Overlay
-    """Reverts the old record of the live object, and injects this."""
-    operations: list[Operation] | None = None
-    """The same as a JSON patch, if it was made on the way."""
 
 
 @dataclass(frozen=True, eq=False)
 class Write:
     """The live object, the old one (None on CREATE), and the original: live with its record reverted."""
 
+    sent: Object
+    """The live object as it was sent."""
     live: Object
+    """The same, with the service label in place of an invalid value."""
     old: Object | None
-    original: Object
-    off: Overlay
-    """Turns `live` into `original`."""
+    reverted: Reverted
     record: Record
-    """The record of the live object, else of the old one; `NO_RECORD` if neither has one."""
+    """The record that the live object was made with; `NO_RECORD` if there is none."""
     text: str
     """The text of the record."""
+    stored: Record
+    """The record of the old object."""
     reading: Reading
     """The original, parsed."""
     digest: str
     """The digest of the Intent; empty if there is none."""
-    stamp: Overlay
-    """The service label in place of an invalid value; `live` has it already."""
+
+    @property
+    def original(self) -> Object:
+        """Return the object as its author wrote it."""
+        return self.reverted.original
 
     @property
     def has_record(self) -> bool:
@@ -95,17 +89,23 @@ class Write:
         return _author_input(self.live) == _author_input(self.old)
 
     def inject(self, wished: Overlay) -> Injection:
-        """Revert the record of the live object, and inject an overlay instead."""
-        operations: list[Operation] = []
-        put_on, was = put(self.original, wished, operations)
-        if has_copy(put_on):
-            return Injection(put_on, was, compose(self.off, filled(self.original, put_on)))
-        overlay = compose(self.off, put_on)
-        return Injection(put_on, was, overlay, operations if self.record is NO_RECORD else None)
+        """Inject an overlay into the original. Edits of a launch that stay are restored."""
+        made = inject(self.original, wished, self.reverted.leader)
+        return made._replace(result=with_kept(made.result, self.reverted))
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""
-        return not patch(self.live, self.inject(self.record.put_on).overlay)
+        result = self.inject(self.record.put_on).result
+        return same(labels(result), labels(self.live)) and same(scaled_spec(result), scaled_spec(self.live))
+
+    def with_own_leader(self) -> "Write":
+        """Return the write with an edited copy of the workers' template as its author's leader template."""
+        reverted = with_own_leader(self.reverted)
+        if reverted is self.reverted:
+            return self
+        reading = read_lws(reverted.original)
+        digest = records.digest(reading.intent) if reading.intent else ""
+        return replace(self, reverted=reverted, reading=reading, digest=digest)
 
 
 def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
@@ -115,17 +115,38 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
     without it.
     """
     stamp = _stamp(live)
-    live = merge(live, stamp) if stamp else live
-    text = records.find(live, old)
+    sent, live = live, merge(live, stamp) if stamp else live
+    text = _text_of_record(live, old)
     record = NO_RECORD if text is None else records.read(text)
     if isinstance(record, FieldError):
         if has_record(live):
             return record
         text, record = None, NO_RECORD
-    off, original = undo(live, record) if record.put_on else ({}, live)
-    reading = read_lws(original)
+    stored = _stored_record(old)
+    reverted = revert(live, old, record, stored, written(live, old))
+    reading = read_lws(reverted.original)
     digest = records.digest(reading.intent) if reading.intent else ""
-    return Write(live, old, original, off, record, text or "", reading, digest, stamp)
+    return Write(sent, live, old, reverted, record, text or "", stored, reading, digest)
+
+
+def _text_of_record(live: Object, old: Object | None) -> Any:
+    """Return the record that the live object was made with; None if it has none.
+
+    A write without the record comes from a file that holds all there is (`kubectl replace`), or ejects the
+    object. Two writes lose it on the way: one that removed nothing else, and a server-side apply that removed
+    its last annotation, which removes those without an owner too.
+    """
+    if has_record(live) or old is None or not has_record(old):
+        return records.find(live)
+    is_ours = any(key.startswith(PREFIX) for key in annotations(live))
+    is_lost = (is_ours and same(scaled_spec(live), scaled_spec(old))) or is_applied(live, old)
+    return records.find(old) if is_lost else None
+
+
+def _stored_record(old: Object | None) -> Record:
+    text = records.find(old)
+    record = NO_RECORD if text is None else records.read(text)
+    return record if isinstance(record, Record) else NO_RECORD
 
 
 def _stamp(live: Object) -> Overlay:

@@ -17,7 +17,7 @@ from webhook.mutate import CONCERNS, MUTATORS, RULES, rule_for
 from webhook.mutate.split import split
 from webhook.overlay import record
 from webhook.overlay.keyed import LIST_KEYS
-from webhook.overlay.overlay import COPY, DIGEST, combine
+from webhook.overlay.overlay import COPY, combine
 from webhook.overlay.put import put
 from webhook.state import Fresh, state
 
@@ -54,7 +54,7 @@ def recorded(document: documents.Document) -> list[str]:
     return [
         spelled(path)
         for path, _ in leaves(applied)
-        if path[-1] not in (COPY, DIGEST) and not (len(path) > 1 and _is_key(path))
+        if path[-1] != COPY and not (len(path) > 1 and _is_key(path))
     ]
 
 

@@ -125,6 +125,9 @@ def templates(draw: st.DrawFn) -> Object:
         template["spec"]["schedulerName"] = draw(st.sampled_from(["volcano", "mine"]))
     if draw(st.integers(0, 2)) == 0:
         template["spec"]["volumes"] = draw(some(VOLUMES))
+    volumes = template["spec"].get("volumes", [])
+    if "volumeMounts" in engine and all(one["name"] != "dshm" for one in volumes):
+        template["spec"]["volumes"] = [*volumes, copy.deepcopy(VOLUMES[1])]
     if draw(st.integers(0, 3)) == 0:
         name = draw(st.sampled_from(["download", "wait-for-leader", "routing-proxy"]))
         template["spec"]["initContainers"] = [{"name": name, "image": "busybox"}]
@@ -245,8 +248,8 @@ def mixtures(draw: st.DrawFn, live: Any, file: Any, field: str = "") -> Any:
         }
         kept = {key: value for key, value in mixed.items() if value is not None or file.get(key, "") is None}
         if any(kept.get(key) != live.get(key) for key in ("command", "args")):
-            # a client that sends its command also sends the probe that was removed
-            kept |= {key: value for key, value in file.items() if key not in live}
+            # a client that sends its command also sends the probes and hooks that were removed
+            kept |= {key: value for key, value in file.items() if key not in live or key == "lifecycle"}
         return kept | ({EXPANSION: live[EXPANSION]} if EXPANSION in live else {})
     if is_keyed(field, live) and is_keyed(field, file):
         items = {identity(field, item): item for item in file}

@@ -19,8 +19,8 @@ from tests.laws.strategies import JSON, leaderworkersets
 from webhook import review
 from webhook.expand import expand
 from webhook.mutate import MUTATORS
-from webhook.overlay.overlay import Overlay
 from webhook.overlay.patch import Operation, patch
+from webhook.overlay.revert import Reverted
 from webhook.request import read as read_review
 from webhook.write import Write, read_write
 
@@ -32,7 +32,6 @@ ANY_JSON: Final = JSON.filter(lambda value: isinstance(value, dict)) | leaderwor
 MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {
     laws.converges: lambda data: data,
     laws.resizes: lambda data: data.draw(st.integers(1, 4)),
-    laws.reverts: lambda data: data,
 }
 """Further arguments of a law, after the engine and the example."""
 LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
@@ -119,15 +118,15 @@ def changes_its_argument(live: Object, old: Object | None, *rest: Any) -> list[O
     return operations
 
 
-def reverts_nothing(live: Object) -> Write | FieldError:
-    """Return the reverting overlay, and do not apply it."""
-    found = read_write(live)
-    return replace(found, original=live) if isinstance(found, Write) else found
+def reverts_nothing(live: Object, old: Object | None) -> Write | FieldError:
+    """Take the live object for the author's."""
+    found = read_write(live, old)
+    return replace(found, reverted=Reverted(live)) if isinstance(found, Write) else found
 
 
-def adds_in_front(live: Object, overlay: Overlay) -> list[Operation]:
+def adds_in_front(live: Object, wanted: Object) -> list[Operation]:
     """Prepend to every list."""
-    return [operation | {"path": operation["path"].replace("/-", "/0")} for operation in patch(live, overlay)]
+    return [operation | {"path": operation["path"].replace("/-", "/0")} for operation in patch(live, wanted)]
 
 
 def requires_a_spec(body: bytes) -> review.AdmissionAnswer:

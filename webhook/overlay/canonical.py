@@ -12,7 +12,7 @@ import orjson
 
 from intent.quantity import parse
 
-_QUANTITIES: Final = frozenset({"limits", "requests"})
+QUANTITIES: Final = frozenset({"limits", "requests"})
 _QUANTITY: Final = frozenset({"sizeLimit", "divisor"})
 _DEFAULTS: Final = (("protocol", "TCP"), ("divisor", "0"))
 
@@ -21,15 +21,16 @@ def canonical(value: Any, field: str = "") -> Any:
     """Return `value` without empty and default fields, and with quantities as decimal numbers."""
     if isinstance(value, dict):
         kept = {key: canonical(item, key) for key, item in value.items()}
-        if field in _QUANTITIES:
+        if field in QUANTITIES:
             kept = {key: _number(item) for key, item in kept.items()}
-        return {key: item for key, item in kept.items() if not _is_default(key, item)}
+        return {key: item for key, item in kept.items() if not is_default(key, item)}
     if isinstance(value, list):
         return [canonical(item) for item in value]
     return _number(value) if field in _QUANTITY else value
 
 
-def _is_default(key: str, item: Any) -> bool:
+def is_default(key: str, item: Any) -> bool:
+    """Return whether a field means the same with this value as without it."""
     return item in (None, {}, [], "") or (key, item) in _DEFAULTS
 
 

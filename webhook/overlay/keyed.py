@@ -71,6 +71,11 @@ def _index(field: str, items: list[Any]) -> dict[Identity, int]:
     return found
 
 
+def by_identity(field: str, items: Any) -> dict[Identity, Object]:
+    """Return items by identity."""
+    return {key: items[at] for key, at in index(field, items).items()}
+
+
 def keys_of(field: str, item: Object) -> Object:
     """Return the list-map keys that the item has, with their values."""
     return {key: item[key] for key in LIST_KEYS[field] if key in item}

@@ -1,12 +1,11 @@
-"""Overlays, which are partial objects: their syntax, and how to combine, compose and merge them.
+"""Overlays, which are partial objects: their syntax, and how to combine and merge them.
 
 `webhook.overlay.put` decides which part of an overlay may be applied. An overlay has the shape of its object:
 
 - maps merge, key by key; scalars and plain lists are set; `None` removes a field;
 - lists in `LIST_KEYS` merge item by item, by Kubernetes' list-map keys; a new item is appended, or prepended
   in `env`, where later variables may refer to it;
-- `{"$patch": "delete"}` in a map or an item removes it; an item `{"$patch": "prune"}` removes its list if
-  that becomes empty; `{"$patch": "replace", "$digest": D}` replaces a map, unless it has digest D already;
+- `{"$patch": "delete"}` in an item removes it;
 - `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the sibling field.
 """
 
@@ -14,13 +13,14 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from intent import Object
-from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, identity, index, is_keyed, same
+from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, identity, index, same
 
 Overlay = dict[str, Any]
 
 PATCH: Final = "$patch"
 COPY: Final = "$copy"
 DIGEST: Final = "$digest"
+"""Older releases recorded a digest of the copy."""
 DIRECTIVES: Final = frozenset({PATCH, COPY, DIGEST})
 NOTHING: Final[Object] = {}
 
@@ -68,41 +68,6 @@ def _joined_items(field: str, lists: list[list[Overlay]]) -> list[Overlay]:
     return [items[0] if len(items) == 1 else combine(items) for items in found.values()]
 
 
-# --- compose: one overlay after another --------------------------------------------------------------
-
-
-def compose(first: Overlay, then: Overlay) -> Overlay:
-    """Return one overlay with the effect of `first` followed by `then`, which wins."""
-    if not first:
-        return then
-    composed = {**first, **then}
-    if PATCH in composed and PATCH not in then:
-        del composed[PATCH]
-    for key in first.keys() & then.keys():
-        composed[key] = _composed(key, first[key], then[key])
-    return composed
-
-
-def _composed(key: str, have: Any, value: Any) -> Any:
-    if isinstance(have, dict) and isinstance(value, dict):
-        return compose(have, value)
-    if is_keyed(key, have) and is_keyed(key, value):
-        return _composed_items(key, have, value)
-    return value
-
-
-def _composed_items(field: str, have: list[Any], more: list[Any]) -> list[Any]:
-    items = list(have)
-    places = index(field, items)
-    for item in more:
-        at = places.get(identity(field, item))
-        if at is None:
-            items.append(item)
-        else:
-            items[at] = compose(items[at], item)
-    return items
-
-
 # --- merge: an overlay applied to an object ----------------------------------------------------------
 
 
@@ -121,25 +86,14 @@ def merge_into(merged: Object, overlay: Overlay) -> None:
         elif isinstance(value, dict):
             _merge_map(merged, key, value)
         elif key in LIST_KEYS and isinstance(value, list):
-            _merge_list(merged, key, value)
+            merged[key] = merged_items(key, merged.get(key), value)
         elif key not in DIRECTIVES:
             merged[key] = value
 
 
 def _merge_map(merged: Object, key: str, value: Overlay) -> None:
-    have, directive = merged.get(key), value.get(PATCH)
-    if directive == "delete":
-        merged.pop(key, None)
-    elif directive == "replace":
-        merged[key] = bare(value)
-    else:
-        merged[key] = merge(have if isinstance(have, dict) else {}, value)
-
-
-def _merge_list(merged: Object, field: str, overlay: list[Any]) -> None:
-    merged[field] = merged_items(field, merged.get(field), overlay)
-    if not merged[field] and prunes(overlay):
-        del merged[field]
+    have = merged.get(key)
+    merged[key] = merge(have if isinstance(have, dict) else {}, value)
 
 
 def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
@@ -149,9 +103,8 @@ def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
     new: list[Any] = []
     gone: set[int] = set()
     for item in overlay:
-        directive = item.get(PATCH)
-        at = None if directive == "prune" else places.get(identity(field, item))
-        if directive is not None:
+        at = places.get(identity(field, item))
+        if PATCH in item:
             gone.add(-1 if at is None else at)
         elif at is None:
             new.append(merge(NOTHING, item))
@@ -159,16 +112,6 @@ def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
             items[at] = merge(items[at], item)
     kept = [item for at, item in enumerate(items) if at not in gone] if gone else items
     return new + kept if field in FIRST else kept + new
-
-
-def prunes(overlay: list[Any]) -> bool:
-    """Return whether the overlay removes its list if that becomes empty."""
-    return any(item.get(PATCH) == "prune" for item in overlay)
-
-
-def bare(value: Overlay) -> Object:
-    """Return a map of an overlay without its directives."""
-    return {key: item for key, item in value.items() if key not in DIRECTIVES}
 
 
 def has_copy(overlay: Overlay) -> bool:

@@ -1,103 +1,77 @@
-"""The JSON patch (RFC 6902: add, replace, remove) that applies an overlay to an object."""
+"""The JSON patch (RFC 6902: add, replace, remove) that makes one object from another.
+
+Lists that merge by keys are patched item by item, so that a patch is as small as the change:
+
+    >>> live = {"containers": [{"name": "vllm", "image": "a"}, {"name": "old"}]}
+    >>> patch(live, {"containers": [{"name": "new"}, {"name": "vllm", "image": "b"}]})
+    [{'op': 'replace', 'path': '/containers/0/image', 'value': 'b'}, \
+{'op': 'remove', 'path': '/containers/1'}, \
+{'op': 'add', 'path': '/containers/0', 'value': {'name': 'new'}}]
+"""
 
 from functools import lru_cache
 from typing import Any
 
 from intent import Object
-from webhook.overlay.canonical import digest
-from webhook.overlay.keyed import FIRST, LIST_KEYS, identity, index, same
-from webhook.overlay.overlay import (
-    DIGEST,
-    DIRECTIVES,
-    NOTHING,
-    PATCH,
-    Overlay,
-    bare,
-    merge,
-    merged_items,
-    prunes,
-)
+from webhook.overlay.canonical import QUANTITIES, canonical, is_default
+from webhook.overlay.keyed import Identity, by_identity, index, is_keyed, same
 
 Operation = dict[str, Any]
 
 
-def patch(live: Object, overlay: Overlay) -> list[Operation]:
-    """Return the operations that apply an overlay to an object."""
+def patch(live: Object, wanted: Object) -> list[Operation]:
+    """Return the operations that make `wanted` from `live`. Values that both share are not walked.
+
+    A field that the API server or LWS filled in stays, and so does another spelling of a quantity.
+    """
     operations: list[Operation] = []
-    _patch_map(live, overlay, "", operations)
+    _patch_map(live, wanted, "", operations)
     return operations
 
 
-def _patch_map(live: Object, overlay: Overlay, path: str, operations: list[Operation]) -> None:
-    for key, value in overlay.items():
-        below = f"{path}/{escaped(key)}"
-        if isinstance(value, dict):
-            _patch_field(live, key, value, below, operations)
-        elif value is None:
-            if key in live:
-                operations.append({"op": "remove", "path": below})
-        elif key in LIST_KEYS and isinstance(value, list):
-            _patch_list(live, key, value, below, operations)
-        elif key not in DIRECTIVES:
-            _set(live, key, value, below, operations)
+def _patch_map(live: Object, wanted: Object, path: str, operations: list[Operation]) -> None:
+    operations += [
+        {"op": "remove", "path": f"{path}/{escaped(key)}"}
+        for key, value in live.items()
+        if key not in wanted and not is_default(key, value)
+    ]
+    for key, value in wanted.items():
+        if key not in live:
+            operations.append({"op": "add", "path": f"{path}/{escaped(key)}", "value": value})
+        elif live[key] is not value:
+            _patch_value(key, live[key], value, f"{path}/{escaped(key)}", operations)
 
 
-def _patch_field(live: Object, key: str, value: Overlay, path: str, operations: list[Operation]) -> None:
-    have, directive = live.get(key), value.get(PATCH)
-    if directive == "delete":
-        if key in live:
-            operations.append({"op": "remove", "path": path})
-    elif directive == "replace":
-        if not isinstance(have, dict) or digest(have) != value[DIGEST]:
-            _set(live, key, bare(value), path, operations)
-    elif isinstance(have, dict):
-        _patch_map(have, value, path, operations)
-    else:
-        _set(live, key, merge(NOTHING, value), path, operations)
-
-
-def _set(live: Object, key: str, value: Any, path: str, operations: list[Operation]) -> None:
-    if key not in live:
-        operations.append({"op": "add", "path": path, "value": value})
-    elif not same(live[key], value):
-        operations.append({"op": "replace", "path": path, "value": value})
-
-
-def _patch_list(live: Object, field: str, overlay: list[Any], path: str, operations: list[Operation]) -> None:
-    have = live.get(field)
-    if isinstance(have, list):
-        _patch_items(have, field, overlay, path, operations)
+def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list[Operation]) -> None:
+    if isinstance(live, dict) and isinstance(wanted, dict):
+        if field not in QUANTITIES or canonical(live, field) != canonical(wanted, field):
+            _patch_map(live, wanted, path, operations)
         return
-    whole = merged_items(field, None, overlay)
-    if whole or not prunes(overlay):
-        _set(live, field, whole, path, operations)
+    if is_keyed(field, live) and is_keyed(field, wanted):
+        have, want = index(field, live), index(field, wanted)
+        is_in_order = [key for key in have if key in want] == [key for key in want if key in have]
+        if is_in_order and len(have) == len(live) and len(want) == len(wanted):
+            _patch_items(by_identity(field, live), by_identity(field, wanted), path, operations)
+            return
+    if not same(live, wanted):
+        operations.append({"op": "replace", "path": path, "value": wanted})
 
 
 def _patch_items(
-    have: list[Any], field: str, overlay: list[Any], path: str, operations: list[Operation]
+    live: dict[Identity, Object], wanted: dict[Identity, Object], path: str, operations: list[Operation]
 ) -> None:
-    places = index(field, have)
-    new: list[Any] = []
-    gone: list[int] = []
-    for item in overlay:
-        at, directive = places.get(identity(field, item)), item.get(PATCH)
-        if directive is None and at is None:
-            new.append(merge(NOTHING, item))
-        elif directive is None and at is not None:
-            _patch_map(have[at], item, f"{path}/{at}", operations)
-        elif directive == "delete" and at is not None:
-            gone.append(at)
-    if len(gone) == len(have) and not new and prunes(overlay):
-        operations.append({"op": "remove", "path": path})
-        return
-    operations += [{"op": "remove", "path": f"{path}/{at}"} for at in sorted(gone, reverse=True)]
-    operations += added(field, new, path)
-
-
-def added(field: str, items: list[Any], path: str) -> list[Operation]:
-    """Return the operations that append items to a list, or prepend them in their order."""
-    place, ordered = (f"{path}/0", reversed(items)) if field in FIRST else (f"{path}/-", items)
-    return [{"op": "add", "path": place, "value": item} for item in ordered]
+    """Patch items that stay, remove others from the last to the first, then add new ones in their places."""
+    for at, (key, item) in enumerate(live.items()):
+        if key in wanted and item is not wanted[key]:
+            _patch_map(item, wanted[key], f"{path}/{at}", operations)
+    gone = [at for at, key in enumerate(live) if key not in wanted]
+    operations += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
+    length = len(live) - len(gone)
+    for at, (key, item) in enumerate(wanted.items()):
+        if key not in live:
+            place = "-" if at == length else at
+            operations.append({"op": "add", "path": f"{path}/{place}", "value": item})
+            length += 1
 
 
 @lru_cache(maxsize=256)

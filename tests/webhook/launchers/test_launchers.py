@@ -15,7 +15,7 @@ from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan, recorded_launcher
 from webhook.launchers.templates import foreseen
 from webhook.mutate.launch import launch
-from webhook.overlay.undo import LAUNCHER_WORDS
+from webhook.overlay.fields import LAUNCHER_WORDS
 from webhook.validate.launch import launch as validate
 
 OLD = "vllm/vllm-openai:v0.10.2"

@@ -10,9 +10,8 @@ from intent.errors import FieldError
 from intent.lws import Intent
 from tests.lws import changed, lws, put
 from webhook.overlay import record
-from webhook.overlay.overlay import merge
 from webhook.overlay.record import NO_RECORD, Record
-from webhook.overlay.undo import undo
+from webhook.overlay.revert import revert
 
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 
@@ -84,17 +83,18 @@ def test_the_digest_never_changes() -> None:
     assert record.digest(intent) == "9724f7a65d1632fbd502514c547217dd"
 
 
-def test_undo_keeps_later_edits() -> None:
-    once = put(lws())
-    edited = changed(once, "metadata.labels.team", "a")
+def test_a_revert_keeps_later_edits() -> None:
+    edited = changed(put(lws()), "metadata.labels.team", "a")
 
-    off, _ = undo(edited, _record(once))
-
-    assert off["metadata"] == {"labels": dict.fromkeys(_record(once).put_on["metadata"]["labels"])}
+    assert original(edited)["metadata"]["labels"] == {"team": "a"}
 
 
-def test_undo_of_an_empty_record_changes_nothing() -> None:
-    assert undo(lws(), NO_RECORD) == ({}, lws())
+def test_a_revert_of_no_record_changes_nothing() -> None:
+    assert revert(lws(), None, NO_RECORD, NO_RECORD, {}).original == lws()
+
+
+def original(live: Any, found: Record | None = None) -> Any:
+    return revert(live, None, found or _record(live), NO_RECORD, {}).original
 
 
 def _record(expanded: Any) -> Record:
@@ -108,9 +108,9 @@ def test_a_forged_reverse_overlay_raises_nothing(was: Any) -> None:
     once = put(lws())
     record_of_it = _record(once)
 
-    off, _ = undo(once, Record(record_of_it.digest, record_of_it.put_on, was))
+    found = original(once, Record(record_of_it.digest, record_of_it.put_on, was))
 
-    assert off["metadata"]["labels"] is not None
+    assert "labels" not in found["metadata"]
 
 
 def test_a_forged_record_with_a_duplicate_item_is_reverted_once() -> None:
@@ -120,9 +120,9 @@ def test_a_forged_record_with_a_duplicate_item_is_reverted_once() -> None:
     words = [{key: containers[0].pop(key) for key in ("command", "args")} | {"name": containers[0]["name"]}]
     containers.extend(words)
 
-    off, left = undo(once, forged)
+    found = original(once, forged)
 
-    assert left == merge(once, off)
+    assert without_record(found) == lws()
 
 
 def test_the_digest_can_be_read_from_the_text_of_a_record() -> None:
@@ -132,3 +132,9 @@ def test_the_digest_can_be_read_from_the_text_of_a_record() -> None:
 @pytest.mark.parametrize("metadata", [[1], "x", 7, True, None, {"annotations": [1]}, {"annotations": "x"}])
 def test_metadata_of_another_shape_has_no_record(metadata: Any) -> None:
     assert record.find({"metadata": metadata}) is None
+
+
+def without_record(found: Any) -> Any:
+    annotations = found["metadata"]["annotations"]
+    kept = {key: value for key, value in annotations.items() if key != "fusioninfer.io/expansion"}
+    return {**found, "metadata": {**found["metadata"], "annotations": kept}}

@@ -1,0 +1,124 @@
+"""A three-way merge of command and args: an edit of the launched arguments, made to the author's own.
+
+The launcher wrote `injected` from what the author wrote, and it was edited. `transferred` makes the same edit
+to the author's arguments, so that they are launched again:
+
+    >>> author = Arguments(("vllm", "serve"), ("org/M", "-tp", "8"))
+    >>> injected = Arguments(("ray",), ("symmetric-run", "--", "vllm", "serve", "org/M", "-tp", "8"))
+    >>> edited = Arguments(("ray",), ("symmetric-run", "--", "vllm", "serve", "org/M", "-tp", "16"))
+    >>> transferred(author, injected, edited)
+    Arguments(command=('vllm', 'serve'), args=('org/M', '-tp', '16'))
+
+An edit of what the launcher wrote has no counterpart:
+
+    >>> edited = Arguments(("ray",), ("start", "--", "vllm", "serve", "org/M", "-tp", "8"))
+    >>> transferred(author, injected, edited)
+
+Texts are compared by the word, since a launch may be a shell script.
+"""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Final, NamedTuple
+
+Words = tuple[str, ...]
+_WORDS: Final = re.compile(r"\s+|[^\s]+")
+_END_OF_ITEM: Final = "\0"
+_END_OF_FIELD: Final = "\0\0"
+LONGEST: Final = 2000
+"""Words between the first and the last difference; comparing takes the square of their number."""
+
+
+class Arguments(NamedTuple):
+    """Command and args of a container; None where the field is absent."""
+
+    command: Words | None
+    args: Words | None
+
+
+def transferred(author: Arguments, injected: Arguments, edited: Arguments) -> Arguments | None:
+    """Make an edit of the injected arguments to the author's; None if it changes what the launcher wrote."""
+    base, ours, theirs = (_words(one) for one in (injected, author, edited))
+    places = _places(base, ours)
+    edits = _edits(base, theirs)
+    if places is None or edits is None:
+        return None
+    made = list(ours)
+    for start, end, words in reversed(edits):
+        at = _range(places, start, end)
+        if at is None:
+            return None
+        made[at[0] : at[1]] = words
+    return _arguments(made, author) if made.count(_END_OF_FIELD) == len(author) else None
+
+
+def _words(one: Arguments) -> list[str]:
+    """Return all words, the spaces between them, and the ends of items and of the fields."""
+    found: list[str] = []
+    for field in one:
+        for item in field or ():
+            found += _WORDS.findall(item)
+            found.append(_END_OF_ITEM)
+        found.append(_END_OF_FIELD)
+    return found
+
+
+def _arguments(words: Sequence[str], like: Arguments) -> Arguments:
+    """Return the fields; one that is empty stays absent where it was absent."""
+    fields: list[list[str]] = [[]]
+    item = ""
+    for word in words:
+        if word == _END_OF_FIELD:
+            fields.append([])
+        elif word == _END_OF_ITEM:
+            fields[-1].append(item)
+            item = ""
+        else:
+            item += word
+    command, args = (
+        tuple(new) if new or old is not None else None for new, old in zip(fields[:2], like, strict=True)
+    )
+    return Arguments(command, args)
+
+
+def _edits(base: list[str], other: list[str]) -> list[tuple[int, int, list[str]]] | None:
+    """Return what replaces which words of `base`; None if there is too much to compare."""
+    start = _common(base, other)
+    end = _common(base[start:][::-1], other[start:][::-1])
+    middle, changed = base[start : len(base) - end], other[start : len(other) - end]
+    if max(len(middle), len(changed)) > LONGEST:
+        return None
+    opcodes = SequenceMatcher(None, middle, changed, autojunk=False).get_opcodes()
+    return [(start + i, start + j, changed[k:m]) for kind, i, j, k, m in opcodes if kind != "equal"]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of words that both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (word, same) in enumerate(pairs) if word != same), min(len(one), len(other)))
+
+
+def _places(base: list[str], ours: list[str]) -> dict[int, int] | None:
+    """Return which of the author's words each injected word is; None if there is too much to compare."""
+    edits = _edits(base, ours)
+    if edits is None:
+        return None
+    places: dict[int, int] = {}
+    at = shift = 0
+    for start, end, words in (*edits, (len(base), len(base), [])):
+        places.update((word, word + shift) for word in range(at, start))
+        at, shift = end, shift + len(words) - (end - start)
+    return places
+
+
+def _range(places: dict[int, int], start: int, end: int) -> tuple[int, int] | None:
+    """Return the author's words that are those of a range; for an empty one, the place between two words."""
+    if start < end:
+        first = places.get(start)
+        is_whole = first is not None and all(places.get(at) == first + at - start for at in range(start, end))
+        return (first, first + end - start) if first is not None and is_whole else None
+    if start in places:
+        return places[start], places[start]
+    before = places.get(start - 1)
+    return None if before is None else (before + 1, before + 1)

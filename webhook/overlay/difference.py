@@ -1,0 +1,48 @@
+"""The overlay that makes one object from another: `merge(one, difference(one, other)) == other`.
+
+The order of keyed lists is not part of it. It describes what was edited on the leader's template alone:
+
+    >>> worker = {"containers": [{"name": "vllm", "image": "a"}], "nodeSelector": {"pool": "x"}}
+    >>> leader = {"containers": [{"name": "vllm", "image": "b"}]}
+    >>> difference(worker, leader)
+    {'nodeSelector': None, 'containers': [{'name': 'vllm', 'image': 'b'}]}
+"""
+
+from typing import Any
+
+from intent import Object
+from webhook.overlay.keyed import index, is_keyed, keys_of, same
+from webhook.overlay.overlay import PATCH, Overlay
+
+
+def difference(one: Object, other: Object) -> Overlay:
+    """Return the overlay that makes `other` from `one`."""
+    found: Overlay = {key: None for key in one if key not in other}
+    for key, value in other.items():
+        if key not in one:
+            found[key] = value
+        elif (changed := _difference(key, one[key], value)) is not None:
+            found[key] = changed
+    return found
+
+
+def _difference(field: str, one: Any, other: Any) -> Any:
+    """Return the overlay of one field; None if the values are equal."""
+    if one is other:
+        return None
+    if isinstance(one, dict) and isinstance(other, dict):
+        return difference(one, other) or None
+    if is_keyed(field, one) and is_keyed(field, other):
+        return _items(field, one, other) or None
+    return None if same(one, other) else other
+
+
+def _items(field: str, one: list[Any], other: list[Any]) -> list[Overlay]:
+    before, after = index(field, one), index(field, other)
+    found = [{**keys_of(field, one[at]), PATCH: "delete"} for key, at in before.items() if key not in after]
+    for key, at in after.items():
+        if key not in before:
+            found.append(other[at])
+        elif changed := difference(one[before[key]], other[at]):
+            found.append(keys_of(field, other[at]) | changed)
+    return found

@@ -1,0 +1,217 @@
+"""Revert the fields of one record: command, args and removed probes as a unit, the rest field by field.
+
+In this pod spec a scheduler was edited after the record was written, so only the command is reverted:
+
+    >>> injected = {"schedulerName": "volcano", "containers": [{"name": "x", "command": ["ray"]}]}
+    >>> replaced = {"schedulerName": None, "containers": [{"name": "x", "command": ["vllm"]}]}
+    >>> live = {"schedulerName": "other", "containers": [{"name": "x", "command": ["ray"]}]}
+    >>> revert_fields(live, Recorded(injected, replaced), {})
+    {'schedulerName': 'other', 'containers': [{'name': 'x', 'command': ['vllm']}]}
+"""
+
+from collections.abc import Collection
+from typing import Any, Final, Literal, NamedTuple
+
+from intent import Object
+from intent.shapes import listed, mapping
+from webhook.overlay.arguments import Arguments, transferred
+from webhook.overlay.canonical import digest
+from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, is_keyed, same
+from webhook.overlay.overlay import DIRECTIVES, NOTHING, Overlay, merge
+
+LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
+"""Text that only a launcher, or an author with a launch of their own, writes into command and args."""
+_LAUNCHER_PROGRAMS: Final = frozenset({"ray", "/bin/sh"})
+"""Programs that a launcher starts in place of the engine."""
+ARGUMENTS: Final = ("command", "args")
+
+Origin = Literal["injected", "edited", "kept", "written"]
+"""Where the arguments of a launched container come from: they are as injected; their edit was made to the
+author's; their edit stays as it is; a file holds them."""
+Origins = dict[str, Origin]
+"""The origin of each launch by the name of its container."""
+
+
+class Recorded(NamedTuple):
+    """What was injected into a value, what that replaced, and what of the value the writer's file holds."""
+
+    injected: Any
+    replaced: Any = None
+    file: Any = None
+
+    def below(self, key: str) -> "Recorded":
+        """Return the same of one field."""
+        return Recorded(*(mapping(one).get(key) for one in self))
+
+
+def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restores: bool = True) -> Object:
+    """Revert the fields of a map, and note the origin of each launch.
+
+    If not `restores`, a field that was removed is not restored.
+    """
+    left = dict(live)
+    for key, value in recorded.injected.items():
+        have, one = live.get(key), recorded.below(key)
+        found: Any
+        if isinstance(value, dict) and isinstance(have, dict):
+            found = _map(key, have, one, origins, restores=restores)
+        elif is_keyed(key, value) and isinstance(have, list):
+            found = _items(key, have, one, origins)
+        elif key not in DIRECTIVES and _is_as_injected(have, one) and (restores or value is not None):
+            found = merge(NOTHING, {key: one.replaced}).get(key)
+        else:
+            continue
+        if found is not None:
+            left[key] = found
+        else:
+            left.pop(key, None)
+    return left
+
+
+def _is_as_injected(have: Any, one: Recorded) -> bool:
+    """Return whether a scalar, a plain list or an absent field is as it was injected, and not a file's.
+
+    A file may hold the field with the value that was replaced.
+    """
+    return same(have, one.injected) and (one.file is None or one.replaced is not None)
+
+
+def _map(key: str, live: Object, one: Recorded, origins: Origins, *, restores: bool) -> Object | None:
+    is_new = one.replaced is None and not one.file
+    if is_new and key in WHOLE and is_edited(live, one.injected):
+        return live
+    left = revert_fields(live, one, origins, restores=restores)
+    return None if is_new and _is_bare(left, ()) else left
+
+
+# --- items of lists -------------------------------------------------------------------------------------
+
+
+def _items(field: str, live: list[Any], recorded: Recorded, origins: Origins) -> list[Any] | None:
+    places = index(field, live)
+    before, held = (by_identity(field, one) for one in (recorded.replaced, recorded.file))
+    items, gone = list(live), set[int]()
+    for item in recorded.injected:
+        key = identity(field, item)
+        at = places.get(key)
+        if at is None and field == "containers" and _launch_of(item):
+            at = _renamed(live, recorded.injected)
+            origins |= {str(key): "written"} if at is None else {}
+        if at is None or at in gone:
+            continue
+        one = Recorded(_without_keys(field, item), before.get(key), held.get(key))
+        is_new = one.replaced is None and not one.file
+        if is_new and field in WHOLE and is_edited(live[at], item):
+            continue
+        revert = _container if field == "containers" else revert_fields
+        items[at] = revert(items[at], one, origins)
+        if is_new and _is_bare(items[at], LIST_KEYS[field]):
+            gone.add(at)
+    left = [item for at, item in enumerate(items) if at not in gone] if gone else items
+    return None if gone and not left and not isinstance(recorded.replaced, list) else left
+
+
+def _renamed(live: list[Any], injected: list[Any]) -> int | None:
+    """Return the position of a container that was renamed: it has another name, and a launch."""
+    names = {one.get("name") for one in injected}
+    launched = (
+        at
+        for at, one in enumerate(live)
+        if isinstance(one, dict) and isinstance(one.get("name"), str) and one["name"] not in names
+        if _is_launched(arguments(one))
+    )
+    return next(launched, None)
+
+
+# --- command and args -----------------------------------------------------------------------------------
+
+
+def _container(live: Object, one: Recorded, origins: Origins) -> Object:
+    """Revert a container: its launch as a unit, then the other fields."""
+    rest = {key: value for key, value in one.injected.items() if key not in ARGUMENTS}
+    launch = _launch_of(one.injected)
+    if not launch:
+        return revert_fields(live, one._replace(injected=rest), origins)
+    author, origin = _reverted_launch(live, launch, mapping(one.replaced), mapping(one.file))
+    origins[live["name"]] = origin
+    left = revert_fields(live, one._replace(injected=rest), origins, restores=origin != "written")
+    return with_arguments(left, author)
+
+
+def _reverted_launch(live: Object, launch: Object, before: Object, file: Object) -> tuple[Arguments, Origin]:
+    """Return the author's command and args, and where those of the container come from."""
+    now, injected = arguments(live), arguments({**live, **launch})
+    author = arguments({**live, **{key: before.get(key) for key in launch}})
+    if now == injected:
+        return author, "injected"
+    if all(live.get(key) in (launch[key], before.get(key)) for key in launch):
+        return author, "written"
+    mine = _written(live, launch, before, file)
+    if not _is_launched(mine if file else now):
+        return mine, "written"
+    edited = transferred(author, injected, now)
+    if edited is not None:
+        return edited, "edited"
+    return (author, "kept") if _is_launched(mine) else (mine, "written")
+
+
+def _written(live: Object, launch: Object, before: Object, file: Object) -> Arguments:
+    """Return command and args without what is left of the launch, if a file gave the container one of both.
+
+    That is a field that is as injected and that the file does not hold. Where the file is not known, it is a
+    program that launchers start, or the arguments of a launch behind the author's own program.
+    """
+    mine = dict(live)
+    has_program = bool(live.get("command")) and _program(live) == _program(before)
+    for key, value in launch.items():
+        if value is None or key in file or not same(live.get(key), value):
+            continue
+        if file or has_program or not _LAUNCHER_PROGRAMS.isdisjoint(map(str, listed(value))):
+            mine[key] = before.get(key)
+    return arguments(mine)
+
+
+def _program(container: Object) -> list[Any]:
+    return listed(container.get("command"))[:1]
+
+
+def _is_launched(found: Arguments) -> bool:
+    """Return whether command or args, or a script in them, were written by a launcher."""
+    return any(mark in word for words in found if words for word in words for mark in LAUNCHER_WORDS)
+
+
+def _launch_of(item: Object) -> Object:
+    """Return command and args of a container, as far as it has them."""
+    return {key: item[key] for key in ARGUMENTS if key in item}
+
+
+def arguments(container: Object) -> Arguments:
+    """Return command and args of a container."""
+    return Arguments(*(_strings(container.get(key)) for key in ARGUMENTS))
+
+
+def with_arguments(container: Object, found: Arguments) -> Object:
+    """Return the container with command and args."""
+    given = {key: list(value) for key, value in zip(ARGUMENTS, found, strict=True) if value is not None}
+    return {key: value for key, value in container.items() if key in given or key not in ARGUMENTS} | given
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else None
+
+
+# --- equality -------------------------------------------------------------------------------------------
+
+
+def is_edited(live: Object, injected: Overlay) -> bool:
+    """Return whether a value differs from the injected one by more than defaults."""
+    return not same(live, injected) and digest(live) != digest(injected)
+
+
+def _is_bare(left: Object, keys: Collection[str]) -> bool:
+    """Return whether only keys and empty values are left."""
+    return all(key in keys or item in (None, {}, []) for key, item in left.items())
+
+
+def _without_keys(field: str, item: Overlay) -> Overlay:
+    return {key: value for key, value in item.items() if key not in LIST_KEYS[field]}

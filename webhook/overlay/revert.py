@@ -1,0 +1,260 @@
+"""Revert a record: return what the author wrote, given an object with injected fields that may be edited.
+
+Ownership is decided by unit: command, args and the probes that a launch removes; a volume and its mounts; the
+leader's template as a copy of the workers'. The rules, in this order:
+
+1. What the writer's own file holds is the author's (`webhook.overlay.written`).
+2. What is as it was injected is reverted: the author's value is restored, or the field is removed.
+3. An edit of launched arguments is made to the author's own (`webhook.overlay.arguments`), in both templates.
+   An edit of what the launcher wrote stays as it is (`Reverted.kept`).
+4. Arguments that no launcher wrote come from a file: the author's, and with them the whole container.
+5. Any other edited value is the author's. A volume stays while a container mounts it.
+
+A leader that is a copy is no part of the original. It is copied again, with the edits that were made to it
+alone (`Reverted.leader`). Here the number of GPUs was edited, so the launch is reverted with that edit:
+
+    >>> put_on = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=8"]}
+    >>> was = {"name": "x", "command": ["vllm", "serve"], "args": ["-tp=8"]}
+    >>> now = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=16"]}
+    >>> live, injected, replaced = (
+    ...     {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [one]}}}}}
+    ...     for one in (now, put_on, was)
+    ... )
+    >>> found = revert(live, None, Record("", injected, replaced), Record("", {}, {}), {})
+    >>> found.original["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from intent import Object
+from intent.shapes import listed, mapping
+from webhook.overlay.canonical import canonical
+from webhook.overlay.difference import difference
+from webhook.overlay.fields import (
+    ARGUMENTS,
+    Origins,
+    Recorded,
+    arguments,
+    is_edited,
+    revert_fields,
+    with_arguments,
+)
+from webhook.overlay.keyed import by_identity
+from webhook.overlay.overlay import COPY, NOTHING, Overlay, merge
+from webhook.overlay.record import Record
+from webhook.overlay.taken_over import Around, taken_over
+
+_LEADER: Final = "leaderTemplate"
+_WORKER: Final = "workerTemplate"
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """An object without what was injected."""
+
+    original: Object
+    leader: Object | None = None
+    """What the leader's template is made from: the workers' with the leader's edits. None: it is no copy."""
+    kept: Overlay = field(default_factory=dict)
+    """Edited launches that stay: `leaderWorkerTemplate` with command and args of containers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A pod template, the same without what was injected, and the origin of each launch by container."""
+
+    live: Object
+    file: Object
+    original: Object
+    origins: Origins
+    is_copy: bool
+
+
+def revert(live: Object, old: Object | None, record: Record, before: Record, file: Object) -> Reverted:
+    """Revert the record of an object.
+
+    `old` is the stored object (None on CREATE) and `before` its record; `file` is the part of `live` that the
+    writer's file holds, empty if that is not known.
+    """
+    if not record.put_on:
+        return Reverted(live)
+    worker, leader = (_template(name, live, record, file) for name in (_WORKER, _LEADER))
+    copied = None
+    if worker and leader and leader.is_copy:
+        if _holds_image(leader.file):
+            around = Around(leader.file, _group(old).get(_LEADER), worker.original, worker.file)
+            leader = replace(leader, original=taken_over(leader.original, around))
+        elif not _is_written(leader):
+            worker, leader = _with_one_launch(worker, leader)
+            copied = _with_volumes(_followed(worker, leader, old, before), leader.live)
+    top = Recorded(_without_templates(record.put_on), record.was, file)
+    original = revert_fields(live, top, {})
+    templates = {_WORKER: worker, _LEADER: leader}
+    made = {name: _with_volumes(one.original, one.live) for name, one in templates.items() if one}
+    if made:
+        group = {**_group(live), **made}
+        if copied is not None:
+            del group[_LEADER]
+        original = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": group}}
+    kept = {name: found for name, one in templates.items() if one and (found := _kept(one))}
+    return Reverted(original, copied, kept)
+
+
+def with_kept(result: Object, reverted: Reverted) -> Object:
+    """Return an object with the edited launches that stay, in the templates that it has."""
+    kept = {name: template for name, template in reverted.kept.items() if name in _group(result)}
+    return merge(result, {"spec": {"leaderWorkerTemplate": kept}}) if kept else result
+
+
+def with_own_leader(reverted: Reverted) -> Reverted:
+    """Return the same with an edited leader as a template of its author, where it is not copied any more."""
+    group = _group(reverted.original)
+    if reverted.leader is None or canonical(reverted.leader) == canonical(group.get(_WORKER)):
+        return reverted
+    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**group, _LEADER: reverted.leader}}
+    return replace(reverted, original={**reverted.original, "spec": spec}, leader=None)
+
+
+def _template(name: str, live: Object | None, record: Record, file: Object) -> _Template | None:
+    """Revert a pod template; None if the object or the record has none."""
+    template, put_on = _group(live).get(name), _group(record.put_on).get(name)
+    if not isinstance(template, dict) or not isinstance(put_on, dict):
+        return None
+    held, origins = mapping(_group(file).get(name)), Origins()
+    if _is_exported(put_on, held):
+        return _Template(template, held, template, origins, is_copy=False)
+    put_on = _without_edited_volumes(put_on, template, held)
+    was = mapping(_group(record.was).get(name))
+    original = revert_fields(template, Recorded(put_on, was, held), origins)
+    return _Template(template, held, original, origins, COPY in put_on)
+
+
+def _is_exported(put_on: Overlay, file: Object) -> bool:
+    """Return whether a file holds labels that were injected: its author exported the template."""
+    labels = (mapping(mapping(one.get("metadata")).get("labels")) for one in (put_on, file))
+    return bool(frozenset.intersection(*map(frozenset, labels)))
+
+
+def _kept(template: _Template) -> Overlay:
+    """Return command and args of the edited launches that stay."""
+    live = _containers(template.live)
+    kept = [
+        {"name": name, **{key: live[name].get(key) for key in ARGUMENTS}}
+        for name, origin in template.origins.items()
+        if origin == "kept"
+    ]
+    return {"spec": {"containers": kept}} if kept else {}
+
+
+# --- the leader's template as a copy of the workers' ----------------------------------------------------
+
+
+def _holds_image(template: Object) -> bool:
+    """Return whether a file holds a pod template of its own, not only some fields of one."""
+    return any("image" in item for item in _containers(template).values())
+
+
+def _is_written(template: _Template) -> bool:
+    """Return whether the template has arguments from a file, so that it is no copy."""
+    return "written" in template.origins.values()
+
+
+def _with_one_launch(worker: _Template, leader: _Template) -> tuple[_Template, _Template]:
+    """Make an edit of the leader's launch to the workers'. Two different edits both stay."""
+    leaders, workers = _containers(leader.original), _containers(worker.original)
+    edited = {name for name, origin in leader.origins.items() if origin == "edited" and name in workers}
+    moved = {name for name in edited if worker.origins.get(name) == "injected"}
+    both = {name for name in edited if worker.origins.get(name) == "edited"}
+    differ = {name for name in both if arguments(leaders[name]) != arguments(workers[name])}
+    worker = replace(worker, original=_with_arguments(worker.original, leader.original, moved))
+    kept: Origins = {**leader.origins, **dict.fromkeys(differ, "kept")}
+    return worker, replace(leader, origins=kept)
+
+
+def _followed(worker: _Template, leader: _Template, old: Object | None, before: Record) -> Object:
+    """Return the workers' template with what was edited on the leader alone, before or in this write."""
+    workers_then, leader_then = (_template(name, old, before, NOTHING) for name in (_WORKER, _LEADER))
+    if not workers_then or not leader_then or not leader_then.is_copy:
+        return _with_arguments(leader.original, worker.original, leader.origins)
+    launched = {*leader.origins, *leader_then.origins}
+    then = _with_arguments(leader_then.original, workers_then.original, launched)
+    now = _with_arguments(leader.original, workers_then.original, launched)
+    with_earlier = merge(worker.original, difference(workers_then.original, then))
+    return merge(with_earlier, difference(then, now))
+
+
+def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:
+    """Return the template with command and args of these containers as in another template."""
+    sources = _containers(source)
+    if not names or not sources:
+        return template
+    spec = mapping(template.get("spec"))
+    items = [
+        with_arguments(item, arguments(sources[item["name"]]))
+        if isinstance(item, dict) and item.get("name") in names and item["name"] in sources
+        else item
+        for item in listed(spec.get("containers"))
+    ]
+    return {**template, "spec": {**spec, "containers": items}}
+
+
+# --- volumes --------------------------------------------------------------------------------------------
+
+
+def _without_edited_volumes(put_on: Overlay, template: Object, file: Object) -> Overlay:
+    """Return the overlay without mounts of volumes that were edited: volume and mount are one unit."""
+    spec = mapping(put_on.get("spec"))
+    volumes = by_identity("volumes", mapping(template.get("spec")).get("volumes"))
+    held = by_identity("volumes", mapping(file.get("spec")).get("volumes"))
+    ours = by_identity("volumes", spec.get("volumes"))
+    edited = {name for name in ours if name in volumes and is_edited(volumes[name], ours[name])} - held.keys()
+    if not edited:
+        return put_on
+    containers = [
+        {**item, "volumeMounts": [one for one in mounts if one.get("name") not in edited]}
+        if (mounts := item.get("volumeMounts"))
+        else item
+        for item in listed(spec.get("containers"))
+    ]
+    return {**put_on, "spec": {**spec, "containers": containers}}
+
+
+def _with_volumes(template: Object, live: Object) -> Object:
+    """Return the template with the volumes of the live one that its containers still mount."""
+    spec = mapping(template.get("spec"))
+    known = by_identity("volumes", spec.get("volumes"))
+    found = by_identity("volumes", mapping(live.get("spec")).get("volumes"))
+    mounts = (
+        mount.get("name")
+        for items in ("containers", "initContainers")
+        for container in listed(spec.get(items))
+        for mount in listed(mapping(container).get("volumeMounts"))
+        if isinstance(mount, dict) and isinstance(mount.get("name"), str)
+    )
+    missing = dict.fromkeys(name for name in mounts if name not in known and name in found)
+    if not missing:
+        return template
+    volumes = [*listed(spec.get("volumes")), *(found[name] for name in missing)]
+    return {**template, "spec": {**spec, "volumes": volumes}}
+
+
+# --- parts of an object ---------------------------------------------------------------------------------
+
+
+def _group(lws: Object | None) -> Object:
+    return mapping(mapping(mapping(lws).get("spec")).get("leaderWorkerTemplate"))
+
+
+def _without_templates(put_on: Overlay) -> Overlay:
+    """Return the overlay of the fields outside of the pod templates."""
+    templates = (_LEADER, _WORKER)
+    spec = mapping(put_on.get("spec"))
+    group = {key: value for key, value in _group(put_on).items() if key not in templates}
+    return {**put_on, "spec": {**spec, "leaderWorkerTemplate": group}} if "spec" in put_on else put_on
+
+
+def _containers(template: Object) -> dict[str, Object]:
+    return by_identity("containers", mapping(template.get("spec")).get("containers"))
