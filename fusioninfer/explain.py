@@ -16,11 +16,11 @@ from intent.annotations import LAUNCHER
 from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
+from webhook import mutate
 from webhook.expand import wish
-from webhook.launchers.plan import read_plan, recorded_launcher
-from webhook.launchers.templates import foreseen
+from webhook.launchers.plan import recorded_launcher
 from webhook.mutate import rule_for
-from webhook.mutate.concern import ENGINE, TEMPLATE, Input, Rule
+from webhook.mutate.concern import ENGINE, TEMPLATE, Cause, Rule
 from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
 from webhook.overlay.overlay import COPY, Overlay
 from webhook.state import Fresh, state
@@ -41,6 +41,7 @@ class Explanation:
 
     document: Document
     field: Field
+    concern: str
     rule: Rule
     cause: str
     """The path of the input that caused the field."""
@@ -74,16 +75,17 @@ def _explained(document: Document, settings: Settings) -> Iterator[Explanation]:
     applied, was = _recorded(found, settings)
     chosen = _chosen(applied, found.intent, settings)
     for field in fields(applied, was):
-        rule = rule_for(field.path)
-        if rule is not None:
+        found_rule = rule_for(field.path)
+        if found_rule is not None:
+            concern, rule = found_rule
             cause, value = _cause(rule, field.path, found.write.original, found.intent)
-            choice = chosen if rule.concern == "launch" else ""
-            yield Explanation(document, field, rule, cause, value, choice)
+            choice = chosen if concern.name == "launch" else ""
+            yield Explanation(document, field, concern.name, rule, cause, value, choice)
 
 
 def _chosen(applied: Overlay, intent: Intent, settings: Settings) -> str:
     """Return the launcher and the reason for it, or that it is recorded and would not be chosen now."""
-    plan = read_plan(foreseen(intent, settings), settings)
+    plan = mutate.input_of(intent, settings).layout.plan
     written = recorded_launcher(applied)
     if written and (written, True) != (plan.launcher, plan.rewritten):
         return f"{written}: recorded earlier; the current rules would choose another launcher"
@@ -147,7 +149,7 @@ def as_json(one: Explanation) -> Object:
         "field": one.field.path,
         "was": one.field.was,
         "now": one.field.now,
-        "concern": one.rule.concern,
+        "concern": one.concern,
         "rule": one.rule.code,
         "reason": one.rule.reason,
         "input": one.cause,
@@ -170,7 +172,7 @@ def _difference(one: Explanation) -> str:
         one.field.path,
         *([click.style(f"- {_json(was)}", fg="red")] if was is not None else []),
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
-        f"  {one.rule.concern} ({one.rule.code}): {one.rule.reason}",
+        f"  {one.concern} ({one.rule.code}): {one.rule.reason}",
         f"  because of {one.cause}: {_json(one.value)}",
         *([f"  launcher {one.choice}"] if one.choice else []),
     ]
@@ -188,7 +190,7 @@ _CAUSES_NOTHING: Final = (("size", 1), (LAUNCHER, NONE))
 
 def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
     """Return path and value of the first input of a rule that the author wrote; else those of the opt-in."""
-    for given in (*rule.inputs, ("metadata", "annotations", "fusioninfer.io/service")):
+    for given in (*rule.causes, ("metadata", "annotations", "fusioninfer.io/service")):
         steps = tuple(_steps(given, path, intent))
         value = _at(original, steps)
         if value is not None and (steps[-1], value) not in _CAUSES_NOTHING:
@@ -196,7 +198,7 @@ def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str
     return "", None
 
 
-def _steps(given: Input, path: str, intent: Intent) -> Iterator[str]:
+def _steps(given: Cause, path: str, intent: Intent) -> Iterator[str]:
     """Yield the steps of an input's path, with the field's own template and engine container."""
     field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
     template = next((one for one in intent.templates if one.field == field), intent.templates[-1])

@@ -119,9 +119,9 @@ class Template:
     ports: Ports = Ports()
     pod: Pod = _field(default=Pod(), metadata=NOT_DIGESTED)
     made: bool = _field(default=False, metadata=NOT_DIGESTED)
-    """Whether admission copies it from the worker template (`webhook.launchers.templates.foreseen`)."""
+    """Whether admission copies it from the worker template (`webhook.layout`)."""
     moved: Moved | None = _field(default=None, metadata=NOT_DIGESTED)
-    """Set if the engine's arguments were changed for a sidecar (`webhook.launchers.sidecar`)."""
+    """Set if the engine's arguments were changed for a sidecar (`webhook.move`)."""
 
     @property
     def path(self) -> str:
@@ -155,7 +155,3 @@ class Intent(Annotations):
     restart_policy: str = field(default="", metadata=NOT_DIGESTED)
     """The restart policy of the group: LWS's action when one of its pods restarts."""
     subgroup_size: int = field(default=0, metadata=NOT_DIGESTED)
-
-    def __hash__(self) -> int:
-        """Hash the names only: caches mostly look up the identical Intent, many times per request."""
-        return hash((self.service, self.role_name, self.name))

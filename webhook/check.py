@@ -10,8 +10,10 @@ from intent.errors import FieldError
 from intent.lws import LWT, Intent
 from intent.settings import Settings
 from intent.shapes import labels
+from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
-from webhook.launchers.plan import read_plan, recorded_launcher
+from webhook.launchers.plan import recorded_launcher
+from webhook.layout import Input
 from webhook.overlay import record as records
 from webhook.overlay.keyed import same
 from webhook.state import (
@@ -82,23 +84,22 @@ def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     write = found.write
     yield from write.reading.errors
     if write.reading.intent is not None:
-        intent = as_recorded(found, write.reading.intent, settings)
+        given = _input(found, write.reading.intent, settings)
         for validator in VALIDATORS:
-            yield from validator(intent, settings)
+            yield from validator(given)
         for field, template in write.reverted.kept.items():
             for container in template["spec"]["containers"]:
                 at = f"{LWT}.{field}.spec.containers[{container['name']}].args"
                 yield FieldError(at, None, "edited by hand: command and args are left as they are", "FI523")
 
 
-def as_recorded(found: Inspected, intent: Intent, settings: Settings) -> Intent:
-    """Return the Intent with the recorded launcher, if it is kept and another one would be chosen now."""
+def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
+    """Return the input of the validators: with the recorded launcher, if another one would be chosen now."""
+    given = mutate.input_of(intent, settings)
     written = recorded_launcher(found.write.record.put_on) if isinstance(found, Pinned) else ""
-    if not written:
-        return intent
-    plan = read_plan(intent, settings)
-    stays = plan.rewritten and plan.launcher == written
-    return intent if stays else replace(intent, launcher=written)
+    if not written or (given.plan.rewritten and given.plan.launcher == written):
+        return given
+    return mutate.input_of(replace(intent, launcher=written), settings)
 
 
 # --- the record -------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Expand an object: compute the patch that injects fields. Used by webhook, command and tests.
 
     state      webhook.state      revert what was injected before, parse what the author wrote, and decide
-    wish       pin, or MUTATORS   the recorded overlay if the input is unchanged, else that of the mutators
+    wish       pin, or CONCERNS   the recorded overlay if the input is unchanged, else that of the mutators
     inject     put, patch         one walk over the overlay; two if the object had a record
 
 No function here changes its arguments, or raises for any JSON.
@@ -14,11 +14,11 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 from intent.shapes import annotations
-from webhook.launchers.templates import foreseen
-from webhook.mutate import MUTATORS
-from webhook.mutate.concern import Mutator
+from webhook import mutate
+from webhook.mutate import CONCERNS
+from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
-from webhook.overlay.overlay import Overlay, combine, has_copy, merge
+from webhook.overlay.overlay import Overlay, has_copy, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.revert import with_kept, with_own_leader
@@ -47,17 +47,17 @@ def expand(
     live: Object,
     old: Object | None = None,
     settings: Settings = DEFAULTS,
-    mutators: Iterable[Mutator] = MUTATORS,
+    concerns: Iterable[Concern] = CONCERNS,
 ) -> list[Operation]:
     """Return the JSON patch that expands the object; empty if there is nothing to do."""
-    return operations(live, state(live, old), settings, mutators)
+    return operations(live, state(live, old), settings, concerns)
 
 
 def operations(
-    live: Object, found: State, settings: Settings = DEFAULTS, mutators: Iterable[Mutator] = MUTATORS
+    live: Object, found: State, settings: Settings = DEFAULTS, concerns: Iterable[Concern] = CONCERNS
 ) -> list[Operation]:
     """Return the JSON patch that expands an object in the given state."""
-    wanted = change(live, found, settings, mutators)
+    wanted = change(live, found, settings, concerns)
     return [] if wanted is live else patch(live, wanted)
 
 
@@ -67,7 +67,7 @@ def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
 
 
 def change(
-    live: Object, found: State, settings: Settings = DEFAULTS, mutators: Iterable[Mutator] = MUTATORS
+    live: Object, found: State, settings: Settings = DEFAULTS, concerns: Iterable[Concern] = CONCERNS
 ) -> Object:
     """Return the object as /mutate leaves it. The service label is only fixed together with the others."""
     match found:
@@ -80,7 +80,7 @@ def change(
         case Pinned(write, pin):
             return _injected(found, write.inject(pin.put_on))
         case Fresh():
-            settled, wished = foreseen_write(found, settings, mutators)
+            settled, wished = foreseen_write(found, settings, concerns)
             return _injected(settled, settled.write.inject(wished))
     assert_never(found)
 
@@ -98,17 +98,17 @@ def _injected(found: Pinned | Fresh, made: Injection) -> Object:
 
 
 def foreseen_write(
-    found: Fresh, settings: Settings, mutators: Iterable[Mutator] = MUTATORS
+    found: Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
 ) -> tuple[Fresh, Overlay]:
     """Return the write and the overlay of the mutators. An edited leader stays where it is no copy now."""
-    wished = wish(found, settings, mutators)
+    wished = wish(found, settings, concerns)
     if found.write.reverted.leader is None or has_copy(wished):
         return found, wished
     own = found.write.with_own_leader()
     if own is found.write or own.reading.intent is None:
         return found, wished
     found = Fresh(own, own.reading.intent)
-    return found, wish(found, settings, mutators)
+    return found, wish(found, settings, concerns)
 
 
 def written(found: Pinned | Grandfathered | Fresh, made: Injection) -> str:
@@ -119,13 +119,12 @@ def written(found: Pinned | Grandfathered | Fresh, made: Injection) -> str:
 
 
 def wish(
-    found: Pinned | Grandfathered | Fresh, settings: Settings, mutators: Iterable[Mutator] = MUTATORS
+    found: Pinned | Grandfathered | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
 ) -> Overlay:
     """Return the recorded overlay if the object is pinned, else the overlay of the mutators."""
     if isinstance(found, Pinned):
         return found.pin.put_on
-    intent = foreseen(found.intent, settings)
-    return combine(mutator(intent, settings) for mutator in mutators)
+    return mutate.overlay(found.intent, settings, concerns)
 
 
 def room(live: Object) -> int:

@@ -15,6 +15,7 @@ from intent.names import is_label_value
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.shapes import annotations, labels
+from webhook.mutate import WRITABLE
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
@@ -117,7 +118,7 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
     stamp = _stamp(live)
     sent, live = live, merge(live, stamp) if stamp else live
     text = _text_of_record(live, old)
-    record = NO_RECORD if text is None else records.read(text)
+    record = NO_RECORD if text is None else records.read(text, WRITABLE)
     if isinstance(record, FieldError):
         if has_record(live):
             return record
@@ -145,7 +146,7 @@ def _text_of_record(live: Object, old: Object | None) -> Any:
 
 def _stored_record(old: Object | None) -> Record:
     text = records.find(old)
-    record = NO_RECORD if text is None else records.read(text)
+    record = NO_RECORD if text is None else records.read(text, WRITABLE)
     return record if isinstance(record, Record) else NO_RECORD
 
 

@@ -6,10 +6,11 @@ from typing import Final
 import pytest
 
 from catalog.codes import CODES, PARTS
-from webhook.mutate import CONCERNS, RULES
-from webhook.mutate.concern import SIZE, Input
+from webhook.mutate import CONCERNS
+from webhook.mutate.concern import SIZE, Cause
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "codes.md"
+RULES: Final = [rule for concern in CONCERNS for rule in concern.rules]
 CHAPTERS: Final = {
     "1": "Annotations and types",
     "2": "The gang",
@@ -40,8 +41,8 @@ def entries() -> dict[str, str]:
         for code, row in CODES.items()
     }
     rules = {
-        rule.code: f"### {rule.code}\n\n`{rule.concern}`: {rule.reason}.\n\n"
-        f"**Cause:** the first of these in your object: {', '.join(map(_named, rule.inputs))}.\n\n"
+        rule.code: f"### {rule.code}\n\n`{concern.name}`: {rule.reason}.\n\n"
+        f"**Cause:** the first of these in your object: {', '.join(map(_named, rule.causes))}.\n\n"
         f"**To opt out:** {concern.opt_out}.\n"
         for concern in CONCERNS
         for rule in concern.rules
@@ -49,7 +50,7 @@ def entries() -> dict[str, str]:
     return found | rules
 
 
-def _named(written: Input) -> str:
+def _named(written: Cause) -> str:
     """Format the path of a field for the page."""
     if written[:1] == ("metadata",):
         return f"`{written[-1]}`"

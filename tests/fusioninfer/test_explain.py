@@ -12,9 +12,7 @@ from fusioninfer.cli import DENIED, main
 from intent.settings import Settings
 from tests.golden.test_golden import CASES
 from tests.laws.laws import leaves
-from webhook.launchers.templates import foreseen
-from webhook.mutate import CONCERNS, MUTATORS, RULES, rule_for
-from webhook.mutate.split import split
+from webhook.mutate import CONCERNS, input_of, rule_for
 from webhook.overlay import record
 from webhook.overlay.keyed import LIST_KEYS
 from webhook.overlay.overlay import COPY, combine
@@ -66,7 +64,7 @@ def _is_key(path: tuple[Any, ...]) -> bool:
 def test_each_leaf_of_the_record_is_explained(case: Path) -> None:
     for document in documents_of(case):
         explained = explain.explain([document], SETTINGS)
-        paths = [one.field.path for one in explained if one.rule.concern != "split"]
+        paths = [one.field.path for one in explained if one.concern != "split"]
 
         left = [
             leaf for leaf in recorded(document) if not any(explain.is_below(leaf, path) for path in paths)
@@ -78,7 +76,7 @@ def test_each_leaf_of_the_record_is_explained(case: Path) -> None:
 def test_a_copied_template_is_one_field() -> None:
     found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
 
-    (one,) = [one.field for one in found if one.rule.concern == "split"]
+    (one,) = [one.field for one in found if one.concern == "split"]
     assert (one.path, one.now) == ("spec.leaderWorkerTemplate.leaderTemplate", "a copy of workerTemplate")
 
 
@@ -89,7 +87,7 @@ def test_the_concern_is_the_mutator_that_writes_the_field(case: Path) -> None:
         for one in explain.explain([document], SETTINGS):
             writers = [name for name, paths in fields.items() if one.field.path in paths]
 
-            assert writers == [one.rule.concern]
+            assert writers == [one.concern]
 
 
 def written(document: documents.Document) -> dict[str, set[str]]:
@@ -97,13 +95,12 @@ def written(document: documents.Document) -> dict[str, set[str]]:
     found = state(document.object)
     if not isinstance(found, Fresh):
         return {}
-    overlays = {mutator: mutator(foreseen(found.intent, SETTINGS), SETTINGS) for mutator in MUTATORS}
-    copied = overlays[split]
+    given = input_of(found.intent, SETTINGS)
+    overlays = {one.name: one.mutate(given) for one in CONCERNS if one.name in given.concerns}
+    copied = overlays["split"]
     fields = {
-        mutator.__name__: {
-            field.path for field in explain.fields(*put(found.write.original, combine([copied, overlay])))
-        }
-        for mutator, overlay in overlays.items()
+        name: {field.path for field in explain.fields(*put(found.write.original, combine([copied, overlay])))}
+        for name, overlay in overlays.items()
     }
     return {name: paths - fields["split"] if name != "split" else paths for name, paths in fields.items()}
 
@@ -130,9 +127,9 @@ def test_a_cause_is_an_input_of_the_author(case: Path) -> None:
 def test_a_launch_names_the_launcher_and_the_reason(case: str, choice: str | None) -> None:
     found = explain.explain(documents_of(CASES[0].parent / case), SETTINGS)
 
-    launched = [one for one in found if one.rule.concern == "launch"]
+    launched = [one for one in found if one.concern == "launch"]
     assert {one.choice for one in launched} == ({choice} if choice else set())
-    assert {one.choice for one in found if one.rule.concern != "launch"} == {""}
+    assert {one.choice for one in found if one.concern != "launch"} == {""}
     assert all(f"launcher {choice}" in explain.as_text([one]) for one in launched)
     assert all(explain.as_json(one)["choice"] == choice for one in launched)
 
@@ -140,20 +137,11 @@ def test_a_launch_names_the_launcher_and_the_reason(case: str, choice: str | Non
 def test_a_recorded_launch_that_would_not_be_chosen_now_is_marked() -> None:
     stored = documents.read([str(CASES[0].parents[1] / "webhook" / "expanded_before_auto.yaml")])
 
-    launched = [one for one in explain.explain(stored, SETTINGS) if one.rule.concern == "launch"]
+    launched = [one for one in explain.explain(stored, SETTINGS) if one.concern == "launch"]
 
     assert {one.choice for one in launched} == {
         "ray-symmetric: recorded earlier; the current rules would choose another launcher"
     }
-
-
-def test_mutators_and_rules_match() -> None:
-    named = {concern.mutate.__name__: {rule.concern for rule in concern.rules} for concern in CONCERNS}
-    assert named == {mutator.__name__: {mutator.__name__} for mutator in MUTATORS}
-
-
-def test_codes_of_rules_are_unique() -> None:
-    assert len({rule.code for rule in RULES}) == len(RULES)
 
 
 def test_a_field_without_a_mutator_has_no_rule() -> None:

@@ -13,7 +13,7 @@ from tests.hostile.server import SHORT, Server
 from tests.lws import changed, lws, put
 from tests.reviews import review
 from tests.wire import ask, connected, exchange, post, read, request
-from webhook.overlay.record import WRITABLE
+from webhook.mutate import WRITABLE
 
 PLAIN = changed(lws(), "metadata.annotations", {})
 LIMIT = SHORT.body_bytes

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import jsonpatch
@@ -12,18 +12,22 @@ from hypothesis import strategies as st
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
 from intent.errors import FieldError
-from intent.lws import Intent, Template
+from intent.lws import Template
 from intent.settings import Settings
 from tests.laws.strategies import TOOLS, defaulted, mixtures
 from tests.reviews import review as sent
 from webhook import review
 from webhook.check import check
 from webhook.expand import change, expand, wish
-from webhook.mutate.gang import gang
-from webhook.mutate.labels import labels
-from webhook.mutate.probes import probes
-from webhook.mutate.sidecar import sidecar
-from webhook.mutate.split import split
+from webhook.layout import Input
+from webhook.mutate.concern import Concern
+from webhook.mutate.gang import GANG
+from webhook.mutate.labels import LABELS
+from webhook.mutate.launch import LAUNCH
+from webhook.mutate.probes import PROBES
+from webhook.mutate.sidecar import SIDECAR
+from webhook.mutate.split import SPLIT
+from webhook.mutate.startup import STARTUP
 from webhook.overlay.keyed import FIRST, identity, index, is_keyed, name_of
 from webhook.overlay.overlay import COPY, Overlay
 from webhook.overlay.patch import Operation, patch
@@ -32,16 +36,14 @@ from webhook.overlay.record import READING
 from webhook.state import Fresh, state
 from webhook.write import Write, read_write
 
-Mutator = Callable[[Intent, Settings], Overlay]
 
-
-def rewrite(intent: Intent, _settings: Settings) -> Overlay:
+def rewrite(given: Input) -> Overlay:
     """Stand in for a launcher: write another command, other args and one more port into every template."""
     return {
         "spec": {
             "leaderWorkerTemplate": {
                 template.field: {"spec": {"containers": [_launched(template)]}}
-                for template in intent.templates
+                for template in given.layout.templates
                 if template.engine and "symmetric-run" not in template.engine.args
             }
         }
@@ -59,7 +61,7 @@ def _launched(template: Template) -> Overlay:
     }
 
 
-TEST_MUTATORS: Final = (labels, gang, split, rewrite, probes, sidecar)
+TEST_CONCERNS: Final = (LABELS, GANG, SPLIT, replace(LAUNCH, mutate=rewrite), STARTUP, PROBES, SIDECAR)
 """The laws hold for any mutators. These also launch containers that the real ones leave alone."""
 
 
@@ -72,11 +74,11 @@ class Engine:
     read_write: Callable[..., Write | FieldError] = read_write
     mutate: Callable[[bytes], review.AdmissionAnswer] = review.mutate
     validate: Callable[[bytes], review.AdmissionAnswer] = review.validate
-    mutators: tuple[Mutator, ...] = TEST_MUTATORS
+    concerns: tuple[Concern, ...] = TEST_CONCERNS
 
     def put(self, live: Object, old: Object | None = None) -> Object:
         """Expand an object and apply the patch with jsonpatch."""
-        applied: Object = jsonpatch.apply_patch(live, self.expand(live, old, Settings(), self.mutators))
+        applied: Object = jsonpatch.apply_patch(live, self.expand(live, old, Settings(), self.concerns))
         return applied
 
 
@@ -106,7 +108,7 @@ def converges(engine: Engine, lws: Object, data: st.DataObject) -> bool:
 
 def carries_on(engine: Engine, lws: Object) -> bool:
     """Check that the expansion of another release stays, and is accepted, while the file is the same."""
-    older = Engine(mutators=engine.mutators[1:])
+    older = Engine(concerns=engine.concerns[1:])
     once = foreign(older.put(lws))
 
     for apply in TOOLS.values():
@@ -168,14 +170,14 @@ def reverts(engine: Engine, lws: Object) -> bool:
 def patches_as_merged(engine: Engine, lws: Object) -> bool:
     """Check that the patch gives the wanted object, and that this equals a naive merge of the overlay."""
     found = state(lws)
-    wanted = change(lws, found, Settings(), engine.mutators)
+    wanted = change(lws, found, Settings(), engine.concerns)
     operations = engine.patch(lws, wanted)
 
     assert jsonpatch.apply_patch(lws, operations) == wanted
-    assert engine.expand(lws, None, Settings(), engine.mutators) == operations
+    assert engine.expand(lws, None, Settings(), engine.concerns) == operations
     assert {operation["op"] for operation in operations} <= {"add", "replace", "remove"}
     if isinstance(found, Fresh):
-        made = found.write.inject(wish(found, Settings(), engine.mutators))
+        made = found.write.inject(wish(found, Settings(), engine.concerns))
         assert made.result == naive(_with_copies(found.write.original, made.put_on), made.put_on)
     return bool(operations)
 
@@ -225,7 +227,7 @@ def leaves_arguments(engine: Engine, lws: Object) -> bool:
     before = copy.deepcopy((lws, once, broken))
 
     for live, old in ((lws, None), (once, lws), (broken, once), (lws, once)):
-        engine.expand(live, old, Settings(), engine.mutators)
+        engine.expand(live, old, Settings(), engine.concerns)
     assert before == (lws, once, broken)
     return once != lws
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from intent import Object
 from intent.errors import FieldError
 from tests.laws import laws
-from tests.laws.laws import TEST_MUTATORS, Engine, Mutator
+from tests.laws.laws import TEST_CONCERNS, Engine
 from tests.laws.strategies import JSON, leaderworkersets
 from webhook import review
 from webhook.expand import expand
-from webhook.mutate import MUTATORS
+from webhook.mutate import CONCERNS
+from webhook.mutate.concern import Concern
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.revert import Reverted
 from webhook.request import read as read_review
@@ -70,10 +71,10 @@ def hold(law: Law, engine: Engine, bounds: bounded = ALL) -> Counter[bool]:
 
 
 @pytest.mark.hypothesis
-@pytest.mark.parametrize("mutators", [TEST_MUTATORS, MUTATORS], ids=["for any mutators", "for ours"])
+@pytest.mark.parametrize("concerns", [TEST_CONCERNS, CONCERNS], ids=["for any mutators", "for ours"])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_the_law_holds_on_enough_patched_examples(law: Law, mutators: tuple[Mutator, ...]) -> None:
-    seen = hold(law, Engine(mutators=mutators))
+def test_the_law_holds_on_enough_patched_examples(law: Law, concerns: tuple[Concern, ...]) -> None:
+    seen = hold(law, Engine(concerns=concerns))
 
     assert seen[True] >= SHARE * seen.total()
 

@@ -5,6 +5,7 @@ from typing import Final
 from intent import Object
 from intent.lws import Accelerators, Engine, Intent, Probe, Template, TemplateField
 from intent.settings import Settings
+from webhook.mutate import input_of
 from webhook.mutate.launch import launch as mutate
 from webhook.validate.launch import launch as validate
 
@@ -51,7 +52,7 @@ def group(worker: Engine, leader: Engine | None = None, size: int = 2, launcher:
 
 def written(intent: Intent, field: str = "workerTemplate") -> Object:
     """Return the overlay for the engine container of a template."""
-    overlay = mutate(intent, SETTINGS)
+    overlay = mutate(input_of(intent, SETTINGS))
     if not overlay:
         return {}
     container: Object = overlay["spec"]["leaderWorkerTemplate"][field]["spec"]["containers"][0]
@@ -60,10 +61,10 @@ def written(intent: Intent, field: str = "workerTemplate") -> Object:
 
 def codes(intent: Intent) -> list[str]:
     """Return the codes of all findings."""
-    return [found.code for found in validate(intent, SETTINGS)]
+    return [found.code for found in validate(input_of(intent, SETTINGS))]
 
 
 def path_of(code: str, intent: Intent) -> str:
     """Return the path of the first finding with a code, relative to the engine container."""
-    found = next(found.path for found in validate(intent, SETTINGS) if found.code == code)
+    found = next(found.path for found in validate(input_of(intent, SETTINGS)) if found.code == code)
     return found.removeprefix("spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].")

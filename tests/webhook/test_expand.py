@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from intent.annotations import UNANSWERED
 from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template
 from webhook.expand import expand
-from webhook.mutate import MUTATORS
+from webhook.mutate import CONCERNS
 
 ROOT = Path(__file__).parents[2]
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
@@ -53,7 +54,7 @@ def test_an_update_with_an_unchanged_input_calls_no_mutator() -> None:
     def stricter(*_: object) -> dict[str, object]:
         return {"metadata": {"labels": {"llm-d.ai/role": "new"}}}
 
-    assert expand(again, once, Settings(), (*MUTATORS[1:], stricter)) == []
+    assert expand(again, once, Settings(), (replace(CONCERNS[0], mutate=stricter), *CONCERNS[1:])) == []
 
 
 LABEL = "metadata.labels.fusioninfer.io/service"
@@ -102,7 +103,7 @@ def test_the_invalid_label_stays_where_there_is_no_patch(given: dict[str, Any]) 
 def test_a_create_never_pins() -> None:
     once = put(lws())
 
-    operations = expand(once, None, Settings(), MUTATORS[1:])
+    operations = expand(once, None, Settings(), CONCERNS[1:])
 
     assert {"op": "remove", "path": "/metadata/labels"} in operations
 
@@ -111,7 +112,7 @@ def test_refresh_calls_the_mutators_again() -> None:
     once = put(lws())
     asked = changed(once, "metadata.annotations.fusioninfer.io/refresh", "1")
 
-    operations = expand(asked, once, Settings(), MUTATORS[1:])
+    operations = expand(asked, once, Settings(), CONCERNS[1:])
 
     assert {"op": "remove", "path": "/metadata/labels"} in operations
 

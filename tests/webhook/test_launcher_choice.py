@@ -22,7 +22,7 @@ from tests.webhook.launches import codes, engine, group
 from webhook.check import check
 from webhook.expand import expand
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.templates import foreseen
+from webhook.mutate import input_of
 from webhook.mutate.launch import launch
 from webhook.write import Write, read_write
 
@@ -80,8 +80,8 @@ DEFAULTS: Final = ("auto", *LAUNCHERS)
 
 def written(reference: str, command: list[str], args: list[str], settings: Settings, name: str = "") -> str:
     """Return the written arguments of all containers of a group; empty if nothing is written."""
-    intent = foreseen(group(engine(args, command, reference), launcher=name), settings)
-    templates = launch(intent, settings).get("spec", {}).get("leaderWorkerTemplate", {})
+    given = input_of(group(engine(args, command, reference), launcher=name), settings)
+    templates = launch(given).get("spec", {}).get("leaderWorkerTemplate", {})
     words = (
         word
         for pods in templates.values()

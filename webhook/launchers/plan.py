@@ -11,7 +11,6 @@ A launcher that the image is known not to run is used only if the annotation nam
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from catalog.engines import described
 from intent.annotations import LAUNCHER
@@ -35,7 +34,6 @@ from webhook.launchers.launcher import Launcher
 from webhook.overlay.overlay import Overlay
 
 
-@lru_cache(maxsize=2)
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
     """Read every template, choose the launcher, and decide whether the launch is written for them."""
     if NONE in (intent.launcher, "" if intent.launcher else settings.launcher):

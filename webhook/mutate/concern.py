@@ -1,39 +1,41 @@
-"""One row per concern: its mutator, the rules that explain its fields, and how an author opts out.
+"""One row per concern: its mutator, the paths that it writes, its rules, and how an author opts out.
 
 Mutators stay plain functions. `fusioninfer explain` and docs/codes.md find a rule by the path of a field.
-Tests check that each field that a mutator writes has a rule, and that the rule names that mutator.
+Tests check that each field that a mutator writes has a rule of its row, and is one of its paths.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from intent import annotations as keys
-from intent.lws import Intent
-from intent.settings import Settings
+from webhook.layout import Input
 from webhook.overlay.overlay import Overlay
 
-Mutator = Callable[[Intent, Settings], Overlay]
+Mutator = Callable[[Input], Overlay]
 Step = str
-Input = tuple[Step, ...]
+Cause = tuple[Step, ...]
 """A path into the object as the author wrote it. `TEMPLATE` and `ENGINE` are those of the field itself."""
+
+Paths = dict[str, Any]
+"""Paths of an object as nested maps; None is a value of any type. The items of a list share their paths."""
 
 TEMPLATE: Final = "<template>"
 ENGINE: Final = "<engine>"
 
-SERVICE: Final[Input] = ("metadata", "annotations", keys.SERVICE)
-COMPONENT_TYPE: Final[Input] = ("metadata", "annotations", keys.COMPONENT_TYPE)
-ROLE_NAME: Final[Input] = ("metadata", "annotations", keys.ROLE_NAME)
-SCHEDULER_NAME: Final[Input] = ("metadata", "annotations", keys.SCHEDULER_NAME)
-LAUNCHER: Final[Input] = ("metadata", "annotations", keys.LAUNCHER)
-STRATEGY: Final[Input] = ("metadata", "annotations", keys.STRATEGY)
-PICKER: Final[Input] = ("metadata", "annotations", keys.PICKER)
-SIZE: Final[Input] = ("spec", "leaderWorkerTemplate", "size")
+SERVICE: Final[Cause] = ("metadata", "annotations", keys.SERVICE)
+COMPONENT_TYPE: Final[Cause] = ("metadata", "annotations", keys.COMPONENT_TYPE)
+ROLE_NAME: Final[Cause] = ("metadata", "annotations", keys.ROLE_NAME)
+SCHEDULER_NAME: Final[Cause] = ("metadata", "annotations", keys.SCHEDULER_NAME)
+LAUNCHER: Final[Cause] = ("metadata", "annotations", keys.LAUNCHER)
+STRATEGY: Final[Cause] = ("metadata", "annotations", keys.STRATEGY)
+PICKER: Final[Cause] = ("metadata", "annotations", keys.PICKER)
+SIZE: Final[Cause] = ("spec", "leaderWorkerTemplate", "size")
 """The size of the group. It causes a field only if it is 2 or more."""
 
 
-def engine_field(field: str) -> Input:
+def engine_field(field: str) -> Cause:
     """Return the path of a field of the engine container."""
     return (TEMPLATE, "spec", "containers", ENGINE, field)
 
@@ -46,12 +48,10 @@ class Rule:
     """Why a kind of field is added or changed, for `fusioninfer explain` and docs/codes.md."""
 
     code: str
-    concern: str
-    """The name of the mutator and of its module."""
     fields: str
     """A regular expression for the end of the paths that the rule explains."""
     reason: str
-    inputs: tuple[Input, ...]
+    causes: tuple[Cause, ...]
     """Possible causes. The first one that the author wrote is reported."""
 
     def is_for(self, path: str) -> bool:
@@ -61,9 +61,47 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One concern of the mutating webhook."""
+    """One concern of the mutating webhook. To remove one, delete its module and its row in `CONCERNS`."""
 
+    name: str
+    """The name of its module and of its mutator."""
     mutate: Mutator
+    writes: Paths
+    """Every path that the mutator may write."""
+    rules: tuple[Rule, ...]
     opt_out: str
     """How an author does without it, for docs/codes.md."""
-    rules: tuple[Rule, ...]
+    skip: str = ""
+    """The word of `fusioninfer.io/skip` that leaves it out as a whole."""
+    parts: tuple[str, ...] = ()
+    """Words of `fusioninfer.io/skip` that leave out a part of it."""
+    replaces: frozenset[str] = frozenset()
+    """The names of fields whose value may replace one of the author's. Others are only added."""
+
+
+# --- paths --------------------------------------------------------------------------------------------
+
+
+def values(*names: str) -> Paths:
+    """Return the paths of plain fields."""
+    return dict.fromkeys(names)
+
+
+def of_templates(paths: Paths) -> Paths:
+    """Return paths that are below both pod templates."""
+    return {"spec": {"leaderWorkerTemplate": {"leaderTemplate": paths, "workerTemplate": paths}}}
+
+
+def of_containers(paths: Paths) -> Paths:
+    """Return paths that are below the containers of both pod templates."""
+    return of_templates({"spec": {"containers": {"name": None, **paths}}})
+
+
+def union(*trees: Paths) -> Paths:
+    """Return the paths of all trees. Where one tree has a value and another goes deeper, any value may be."""
+    found: Paths = {}
+    for tree in trees:
+        for key, below in tree.items():
+            known = found.get(key, {})
+            found[key] = None if known is None or below is None else union(known, below)
+    return found

@@ -5,12 +5,10 @@ from typing import Final
 
 from intent import Object
 from intent.launch import Launch
-from intent.lws import Intent
 from intent.names import WAIT_FOR_LEADER
-from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.plan import read_plan
-from webhook.mutate.concern import SIZE, Concern, Rule
+from webhook.layout import Input
+from webhook.mutate.concern import SIZE, Concern, Rule, of_templates, values
 from webhook.mutate.templates import for_launches
 from webhook.overlay.overlay import Overlay
 
@@ -22,10 +20,10 @@ _SECURITY: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {
 """The other fields of PodSecurity's `restricted` level are up to the pod or the engine."""
 
 
-def dns(intent: Intent, settings: Settings) -> Overlay:
+def dns(given: Input) -> Overlay:
     """Add an init container to each pod that waits until the leader's name resolves."""
-    plan = read_plan(intent, settings)
-    if "dns" in intent.skip or not plan.rewritten or not LAUNCHERS[plan.launcher].resolves:
+    plan = given.layout.plan
+    if not plan.rewritten or not LAUNCHERS[plan.launcher].resolves:
         return {}
     return for_launches(plan.launches, _init_container)
 
@@ -41,13 +39,17 @@ def _init_container(launch: Launch) -> Overlay:
     return {"spec": {"initContainers": [container]}}
 
 
+_PATHS: Final = values("name", "image", "command", "imagePullPolicy", "resources", "securityContext")
+
 DNS: Final = Concern(
+    "dns",
     dns,
+    writes=of_templates({"spec": {"initContainers": _PATHS}}),
+    skip="dns",
     opt_out="set `fusioninfer.io/skip: dns`",
     rules=(
         Rule(
             "FI661",
-            "dns",
             r"\.initContainers\[wait-for-leader\]",
             "the engine exits, and the group restarts, if the leader's name is not in DNS yet",
             (SIZE,),

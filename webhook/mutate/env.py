@@ -5,13 +5,11 @@ from typing import Final
 
 from intent import Object
 from intent.launch import Launch, LaunchPlan
-from intent.lws import Intent
-from intent.settings import Settings
 from intent.transfer import read_transfer
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP
-from webhook.launchers.plan import read_plan
-from webhook.mutate.concern import SIZE, Concern, Rule, engine_field
+from webhook.layout import Input
+from webhook.mutate.concern import SIZE, Concern, Rule, engine_field, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
@@ -19,10 +17,10 @@ SIDE_CHANNEL: Final[Object] = {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom
 """The default is localhost, which no other pod can reach (vLLM `vllm/envs.py`)."""
 
 
-def env(intent: Intent, settings: Settings) -> Overlay:
+def env(given: Input) -> Overlay:
     """Set the variables. They come first in the list, so that the author's variables may refer to them."""
-    plan = read_plan(intent, settings)
-    if "env" in intent.skip or not (plan.rewritten or intent.size == 1):
+    plan = given.layout.plan
+    if not (plan.rewritten or given.intent.size == 1):
         return {}
 
     def container(launch: Launch) -> Overlay:
@@ -41,26 +39,26 @@ def _needed(launch: Launch, plan: LaunchPlan) -> Iterator[Object]:
 
 
 ENV: Final = Concern(
+    "env",
     env,
+    writes=of_containers({"env": values("name", "value", "valueFrom")}),
+    skip="env",
     opt_out="set the variable yourself, or `fusioninfer.io/skip: env`",
     rules=(
         Rule(
             "FI631",
-            "env",
             r"\.env\[VLLM_NIXL_SIDE_CHANNEL_HOST\]",
             "NIXL advertises this address to other pods; its default is localhost, which they cannot reach",
             (engine_field("args"), engine_field("command")),
         ),
         Rule(
             "FI632",
-            "env",
             r"\.env\[VLLM_HOST_IP\]",
             "the address that vLLM advertises to the other pods; they must be able to reach it",
             (SIZE,),
         ),
         Rule(
             "FI633",
-            "env",
             r"\.env\[RAY_\w+\]",
             "the pods wait for each other; Ray's own 30 seconds are too short to pull an image",
             (SIZE,),

@@ -4,44 +4,55 @@ from typing import Final
 
 from intent.annotations import GROUP_NAME, TASK_SPEC
 from intent.gang import gang_scheduler
-from intent.lws import Intent
-from intent.settings import Settings
-from webhook.mutate.concern import COMPONENT_TYPE, ROLE_NAME, SCHEDULER_NAME, SERVICE, SIZE, Concern, Rule
+from webhook.layout import Input
+from webhook.mutate.concern import (
+    COMPONENT_TYPE,
+    ROLE_NAME,
+    SCHEDULER_NAME,
+    SERVICE,
+    SIZE,
+    Concern,
+    Rule,
+    of_templates,
+    values,
+)
 from webhook.mutate.templates import for_templates
 from webhook.overlay.overlay import Overlay
 
 
-def gang(intent: Intent, settings: Settings) -> Overlay:
+def gang(given: Input) -> Overlay:
     """Assign each pod to the gang scheduler, in the PodGroup of the service."""
-    scheduler = gang_scheduler(intent, settings)
+    intent = given.intent
+    scheduler = gang_scheduler(intent, given.settings)
     if not scheduler:
         return {}
     annotations = {GROUP_NAME: intent.service, TASK_SPEC: intent.role_name}
     template = {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
-    return {"spec": for_templates(intent, template)}
+    return {"spec": for_templates(given.layout, template)}
 
 
 GANG: Final = Concern(
+    "gang",
     gang,
+    writes=of_templates(
+        {"metadata": {"annotations": values(GROUP_NAME, TASK_SPEC)}, "spec": values("schedulerName")}
+    ),
     opt_out="set `fusioninfer.io/scheduler-name: default-scheduler` to schedule each pod on its own",
     rules=(
         Rule(
             "FI611",
-            "gang",
             r"\.schedulerName",
             "one pod alone serves nothing, so a gang scheduler places all pods or none",
             (SCHEDULER_NAME, SIZE, COMPONENT_TYPE),
         ),
         Rule(
             "FI612",
-            "gang",
             r"\.annotations\[scheduling\.k8s\.io/group-name\]",
             "Volcano: the PodGroup of the service, whose pods start together",
             (SERVICE,),
         ),
         Rule(
             "FI613",
-            "gang",
             r"\.annotations\[volcano\.sh/task-spec\]",
             "Volcano: the task of the pods in their PodGroup, which is their role",
             (ROLE_NAME, COMPONENT_TYPE, SERVICE),

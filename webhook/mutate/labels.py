@@ -3,19 +3,19 @@
 from typing import Final
 
 from intent.annotations import COMPONENT_TYPE, LLM_D_ROLE, LLM_D_ROLES, ROLE_NAME, SERVICE
-from intent.lws import Intent
-from intent.settings import Settings
-from webhook.mutate import concern as inputs
-from webhook.mutate.concern import Concern, Rule
+from webhook.layout import Input
+from webhook.mutate import concern as causes
+from webhook.mutate.concern import Concern, Rule, of_templates, union, values
 from webhook.mutate.templates import for_templates
 from webhook.overlay.overlay import Overlay
 
 
-def labels(intent: Intent, _settings: Settings) -> Overlay:
+def labels(given: Input) -> Overlay:
     """Label the LeaderWorkerSet and both templates with service, component type and role.
 
     llm-d's own role label lets other endpoint pickers select the pods without configuration.
     """
+    intent = given.intent
     metadata = {
         "labels": {
             SERVICE: intent.service,
@@ -24,40 +24,40 @@ def labels(intent: Intent, _settings: Settings) -> Overlay:
             LLM_D_ROLE: LLM_D_ROLES[intent.component_type],
         }
     }
-    return {"metadata": metadata, "spec": for_templates(intent, {"metadata": metadata})}
+    return {"metadata": metadata, "spec": for_templates(given.layout, {"metadata": metadata})}
 
+
+_PATHS: Final = {"metadata": {"labels": values(SERVICE, COMPONENT_TYPE, ROLE_NAME, LLM_D_ROLE)}}
 
 LABELS: Final = Concern(
+    "labels",
     labels,
+    writes=union(_PATHS, of_templates(_PATHS)),
     opt_out="not possible; remove all `fusioninfer.io/` annotations to revert everything",
     rules=(
         Rule(
             "FI601",
-            "labels",
             r"\.labels\[fusioninfer\.io/service\]",
             "PodGroups, routes and people select the pods of the service by it",
-            (inputs.SERVICE,),
+            (causes.SERVICE,),
         ),
         Rule(
             "FI602",
-            "labels",
             r"\.labels\[fusioninfer\.io/component-type\]",
             "routes distinguish prefillers, decoders and workers by it",
-            (inputs.COMPONENT_TYPE, inputs.SERVICE),
+            (causes.COMPONENT_TYPE, causes.SERVICE),
         ),
         Rule(
             "FI603",
-            "labels",
             r"\.labels\[fusioninfer\.io/role-name\]",
             "distinguishes the roles of one service",
-            (inputs.ROLE_NAME, inputs.COMPONENT_TYPE, inputs.SERVICE),
+            (causes.ROLE_NAME, causes.COMPONENT_TYPE, causes.SERVICE),
         ),
         Rule(
             "FI604",
-            "labels",
             r"\.labels\[llm-d\.ai/role\]",
             "endpoint pickers of llm-d select prefill and decode pods by it",
-            (inputs.COMPONENT_TYPE, inputs.SERVICE),
+            (causes.COMPONENT_TYPE, causes.SERVICE),
         ),
     ),
 )

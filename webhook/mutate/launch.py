@@ -3,21 +3,21 @@
 from typing import Final
 
 from intent.launch import Launch
-from intent.lws import Engine, Intent
-from intent.settings import Settings
+from intent.lws import Engine
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
-from webhook.launchers.plan import read_plan
-from webhook.mutate.concern import LAUNCHER, SIZE, STRATEGY, Concern, Rule
+from webhook.layout import LAUNCH as NAME
+from webhook.layout import Input, Layout
+from webhook.mutate.concern import LAUNCHER, SIZE, STRATEGY, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
 
-def launch(intent: Intent, settings: Settings) -> Overlay:
+def launch(given: Input) -> Overlay:
     """Write command and args for the launcher, or only the moved port where nothing is launched."""
-    plan = read_plan(intent, settings)
+    intent, plan = given.intent, given.layout.plan
     if not plan.rewritten:
-        return _moved(intent)
+        return _moved(given.layout)
     write, opens = LAUNCHERS[plan.launcher].write, "port" not in intent.skip
 
     def template(launch: Launch) -> Overlay:
@@ -29,11 +29,11 @@ def launch(intent: Intent, settings: Settings) -> Overlay:
     return for_launches(plan.launches, template)
 
 
-def _moved(intent: Intent) -> Overlay:
+def _moved(layout: Layout) -> Overlay:
     """Write command and args of an engine that has no launcher and whose port moves behind a sidecar."""
     made = {
         one.field: in_engine(one.engine, _written(_or_engine(Container(), one.engine), opens=False))
-        for one in intent.templates
+        for one in layout.templates
         if one.moved and one.engine
     }
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
@@ -48,28 +48,30 @@ def _or_engine(container: Container, engine: Engine) -> Container:
 def _written(container: Container, *, opens: bool) -> Overlay:
     """Return the container's overlay; `opens` adds the launcher's ports."""
     written: Overlay = {}
-    for field, values in (("command", container.command), ("args", container.args)):
-        if values is not None:
-            written[field] = list(values) or None
+    for field, items in (("command", container.command), ("args", container.args)):
+        if items is not None:
+            written[field] = list(items) or None
     if container.ports and opens:
         written["ports"] = [{"containerPort": port} for port in container.ports]
     return written
 
 
 LAUNCH: Final = Concern(
+    NAME,
     launch,
+    writes=of_containers({**values("command", "args"), "ports": values("containerPort", "protocol", "name")}),
+    replaces=frozenset({"command", "args"}),
+    parts=("port",),
     opt_out="set `fusioninfer.io/launcher: none`, or for the port alone `fusioninfer.io/skip: port`",
     rules=(
         Rule(
             "FI621",
-            "launch",
             r"\.command|\.args",
             "starts one engine over all pods of the group, on the port behind its sidecar if there is one",
             (LAUNCHER, SIZE, STRATEGY),
         ),
         Rule(
             "FI622",
-            "launch",
             r"\.ports\[(?!82[0-9]{2}/)[0-9]+/TCP\]",
             "the pods of a group connect to the leader on it",
             (LAUNCHER, SIZE),

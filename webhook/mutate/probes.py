@@ -1,60 +1,43 @@
-"""Probes: only the leader serves the API, and loading a model takes minutes."""
+"""Probes of a group: the workers serve no API, so the leader's probes would fail there."""
 
 from typing import Final
 
-from intent import Object
 from intent.container import HOOKS
-from intent.launch import Launch, has_tls
-from intent.lws import Intent
-from intent.settings import Settings
-from webhook.launchers.plan import read_plan
-from webhook.launchers.templates import misplaced, startup_port
-from webhook.mutate import concern as inputs
-from webhook.mutate.concern import SIZE, Concern, Rule
+from intent.launch import Launch
+from webhook.layout import PROBES as NAME
+from webhook.layout import Input, misplaced
+from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
-LOADING: Final[Object] = {"periodSeconds": 10, "failureThreshold": 360}
-"""One hour. No other probe runs until the startup probe succeeds."""
 
-
-def probes(intent: Intent, settings: Settings) -> Overlay:
-    """Remove the leader's probes from the workers, and add a startup probe to the leader."""
-    plan = read_plan(intent, settings)
+def probes(given: Input) -> Overlay:
+    """Remove the leader's probes and hooks from the workers."""
 
     def container(launch: Launch) -> Overlay:
-        removed: Overlay = {one.field: None for one in misplaced(launch, plan, intent)}
+        removed: Overlay = {one.field: None for one in misplaced(launch, given)}
         hooks = {field: removed.pop(field) for field in HOOKS if field in removed}
-        startup = _startup(launch, startup_port(launch, plan, intent))
-        return in_engine(launch.engine, startup | removed | ({"lifecycle": hooks} if hooks else {}))
+        return in_engine(launch.engine, removed | ({"lifecycle": hooks} if hooks else {}))
 
+    plan = given.layout.plan
     return for_launches(plan.launches, container) if plan.rewritten else {}
 
 
-def _startup(launch: Launch, port: int | str | None) -> Overlay:
-    if port is None:
-        return {}
-    get: Object = {"path": "/health", "port": port}
-    return {"startupProbe": {"httpGet": get | ({"scheme": "HTTPS"} if has_tls(launch) else {}), **LOADING}}
-
+_FIELDS: Final = ("readinessProbe", "livenessProbe", "startupProbe")
 
 PROBES: Final = Concern(
+    NAME,
     probes,
-    opt_out="write both templates, or set `fusioninfer.io/skip: probes,startup-probe`",
+    writes=of_containers(values(*_FIELDS, "lifecycle")),
+    replaces=frozenset({*_FIELDS, *HOOKS}),
+    skip="probes",
+    opt_out="write both templates, or set `fusioninfer.io/skip: probes`",
     rules=(
         Rule(
             "FI651",
-            "probes",
             r"\.workerTemplate\..*(?:\.livenessProbe|\.readinessProbe|\.startupProbe|\.postStart|\.preStop)",
             "workers serve no API, so it would fail there and restart the group",
             (SIZE,),
-        ),
-        Rule(
-            "FI652",
-            "probes",
-            r"\.startupProbe",
-            "gives the engine an hour to load its model before other probes run",
-            inputs.PROBES,
         ),
     ),
 )

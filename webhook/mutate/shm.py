@@ -3,21 +3,19 @@
 from typing import Final
 
 from intent.launch import Launch
-from intent.lws import Intent
 from intent.read import SHM as VOLUME
-from intent.settings import Settings
-from webhook.launchers.plan import read_plan
-from webhook.mutate.concern import SIZE, Concern, Rule
+from webhook.layout import Input
+from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templates, union, values
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
 PATH: Final = "/dev/shm"  # noqa: S108 - a path in the container
 
 
-def shm(intent: Intent, settings: Settings) -> Overlay:
+def shm(given: Input) -> Overlay:
     """Mount memory at /dev/shm, unless something is mounted there or the pod shares the node's IPC."""
-    plan = read_plan(intent, settings)
-    return for_launches(plan.launches, _memory) if plan.rewritten and "shm" not in intent.skip else {}
+    plan = given.layout.plan
+    return for_launches(plan.launches, _memory) if plan.rewritten else {}
 
 
 def _memory(launch: Launch) -> Overlay:
@@ -33,19 +31,23 @@ def _memory(launch: Launch) -> Overlay:
 
 
 SHM: Final = Concern(
+    "shm",
     shm,
+    writes=union(
+        of_containers({"volumeMounts": values("name", "mountPath")}),
+        of_templates({"spec": {"volumes": values("name", "emptyDir")}}),
+    ),
+    skip="shm",
     opt_out="mount a volume at /dev/shm yourself, or set `fusioninfer.io/skip: shm`",
     rules=(
         Rule(
             "FI641",
-            "shm",
             r"\.volumes\[dshm(?:-[0-9]+)?\]",
             "memory for /dev/shm, which has 64 MiB in a container by default",
             (SIZE,),
         ),
         Rule(
             "FI642",
-            "shm",
             r"\.volumeMounts\[/dev/shm\]",
             "NCCL, vLLM and Ray's object store share memory there",
             (SIZE,),

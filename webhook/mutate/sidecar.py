@@ -9,11 +9,12 @@ from typing import Final
 from catalog.pickers.generations import Sidecar
 from intent import Object
 from intent.container import CALLS, ROUTING_PROXY
-from intent.lws import Engine, Intent, Moved, Probe, Template
-from intent.settings import Settings
+from intent.lws import Engine, Moved, Probe, Template
 from webhook.launchers.launcher import POD_IP
-from webhook.launchers.sidecar import sidecar_of
-from webhook.mutate.concern import PICKER, STRATEGY, Concern, Rule
+from webhook.layout import SIDECAR as NAME
+from webhook.layout import Input
+from webhook.move import sidecar_of
+from webhook.mutate.concern import PICKER, STRATEGY, Concern, Rule, of_containers, of_templates, union, values
 from webhook.mutate.templates import in_engine
 from webhook.overlay.overlay import Overlay
 
@@ -31,13 +32,13 @@ _WITH_PORT: Final = CALLS | {"grpc"}
 """Handlers that have a port."""
 
 
-def sidecar(intent: Intent, settings: Settings) -> Overlay:
+def sidecar(given: Input) -> Overlay:
     """Inject the sidecar on the port that clients call, and point the probes at the engine's new port."""
-    row = sidecar_of(intent, settings)
-    opens = "port" not in intent.skip
+    row = sidecar_of(given.intent, given.settings)
+    opens = "port" not in given.intent.skip
     made = {
         one.field: _template(one, one.engine, one.moved, row, opens=opens)
-        for one in intent.templates
+        for one in given.layout.templates
         if row and one.moved and one.engine
     }
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
@@ -79,27 +80,37 @@ def _repointed(template: Template, engine: Engine, moved: Moved) -> Overlay:
     return on_new_port(engine.probes) | ({"lifecycle": hooks} if hooks else {})
 
 
+_ENGINE: Final = {
+    "ports": values("containerPort"),
+    **values("readinessProbe", "livenessProbe", "startupProbe", "lifecycle"),
+}
+_PROXY: Final = values(
+    "name", "image", "args", "restartPolicy", "env", "ports", "readinessProbe", "resources", "securityContext"
+)
+
 SIDECAR: Final = Concern(
+    NAME,
     sidecar,
+    writes=union(of_containers(_ENGINE), of_templates({"spec": {"initContainers": _PROXY}})),
+    replaces=frozenset({"port"}),
+    skip="sidecar",
+    parts=("port",),
     opt_out="bring your own, and set `fusioninfer.io/skip: sidecar`",
     rules=(
         Rule(
             "FI671",
-            "sidecar",
             r"\.initContainers\[routing-proxy\]",
             "sends each prompt to a prefiller first, on the port that clients call",
             (STRATEGY, PICKER),
         ),
         Rule(
             "FI672",
-            "sidecar",
             r"\.ports\[82[0-9]{2}/TCP\]",
             "the engine listens there, behind its sidecar",
             (STRATEGY,),
         ),
         Rule(
             "FI673",
-            "sidecar",
             r"\.(?:httpGet|tcpSocket|grpc)\.port",
             "probes the engine on its new port: the sidecar answers before the engine does",
             (STRATEGY,),

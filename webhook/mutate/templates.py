@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable
 
 from intent.launch import Launch
-from intent.lws import Engine, Intent
+from intent.lws import Engine
+from webhook.layout import Layout
 from webhook.overlay.overlay import NOTHING, Overlay
 
 
-def for_templates(intent: Intent, overlay: Overlay) -> Overlay:
+def for_templates(layout: Layout, overlay: Overlay) -> Overlay:
     """Return `overlay`, which is one of a pod template, for the leader's and the workers' template."""
-    return {"leaderWorkerTemplate": {template.field: overlay for template in intent.templates}}
+    return {"leaderWorkerTemplate": {template.field: overlay for template in layout.templates}}
 
 
 def for_launches(launches: Iterable[Launch], template: Callable[[Launch], Overlay]) -> Overlay:

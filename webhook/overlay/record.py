@@ -14,7 +14,8 @@ For an object that got a label, where the author wrote no labels:
     >>> text = write("0a1b", injected, {"metadata": {"labels": None}})
     >>> print(text)
     {"in":"0a1b","set":{"metadata":{"labels":{"fusioninfer.io/service":"qwen"}}},"v":1,"was":{"metadata":{"labels":null}}}
-    >>> read(text).put_on == injected
+    >>> writable = {"metadata": {"labels": {"fusioninfer.io/service": None}}}
+    >>> read(text, writable).put_on == injected
     True
 
 A change of this form, or of the fields that the digest covers, makes stored objects restart their pods
@@ -28,12 +29,12 @@ from typing import Any, Final
 import orjson
 
 from intent import Object, budget
-from intent.annotations import EXPANSION, GROUP_NAME, LLM_D_ROLE, PREFIX, TASK_SPEC
+from intent.annotations import EXPANSION
 from intent.errors import FieldError
 from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
 from intent.shapes import annotations
 from webhook.overlay.keyed import LIST_KEYS
-from webhook.overlay.overlay import COPY, DIGEST, Overlay
+from webhook.overlay.overlay import Overlay
 
 VERSION: Final = 1
 LONGEST: Final = budget.VALUES.most
@@ -44,60 +45,6 @@ A record with another number was written by another release, older or newer (doc
 """
 _UNSAID: Final = 1
 """The reading of a record without `read`."""
-
-_LEAF: Final = None
-_LABELS: Final = {
-    PREFIX + "service": _LEAF,
-    PREFIX + "component-type": _LEAF,
-    PREFIX + "role-name": _LEAF,
-    LLM_D_ROLE: _LEAF,
-}
-_CONTAINER: Final = {
-    "command": _LEAF,
-    "args": _LEAF,
-    "readinessProbe": _LEAF,
-    "livenessProbe": _LEAF,
-    "startupProbe": _LEAF,
-    "lifecycle": _LEAF,
-    "name": _LEAF,
-    "ports": dict.fromkeys(("containerPort", "protocol", "name")),
-    "env": dict.fromkeys(("name", "value", "valueFrom")),
-    "volumeMounts": dict.fromkeys(("name", "mountPath")),
-}
-_INIT_CONTAINER: Final = dict.fromkeys(
-    (
-        "name",
-        "image",
-        "command",
-        "args",
-        "imagePullPolicy",
-        "restartPolicy",
-        "env",
-        "ports",
-        "readinessProbe",
-        "resources",
-        "securityContext",
-    )
-)
-_TEMPLATE: Final = {
-    COPY: _LEAF,
-    DIGEST: _LEAF,
-    "metadata": {"labels": _LABELS, "annotations": {GROUP_NAME: _LEAF, TASK_SPEC: _LEAF}},
-    "spec": {
-        "schedulerName": _LEAF,
-        "containers": _CONTAINER,
-        "initContainers": _INIT_CONTAINER,
-        "volumes": dict.fromkeys(("name", "emptyDir")),
-    },
-}
-WRITABLE: Final[Object] = {
-    "metadata": {"labels": _LABELS},
-    "spec": {"leaderWorkerTemplate": {"leaderTemplate": _TEMPLATE, "workerTemplate": _TEMPLATE}},
-}
-"""Every path that mutators can write. A record with any other path is refused.
-
-Only `set` is checked: `was` is read only at the paths of `set`.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +87,8 @@ def find(*objects: Object | None) -> Any:
     return None
 
 
-def read(text: Any) -> Record | FieldError:
-    """Decode a record. Any other text, or a record with foreign paths, is an error, not `NO_RECORD`."""
+def read(text: Any, writable: Object) -> Record | FieldError:
+    """Decode a record. Any other text is an error, not `NO_RECORD`; so is a path outside of `writable`."""
     if isinstance(text, str) and len(text) > LONGEST:
         return _unreadable(f"has {len(text)} characters; an object has at most {LONGEST} in all annotations")
     try:
@@ -154,7 +101,7 @@ def read(text: Any) -> Record | FieldError:
     reading = whole.get("read", _UNSAID)
     if not (isinstance(made_from, str) and type(reading) is int and isinstance(was, dict)):
         return _unreadable("is not a record of fusioninfer")
-    if not _fits(put_on, WRITABLE):
+    if not _fits(put_on, writable):
         return _unreadable("has a field that fusioninfer never writes")
     return Record(made_from, put_on, was, reading)
 
@@ -174,7 +121,7 @@ def _fits(overlay: Any, allowed: Object) -> bool:
         if key not in allowed:
             return False
         below = allowed[key]
-        if below is not _LEAF and value is not None and not _fits_below(key, value, below):
+        if below is not None and value is not None and not _fits_below(key, value, below):
             return False
     return True
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from intent.errors import FieldError
-from intent.lws import Intent
-from intent.settings import Settings
+from webhook.layout import Input
 from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
@@ -13,6 +12,6 @@ from webhook.validate.probes import probes
 from webhook.validate.routing import routing
 from webhook.validate.sidecar import sidecar
 
-Validator = Callable[[Intent, Settings], Iterator[FieldError]]
+Validator = Callable[[Input], Iterator[FieldError]]
 
 VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch, probes, routing, sidecar)

@@ -14,11 +14,12 @@ from intent.annotations import (
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED, gang_scheduler
 from intent.lws import Intent, Template
-from intent.settings import Settings
+from webhook.layout import Input
 
 
-def gang(intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def gang(given: Input) -> Iterator[FieldError]:
     """Check roles, start-up policy and topology of the object, then each template."""
+    intent = given.intent
     if intent.component_type == "worker" and set(intent.roles) - {intent.role_name}:
         yield FieldError(
             path(ROLES),
@@ -31,7 +32,7 @@ def gang(intent: Intent, settings: Settings) -> Iterator[FieldError]:
         yield FieldError(path(ROLES), None, message, "FI540")
     if intent.size > 1:
         yield from _deadlocks(intent)
-    scheduler = gang_scheduler(intent, settings)
+    scheduler = gang_scheduler(intent, given.settings)
     if scheduler:
         yield from _other_gangs(intent)
         for template in intent.templates:

@@ -17,23 +17,23 @@ from intent.launch import (
     text_of,
     value_of,
 )
-from intent.lws import Intent
-from intent.settings import Settings
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import choose, lacks, runs
+from webhook.layout import Input
 from webhook.validate.sizes import sizes
 
 
-def group(plan: LaunchPlan, launcher: Launcher, intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the requirements of a launch on each pod, and on all together."""
+    plan, size = given.plan, given.intent.size
     for one in plan.launches:
         yield from _image(one, plan, launcher)
-        yield from _accelerators(one, intent.size)
+        yield from _accelerators(one, size)
         yield from _port(one, launcher)
         yield from _async_scheduling(one, launcher)
     if launcher.uses_ray:
         yield from _data_ranks(plan.leader)
-    yield from sizes(plan, launcher, intent.size, settings.engines)
+    yield from sizes(plan, launcher, size, given.settings.engines)
 
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:

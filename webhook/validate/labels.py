@@ -6,11 +6,12 @@ from intent.annotations import COMPONENT_TYPE, ROLE_NAME, SERVICE
 from intent.errors import FieldError
 from intent.lws import Intent
 from intent.names import longest_name
-from intent.settings import Settings
+from webhook.layout import Input
 
 
-def labels(intent: Intent, _settings: Settings) -> Iterator[FieldError]:
+def labels(given: Input) -> Iterator[FieldError]:
     """Report a name that is too long, and reserved labels with a value other than the one that is set."""
+    intent = given.intent
     limit = longest_name(intent.size, intent.replicas)
     if len(intent.name) > limit:
         message = f"must be at most {limit} characters: pods carry it in a label with group and revision"

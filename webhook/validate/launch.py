@@ -11,10 +11,10 @@ from intent.command_line.programs import Program
 from intent.errors import FieldError
 from intent.launch import AUTO, NONE, Launch, LaunchPlan, argument_path, item_path
 from intent.lws import Intent
-from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.plan import other_backend, read_plan, serves
+from webhook.launchers.plan import other_backend, serves
+from webhook.layout import Input
 from webhook.validate.arguments import arguments, parallel_sizes
 from webhook.validate.group import group
 from webhook.validate.pods import pods
@@ -43,9 +43,9 @@ _COUNT: Final = re.compile(
 )
 
 
-def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def launch(given: Input) -> Iterator[FieldError]:
     """Check the command of every template, then the group as a whole."""
-    plan = read_plan(intent, settings)
+    intent, plan = given.intent, given.plan
     if plan.launcher == NONE:
         return
     launcher = LAUNCHERS.get(plan.launcher)
@@ -54,23 +54,24 @@ def launch(intent: Intent, settings: Settings) -> Iterator[FieldError]:
         yield FieldError(path(LAUNCHER), plan.launcher, message, "FI104")
         return
     for one in plan.launches:
-        yield from transfer(one, intent, settings)
+        yield from transfer(one, given)
     if intent.size < 2:
-        yield from _alone(intent, plan, launcher, settings)
+        yield from _alone(given, launcher)
         return
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
     yield from _chosen(plan)
     if plan.rewritten:
-        yield from group(plan, launcher, intent, settings)
-        yield from pods(plan, launcher, intent)
+        yield from group(given, launcher)
+        yield from pods(given, launcher)
     elif plan.launches:
         yield from fits_group(plan, intent.size)
 
 
-def _alone(intent: Intent, plan: LaunchPlan, launcher: Launcher, settings: Settings) -> Iterator[FieldError]:
+def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check a group of one pod, whose command runs as it is."""
+    intent, plan = given.intent, given.plan
     if intent.launcher == plan.launcher and launcher.uses_ray:
         message = (
             "must be absent: a group of one pod needs no launcher; or raise spec.leaderWorkerTemplate.size"
@@ -79,7 +80,7 @@ def _alone(intent: Intent, plan: LaunchPlan, launcher: Launcher, settings: Setti
     if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
-        yield from fits_pod(plan.leader, settings.engines)
+        yield from fits_pod(plan.leader, given.settings.engines)
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:

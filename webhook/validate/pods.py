@@ -11,6 +11,7 @@ from intent.lws import LWT, Intent
 from intent.names import WAIT_FOR_LEADER
 from intent.transfer import read_transfer
 from webhook.launchers.launcher import Launcher
+from webhook.layout import Input
 
 SHM: Final = "/dev/shm"  # noqa: S108 - a path in the container
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
@@ -20,16 +21,17 @@ _UNREACHABLE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::", "::1
 _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
 
-def pods(plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
+def pods(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the group, then every pod template."""
+    intent, plan = given.intent, given.plan
     yield from _restart(intent)
     yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
-        if launcher.resolves and "dns" not in intent.skip:
+        if launcher.resolves and "dns" in given.concerns:
             yield from _name_taken(launch)
         yield from _requests(launch)
-        yield from _shared_memory(launch, intent)
+        yield from _shared_memory(launch, given)
         yield from _side_channel(launch)
         if launcher.uses_ray:
             yield from _ray(launch)
@@ -75,10 +77,10 @@ def _requests(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
 
 
-def _shared_memory(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+def _shared_memory(launch: Launch, given: Input) -> Iterator[FieldError]:
     """Report a pod without memory at /dev/shm whose author skips the volume."""
     has_own = launch.template.host_ipc or any(path.rstrip("/") == SHM for path in launch.engine.mounts)
-    if "shm" in intent.skip and not has_own:
+    if "shm" not in given.concerns and not has_own:
         message = f"{SHM} has 64 MiB, too little for NCCL and Ray: mount memory there, or do not skip shm"
         yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
 

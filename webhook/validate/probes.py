@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent.errors import FieldError
-from intent.launch import Launch, LaunchPlan
-from intent.lws import Intent, Probe
-from intent.settings import Settings
+from intent.launch import Launch
+from intent.lws import Probe
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.plan import read_plan
-from webhook.launchers.templates import foreseen, misplaced, serve_all, startup_port
+from webhook.layout import Input, misplaced, serve_all, startup_port
 
 _ON_WORKERS: Final = (
     "runs on the workers too, which serve no API; write a leaderTemplate, and put the probe there"
@@ -20,24 +18,24 @@ _UNGUARDED: Final = (
 )
 
 
-def probes(intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def probes(given: Input) -> Iterator[FieldError]:
     """Check every probe that is not removed from its template."""
-    intent = foreseen(intent, settings)
-    plan = read_plan(intent, settings)
+    plan = given.layout.plan
     for launch in plan.launches if plan.rewritten else ():
-        removed = misplaced(launch, plan, intent)
+        removed = misplaced(launch, given)
         for probe in launch.engine.probes:
-            message = "" if probe in removed else _message(launch, plan, probe, intent)
+            message = "" if probe in removed else _message(launch, probe, given)
             if message:
                 yield FieldError(f"{launch.template.engine_path}.{probe.field}", None, message, "FI505")
 
 
-def _message(launch: Launch, plan: LaunchPlan, probe: Probe, intent: Intent) -> str:
+def _message(launch: Launch, probe: Probe, given: Input) -> str:
+    plan = given.layout.plan
     launcher = LAUNCHERS[plan.launcher]
     if launcher.uses_ray and str(probe.port) == str(launcher.port):
         return _ON_RAY
     if not launch.leads and not serve_all(plan):
         return "" if probe.handler == "exec" else _ON_WORKERS
     has_startup = any(one.field == "startupProbe" for one in launch.engine.probes)
-    is_early = not has_startup and startup_port(launch, plan, intent) is None
+    is_early = not has_startup and startup_port(launch, given) is None
     return _UNGUARDED if probe.field == "livenessProbe" and is_early else ""

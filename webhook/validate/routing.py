@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from intent.annotations import ENDPOINT_PICKER_CONFIG, NO_ROUTING, SERVICE, path
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
-from intent.lws import Intent
 from intent.pickers.configuration import check_config
 from intent.service.routes import (
     LONGEST_SERVICE,
@@ -14,11 +13,12 @@ from intent.service.routes import (
     routing_problem,
     without_effect,
 )
-from intent.settings import Settings
+from webhook.layout import Input
 
 
-def routing(intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def routing(given: Input) -> Iterator[FieldError]:
     """Check what needs no other member of the service. Most objects have no such annotation."""
+    intent, settings = given.intent, given.settings
     asked = intent.routing
     if asked == NO_ROUTING:
         return

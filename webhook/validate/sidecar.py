@@ -3,18 +3,16 @@
 from collections.abc import Iterator
 
 from intent.errors import FieldError
-from intent.lws import Intent
-from intent.settings import Settings
-from webhook.launchers.sidecar import engine_move
+from webhook.layout import Input
 
 
-def sidecar(intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def sidecar(given: Input) -> Iterator[FieldError]:
     """Check the leader, if it gets a sidecar."""
-    found = engine_move(intent, settings)
+    found = given.layout.move
     if isinstance(found, FieldError):
         yield found
     elif found is not None:
-        leader = intent.templates[0]
+        leader = given.intent.templates[0]
         for probe in leader.engine.probes if leader.engine else ():
             if probe.handler == "exec":
                 message = (

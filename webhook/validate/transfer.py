@@ -20,9 +20,8 @@ from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.launch import Launch, argument_path, read_size, text_of
 from intent.lws import Intent, Moved
-from intent.settings import Settings
 from intent.transfer import DOTTED, ROLES, Transfer, read_transfer
-from webhook.launchers.sidecar import engine_move
+from webhook.layout import Input
 
 _ALLOWED: Final = {
     "prefiller": ("kv_producer", "kv_both"),
@@ -33,8 +32,9 @@ _STALE: Final = ("kv_rank", "kv_parallel_size", "kv_ip", "kv_buffer_size")
 _ADVICE: Final = "NixlConnector"
 
 
-def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[FieldError]:
+def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
     """Check the KV transfer settings of one engine. Behind a sidecar the leader's API has another port."""
+    intent, engines = given.intent, given.settings.engines
     yield from _mode(launch, intent)
     yield from _none(launch, intent)
     found = read_transfer(launch) if launch.command.is_vllm else None
@@ -47,10 +47,10 @@ def transfer(launch: Launch, intent: Intent, settings: Settings) -> Iterator[Fie
         return
     for code, value, message in (
         *_role(found, intent),
-        *_by_version(found, launch.image.version, settings.engines),
-        *_core(found, launch, settings.engines),
-        *_peers(found, launch, intent, settings.engines),
-        *_p2p(found, launch, _served(launch, intent, settings)),
+        *_by_version(found, launch.image.version, engines),
+        *_core(found, launch, engines),
+        *_peers(found, launch, intent, engines),
+        *_p2p(found, launch, _served(launch, given)),
     ):
         yield FieldError(where, value, message, code)
 
@@ -142,10 +142,10 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
         )
 
 
-def _served(launch: Launch, intent: Intent, settings: Settings) -> str:
-    moved = engine_move(intent, settings)
-    if isinstance(moved, Moved) and launch.template == intent.templates[0]:
-        return str(moved.to)
+def _served(launch: Launch, given: Input) -> str:
+    move = given.layout.move
+    if isinstance(move, Moved) and launch.template == given.intent.templates[0]:
+        return str(move.to)
     return text_of(launch, PORT) or "8000"
 
 

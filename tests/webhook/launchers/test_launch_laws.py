@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from intent.lws import Engine, TemplateField
 from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, engine, group, written
-from webhook.launchers.plan import read_plan
-from webhook.launchers.templates import foreseen
+from webhook.mutate import input_of
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 VALUE = st.sampled_from(['{"kv_role": "kv_both"}', "a b", "$HOME", "$(NAME)", "", "'", "--", "x\ny"]) | TEXT
@@ -90,9 +89,9 @@ def test_every_launcher_keeps_a_prefix_first_on_leader_and_workers(
     program = SGLANG if launcher == "sglang" else ["vllm", "serve", "org/M"]
     words = [*prefix, *program, *(word for piece in pieces for word in piece if piece[0] != "-dp" or image)]
     one = engine(words[boundary:], words[:boundary], f"vllm/vllm-openai:{image}")
-    intent = foreseen(group(one, launcher=launcher), SETTINGS)
+    intent = group(one, launcher=launcher)
 
-    for each in intent.templates:
+    for each in input_of(intent, SETTINGS).layout.templates:
         container = written(intent, each.field)
         out = [*container.get("command", one.command), *(container.get("args", one.args) or [])]
         assert out[: len(prefix)] == prefix
@@ -117,7 +116,7 @@ def test_argparse_parses_every_added_flag(launcher: str, pieces: list[list[str]]
     for flag in ADDED:
         parser.add_argument(flag)
 
-    container = written(foreseen(group(one, launcher=launcher), SETTINGS), leader_field(one, launcher))
+    container = written(group(one, launcher=launcher), leader_field(one, launcher))
 
     out = [*container["command"], *(container["args"] or [])]
     added = [flag for flag in ADDED if flag in out]
@@ -129,8 +128,7 @@ def test_argparse_parses_every_added_flag(launcher: str, pieces: list[list[str]]
 
 def leader_field(one: Engine, launcher: str) -> TemplateField:
     """Return the field of the leader's template, or of the shared one."""
-    intent = foreseen(group(one, launcher=launcher), SETTINGS)
-    return intent.templates[0].field
+    return input_of(group(one, launcher=launcher), SETTINGS).layout.templates[0].field
 
 
 IMAGE = st.sampled_from(["v0.10.2", "v0.17.1", "v0.20.2", "latest"])
@@ -148,13 +146,14 @@ def test_every_launcher_keeps_the_order_of_the_authors_arguments(
 ) -> None:
     words = [word for piece in pieces for word in piece]
     one = engine(["org/M", *words], ["vllm", "serve"] if is_served else [], f"vllm/vllm-openai:{image}")
-    intent = foreseen(group(one, launcher=launcher), SETTINGS)
-    is_native = read_plan(intent, SETTINGS).launcher == "vllm-native"
+    intent = group(one, launcher=launcher)
+    given = input_of(intent, SETTINGS)
+    is_native, is_split = given.plan.launcher == "vllm-native", len(given.layout.templates) > 1
 
-    container = written(intent, "leaderTemplate" if leads and len(intent.templates) > 1 else "workerTemplate")
+    container = written(intent, "leaderTemplate" if leads and is_split else "workerTemplate")
 
     out = [*container.get("command", one.command), *(container.get("args", one.args) or [])]
-    if len(intent.templates) > 1 and not leads:
+    if is_split and not leads:
         if not is_native:
             return  # a worker of ray-start runs Ray alone
         words = [word for piece in pieces if piece[0] != "-asc" for word in piece]  # it serves no API
@@ -173,7 +172,7 @@ def test_a_launcher_keeps_the_order_of_lmdeploys_arguments(
     one = engine(words[boundary:], words[:boundary], "corp/llm:1")
     field = leader_field(one, launcher)
 
-    container = written(foreseen(group(one, launcher=launcher), SETTINGS), field)
+    container = written(group(one, launcher=launcher), field)
 
     assert container["args"][-len(words) :] == words
 
@@ -305,7 +304,7 @@ def test_after_a_prefix_ray_start_has_the_variables_on_leader_and_workers(
     prefix: list[str], programs: dict[str, str]
 ) -> None:
     one = engine(["serve", "M", "a  b"], [*prefix, "vllm"], "vllm/vllm-openai:v0.10.2")
-    intent = foreseen(group(one, launcher="ray-start"), SETTINGS)
+    intent = group(one, launcher="ray-start")
     noted = ["ray noted"] if "NOTE=noted" in prefix else []
 
     for field in ("leaderTemplate", "workerTemplate"):
@@ -328,7 +327,7 @@ def test_a_shell_computes_the_rank_and_passes_on_every_argument(
     args: list[str], programs: dict[str, str]
 ) -> None:
     one = engine(["M", "-dp", "4", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
-    container = written(foreseen(group(one, launcher="vllm-native"), SETTINGS))
+    container = written(group(one, launcher="vllm-native"))
 
     env = {"LWS_WORKER_INDEX": "1", "LWS_LEADER_ADDRESS": "leader"}
     out = said(as_kubelet([*container["command"], *container["args"]], env), programs | env)
@@ -340,7 +339,7 @@ def test_a_shell_computes_the_rank_and_passes_on_every_argument(
 def test_a_leader_of_ray_start_passes_on_every_argument(programs: dict[str, str]) -> None:
     args = ["-tp", "8", "--x", "a  b", "", "$HOME", "'"]
     one = engine(["M", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
-    container = written(foreseen(group(one, launcher="ray-start"), SETTINGS), "leaderTemplate")
+    container = written(group(one, launcher="ray-start"), "leaderTemplate")
 
     out = said([*container["command"], *container["args"]], programs | {"VLLM_HOST_IP": "10.0.0.1"})
 
@@ -353,7 +352,7 @@ def test_a_leader_of_ray_start_passes_on_every_argument(programs: dict[str, str]
 def test_ray_start_is_inserted_into_a_script_that_must_stay(script: str, programs: dict[str, str]) -> None:
     one = engine(command=["sh", "-c", script], image="vllm/vllm-openai:v0.10.2")
     before = said(["sh", "-c", script], programs)
-    container = written(foreseen(group(one, launcher="ray-start"), SETTINGS), "leaderTemplate")
+    container = written(group(one, launcher="ray-start"), "leaderTemplate")
 
     out = said(container["command"], programs)
 

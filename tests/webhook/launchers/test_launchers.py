@@ -13,7 +13,7 @@ from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
 from webhook.check import check
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan, recorded_launcher
-from webhook.launchers.templates import foreseen
+from webhook.mutate import input_of
 from webhook.mutate.launch import launch
 from webhook.overlay.fields import LAUNCHER_WORDS
 from webhook.validate.launch import launch as validate
@@ -36,8 +36,8 @@ SGLANG_RANKS = [
 
 def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str], list[str], list[str]]:
     """Return command and args of the leader, then of the workers, whether rewritten or not."""
-    intent = foreseen(group(one, launcher=launcher, size=size), SETTINGS)
-    templates = launch(intent, SETTINGS)["spec"]["leaderWorkerTemplate"]
+    intent = group(one, launcher=launcher, size=size)
+    templates = launch(input_of(intent, SETTINGS))["spec"]["leaderWorkerTemplate"]
     words: list[list[str]] = []
     for field in ("leaderTemplate", "workerTemplate"):
         container = templates[field]["spec"]["containers"][0]
@@ -105,14 +105,14 @@ def test_api_servers_are_dropped_from_the_items_of_a_script_too(command: list[st
 def test_api_servers_in_the_text_of_a_script_cannot_be_dropped(script: str, *, left: bool) -> None:
     intent = group(engine("", ["sh", "-c", script], NEW), launcher="vllm-native")
 
-    assert (launch(intent, SETTINGS) == {}) is left
+    assert (launch(input_of(intent, SETTINGS)) == {}) is left
 
 
 @pytest.mark.parametrize("flag", ["--data-parallel-hybrid-lb", "-dpe"])
 def test_workers_that_serve_are_not_headless(flag: str) -> None:
     intent = group(engine(f"M {flag}", "vllm serve", NEW), launcher="vllm-native")
 
-    overlay = str(launch(foreseen(intent, SETTINGS), SETTINGS))
+    overlay = str(launch(input_of(intent, SETTINGS)))
 
     assert "--nnodes" in overlay
     assert "--headless" not in overlay
@@ -239,9 +239,9 @@ def test_ray_start_gets_the_number_of_countable_gpus() -> None:
 def test_sglang_gets_its_rank_by_default(command: str, args: str) -> None:
     intent = group(engine(args, command, "lmsysorg/sglang:v0.5.9"))
 
-    (container,) = launch(intent, SETTINGS)["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"][
-        "containers"
-    ]
+    (container,) = launch(input_of(intent, SETTINGS))["spec"]["leaderWorkerTemplate"]["workerTemplate"][
+        "spec"
+    ]["containers"]
 
     assert container["args"] == [*args.split(), *SGLANG_RANKS]
     assert container.get("command", command.split()) == command.split()
@@ -250,9 +250,9 @@ def test_sglang_gets_its_rank_by_default(command: str, args: str) -> None:
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_a_launchers_marks_are_not_in_an_authors_arguments(name: str) -> None:
     one = engine("--model-path M", SGLANG) if name == "sglang" else engine("--model M", image=NEW)
-    intent = foreseen(group(one, launcher=name), SETTINGS)
+    intent = group(one, launcher=name)
 
-    templates = launch(intent, SETTINGS)["spec"]["leaderWorkerTemplate"]
+    templates = launch(input_of(intent, SETTINGS))["spec"]["leaderWorkerTemplate"]
 
     assert [
         field for field, written in templates.items() if not any(m in str(written) for m in LAUNCHER_WORDS)
@@ -264,9 +264,9 @@ def test_a_launchers_marks_are_not_in_an_authors_arguments(name: str) -> None:
 def test_recorded_arguments_identify_their_launcher(name: str, image: str) -> None:
     words = f"{SGLANG} --model-path M" if name == "sglang" else "vllm serve M -dp 2"
 
-    intent = foreseen(group(engine("", words, image), launcher=name), SETTINGS)
+    intent = group(engine("", words, image), launcher=name)
 
-    assert recorded_launcher(launch(intent, SETTINGS)) == name
+    assert recorded_launcher(launch(input_of(intent, SETTINGS))) == name
 
 
 @pytest.mark.parametrize("put_on", [{}, {"spec": 1}, {"spec": {"leaderWorkerTemplate": {"x": [1]}}}])
@@ -382,7 +382,7 @@ def test_the_choice_has_a_reason(image: str, annotation: str, code: str, why: st
 def test_the_finding_has_the_path_of_the_decisive_image() -> None:
     leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEWEST_RAY, OLD))
 
-    (found,) = (one for one in validate(group(worker, leader), SETTINGS) if one.code == "FI531")
+    (found,) = (one for one in validate(input_of(group(worker, leader), SETTINGS)) if one.code == "FI531")
 
     assert (found.path.split(".")[2], found.message[:20]) == ("workerTemplate", "vllm-openai v0.10.2 ")
 
@@ -390,14 +390,14 @@ def test_the_finding_has_the_path_of_the_decisive_image() -> None:
 def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
     intent = group(engine("M -tp 8 -pp 2 --dist ray", "vllm serve", NEW))
 
-    (found,) = validate(intent, SETTINGS)
+    (found,) = validate(input_of(intent, SETTINGS))
 
-    assert launch(intent, SETTINGS) == {}
+    assert launch(input_of(intent, SETTINGS)) == {}
     assert found.code == "FI532"
     assert found.message.startswith(
         "left as it is: vllm-openai v0.20.2 cannot run ray-symmetric, ray-start; name"
     )
-    assert launch(replace(intent, launcher="ray-start"), SETTINGS) != {}
+    assert launch(input_of(replace(intent, launcher="ray-start"), SETTINGS)) != {}
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
     ],
 )
 def test_a_command_that_a_launcher_cannot_rewrite_stays(launcher: str, command: str) -> None:
-    assert launch(group(engine("", command, NEW), launcher=launcher), SETTINGS) == {}
+    assert launch(input_of(group(engine("", command, NEW), launcher=launcher), SETTINGS)) == {}
 
 
 def test_lmdeploy_is_wrapped_if_the_annotation_names_a_launcher() -> None:
@@ -429,8 +429,8 @@ def test_a_script_with_the_module_cannot_be_headless() -> None:
         engine("", ["sh", "-c", f"cd /x; {MODULE} --model M"], NEW), launcher="vllm-native"
     )
 
-    assert launch(intent, SETTINGS) == {}
-    assert launch(replace(intent, launcher="ray-start"), SETTINGS) != {}
+    assert launch(input_of(intent, SETTINGS)) == {}
+    assert launch(input_of(replace(intent, launcher="ray-start"), SETTINGS)) != {}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template
 from webhook.check import check
 from webhook.expand import expand
-from webhook.launchers.sidecar import PORTS, engine_move
+from webhook.move import PORTS
+from webhook.mutate import input_of
 from webhook.mutate.sidecar import SECURITY
 from webhook.overlay import record
 
@@ -438,4 +439,4 @@ def test_no_other_object_computes_the_move() -> None:
     intent = read(lws(component_type="decoder")).intent
 
     assert intent is not None
-    assert engine_move(intent, Settings()) is None
+    assert input_of(intent, Settings()).layout.move is None

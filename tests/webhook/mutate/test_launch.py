@@ -5,6 +5,7 @@ import pytest
 from intent.lws import Accelerators
 from intent.settings import Settings
 from tests.webhook.launches import EXECUTOR, SETTINGS, SYMMETRIC_RUN, codes, engine, group, written
+from webhook.mutate import input_of
 from webhook.mutate.launch import launch
 
 CLI = "python3 -m vllm.entrypoints.cli.main"
@@ -236,20 +237,20 @@ def test_a_script_that_is_too_complex_stays(script: str) -> None:
 def test_a_template_that_stays_keeps_the_other_one_too() -> None:
     intent = group(engine("ray start --block"), leader=engine("M"))
 
-    assert launch(intent, SETTINGS) == {}
+    assert launch(input_of(intent, SETTINGS)) == {}
 
 
 def test_a_group_of_one_stays() -> None:
-    assert launch(group(engine("M"), size=1), SETTINGS) == {}
+    assert launch(input_of(group(engine("M"), size=1), SETTINGS)) == {}
 
 
 @pytest.mark.parametrize("launcher", ["none", "sglang"])
 def test_another_launcher_leaves_the_command(launcher: str) -> None:
-    assert launch(group(engine("M"), launcher=launcher), SETTINGS) == {}
+    assert launch(input_of(group(engine("M"), launcher=launcher), SETTINGS)) == {}
 
 
 def test_the_launcher_of_the_settings_is_the_default() -> None:
-    assert launch(group(engine("M")), Settings(launcher="none")) == {}
+    assert launch(input_of(group(engine("M")), Settings(launcher="none"))) == {}
 
 
 @pytest.mark.parametrize("stray", [["", "-tp", "16"], ["-tp", "16", ""], ["-tp", "16", "--", "x"]])

@@ -1,5 +1,6 @@
 """Probes and the split of a shared template: the leader's probes, the workers' probes, and warnings."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -8,8 +9,11 @@ from intent import Object
 from intent.lws import Intent, Probe
 from tests.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, engine, group
-from webhook.launchers.templates import foreseen
-from webhook.mutate.probes import probes as mutate
+from webhook.mutate import input_of, overlay
+from webhook.mutate.launch import LAUNCH
+from webhook.mutate.probes import PROBES
+from webhook.mutate.split import SPLIT
+from webhook.mutate.startup import STARTUP
 from webhook.validate.probes import probes as validate
 
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
@@ -100,9 +104,14 @@ def test_the_startup_probe_calls_the_port_of_the_api(args: str, port: int | str)
     assert overlay["startupProbe"]["httpGet"] == {"path": "/health", "port": port}
 
 
+KEEPS = replace(LAUNCH, mutate=lambda _given: {})
+"""A launch that writes nothing, so that only probes are in the overlay."""
+
+
 def written(intent: Intent) -> Object:
     """Return the overlay for the engine container of the leader; empty if there is none."""
-    templates = mutate(foreseen(intent, SETTINGS), SETTINGS).get("spec", {}).get("leaderWorkerTemplate", {})
+    made = overlay(intent, SETTINGS, (SPLIT, KEEPS, STARTUP, PROBES))
+    templates = made.get("spec", {}).get("leaderWorkerTemplate", {})
     spec = templates.get("leaderTemplate", {}).get("spec", {"containers": [{}]})
     found: Object = spec["containers"][0]
     return found
@@ -150,7 +159,7 @@ def test_a_separate_worker_template_loses_the_leaders_probe() -> None:
 def test_workers_that_serve_the_api_keep_the_probes() -> None:
     intent = group(engine(command=SGLANG, image="lmsysorg/sglang:v0.5.5", probes=(READY,)))
 
-    assert foreseen(intent, SETTINGS) is intent
+    assert input_of(intent, SETTINGS).layout.templates == intent.templates
 
 
 def test_skipped_probes_stay_on_all_pods() -> None:
@@ -192,7 +201,7 @@ def test_removing_the_annotations_keeps_an_edited_leader_without_injected_fields
 
 def messages(intent: Intent) -> list[str]:
     """Return the messages about the probes of a group."""
-    return [found.message for found in validate(intent, SETTINGS)]
+    return [found.message for found in validate(input_of(intent, SETTINGS))]
 
 
 @pytest.mark.parametrize(

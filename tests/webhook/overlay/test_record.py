@@ -9,6 +9,7 @@ import pytest
 from intent.errors import FieldError
 from intent.lws import Intent
 from tests.lws import changed, lws, put
+from webhook.mutate import WRITABLE
 from webhook.overlay import record
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.revert import revert
@@ -51,7 +52,7 @@ def in_worker(template: Any) -> Any:
     ],
 )
 def test_garbage_and_forgeries_are_errors(text: Any) -> None:
-    found = record.read(text)
+    found = record.read(text, WRITABLE)
 
     assert isinstance(found, FieldError)
     assert found.code == "FI901"
@@ -60,7 +61,7 @@ def test_garbage_and_forgeries_are_errors(text: Any) -> None:
 def test_a_written_record_can_be_read() -> None:
     put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
 
-    assert record.read(record.write("d", put_on, {"metadata": None})) == Record(
+    assert record.read(record.write("d", put_on, {"metadata": None}), WRITABLE) == Record(
         "d", put_on, {"metadata": None}
     )
 
@@ -68,7 +69,9 @@ def test_a_written_record_can_be_read() -> None:
 def test_records_of_the_golden_files_can_be_read() -> None:
     once = put(lws())
 
-    assert isinstance(record.read(once["metadata"]["annotations"]["fusioninfer.io/expansion"]), Record)
+    assert isinstance(
+        record.read(once["metadata"]["annotations"]["fusioninfer.io/expansion"], WRITABLE), Record
+    )
 
 
 def test_the_digest_leaves_out_defaults_and_positions() -> None:
@@ -98,7 +101,7 @@ def original(live: Any, found: Record | None = None) -> Any:
 
 
 def _record(expanded: Any) -> Record:
-    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"])
+    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"], WRITABLE)
     assert isinstance(found, Record)
     return found
 

@@ -12,6 +12,7 @@ from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.check import check
+from webhook.mutate import input_of
 from webhook.validate.launch import launch
 
 OLD = "vllm/vllm-openai:v0.11.0"
@@ -176,7 +177,7 @@ def test_a_model_of_the_settings_is_known() -> None:
     settings = Settings(engines=replace(ENGINES, models=(mine, *ENGINES.models)))
     intent = group(engine("corp/corp-llm-7b -tp 32", "vllm serve", "corp/llm:1"), size=4)
 
-    found = [one.message for one in launch(intent, settings) if one.code == "FI503"]
+    found = [one.message for one in launch(input_of(intent, settings)) if one.code == "FI503"]
 
     assert found == ["32 shards do not divide the model's 48 attention heads: use 16"]
 
@@ -273,7 +274,7 @@ def test_a_group_of_one_pod_is_checked(args: str, image: str, found: list[str]) 
 
 
 def test_a_launcher_for_a_group_of_one_is_denied() -> None:
-    (found,) = launch(group(engine("--model M"), size=1, launcher="ray-symmetric"), SETTINGS)
+    (found,) = launch(input_of(group(engine("--model M"), size=1, launcher="ray-symmetric"), SETTINGS))
 
     assert (found.code, found.path) == ("FI312", "metadata.annotations[fusioninfer.io/launcher]")
 
@@ -335,7 +336,7 @@ LOUD = (
 
 @pytest.mark.parametrize("intent", LOUD)
 def test_a_warning_is_short_and_plain(intent: Intent) -> None:
-    warnings = [found.message for found in launch(intent, SETTINGS) if found.severity == "warning"]
+    warnings = [found.message for found in launch(input_of(intent, SETTINGS)) if found.severity == "warning"]
 
     assert warnings
     assert [message for message in warnings if len(message) > 120 or not message.isascii()] == []
@@ -525,7 +526,11 @@ def test_an_injected_container_is_not_refused_for_its_name() -> None:
     ],
 )
 def test_an_image_without_a_command_gets_an_example_for_its_engine(image: str, example: str) -> None:
-    (found,) = [one for one in launch(group(engine("--tp 16", image=image)), SETTINGS) if one.code == "FI517"]
+    (found,) = [
+        one
+        for one in launch(input_of(group(engine("--tp 16", image=image)), SETTINGS))
+        if one.code == "FI517"
+    ]
 
     assert found.message.endswith(example)
 
@@ -544,7 +549,7 @@ def test_an_image_without_a_command_gets_an_example_for_its_engine(image: str, e
 )
 def test_data_parallel_ranks_that_all_start_on_the_leader_are_a_warning(args: str, message: str) -> None:
     asked = group(engine(args), launcher="ray-symmetric")
-    found = [one.message for one in launch(asked, SETTINGS) if one.code == "FI541"]
+    found = [one.message for one in launch(input_of(asked, SETTINGS)) if one.code == "FI541"]
 
     assert [text.partition("; ")[2] for text in found] == ([message] if message else [])
 

@@ -8,6 +8,7 @@ import pytest
 from intent.lws import Engine, Intent, Pod, Template
 from intent.settings import Settings
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
+from webhook.mutate import input_of
 from webhook.validate.launch import launch
 
 OLD = "vllm/vllm-openai:v0.11.0"
@@ -19,7 +20,7 @@ FINE = "vllm serve M -tp 8 -pp 2"
 
 def said(intent: Intent) -> list[str]:
     """Return the messages of all findings."""
-    return [found.message for found in launch(intent, SETTINGS)]
+    return [found.message for found in launch(input_of(intent, SETTINGS))]
 
 
 @pytest.mark.parametrize(
@@ -410,7 +411,9 @@ LOUD = (
 
 @pytest.mark.parametrize("intent", LOUD)
 def test_a_warning_is_short_and_plain(intent: Intent) -> None:
-    warnings = [found.message for found in launch(intent, Settings()) if found.severity == "warning"]
+    warnings = [
+        found.message for found in launch(input_of(intent, Settings())) if found.severity == "warning"
+    ]
 
     assert warnings
     assert [message for message in warnings if len(message) > 120 or not message.isascii()] == []

@@ -7,7 +7,6 @@ localhost, without TLS. If the engine's port cannot be moved, no sidecar is inje
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 from catalog.pickers.generations import PICKERS, Sidecar
@@ -15,7 +14,7 @@ from intent.annotations import ENGINE_CONTAINER, SKIP
 from intent.command_line.flags import HOST, PORT
 from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
-from intent.launch import Launch, has_tls, in_shell, item_path, known_port, read_launch, text_of
+from intent.launch import Launch, has_tls, in_shell, item_path, known_port, text_of
 from intent.lws import Engine, Intent, Moved, Template
 from intent.settings import Settings
 from webhook.launchers.container import in_script
@@ -33,37 +32,29 @@ def sidecar_of(intent: Intent, settings: Settings) -> Sidecar | None:
     return picker.sidecar if picker else None
 
 
-def engine_move(intent: Intent, settings: Settings) -> Moved | FieldError | None:
+def engine_move(intent: Intent, leader: Launch | None, settings: Settings) -> Moved | FieldError | None:
     """Return the old and new port of the leader's API, or why it cannot move; None without a sidecar.
 
-    An endpoint picker that has no sidecar is an error of its own (FI805).
+    `leader` is its launch, if its engine is known. An endpoint picker that has no sidecar is an error of its
+    own (FI805).
     """
-    has_sidecar = intent.sidecar and intent.templates and sidecar_of(intent, settings)
-    return _move(intent.templates[0], settings) if has_sidecar else None
-
-
-def with_moved_engine(intent: Intent, settings: Settings) -> Intent:
-    """Return the Intent with the leader's engine on its new port, if a sidecar is injected."""
-    found = engine_move(intent, settings)
-    if not isinstance(found, Moved):
-        return intent
-    leader, *others = intent.templates
-    engine = leader.engine and _on_port(read_launch(leader, leader.engine, settings.engines), found.to)
-    return replace(intent, templates=(replace(leader, engine=engine, moved=found), *others))
-
-
-@lru_cache(maxsize=2)
-def _move(template: Template, settings: Settings) -> Moved | FieldError:
-    launch = read_launch(template, template.engine, settings.engines) if template.engine else None
-    obstacle = next(_obstacles(template, launch), None)
+    if not (intent.templates and sidecar_of(intent, settings)):
+        return None
+    template = intent.templates[0]
+    obstacle = next(_obstacles(template, leader), None)
     if obstacle is not None:
         return obstacle
-    port = known_port(launch) if launch else None
+    port = known_port(leader) if leader else None
     to = next((to for to in PORTS if to not in template.ports.taken), None)
     if port is None or not 0 < port <= _HIGHEST:
         where = template.engine_path
         return _left_out(where, "the port is only known in the cluster; write --port with a number")
     return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
+
+
+def moved_template(template: Template, leader: Launch, move: Moved) -> Template:
+    """Return the leader's template with its engine on the new port."""
+    return replace(template, engine=_on_port(leader, move.to), moved=move)
 
 
 # --- obstacles --------------------------------------------------------------------------------------

@@ -1,0 +1,114 @@
+"""The rows of the concerns: each is complete, and true of its mutator."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from intent.annotations import PARTS
+from intent.lws import Intent
+from intent.settings import Settings
+from tests.golden.test_golden import CASES, leaderworkersets
+from webhook import layout
+from webhook.mutate import CONCERNS, WRITABLE, input_of
+from webhook.mutate.concern import Concern, Paths, union
+from webhook.overlay.put import REPLACEABLE
+from webhook.state import Fresh, state
+
+each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
+
+
+def intents() -> Iterator[Intent]:
+    """Yield the Intents of all golden cases without errors."""
+    for case in CASES:
+        for document in leaderworkersets(case):
+            found = state(document.object)
+            if isinstance(found, Fresh):
+                yield found.intent
+
+
+INTENTS: Final = tuple(intents())
+
+
+def outside(overlay: Any, paths: Paths | None, at: str = "") -> list[str]:
+    """Return the paths of an overlay that are not among the given ones."""
+    if paths is None:
+        return []
+    if isinstance(overlay, list):
+        return [path for item in overlay for path in outside(item, paths, at)]
+    if not isinstance(overlay, dict):
+        return [at]
+    return [
+        path
+        for key, value in overlay.items()
+        for path in (outside(value, paths[key], f"{at}.{key}") if key in paths else [f"{at}.{key}"])
+        if value is not None or key not in paths
+    ]
+
+
+@each_concern
+def test_a_mutator_writes_only_the_paths_of_its_row(concern: Concern) -> None:
+    overlays = [concern.mutate(input_of(intent, Settings())) for intent in INTENTS]
+
+    assert any(overlays)
+    assert [path for overlay in overlays for path in outside(overlay, concern.writes)] == []
+
+
+def test_a_path_that_no_row_has_is_found() -> None:
+    assert outside(
+        {"spec": {"containers": [{"name": "a", "x": 1}]}}, {"spec": {"containers": {"name": None}}}
+    ) == [".spec.containers.x"]
+
+
+def test_names_and_codes_are_unique() -> None:
+    names = Counter(concern.name for concern in CONCERNS)
+    codes = Counter(rule.code for concern in CONCERNS for rule in concern.rules)
+
+    assert max((names | codes).values()) == 1
+
+
+@each_concern
+def test_a_concern_has_the_name_of_its_module_and_of_its_mutator(concern: Concern) -> None:
+    assert (concern.mutate.__name__, concern.mutate.__module__) == (
+        concern.name,
+        f"webhook.mutate.{concern.name}",
+    )
+
+
+@each_concern
+def test_a_concern_has_rules_and_a_way_out(concern: Concern) -> None:
+    assert (bool(concern.rules), bool(concern.opt_out), bool(concern.writes)) == (True, True, True)
+
+
+def test_the_words_of_skip_are_those_of_the_rows() -> None:
+    words = {word for concern in CONCERNS for word in (concern.skip, *concern.parts)}
+
+    assert words - {""} == set(PARTS)
+
+
+def test_the_layout_names_concerns_that_exist() -> None:
+    known = {layout.LAUNCH, layout.SPLIT, layout.PROBES, layout.STARTUP, layout.SIDECAR}
+
+    assert known <= {concern.name for concern in CONCERNS}
+
+
+def test_replaceable_fields_are_those_of_the_rows() -> None:
+    assert frozenset().union(*(concern.replaces for concern in CONCERNS)) == REPLACEABLE
+
+
+def test_the_readable_paths_are_those_of_the_rows() -> None:
+    paths = (
+        ("metadata", "labels", "llm-d.ai/role"),
+        ("spec", "leaderWorkerTemplate", "leaderTemplate", "$copy"),
+    )
+    for path in paths:
+        below: Any = WRITABLE
+        for key in path:
+            below = below[key]
+        assert below is None
+
+
+def test_a_value_in_one_tree_is_a_value_in_their_union() -> None:
+    assert union({"a": {"b": None}}, {"a": None}) == {"a": None}
+    assert union({"a": {"b": None}}, {"a": {"c": None}}) == {"a": {"b": None, "c": None}}

@@ -1,0 +1,131 @@
+"""The layout of an expanded object: the templates that there will be, and the launch of each. Computed once.
+
+Mutators and validators get it as part of their `Input`. It depends on which concerns there are: without
+`split` no leader template is foreseen, without `sidecar` no port moves, without `launch` neither is needed.
+
+    plan       the launcher for the templates as their author wrote them, and whether it is written
+    move       whether a sidecar takes the port of the leader's engine
+    split      whether leader and workers, which share one template, must differ
+    layout     the templates after split and move, with their launches
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from intent.container import CALLS
+from intent.errors import FieldError
+from intent.launch import Launch, LaunchPlan, api_port, read_launch
+from intent.lws import Intent, Moved, Probe, Template
+from intent.settings import Settings
+from webhook.launchers import LAUNCHERS
+from webhook.launchers.plan import read_plan
+from webhook.move import engine_move, moved_template
+
+LAUNCH: Final = "launch"
+SPLIT: Final = "split"
+PROBES: Final = "probes"
+STARTUP: Final = "startup"
+SIDECAR: Final = "sidecar"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The templates of the expanded object."""
+
+    templates: tuple[Template, ...]
+    plan: LaunchPlan
+    """The launches of these templates."""
+    move: Moved | FieldError | None = None
+    """The move of the leader's API behind its sidecar, or why it cannot move; None without a sidecar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The argument of mutators and validators: the Intent, the settings, and what follows from both."""
+
+    intent: Intent
+    settings: Settings
+    plan: LaunchPlan
+    """The launches of the templates as their author wrote them."""
+    layout: Layout
+    concerns: frozenset[str]
+    """The names of the concerns that there are, and that the author does not skip."""
+
+
+def read_input(intent: Intent, settings: Settings, concerns: frozenset[str]) -> Input:
+    """Plan the launch and the layout of one object, for the given concerns."""
+    plan = read_plan(intent, settings)
+    is_shared = intent.size > 1 and len(intent.templates) == 1
+    can_differ = not is_shared or SPLIT in concerns
+    if plan.rewritten and not (LAUNCH in concerns and (can_differ or not LAUNCHERS[plan.launcher].splits)):
+        plan = replace(plan, rewritten=False)
+    leader = _leader(intent, plan, settings)
+    can_move = can_differ and {LAUNCH, SIDECAR} <= concerns
+    move = engine_move(intent, leader, settings) if can_move and intent.sidecar else None
+    splits = is_shared and SPLIT in concerns and (isinstance(move, Moved) or _must_differ(plan, concerns))
+    templates, launches = intent.templates, plan.launches
+    if splits:
+        made = replace(templates[0], field="leaderTemplate", made=True)
+        templates = (made, *templates)
+        launches = (*(replace(one, template=made) for one in launches), *launches)
+    if isinstance(move, Moved) and leader is not None:
+        moved = moved_template(templates[0], leader, move)
+        launches = tuple(_moved(one, moved, settings) for one in launches)
+        templates = (moved, *templates[1:])
+    layout = Layout(templates, replace(plan, launches=launches), move)
+    return Input(intent, settings, plan, layout, concerns)
+
+
+def _leader(intent: Intent, plan: LaunchPlan, settings: Settings) -> Launch | None:
+    """Return the launch of the leader, whose port may move; it is read even if no launcher is asked for."""
+    if not intent.sidecar or not intent.templates:
+        return None
+    template = intent.templates[0]
+    planned = next((one for one in plan.launches if one.template is template), None)
+    if planned is None and template.engine is not None:
+        return read_launch(template, template.engine, settings.engines)
+    return planned
+
+
+def _moved(launch: Launch, moved: Template, settings: Settings) -> Launch:
+    """Return the launch of a template, read again if it is the one whose engine moves."""
+    if launch.template.field != moved.field or moved.engine is None:
+        return launch
+    return read_launch(moved, moved.engine, settings.engines)
+
+
+def _must_differ(plan: LaunchPlan, concerns: frozenset[str]) -> bool:
+    """Return whether leader and workers run different commands, or need different probes."""
+    if not plan.rewritten:
+        return False
+    engine = plan.leader.engine
+    is_probed = bool(engine.probes or engine.hooks) and not serve_all(plan) and PROBES in concerns
+    return LAUNCHERS[plan.launcher].splits or is_probed
+
+
+def serve_all(plan: LaunchPlan) -> bool:
+    """Return whether the workers serve the API as well as the leader."""
+    return LAUNCHERS[plan.launcher].workers_serve(plan.leader)
+
+
+def misplaced(launch: Launch, given: Input) -> tuple[Probe, ...]:
+    """Return the probes and hooks of a worker that are meant for the leader, since workers serve no API."""
+    plan = given.layout.plan
+    if launch.leads or serve_all(plan) or PROBES not in given.concerns or len(plan.launches) == 1:
+        return ()
+    leader, found = plan.leader.engine, (*launch.engine.probes, *launch.engine.hooks)
+    if plan.leader.template.made:
+        return found
+    return tuple(one for one in found if one.handler in CALLS and one in (*leader.probes, *leader.hooks))
+
+
+def startup_port(launch: Launch, given: Input) -> int | str | None:
+    """Return the port for a startup probe; None if none is needed or the port is unknown.
+
+    One is needed where the leader has other probes, which would run while it loads the model.
+    """
+    plan = given.layout.plan
+    fields = {probe.field for probe in launch.engine.probes}
+    is_leader = launch.leads or (len(plan.launches) == 1 and serve_all(plan))
+    is_missing = is_leader and fields and "startupProbe" not in fields and STARTUP in given.concerns
+    return api_port(launch) if is_missing else None
