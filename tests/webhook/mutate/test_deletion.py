@@ -1,0 +1,218 @@
+"""The deletion test: without any one concern, its row or its module, everything else still holds."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import jsonpatch
+import orjson
+import pytest
+
+from intent import Object
+from intent.lws import Intent
+from intent.settings import Settings
+from tests.golden.test_golden import CASES, leaderworkersets
+from webhook.expand import expand
+from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT
+from webhook.mutate import CONCERNS, input_of, overlay
+from webhook.mutate.concern import Concern
+from webhook.overlay.overlay import combine
+from webhook.overlay.undo import LAUNCHER_WORDS
+from webhook.state import Fresh, state
+
+ROOT: Final = Path(__file__).parents[3]
+SETTINGS: Final = Settings()
+OBJECTS: Final[tuple[Object, ...]] = tuple(one.object for case in CASES for one in leaderworkersets(case))
+SENT: Final = orjson.dumps(OBJECTS)
+SHAPES: Final = frozenset({LAUNCH, PROBES, SIDECAR, SPLIT})
+"""The concerns that the layout asks for. Without one of them other templates may be expanded."""
+
+each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
+
+
+def without(concern: Concern) -> tuple[Concern, ...]:
+    """Return all other rows."""
+    return tuple(one for one in CONCERNS if one is not concern)
+
+
+def intents() -> Iterator[Intent]:
+    """Yield the Intent of each golden object that is expanded."""
+    for live in OBJECTS:
+        found = state(live)
+        if isinstance(found, Fresh):
+            yield found.intent
+
+
+INTENTS: Final = tuple(intents())
+
+
+# --- the others give the same -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "concern", [one for one in CONCERNS if one.name not in SHAPES], ids=lambda one: one.name
+)
+def test_the_others_give_exactly_what_they_gave(concern: Concern) -> None:
+    for intent in INTENTS:
+        given = input_of(intent, SETTINGS)
+        others = combine(one.mutate(given) for one in without(concern) if one.name in given.concerns)
+
+        assert overlay(intent, SETTINGS, without(concern)) == others
+
+
+@pytest.mark.parametrize("concern", [one for one in CONCERNS if one.skip], ids=lambda one: one.name)
+def test_a_deleted_concern_is_one_that_every_author_skips(concern: Concern) -> None:
+    for intent in INTENTS:
+        skipped = replace(intent, skip=(*intent.skip, concern.skip))
+
+        assert overlay(intent, SETTINGS, without(concern)) == overlay(skipped, SETTINGS)
+
+
+@each_concern
+def test_an_object_that_the_concern_does_not_touch_stays_the_same(concern: Concern) -> None:
+    for intent in INTENTS:
+        given, rest = (input_of(intent, SETTINGS, rows) for rows in (CONCERNS, without(concern)))
+        if not concern.mutate(given) and given.layout == rest.layout:
+            assert overlay(intent, SETTINGS, without(concern)) == overlay(intent, SETTINGS)
+
+
+# --- the object is sound ----------------------------------------------------------------------------
+
+
+@each_concern
+def test_the_expanded_object_is_sound(concern: Concern) -> None:
+    wrong = [
+        (live["metadata"]["name"], problem)
+        for live in OBJECTS
+        for problem in problems(live, expanded(live, without(concern)))
+    ]
+
+    assert wrong == []
+
+
+@each_concern
+def test_the_expanded_object_does_not_change_again(concern: Concern) -> None:
+    once = [expanded(live, without(concern)) for live in OBJECTS]
+
+    assert [expanded(live, without(concern)) for live in once] == once
+
+
+def expanded(live: Object, concerns: tuple[Concern, ...]) -> Object:
+    """Return an object as these concerns expand it."""
+    made: Object = jsonpatch.apply_patch(live, expand(live, None, SETTINGS, concerns))
+    return made
+
+
+def problems(live: Object, made: Object) -> Iterator[str]:
+    """Yield what makes an expanded object invalid, or unable to start, that its author did not write."""
+    before, after = templates(live), templates(made)
+    given = before.get("workerTemplate", {})
+    for field, template in after.items():
+        own = before.get(field, given)
+        if names(template, "containers") != names(own, "containers"):
+            yield f"{field} has other containers"
+        for pod in pods_without(template, "image"):
+            yield f"{field} has a container without an image: {pod}"
+        yield from (
+            f"{field} mounts {name}, which is no volume" for name in unmounted(template) - unmounted(own)
+        )
+        proxied = "routing-proxy" in names(template, "initContainers")
+        is_own = has_moved(own) or "routing-proxy" in names(own, "initContainers")
+        if proxied != has_moved(template) and not is_own:
+            yield f"{field} has a sidecar: {proxied}, and an engine behind it: {has_moved(template)}"
+    launched = {is_launched(one) for field, one in after.items() if not is_launched(before.get(field, given))}
+    if len(launched) > 1:
+        yield "launched on one side only"
+
+
+def templates(live: Object) -> dict[str, Any]:
+    """Return the pod templates of an object by field."""
+    group = live.get("spec", {}).get("leaderWorkerTemplate", {})
+    return {field: group[field] for field in ("leaderTemplate", "workerTemplate") if field in group}
+
+
+def listed(template: Any, field: str) -> list[Any]:
+    """Return a list of a pod spec."""
+    found: list[Any] = template.get("spec", {}).get(field) or []
+    return found
+
+
+def names(template: Any, field: str) -> list[str]:
+    """Return the names of the items of a list."""
+    return [one.get("name") for one in listed(template, field)]
+
+
+def pods_without(template: Any, field: str) -> list[str]:
+    """Return the names of the containers that lack a field."""
+    both = (*listed(template, "containers"), *listed(template, "initContainers"))
+    return [one["name"] for one in both if field not in one]
+
+
+def unmounted(template: Any) -> set[str]:
+    """Return the names of mounts that have no volume."""
+    both = (*listed(template, "containers"), *listed(template, "initContainers"))
+    mounts = {mount["name"] for one in both for mount in one.get("volumeMounts") or []}
+    return mounts - set(names(template, "volumes"))
+
+
+def has_moved(template: Any) -> bool:
+    """Return whether an engine listens on a port behind a sidecar."""
+    return re.search(r"--port[=', ]+82\d\d", str(listed(template, "containers"))) is not None
+
+
+def is_launched(template: Any) -> bool:
+    """Return whether a launcher is in the command or the arguments of a container."""
+    marks = (*LAUNCHER_WORDS, "--master-addr", "--dist-init-addr", "--data-parallel-address")
+    return any(mark in str(listed(template, "containers")) for mark in marks)
+
+
+# --- without its module -----------------------------------------------------------------------------
+
+EXPAND: Final = """\
+import sys
+import orjson
+from webhook.check import check
+from webhook.expand import expand
+
+lives = orjson.loads(sys.stdin.buffer.read())
+for live in lives:
+    check(live)
+sys.stdout.buffer.write(orjson.dumps([expand(live) for live in lives]))
+"""
+
+
+@pytest.mark.slow
+@each_concern
+def test_everything_else_works_without_the_module(concern: Concern, tmp_path: Path) -> None:
+    for package in ("catalog", "intent", "webhook"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    delete(concern, tmp_path / "webhook" / "mutate")
+
+    done = subprocess.run(
+        [sys.executable, "-c", EXPAND],
+        input=orjson.dumps(OBJECTS),
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert orjson.loads(done.stdout) == [expand(live, None, SETTINGS, without(concern)) for live in OBJECTS]
+
+
+def delete(concern: Concern, folder: Path) -> None:
+    """Delete the module of a concern, its row and its import; its paths stay, for records that have them."""
+    (folder / f"{concern.name}.py").unlink()
+    table, row = folder / "__init__.py", concern.name.upper()
+    text = table.read_text(encoding="utf-8")
+    left = text.replace(f"from webhook.mutate.{concern.name} import {row}\n", "")
+    left = re.sub(rf"\b{row}(?:, |(?=\)))", "", left)
+    left = left.replace("ELSEWHERE: Final[Paths] = {}", f"ELSEWHERE: Final[Paths] = {concern.writes!r}")
+    assert repr(concern.writes) in left
+    assert row not in left.replace(f"webhook.mutate.{concern.name}", "")
+    table.write_text(left, encoding="utf-8")
