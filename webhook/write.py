@@ -15,7 +15,7 @@ from intent.names import is_label_value
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.shapes import annotations, labels
-from webhook.mutate import WRITABLE
+from webhook.mutate import REPLACEABLE, WRITABLE
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
@@ -91,7 +91,7 @@ class Write:
 
     def inject(self, wished: Overlay) -> Injection:
         """Inject an overlay into the original. Edits of a launch that stay are restored."""
-        made = inject(self.original, wished, self.reverted.leader)
+        made = inject(self.original, wished, REPLACEABLE, self.reverted.leader)
         return made._replace(result=with_kept(made.result, self.reverted))
 
     def stands(self) -> bool:

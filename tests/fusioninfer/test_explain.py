@@ -12,7 +12,7 @@ from fusioninfer.cli import DENIED, main
 from intent.settings import Settings
 from tests.golden.test_golden import CASES
 from tests.laws.laws import leaves
-from webhook.mutate import CONCERNS, input_of, rule_for
+from webhook.mutate import CONCERNS, REPLACEABLE, input_of, rule_for
 from webhook.overlay import record
 from webhook.overlay.keyed import LIST_KEYS
 from webhook.overlay.overlay import COPY, combine
@@ -99,7 +99,10 @@ def written(document: documents.Document) -> dict[str, set[str]]:
     overlays = {one.name: one.mutate(given) for one in CONCERNS if one.name in given.concerns}
     copied = overlays["split"]
     fields = {
-        name: {field.path for field in explain.fields(*put(found.write.original, combine([copied, overlay])))}
+        name: {
+            field.path
+            for field in explain.fields(*put(found.write.original, combine([copied, overlay]), REPLACEABLE))
+        }
         for name, overlay in overlays.items()
     }
     return {name: paths - fields["split"] if name != "split" else paths for name, paths in fields.items()}

@@ -20,6 +20,7 @@ from webhook import review
 from webhook.check import check
 from webhook.expand import change, expand, wish
 from webhook.layout import Input
+from webhook.mutate import REPLACEABLE
 from webhook.mutate.concern import Concern
 from webhook.mutate.gang import GANG
 from webhook.mutate.labels import LABELS
@@ -31,7 +32,6 @@ from webhook.mutate.startup import STARTUP
 from webhook.overlay.keyed import FIRST, identity, index, is_keyed, name_of
 from webhook.overlay.overlay import COPY, Overlay
 from webhook.overlay.patch import Operation, patch
-from webhook.overlay.put import REPLACEABLE
 from webhook.overlay.record import READING
 from webhook.state import Fresh, state
 from webhook.write import Write, read_write

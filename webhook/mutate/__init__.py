@@ -32,6 +32,10 @@ WRITABLE: Final = union(ELSEWHERE, *(concern.writes for concern in CONCERNS))
 
 Only `set` is checked: `was` is read only at the paths of `set`.
 """
+REPLACED_ELSEWHERE: Final = frozenset[str]()
+"""Fields that only other releases replace. Those of a removed concern stay here, so that pins keep them."""
+REPLACEABLE: Final = REPLACED_ELSEWHERE.union(*(concern.replaces for concern in CONCERNS))
+"""The names of fields whose value may replace one of the author's."""
 
 
 def input_of(intent: Intent, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> Input:

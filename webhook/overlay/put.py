@@ -1,9 +1,8 @@
 """Apply an overlay: reduce it to the fields that may be injected, and keep the values that they replace.
 
-Only command, args, the probes and hooks that a launch removes, and the ports of probes and hooks
-(`REPLACEABLE`) replace a value of the author. Any other field is injected only where the author wrote none,
-so no mutator can overwrite by mistake. In this pod spec the author's variable `A` stays, so neither result
-has it:
+Only the fields named in `replaceable` replace a value of the author, for example command and args. Any other
+field is injected only where the author wrote none, so no mutator can overwrite by mistake. In this pod spec
+the author's variable `A` stays, so neither result has it:
 
     >>> env = [{"name": "A", "value": "1"}]
     >>> original = {"containers": [{"name": "vllm", "command": ["vllm"], "env": env}]}
@@ -11,13 +10,14 @@ has it:
     ...     "schedulerName": "volcano",
     ...     "containers": [{"name": "vllm", "command": ["ray"], "env": [{"name": "A", "value": "2"}]}],
     ... }
-    >>> injected, replaced = put(original, wish)
+    >>> injected, replaced = put(original, wish, frozenset({"command"}))
     >>> injected
     {'schedulerName': 'volcano', 'containers': [{'name': 'vllm', 'command': ['ray']}]}
     >>> replaced
     {'schedulerName': None, 'containers': [{'name': 'vllm', 'command': ['vllm']}]}
 """
 
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from intent import Object
@@ -26,9 +26,6 @@ from webhook.overlay.keyed import ENTERED, LIST_KEYS, identity, index, keys_of, 
 from webhook.overlay.overlay import COPY, DIRECTIVES, NOTHING, Overlay, merge
 
 LEADER: Final = "leaderTemplate"
-REPLACEABLE: Final = frozenset(
-    {"command", "args", "readinessProbe", "livenessProbe", "startupProbe", "postStart", "preStop", "port"}
-)
 
 
 Taken = tuple[Any, Any] | None
@@ -43,7 +40,9 @@ class Injection(NamedTuple):
     was: Overlay
 
 
-def inject(original: Object, wish: Overlay, leader: Object | None = None) -> Injection:
+def inject(
+    original: Object, wish: Overlay, replaceable: Collection[str], leader: Object | None = None
+) -> Injection:
     """Inject what of `wish` may be injected.
 
     A leader's template that is a copy starts as `leader`, or as the workers'.
@@ -51,48 +50,48 @@ def inject(original: Object, wish: Overlay, leader: Object | None = None) -> Inj
     group = mapping(mapping(original.get("spec")).get("leaderWorkerTemplate"))
     wished = mapping(mapping(mapping(wish.get("spec")).get("leaderWorkerTemplate")).get(LEADER))
     if COPY not in wished or LEADER in group:
-        put_on, was = put(original, wish)
+        put_on, was = put(original, wish, replaceable)
         return Injection(merge(original, put_on), put_on, was)
     source = group.get(wished[COPY]) if leader is None else leader
     copied = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": {**group, LEADER: source}}}
-    put_on, was = put(copied, wish)
+    put_on, was = put(copied, wish, replaceable)
     into = put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})
     into[COPY] = wished[COPY]
     return Injection(merge(copied, put_on), put_on, was)
 
 
-def put(original: Object, wish: Overlay) -> tuple[Overlay, Overlay]:
+def put(original: Object, wish: Overlay, replaceable: Collection[str]) -> tuple[Overlay, Overlay]:
     """Reduce `wish` to what may be injected. Return that, and the overlay that reverts it."""
     put_on: Overlay = {}
     was: Overlay = {}
     for key, value in wish.items():
         have = original.get(key)
         if isinstance(value, dict):
-            taken = _put_map(have, value)
+            taken = _put_map(have, value, replaceable)
         elif key in LIST_KEYS and isinstance(value, list):
-            taken = _put_items(key, have, value)
+            taken = _put_items(key, have, value, replaceable)
         else:
-            taken = _put_leaf(key, have, value)
+            taken = _put_leaf(key, have, value, replaceable)
         if taken is not None:
             put_on[key], was[key] = taken
     return put_on, was
 
 
-def _put_leaf(key: str, have: Any, value: Any) -> Taken:
-    if key in DIRECTIVES or (have is not None and key not in REPLACEABLE) or same(have, value):
+def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str]) -> Taken:
+    if key in DIRECTIVES or (have is not None and key not in replaceable) or same(have, value):
         return None
     return value, have
 
 
-def _put_map(have: Any, value: Overlay) -> Taken:
+def _put_map(have: Any, value: Overlay, replaceable: Collection[str]) -> Taken:
     if isinstance(have, dict):
-        inner, reverse = put(have, value)
+        inner, reverse = put(have, value, replaceable)
         return (inner, reverse) if inner else None
-    inner = put(NOTHING, value)[0] if have is None else NOTHING
+    inner = put(NOTHING, value, replaceable)[0] if have is None else NOTHING
     return (inner, None) if inner else None
 
 
-def _put_items(field: str, have: Any, wish: list[Any]) -> Taken:
+def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[str]) -> Taken:
     if not isinstance(have, list):
         return (wish, None) if wish and have is None else None
     places = index(field, have)
@@ -103,7 +102,7 @@ def _put_items(field: str, have: Any, wish: list[Any]) -> Taken:
         if at is None:
             chosen.append(item)
         elif field in ENTERED:
-            inner, reverse = put(have[at], item)
+            inner, reverse = put(have[at], item, replaceable)
             if inner:
                 keys = keys_of(field, item)
                 chosen.append(keys | inner)

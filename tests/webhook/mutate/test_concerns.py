@@ -13,9 +13,8 @@ from intent.lws import Intent
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, leaderworkersets
 from webhook import layout
-from webhook.mutate import CONCERNS, WRITABLE, input_of
+from webhook.mutate import CONCERNS, REPLACEABLE, WRITABLE, input_of
 from webhook.mutate.concern import Concern, Paths, union
-from webhook.overlay.put import REPLACEABLE
 from webhook.state import Fresh, state
 
 each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
@@ -95,8 +94,10 @@ def test_the_layout_names_concerns_that_exist() -> None:
     assert known <= {concern.name for concern in CONCERNS}
 
 
-def test_replaceable_fields_are_those_of_the_rows() -> None:
-    assert frozenset().union(*(concern.replaces for concern in CONCERNS)) == REPLACEABLE
+def test_only_the_known_fields_replace_a_value_of_the_author() -> None:
+    probes = {"readinessProbe", "livenessProbe", "startupProbe", "postStart", "preStop"}
+
+    assert {"command", "args", "port", *probes} == REPLACEABLE
 
 
 def test_the_readable_paths_are_those_of_the_rows() -> None:

@@ -21,8 +21,8 @@ from webhook.expand import expand
 from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT
 from webhook.mutate import CONCERNS, input_of, overlay
 from webhook.mutate.concern import Concern
+from webhook.overlay.fields import LAUNCHER_WORDS
 from webhook.overlay.overlay import combine
-from webhook.overlay.undo import LAUNCHER_WORDS
 from webhook.state import Fresh, state
 
 ROOT: Final = Path(__file__).parents[3]

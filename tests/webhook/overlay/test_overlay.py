@@ -79,7 +79,7 @@ def test_a_patch_does_not_take_true_for_one() -> None:
 
 
 def test_put_keeps_the_authors_values() -> None:
-    put_on, was = put({"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}})
+    put_on, was = put({"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}}, ())
 
     assert (put_on, was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
 
@@ -87,13 +87,15 @@ def test_put_keeps_the_authors_values() -> None:
 def test_put_keeps_an_authors_item_unchanged() -> None:
     original = {"env": [{"name": "IP", "value": "9"}]}
 
-    assert put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}) == ({}, {})
+    assert put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}, ()) == ({}, {})
 
 
 def test_put_replaces_command_and_args() -> None:
     original = {"containers": [{"name": "e", "args": ["a"]}]}
 
-    put_on, was = put(original, {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]})
+    put_on, was = put(
+        original, {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}, ("command", "args")
+    )
 
     assert put_on == {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}
     assert was == {"containers": [{"name": "e", "command": None, "args": ["a"]}]}
