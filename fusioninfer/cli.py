@@ -11,6 +11,7 @@ import orjson
 from catalog.codes import CODES
 from fusioninfer import __version__, documents, offline
 from fusioninfer.documents import UnreadableFileError
+from fusioninfer.ejecting import eject
 from fusioninfer.offline import Composition, Found
 from fusioninfer.options import (
     CONFIG,
@@ -37,6 +38,7 @@ def main() -> None:
 
 main.add_command(webhook)
 main.add_command(sync)
+main.add_command(eject)
 
 
 @main.command()

@@ -48,14 +48,17 @@ def read(paths: Iterable[str]) -> list[Document]:
     return found
 
 
-def read_all(paths: Iterable[str]) -> tuple[list[Document], list[UnreadableFileError]]:
+def read_all(
+    paths: Iterable[str], *, recursive: bool = False
+) -> tuple[list[Document], list[UnreadableFileError]]:
     """Read every document that can be read, and return the errors of the others.
 
-    Of a file with a syntax error, the documents before the error are read.
+    Of a file with a syntax error, the documents before the error are read. `recursive`: also the directories
+    below a directory.
     """
     found: list[Document] = []
     problems: list[UnreadableFileError] = []
-    for one in (one for path in paths for file in _files(path) for one in _documents(file)):
+    for one in (one for path in paths for file in _files(path, recursive) for one in _documents(file)):
         if isinstance(one, UnreadableFileError):
             problems.append(one)
         else:
@@ -63,12 +66,13 @@ def read_all(paths: Iterable[str]) -> tuple[list[Document], list[UnreadableFileE
     return found, problems
 
 
-def _files(path: str) -> list[str | UnreadableFileError]:
+def _files(path: str, recursive: bool) -> list[str | UnreadableFileError]:  # noqa: FBT001 - an option, passed on
     """Return the files of a directory, sorted by name, or the path itself if it is not a directory."""
     try:
         if path == STANDARD_INPUT or not Path(path).is_dir():
             return [path]
-        found = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
+        below = Path(path).rglob("*") if recursive else Path(path).iterdir()
+        found = sorted(str(file) for file in below if file.suffix in SUFFIXES and not file.is_dir())
     except OSError as error:
         return [UnreadableFileError(f"{printable(path)}: {error.strerror}", printable(path))]
     return (

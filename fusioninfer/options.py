@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -13,17 +14,25 @@ from fusioninfer.documents import UnreadableFileError
 UNREADABLE: Final = 2
 """The exit code if a file is missing or cannot be read."""
 
-FILES: Final = click.option(
+_FILES: Final = partial(
+    click.option,
     "-f",
     "--filename",
     "files",
     multiple=True,
-    required=True,
     metavar="FILE",
     type=click.Path(allow_dash=True),
     help="A file, a directory, or - for standard input. May be repeated.",
 )
+FILES: Final = _FILES(required=True)
+FILES_OR_NAMES: Final = _FILES(required=False)
 NAMESPACE: Final = click.option("-n", "--namespace", default="", help="The namespace of objects without one.")
+KUBECONFIG: Final = click.option(
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Default: the service account in a pod; otherwise $KUBECONFIG, or the file in the home directory.",
+)
+CONTEXT: Final = click.option("--context", help="The context of the kubeconfig to use.")
 CONFIG: Final = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),

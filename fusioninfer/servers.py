@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.options import CONFIG, exit_unreadable, read_settings
+from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, exit_unreadable, read_settings
 
 METRICS_PORT: Final = click.option(
     "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
@@ -68,12 +68,8 @@ def webhook(  # noqa: PLR0913 - each is a flag
 
 
 @click.command()
-@click.option(
-    "--kubeconfig",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Default: the service account in a pod; otherwise $KUBECONFIG, or the file in the home directory.",
-)
-@click.option("--context", help="The context of the kubeconfig to use.")
+@KUBECONFIG
+@CONTEXT
 @click.option(
     "--namespace", default="fusioninfer-system", show_default=True, help="The namespace of the Lease."
 )

@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import aiohttp
@@ -49,6 +50,10 @@ BUFFER: Final = 2**21
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
+DEFAULT_NAMESPACE: Final = "default"
+"""The namespace of a context that names none."""
+POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""The file with the namespace of a pod, beside its token."""
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
 """The errors raised if the API server cannot be reached, or the connection breaks."""
 
@@ -169,6 +174,23 @@ async def _load(configuration: Any, kubeconfig: str | None, context: str | None)
         return await config.load_kube_config(
             kubeconfig, context, client_configuration=configuration, persist_config=False
         )
+    except (AttributeError, KeyError, TypeError, YAMLError) as error:  # raised for an invalid file
+        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
+
+
+def home_namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
+    """Return the namespace of a context, as kubectl does: `default` if it names none. In a pod, the pod's.
+
+    Raises `ConfigError` without a kubeconfig.
+    """
+    if SERVICE_HOST in os.environ and not (kubeconfig or context):
+        return (
+            POD_NAMESPACE.read_text(encoding="utf-8").strip() if POD_NAMESPACE.exists() else DEFAULT_NAMESPACE
+        )
+    try:
+        known, current = config.list_kube_config_contexts(kubeconfig)
+        chosen = next((one for one in known if one["name"] == context), None) if context else current
+        return str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE) if chosen else DEFAULT_NAMESPACE
     except (AttributeError, KeyError, TypeError, YAMLError) as error:  # raised for an invalid file
         raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
 

@@ -307,7 +307,9 @@ def _invalid_label(obj: Object) -> str:
 
 def _has(obj: Object, label: str) -> bool:
     """Return whether an object has a label; an ERROR event has none, and is sent anyway."""
-    return not label or "name" not in obj["metadata"] or label in obj["metadata"].get("labels", {})
+    key, _, value = label.partition("=")
+    labels = obj["metadata"].get("labels", {})
+    return not label or "name" not in obj["metadata"] or labels.get(key) == (value or labels.get(key, ...))
 
 
 def _plural(path: str) -> str:

@@ -1,0 +1,42 @@
+"""What a cluster holds for one service, as the API server returns it."""
+
+from dataclasses import dataclass
+
+from intent import Object
+from intent.service.member import member
+from sync.kinds import OUTPUTS
+from sync.observed.cached import is_orphaned, is_ours
+
+
+@dataclass(frozen=True, slots=True)
+class LiveService:
+    """What the cluster holds for one service, as the API server returns it."""
+
+    namespace: str
+    name: str
+    inferenceservice: Object | None = None
+    sets: tuple[Object, ...] = ()
+    """The LeaderWorkerSets with the service's label."""
+    others: tuple[Object, ...] = ()
+    """The PodGroup of its name and the objects of routes with its label, whoever made them."""
+
+    @property
+    def members(self) -> tuple[Object, ...]:
+        """The LeaderWorkerSets that admission expanded; an ejected one keeps its label."""
+        return tuple(lws for lws in self.sets if member(lws))
+
+    @property
+    def made(self) -> tuple[Object, ...]:
+        """The objects that the controller made for this service, by its own rule of ownership."""
+        owners = (*self.members, *([self.inferenceservice] if self.inferenceservice else ()))
+        uids = frozenset(one["metadata"].get("uid", "") for one in owners)
+        return tuple(obj for obj in self.others if self._is_made(obj, uids))
+
+    def _is_made(self, obj: Object, uids: frozenset[str]) -> bool:
+        row = OUTPUTS[obj["kind"]].projected(obj)
+        return is_ours(row, uids) or is_orphaned(row, self.name)
+
+
+def described(obj: Object) -> str:
+    """Return kind, namespace and name of an object."""
+    return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"

@@ -1,0 +1,201 @@
+"""`fusioninfer eject`: how objects are named, what is printed, and the exit codes."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fusioninfer.cli import main
+from intent import Object, yaml
+from sync.desired.render.workloads import gang_objects
+from sync.kinds import LWS, POD_GROUP
+from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import APPLIED, KEY, decode, lws, planned, prefill
+
+P, D = LWS.path(KEY[0], "p"), LWS.path(KEY[0], "d")
+PG = POD_GROUP.path(*KEY)
+
+
+@pytest.fixture
+def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
+    """Store a prefiller, a decoder and their PodGroup."""
+    api.put(P, lws("p"))
+    api.put(D, lws("d", "decoder"))
+    (group,) = gang_objects(planned(prefill(), decode()))
+    group["metadata"]["managedFields"] = APPLIED
+    api.put(PG, group)
+    return api
+
+
+async def eject(config: Path, *words: str, text: str | None = None) -> Result:
+    """Run the command beside the fake API server."""
+    arguments = ["eject", "--kubeconfig", str(config), *words]
+    return await asyncio.to_thread(CliRunner().invoke, main, arguments, input=text)
+
+
+def kinds(result: Result) -> list[str]:
+    return [obj["kind"] for obj in yaml.load(result.stdout)]
+
+
+def file(directory: Path, *objects: Object, name: str = "service.yaml") -> str:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / name
+    path.write_text("\n---\n".join(map(json.dumps, objects)))
+    return str(path)
+
+
+def changed(path: Path, old: str, new: str) -> None:
+    """Replace a text in a file."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def of_author(name: str, **metadata: str) -> Object:
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": name} | metadata,
+    }
+
+
+@pytest.mark.usefixtures("cluster")
+class TestNames:
+    """All ways to name the two LeaderWorkerSets."""
+
+    async def test_kind_and_name(self, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+        result = await eject(
+            kubeconfig, "-n", "team-a", "lws/p", "leaderworkersets.leaderworkerset.x-k8s.io/d"
+        )
+
+        assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
+
+    async def test_files(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811
+        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+        one = file(tmp_path, of_author("p", namespace="team-a"), config_map)
+
+        result = await eject(kubeconfig, one, "-n", "team-a", "-f", "-", text=json.dumps(of_author("d")))
+
+        assert (result.exit_code, len(kinds(result))) == (0, 3)
+
+    async def test_directories(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811
+        file(tmp_path / "a", of_author("p"))
+        file(tmp_path / "a" / "below", of_author("d"))
+
+        flat = await eject(kubeconfig, "-n", "team-a", str(tmp_path / "a"))
+        deep = await eject(kubeconfig, "-n", "team-a", "-R", str(tmp_path / "a"))
+
+        assert (flat.exit_code, "LeaderWorkerSet team-a/d: belongs to service r1 too" in flat.stderr) == (
+            1,
+            True,
+        )
+        assert (deep.exit_code, len(kinds(deep))) == (0, 3)
+
+    async def test_the_namespace_of_the_context(self, kubeconfig: Path) -> None:  # noqa: F811
+        changed(kubeconfig, "    cluster: fake\n", "    cluster: fake\n    namespace: team-a\n")
+
+        result = await eject(kubeconfig, "lws/p", "lws/d")
+
+        assert (result.exit_code, result.stderr.count("error")) == (0, 0)
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_notes_and_steps_are_on_standard_error(kubeconfig: Path) -> None:  # noqa: F811
+    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+
+    assert "note: PodGroup team-a/r1: nothing creates it again" in result.stderr
+    assert "1. Save the output as ejected.yaml." in result.stderr
+    assert "   $ kubectl --namespace team-a annotate " in result.stderr
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_json_is_a_list_with_notes_and_steps(kubeconfig: Path) -> None:  # noqa: F811
+    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d", "-o", "json")
+
+    printed = json.loads(result.stdout)
+    assert (printed["kind"], len(printed["items"]), result.stderr) == ("List", 3, "")
+    assert printed["notes"][0].keys() == {"object", "message"}
+    assert printed["steps"][1]["command"].startswith("kubectl --namespace team-a annotate ")
+
+
+async def test_the_cluster_is_only_read(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+    cluster.requests.clear()
+
+    await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+
+    assert {method for method, _ in cluster.requests} == {"GET"}
+
+
+async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+    cluster.absent.add("destinationrules")
+
+    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+
+    assert result.exit_code == 0
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["lws/p"], "LeaderWorkerSet team-a/d: belongs to service r1 too, and shares its PodGroup; name it"),
+        (
+            ["lws/p", "lws/d", "lws/x"],
+            "LeaderWorkerSet team-a/x: not found; check the name, -n and --context",
+        ),
+    ],
+)
+async def test_an_object_that_cannot_be_ejected_is_exit_code_1(
+    kubeconfig: Path,  # noqa: F811
+    words: list[str],
+    message: str,
+) -> None:
+    result = await eject(kubeconfig, "-n", "team-a", *words)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"error: {message}\n")
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("words", "text", "message"),
+    [
+        (["-f", "-"], "a: [", "-:1:5"),
+        (["-f", "-"], "kind: ConfigMap\n", "no LeaderWorkerSet or InferenceService"),
+        ([], None, "no LeaderWorkerSet or InferenceService"),
+        (["-"], json.dumps(of_author("")), "- (document 1): metadata.name is missing"),
+        (["lws/p.yaml"], None, "lws/p.yaml: No such file"),
+    ],
+)
+async def test_what_cannot_be_read_is_exit_code_2(
+    kubeconfig: Path,  # noqa: F811
+    words: list[str],
+    text: str | None,
+    message: str,
+) -> None:
+    result = await eject(kubeconfig, "-n", "team-a", *words, text=text)
+
+    assert (result.exit_code, result.stdout, message in result.stderr) == (2, "", True), result.stderr
+
+
+async def test_a_missing_right_is_named(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+    def refuse(request: Any) -> Any:
+        return status(403, "Forbidden", "no") if request.path.endswith("/httproutes") else None
+
+    cluster.fault = refuse
+
+    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "you need the right to list httproutes" in result.stderr
+
+
+async def test_an_unreachable_cluster_is_no_traceback(kubeconfig: Path, api: Api) -> None:  # noqa: F811
+    changed(kubeconfig, api.url, "http://127.0.0.1:1")
+
+    result = await eject(kubeconfig, "-n", "team-a", "lws/p")
+
+    assert (result.exit_code, "cannot get leaderworkersets in namespace team-a" in result.stderr) == (2, True)
