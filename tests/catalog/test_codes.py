@@ -82,9 +82,8 @@ def test_no_code_is_both_a_finding_and_a_rule() -> None:
     assert CODES.keys() & {rule.code for rule in RULES} == set()
 
 
-@pytest.mark.parametrize("code", [*CODES, *(rule.code for rule in RULES)])
-def test_every_code_has_a_chapter(code: str) -> None:
-    assert code[2] in CHAPTERS
+def test_every_code_has_a_chapter() -> None:
+    assert {code[2] for code in (*CODES, *(rule.code for rule in RULES))} == CHAPTERS.keys()
 
 
 @pytest.mark.parametrize("digit", PARTS)
@@ -92,10 +91,13 @@ def test_every_code_is_in_the_module_of_its_first_digit(digit: str) -> None:
     assert {code[2] for code in PARTS[digit]} == {digit}
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_every_code_has_a_title_a_cause_and_a_remedy(code: str) -> None:
-    row = CODES[code]
+def test_every_code_has_a_title_a_cause_and_a_remedy() -> None:
+    texts = {code: (row.title, row.cause, row.remedy) for code, row in CODES.items()}
 
-    texts = (row.title, row.cause, row.remedy)
-    assert len(set(texts)) == 3
-    assert [text for text in texts if not text or text.endswith(".") or not text.isascii()] == []
+    assert [code for code, three in texts.items() if len(set(three)) != 3] == []
+    assert [
+        (code, text)
+        for code, three in texts.items()
+        for text in three
+        if not text or text.endswith(".") or not text.isascii()
+    ] == []

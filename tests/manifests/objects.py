@@ -1,6 +1,8 @@
 """The manifests as they are in their folders, without kustomize."""
 
+import copy
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +20,12 @@ def objects(*folders: str) -> Iterator[Object]:
     """Yield every object of these folders."""
     for folder in folders:
         for file in sorted((MANIFESTS / folder).glob("*.yaml")):
-            yield from (each for each in yaml.safe_load_all(file.read_text()) if _is_object(each))
+            yield from copy.deepcopy(_objects_of(file))
+
+
+@cache
+def _objects_of(file: Path) -> list[Object]:
+    return [each for each in yaml.safe_load_all(file.read_text()) if _is_object(each)]
 
 
 def find(kind: str, name: str, *folders: str) -> Object:

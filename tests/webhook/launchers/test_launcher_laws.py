@@ -53,23 +53,23 @@ def words(row: Row, shape: str) -> Object:
     return shapes[shape]
 
 
-@pytest.fixture(params=ROWS, ids=lambda row: f"{row.launcher}-{row.argv[0]}-{row.image[-7:]}")
+@pytest.fixture(scope="module", params=ROWS, ids=lambda row: f"{row.launcher}-{row.argv[0]}-{row.image[-7:]}")
 def row(request: pytest.FixtureRequest) -> Row:
     given: Row = request.param
     return given
 
 
-@pytest.fixture(params=SHAPES)
+@pytest.fixture(scope="module", params=SHAPES)
 def file(request: pytest.FixtureRequest, row: Row) -> Object:
-    """Return the file of an author, with probes, so that leader and workers differ."""
+    """Return the file of an author, with probes, so that leader and workers differ. Not changed by tests."""
     probe = {"httpGet": {"path": "/health", "port": 8000}}
     engine = container(image=row.image, readinessProbe=probe, **words(row, request.param))
     return lws(size=2, worker=template(engine), launcher=row.launcher)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def once(file: Object) -> Object:
-    """Return the expanded object."""
+    """Return the expanded object. Tests do not change it."""
     return put(file)
 
 
