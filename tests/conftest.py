@@ -1,5 +1,6 @@
 """Options, hooks and servers that several folders of tests share."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
     tiers.mark(items)
     if hasattr(config, "workerinput"):
         tiers.group(items, config)
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the collected tests from garbage collection: they live as long as the process."""
+    gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> tiers.Groups:
