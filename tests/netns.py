@@ -67,7 +67,7 @@ def beside(process: int, *command: str) -> tuple[str, ...]:
 
 
 def made_in(process: int, make: Callable[[], T]) -> T:
-    """Call in the network of a process: a socket that is made there stays there, whoever uses it."""
+    """Call a function in the network of a process. A socket that it makes stays there, in any thread."""
 
     def make_there() -> T:
         _enter(process)

@@ -54,7 +54,7 @@ DISTRIBUTED: Final = frozenset(
         "nccl-init-addr",
     }
 )
-"""Flags of vLLM and SGLang that only an author who launches the nodes sets."""
+"""Flags of vLLM and SGLang that appear only in commands that launch the nodes themselves."""
 
 
 _SWITCH_PREFIXES: Final = ("--no-", "--enable-", "--disable-")

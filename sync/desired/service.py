@@ -138,7 +138,7 @@ def _without_replicas(lws: Object) -> Object:
 
 
 def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...]) -> Desired:
-    """Desire the PodGroup of the existing members, whoever made them."""
+    """Desire the PodGroup of the existing members: those of the author and those of the controller."""
     decided = plan(snapshot.situation, settings)
     for refusal in refusals:
         if refusal.kind == POD_GROUP:

@@ -56,7 +56,7 @@ class PodGroup(AppliedObject):
 
     @property
     def index_keys(self) -> tuple[ServiceKey, ...]:
-        """The service of its name, whoever made it, and the LeaderWorkerSet that it was made for."""
+        """The service of its name, and the LeaderWorkerSet for which LWS created it."""
         own = (self.namespace, self.name)
         return (own, index_key(lws.KIND, self.namespace, self.made_for)) if self.made_for else (own,)
 

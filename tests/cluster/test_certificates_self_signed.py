@@ -195,7 +195,7 @@ def restart_with(cluster: Cluster, module: str) -> None:
 
 
 def are_believed(cluster: Cluster, replicas: Replicas) -> bool:
-    """Return whether every replica serves what those who trust the Secret believe."""
+    """Return whether every replica serves a certificate that clients of the Secret's CA trust."""
     now, there = datetime.now(UTC), kept(cluster)
     shown = [replace(there, serving=Pair(served(each), b"")) for each in replicas.running]
     return all(rotation.is_trusted(each, now) for each in shown)

@@ -106,7 +106,7 @@ def come_to_rest(scene: Scene) -> None:
 
 
 def becomes(scene: Scene, check: Callable[[], list[str]]) -> list[str]:
-    """Ask until nothing is wrong or time is up, whoever is away meanwhile; return what was wrong last.
+    """Check until nothing is wrong or time is up, and return the last problems. Components may be down.
 
     The garbage collector is started again first, and after each back-off.
     """

@@ -131,7 +131,7 @@ def test_a_pod_that_was_started_anew_is_seen() -> None:
     assert said == ["pods/svc-0-1 was started anew"]
 
 
-def test_whoever_changes_the_command_starts_pods_anew() -> None:
+def test_a_changed_command_starts_pods_anew() -> None:
     said = restarted({"svc-0": "0", "svc-0-1": "0"}, remains(*WHOLE), (replace(SERVICE, restarted=True),))
 
     assert said == []

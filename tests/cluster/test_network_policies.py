@@ -23,7 +23,7 @@ VERDICT: Final = re.compile(r"IS ALLOWED\? \| +(TRUE|FALSE)")
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who calls, or is called: an address, the namespace and labels of a pod, and ports with their names."""
+    """A client or a server: its address, the namespace and labels of its pod, and its ports by name."""
 
     address: str
     namespace: str = ""
@@ -33,7 +33,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: who, whom, at which port."""
+    """One call: the client, the server, and the port."""
 
     caller: str
     called: str
@@ -69,8 +69,8 @@ OPEN: Final = frozenset(
         *(Call("controller", called, port) for called in PEERS if called not in OURS for port in (443, 6443)),
     )
 )
-"""Everything allowed: reviews from anywhere, metrics to pods, and the controller's calls to the ports of
-API servers, whoever listens there: their addresses are not known."""
+"""Everything allowed: reviews from anywhere, metrics to pods, and the controller's calls to the ports of API
+servers at any address, because their addresses are not known."""
 
 
 def calls() -> Iterator[Call]:

@@ -1,4 +1,4 @@
-"""Who owns the replicas of a role: its author, or an autoscaler."""
+"""The replicas of a role belong to its author or to an autoscaler."""
 
 import copy
 from typing import Any

@@ -360,7 +360,7 @@ ALIASES: Final = "\n".join(
         *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)),
     )
 )
-"""Nine to the ninth values for whoever follows the aliases."""
+"""Nine to the ninth values, once the aliases are followed."""
 LONG: Final = "plugins:\n" + "\n".join(f"- type: p{number}\n  name: n{number}" for number in range(2000))
 
 

@@ -93,7 +93,7 @@ def intruders(cluster: Cluster, namespace: str) -> list[str]:
 
 
 def _holders(write: Object, taken: list[Object]) -> set[str]:
-    """Name the last who took the Lease before a write, and those who did during it."""
+    """Return the last holder of the Lease before a write, and those that took it during the write."""
     before = [each for each in taken if each["stageTimestamp"] <= write["requestReceivedTimestamp"]]
     later = taken[len(before) :]
     during = [each for each in later if each["requestReceivedTimestamp"] < write["stageTimestamp"]]

@@ -42,7 +42,7 @@ def _emptied(cluster: Cluster, namespace: str) -> bool:
     try:
         return _delete_all(cluster, namespace)
     except ApiError as error:
-        if error.status == http.client.TOO_MANY_REQUESTS:  # said to whoever is the first to ask for a kind
+        if error.status == http.client.TOO_MANY_REQUESTS:  # the answer to the first request for a kind
             return False
         raise
 

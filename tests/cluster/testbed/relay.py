@@ -71,8 +71,8 @@ def deafen(line: Relay) -> None:
 def hang_up(line: Relay) -> None:
     """End every connection, and wait until both sides know: the next requests need new ones.
 
-    Who did not hear of it yet would send a request on a dead connection. Nothing may be under way, but for
-    connections that somebody began to make and then did not need.
+    A client that has not noticed yet would send a request on a dead connection. No request may be pending,
+    except on a connection that a client opened and did not use.
     """
 
     def ended() -> bool:
