@@ -17,6 +17,7 @@ from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError
 from kube.request import get
+from sync import refusals
 from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind
@@ -34,7 +35,7 @@ from sync.runtime.owners import OwnerCheck
 from sync.runtime.queue import Queue
 from sync.runtime.snapshots import ServiceMemory, observe
 from sync.status.report import report
-from sync.writer import Writer, retryable
+from sync.writer import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
 WORKERS: Final = 4
@@ -139,7 +140,7 @@ class Controller:
                 if refusal := await self.writer.apply(key, kind, obj, check):
                     unapplied = unapplied.without(kind, (refusal,))
             except ApiError as error:
-                unapplied = unapplied.without(kind, (retryable(kind, obj, error),), (error,))
+                unapplied = unapplied.without(kind, (refusals.retryable(kind, obj, error),), (error,))
         return unapplied
 
     async def prune(

@@ -12,15 +12,15 @@ from typing import Any, Final, TypeVar, cast
 import structlog
 
 from intent import Object
-from intent.annotations import UNANSWERED
 from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
+from sync import refusals
 from sync.desired.gang import Refusal
 from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.runtime.apply_history import FIGHT, ApplyHistory
+from sync.runtime.apply_history import ApplyHistory
 from sync.runtime.cache import Caches, cache_of
 from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.owners import OwnerCheck, behind, owner_stays
@@ -32,10 +32,7 @@ A = TypeVar("A", bound=AppliedObject)
 M = TypeVar("M", bound=Callable[..., Awaitable[Any]])
 EVENT_SECONDS: Final = 5.0
 """Seconds that the API server may take for an Event: nothing waits for one."""
-INVALID: Final = 422
 NO_OWNERS: Final[frozenset[str]] = frozenset()
-REFUSED: Final = (400, 403, INVALID)
-"""Status codes that another try does not change."""
 STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
 """The key of a status in `Writer.histories`."""
 
@@ -98,9 +95,11 @@ class Writer:
             if live and not kind.resource.selector:  # the cache holds all of them, so the plan depends on it
                 cache.put(live)
                 raise behind(kind.kind, live.name)
-            return await self._apply(key, kind, desired, check, live) if live else _foreign(kind, desired)
+            if not live:
+                return refusals.foreign(kind, desired)
+            return await self._apply(key, kind, desired, check, live)
         except ApiError as error:
-            if refusal := _refusal(kind, desired, error):
+            if refusal := refusals.lasting(kind, desired, error):
                 return refusal
             raise
 
@@ -131,11 +130,11 @@ class Writer:
         row, codes = kind.projected(desired), kind.ownership.codes
         owners = check.snapshot.owners if check else NO_OWNERS
         if stored and not is_orphaned(stored, key[1]) and not is_ours(stored, owners):
-            return _foreign(kind, desired)
+            return refusals.foreign(kind, desired)
         if problem := kind.ownership.blocked(stored, row):
             return Refusal(codes.blocked, problem, kind.kind)
         if stored and self._history(key, kind.kind, row.name).is_contested(row.fingerprint):
-            return _contested(codes.contested, kind.kind, _described(kind, desired))
+            return refusals.contested(kind, refusals.described(kind, desired))
         return None
 
     async def _write_once(  # noqa: PLR0913 - one step of `_apply`, with what it knows
@@ -182,7 +181,7 @@ class Writer:
         try:
             return await self.client.call(apply(kind.path_of(desired), desired, dry_run=True))
         except ApiError as error:
-            if error.code != INVALID or not kind.ownership.premerge(stored, desired, True):
+            if error.code != refusals.INVALID or not kind.ownership.premerge(stored, desired, True):
                 raise
             return None
 
@@ -297,8 +296,7 @@ class Writer:
         """Return why a service's status is not written: another writer reverts it; None if it is."""
         if STATUS not in self.contested(key):
             return None
-        kind = INFERENCE_SERVICE
-        return _contested(kind.ownership.codes.contested, kind.kind, f"{kind.kind} {key[1]} (its status)")
+        return refusals.contested(INFERENCE_SERVICE, f"{INFERENCE_SERVICE.kind} {key[1]} (its status)")
 
     def forget(self, key: ServiceKey) -> None:
         """Drop the histories of a service that is gone."""
@@ -319,46 +317,3 @@ def _of_version(version: str, body: Object) -> Object:
     if not version:
         return body
     return {**body, "metadata": {**body.get("metadata", {}), "resourceVersion": version}}
-
-
-# --- why an object is not written -------------------------------------------------------------------
-
-
-def _refusal(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None:
-    """Return the refusal for an error that another try does not change; None if it may."""
-    codes = kind.ownership.codes
-    if error.code == INVALID and UNANSWERED in str(error):
-        message = f"admission does not answer for {_described(kind, desired)}"
-        return Refusal(codes.altered, message, kind.kind)
-    if error.code == NOT_FOUND and not error.named:
-        return _absent(kind, f"this cluster has no {kind.kind} of {kind.resource.api_version}")
-    if error.undeclared:
-        return _absent(kind, f"this cluster's {kind.kind} lacks fields that are needed")
-    if error.code in REFUSED:
-        return Refusal(codes.refused, f"{_described(kind, desired)} is refused: {error}", kind.kind)
-    return None
-
-
-def retryable(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal:
-    """Return the refusal for an error that may pass; the write is tried again, with a growing delay."""
-    message = f"{_described(kind, desired)} is not written: {error}"
-    return Refusal(kind.ownership.codes.refused, message, kind.kind, retryable=True)
-
-
-def _absent(kind: Kind[Any], message: str) -> Refusal:
-    remedy = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
-    return Refusal(kind.ownership.codes.absent, message + remedy, kind.kind)
-
-
-def _foreign(kind: Kind[Any], desired: Object) -> Refusal:
-    message = f"{_described(kind, desired)} was not made for this service; it is left alone"
-    return Refusal(kind.ownership.codes.foreign, message, kind.kind)
-
-
-def _contested(code: str, kind: str, described: str) -> Refusal:
-    message = f"{described} was applied {FIGHT} times in a minute, and another writer changed it each time"
-    return Refusal(code, f"{message}; it is left alone for a while", kind)
-
-
-def _described(kind: Kind[Any], obj: Object) -> str:
-    return f"{kind.kind} {obj['metadata']['name']}"

@@ -1,0 +1,58 @@
+"""Refusals: why an object is not written, with the code of its kind. They become findings of its service."""
+
+from typing import Any, Final
+
+from intent import Object
+from intent.annotations import UNANSWERED
+from kube.client import NOT_FOUND, ApiError
+from sync.desired.gang import Refusal
+from sync.kinds import Kind
+from sync.runtime.apply_history import FIGHT
+
+INVALID: Final = 422
+REFUSED: Final = (400, 403, INVALID)
+"""Status codes that another try does not change."""
+
+
+def lasting(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None:
+    """Return the refusal for an error that another try does not change; None if it may."""
+    codes = kind.ownership.codes
+    if error.code == INVALID and UNANSWERED in str(error):
+        message = f"admission does not answer for {described(kind, desired)}"
+        return Refusal(codes.altered, message, kind.kind)
+    if error.code == NOT_FOUND and not error.named:
+        return absent(kind, f"this cluster has no {kind.kind} of {kind.resource.api_version}")
+    if error.undeclared:
+        return absent(kind, f"this cluster's {kind.kind} lacks fields that are needed")
+    if error.code in REFUSED:
+        return Refusal(codes.refused, f"{described(kind, desired)} is refused: {error}", kind.kind)
+    return None
+
+
+def retryable(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal:
+    """Return the refusal for an error that may pass; the write is tried again, with a growing delay."""
+    message = f"{described(kind, desired)} is not written: {error}"
+    return Refusal(kind.ownership.codes.refused, message, kind.kind, retryable=True)
+
+
+def absent(kind: Kind[Any], message: str) -> Refusal:
+    """Return the refusal for a kind, or fields of it, that this cluster does not have."""
+    remedy = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
+    return Refusal(kind.ownership.codes.absent, message + remedy, kind.kind)
+
+
+def foreign(kind: Kind[Any], desired: Object) -> Refusal:
+    """Return the refusal for an object that the controller does not own."""
+    message = f"{described(kind, desired)} was not made for this service; it is left alone"
+    return Refusal(kind.ownership.codes.foreign, message, kind.kind)
+
+
+def contested(kind: Kind[Any], subject: str) -> Refusal:
+    """Return the refusal for an object, or its status, that another writer keeps changing."""
+    message = f"{subject} was applied {FIGHT} times in a minute, and another writer changed it each time"
+    return Refusal(kind.ownership.codes.contested, f"{message}; it is left alone for a while", kind.kind)
+
+
+def described(kind: Kind[Any], obj: Object) -> str:
+    """Return kind and name of an object, as messages show them."""
+    return f"{kind.kind} {obj['metadata']['name']}"
