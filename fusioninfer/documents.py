@@ -13,7 +13,7 @@ from intent import Object, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
-Model = TypeVar("Model", bound=BaseModel)
+SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
 
 
 class UnreadableFileError(Exception):
@@ -115,7 +115,7 @@ def load_yaml(text: str, file: str) -> list[Any]:
     return list(_values(text, file))
 
 
-def read_model(path: Path, model: type[Model]) -> Model:
+def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
     """Read the first document of a settings file. Raises `UnreadableFileError`, naming the fields."""
     found = load_yaml(read_text(str(path)), str(path)) or [{}]
     try:

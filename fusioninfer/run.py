@@ -15,10 +15,10 @@ from structlog.typing import EventDict
 
 from webhook.server.traces import origin
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
-def run(server: Coroutine[Any, Any, Result]) -> Result:
+def run(server: Coroutine[Any, Any, T]) -> T:
     """Run a server to its end and return its result."""
     log_as_json()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:

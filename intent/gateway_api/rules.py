@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from catalog.pickers.generations import POOLS
 from intent import Object
-from intent.gateway_api.words import Rule
+from intent.gateway_api.words import ValueCheck
 from intent.names import DNS_HOSTNAME
 from intent.shapes import listed, mapping
 
@@ -235,23 +235,23 @@ def _distinct_addresses(addresses: list[Object]) -> str:
 
 # --- by type ------------------------------------------------------------------------------------------
 
-Rules = tuple[Rule, ...]
-OF_A_BACKEND: Final[Rules] = (_port_of_a_service, _group_of_a_pool)
-OF_PARENTS: Final[Rules] = (_distinct_parents,)
-OF_A_FILTER: Final[Rules] = (_type_of_a_filter,)
-OF_FILTERS: Final[Rules] = (_repeated_filters,)
-OF_A_PATH_MODIFIER: Final[Rules] = (_type_of_a_modifier,)
-OF_A_MIRROR: Final[Rules] = (_share_of_a_mirror,)
-OF_A_FRACTION: Final[Rules] = (_fraction,)
-OF_A_WILDCARD: Final[Rules] = (_wildcard,)
-OF_EXTERNAL_AUTH: Final[Rules] = (_protocol_of_auth,)
-OF_A_PATH: Final[Rules] = (_path,)
-OF_TIMEOUTS: Final[Rules] = (_timeouts,)
-OF_A_SESSION: Final[Rules] = (_session,)
-OF_A_RULE: Final[Rules] = (_redirect_to_nobody, _prefix_to_replace)
-OF_RULES: Final[Rules] = (_matches_together, _names_of_rules)
-OF_TLS: Final[Rules] = (_certificates,)
-OF_A_LISTENER: Final[Rules] = (_tls_of_a_listener, _hostname_of_a_listener)
-OF_LISTENERS: Final[Rules] = (_distinct_listeners,)
-OF_AN_ADDRESS: Final[Rules] = (_address,)
-OF_ADDRESSES: Final[Rules] = (_distinct_addresses,)
+ValueChecks = tuple[ValueCheck, ...]
+OF_A_BACKEND: Final[ValueChecks] = (_port_of_a_service, _group_of_a_pool)
+OF_PARENTS: Final[ValueChecks] = (_distinct_parents,)
+OF_A_FILTER: Final[ValueChecks] = (_type_of_a_filter,)
+OF_FILTERS: Final[ValueChecks] = (_repeated_filters,)
+OF_A_PATH_MODIFIER: Final[ValueChecks] = (_type_of_a_modifier,)
+OF_A_MIRROR: Final[ValueChecks] = (_share_of_a_mirror,)
+OF_A_FRACTION: Final[ValueChecks] = (_fraction,)
+OF_A_WILDCARD: Final[ValueChecks] = (_wildcard,)
+OF_EXTERNAL_AUTH: Final[ValueChecks] = (_protocol_of_auth,)
+OF_A_PATH: Final[ValueChecks] = (_path,)
+OF_TIMEOUTS: Final[ValueChecks] = (_timeouts,)
+OF_A_SESSION: Final[ValueChecks] = (_session,)
+OF_A_RULE: Final[ValueChecks] = (_redirect_to_nobody, _prefix_to_replace)
+OF_RULES: Final[ValueChecks] = (_matches_together, _names_of_rules)
+OF_TLS: Final[ValueChecks] = (_certificates,)
+OF_A_LISTENER: Final[ValueChecks] = (_tls_of_a_listener, _hostname_of_a_listener)
+OF_LISTENERS: Final[ValueChecks] = (_distinct_listeners,)
+OF_AN_ADDRESS: Final[ValueChecks] = (_address,)
+OF_ADDRESSES: Final[ValueChecks] = (_distinct_addresses,)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from intent import Object
 
-Rule = Callable[[Any], str]
+ValueCheck = Callable[[Any], str]
 """Returns the violation by a value of the right type; empty for none."""
 
 MAP_KEYS: Final = "x-kubernetes-list-map-keys"
@@ -14,7 +14,7 @@ CHECKS: Final = "checks"
 SAID: Final = "description"
 
 
-def fields(*required: str, checks: tuple[Rule, ...] = (), **known: Any) -> Object:
+def fields(*required: str, checks: tuple[ValueCheck, ...] = (), **known: Any) -> Object:
     """Describe an object by its required fields and all fields."""
     return _with({"type": "object", "properties": known}, required=sorted(required), checks=checks)
 
@@ -25,14 +25,14 @@ def pairs(value: Object, most: int = 0) -> Object:
 
 
 def items(
-    item: Object, most: int = 0, least: int = 0, *, key: str = "", checks: tuple[Rule, ...] = ()
+    item: Object, most: int = 0, least: int = 0, *, key: str = "", checks: tuple[ValueCheck, ...] = ()
 ) -> Object:
     """Describe a list; `key` is the field that must be unique."""
     keys = {MAP_KEYS: [key] if key else []}
     return _with({"type": "array", "items": item}, maxItems=most, minItems=least, checks=checks, **keys)
 
 
-def distinct(item: Object, most: int = 0, *, checks: tuple[Rule, ...] = ()) -> Object:
+def distinct(item: Object, most: int = 0, *, checks: tuple[ValueCheck, ...] = ()) -> Object:
     """Describe a list of unique items."""
     return items(item, most, checks=checks) | {LIST_TYPE: "set"}
 

@@ -38,7 +38,7 @@ ELSEWHERE: Final = {
 }
 """The other annotations, each with the field of the InferenceService that replaces it."""
 
-Rule = Callable[[InferenceService], Iterator[FieldError]]
+TopologyRule = Callable[[InferenceService], Iterator[FieldError]]
 
 
 def findings(service: InferenceService) -> Iterator[FieldError]:
@@ -180,7 +180,7 @@ def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Itera
         yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)
 
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[TopologyRule, ...]] = (
     _name,
     _annotations,
     _topology,

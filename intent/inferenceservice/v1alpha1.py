@@ -22,13 +22,13 @@ ENGINE_FIELDS: Final = ("replicas", "multinode", "template", "roleReplicas", "po
 ALIASES: Final = {"roleReplicas": "replicas", "podReplicas": "multinode.nodeCount"}
 """Earlier names of fields, and the current ones."""
 
-ComponentType = Literal["router", "worker", "prefiller", "decoder"]
+RoleComponentType = Literal["router", "worker", "prefiller", "decoder"]
 Strategy = Literal["prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", "pd-disaggregation"]
 Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 
 _INT32: Final = 2**31 - 1
 
-Count = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format": "int32"})]
+NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format": "int32"})]
 Positive = Annotated[int, Field(ge=1, le=_INT32, json_schema_extra={"format": "int32"})]
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -74,9 +74,9 @@ class Role(_Model):
 
     name: Name
     """Unique in the service, a DNS-1123 label. The LeaderWorkerSet is named `<service>-<name>`."""
-    component_type: ComponentType
+    component_type: RoleComponentType
     """Task of the role: whole requests (worker), prompts (prefiller), answers (decoder), routing (router)."""
-    replicas: Count = 1
+    replicas: NonNegative = 1
     """Number of instances, each of `multinode.nodeCount` pods. Absent: not managed, initially 1."""
     multinode: Multinode = Multinode.model_construct(node_count=1)
     template: Object = {}
@@ -90,7 +90,7 @@ class Role(_Model):
     """Router only: the spec of a Gateway of the Gateway API, created as `<service>-gateway`."""
     endpoint_picker_config: Annotated[str, Field(max_length=LONGEST)] = ""
     """Router only: an EndpointPickerConfig of your own, as YAML, in place of the strategy's."""
-    role_replicas: Count = 1
+    role_replicas: NonNegative = 1
     """The earlier name of `replicas`."""
     pod_replicas: Positive = 1
     """The earlier name of `multinode.nodeCount`."""
@@ -149,15 +149,15 @@ class Condition(_Model):
 class ComponentStatus(_Model):
     """Observed state of one role."""
 
-    desired_replicas: Count
+    desired_replicas: NonNegative
     """Number of desired replicas."""
-    ready_replicas: Count
+    ready_replicas: NonNegative
     """Number of replicas whose pods are all ready."""
-    nodes_per_replica: Count
+    nodes_per_replica: NonNegative
     """Number of pods of one replica."""
-    total_pods: Count
+    total_pods: NonNegative
     """Number of desired pods: desiredReplicas times nodesPerReplica."""
-    ready_pods: Count
+    ready_pods: NonNegative
     """Number of ready pods."""
     phase: Phase
     """Phase of the role."""

@@ -40,7 +40,7 @@ KEPT: Final = 256
 """The number of configurations whose findings are cached."""
 _FOUND: Final[dict[tuple[bytes, str], tuple[Message, ...]]] = {}
 """The findings by digest of the configuration and name of the generation, the oldest first."""
-Rule = Callable[[Object, Picker], Iterator[Message]]
+ConfigurationRule = Callable[[Object, Picker], Iterator[Message]]
 
 
 def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]:
@@ -232,7 +232,7 @@ def _gates(config: Object, picker: Picker) -> Iterator[Message]:
             yield f"{name}: {picker.name} needs the feature gate {gate} with it", "FI820"
 
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[ConfigurationRule, ...]] = (
     _kind,
     _fields,
     _names,

@@ -65,7 +65,7 @@ class Row(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ObjectVersion:
     """Which object a row is about, and which version of it."""
 
     namespace: str
@@ -88,7 +88,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadableObject(Identity):
+class UnreadableObject(ObjectVersion):
     """An object that could not be projected; only its metadata is known."""
 
     why: str = ""
@@ -113,7 +113,7 @@ NO_CONTROLLER: Final = Owner()
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedObject(Identity):
+class AppliedObject(ObjectVersion):
     """An object of a kind that the controller applies."""
 
     owners: tuple[Owner, ...] = ()
@@ -155,13 +155,19 @@ def unreadable(obj: Object, error: Exception) -> UnreadableObject:
     """Build the row of an object that could not be projected; every API server validates the metadata."""
     metadata = mapping(obj.get("metadata"))
     return UnreadableObject(
-        namespace=text(metadata.get("namespace")),
-        name=text(metadata.get("name")),
-        uid=text(metadata.get("uid")),
-        service=text(mapping(metadata.get("labels")).get(SERVICE)),
-        resource_version=resource_version(metadata),
-        why=f"{type(error).__name__}: {str(error)[:LONGEST]}",
+        **_object_version(metadata), why=f"{type(error).__name__}: {str(error)[:LONGEST]}"
     )
+
+
+def _object_version(metadata: Object) -> Object:
+    """Return the fields of `ObjectVersion`."""
+    return {
+        "namespace": text(metadata.get("namespace")),
+        "name": text(metadata.get("name")),
+        "uid": text(metadata.get("uid")),
+        "service": text(mapping(metadata.get("labels")).get(SERVICE)),
+        "resource_version": resource_version(metadata),
+    }
 
 
 def nothing(_obj: Object) -> None:
@@ -181,11 +187,7 @@ def watched_object(
     """Project an object of a kind that the controller only watches."""
     metadata = mapping(obj.get("metadata"))
     return CachedObject(
-        namespace=text(metadata.get("namespace")),
-        name=text(metadata.get("name")),
-        uid=text(metadata.get("uid")),
-        service=text(mapping(metadata.get("labels")).get(SERVICE)),
-        resource_version=resource_version(metadata),
+        **_object_version(metadata),
         owners=owners(metadata),
         applied=is_applied(obj),
         replaced=is_replaced(obj),

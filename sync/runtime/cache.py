@@ -22,7 +22,7 @@ from sync.observed.cached import Row, UnreadableObject, resource_version, row_ke
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
 S = TypeVar("S", bound=Row)
-Name = tuple[str, str]
+NamespacedName = tuple[str, str]
 """Namespace and name of an object."""
 ENOUGH: Final = 3
 """Failed lists in a row after which a kind counts as unavailable, or as not served."""
@@ -41,8 +41,8 @@ def _nothing() -> None:
 class Rows(Generic[R]):
     """Rows by name and by key."""
 
-    by_name: dict[Name, R] = field(default_factory=dict)
-    by_key: dict[ServiceKey, dict[Name, R]] = field(default_factory=dict)
+    by_name: dict[NamespacedName, R] = field(default_factory=dict)
+    by_key: dict[ServiceKey, dict[NamespacedName, R]] = field(default_factory=dict)
 
     def put(self, row: R) -> tuple[ServiceKey, ...]:
         """Add a row, or replace an equal one of its name; return the keys that it concerns."""
@@ -52,7 +52,7 @@ class Rows(Generic[R]):
             self.by_key.setdefault(key, {})[name] = row
         return keys
 
-    def drop(self, name: Name) -> tuple[ServiceKey, ...]:
+    def drop(self, name: NamespacedName) -> tuple[ServiceKey, ...]:
         """Remove a row; return the keys that it concerned."""
         row = self.by_name.pop(name, None)
         keys = row_keys(row) if row is not None else ()
@@ -90,7 +90,7 @@ class Cache(Generic[R]):
     """Failed lists in a row because the API server's discovery lacks the kind."""
 
     @property
-    def rows(self) -> dict[Name, R]:
+    def rows(self) -> dict[NamespacedName, R]:
         """Rows of the readable objects, by name."""
         return self.known.by_name
 
@@ -140,7 +140,7 @@ class Cache(Generic[R]):
         if known is None or row.resource_version >= known.resource_version:
             self._store(row)
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: NamespacedName) -> None:
         """Remove a row."""
         for key in (*self.known.drop(name), *self.unreadable.drop(name)):
             self.changed(key)

@@ -1,17 +1,17 @@
 """`status.components`: the replica counts and the phase of every role."""
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 from intent import Object
 from intent.inferenceservice.read import RoleIntent
+from intent.inferenceservice.v1alpha1 import Phase
 from intent.shapes import mapping
 from sync.status.compare import dated
 from sync.status.failures import failing
 from sync.status.groups import ready, updating
 from sync.status.inputs import Observed, behind, desired
 
-Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], ...]] = (
     (
         "Failed",
