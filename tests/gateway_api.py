@@ -154,7 +154,7 @@ BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
     ),
     "a mirror with two shares": (
         filtered(
-            {**MIRROR, "requestMirror": {**MIRROR["requestMirror"], "fraction": {"numerator": 1}}}  # type: ignore[dict-item]
+            {**MIRROR, "requestMirror": {**MIRROR["requestMirror"], "fraction": {"numerator": 1}}}  # type: ignore[dict-item] # a value of another type
         ),
         ".rules[0].filters[0].requestMirror",
     ),

@@ -247,7 +247,7 @@ def main(arguments: list[str]) -> None:
     if len(arguments) == 2:
         print(PATHS[arguments[0]](b64decode(arguments[1])))  # noqa: T201 - that is what it is for
     else:
-        print(f"{run(float(arguments[0]))} bodies, each answered on both paths")  # noqa: T201
+        print(f"{run(float(arguments[0]))} bodies, each answered on both paths")  # noqa: T201 - the output of the command
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ async def opened(server: Server, number: int, *, tls: bool) -> AsyncIterator[lis
 
 
 @pytest.mark.parametrize("tls", [True, False], ids=["slow headers", "slow handshakes"])
-async def test_55_slow_senders_block_no_request_and_are_cut(server: Server, tls: bool) -> None:  # noqa: FBT001
+async def test_55_slow_senders_block_no_request_and_are_cut(server: Server, tls: bool) -> None:  # noqa: FBT001 - a parameter of the test
     before = server.samples()["fusioninfer_connections"]
     async with opened(server, 200 if tls else 400, tls=tls) as writers:
         for writer in writers:
@@ -301,7 +301,7 @@ async def test_62_readiness_follows_the_served_certificate(tmp_path: Path) -> No
         end = datetime.now(UTC) + timedelta(seconds=8)
         issue.write(issue.issue_serving(ca, ["localhost"], span()[0], end), tmp_path)
         async with asyncio.timeout(6):
-            while abs(server.samples()["fusioninfer_tls_not_after_seconds"] - end.timestamp()) > 1:  # noqa: ASYNC110
+            while abs(server.samples()["fusioninfer_tls_not_after_seconds"] - end.timestamp()) > 1:  # noqa: ASYNC110 - the server is another process
                 await asyncio.sleep(0.05)
 
         issue.write(issue.issue_serving(ca, ["elsewhere"], *span()), tmp_path)
@@ -332,7 +332,7 @@ async def test_68_a_signal_ends_the_process_without_a_failed_call(tmp_path: Path
         async with connected(server.port, server.tls) as (reader, writer):
             os.kill(server.process.pid, signal.SIGTERM)
             async with asyncio.timeout(1):
-                while (await get(server.metrics_port, "/readyz")).status == 200:  # noqa: ASYNC110
+                while (await get(server.metrics_port, "/readyz")).status == 200:  # noqa: ASYNC110 - the server is another process
                     await asyncio.sleep(0.02)
             reply = await ask(server.port, server.tls, SENT)
             await asyncio.sleep(0.5)
@@ -366,13 +366,13 @@ def counted(server: Server, outcome: str) -> float:
 async def test_79_thousands_of_requests_leak_nothing(server: Server) -> None:
     for _ in range(300):
         server.send(SENT)
-    descriptors, memory = len(os.listdir(f"/proc/{server.process.pid}/fd")), server.memory()  # noqa: PTH208
+    descriptors, memory = len(os.listdir(f"/proc/{server.process.pid}/fd")), server.memory()  # noqa: PTH208 - no disk is read
 
     for _ in range(50):
         await asked(server)
     for _ in range(1500):
         server.send(SENT)
 
-    left = len(os.listdir(f"/proc/{server.process.pid}/fd")) - descriptors  # noqa: PTH208
+    left = len(os.listdir(f"/proc/{server.process.pid}/fd")) - descriptors  # noqa: PTH208 - no disk is read
     assert left <= 1
     assert server.memory() - memory < 3_000_000

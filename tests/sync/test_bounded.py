@@ -116,7 +116,7 @@ async def test_our_own_status_causes_no_reconcile(
     api: Api, served: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshots: list[object] = []
-    reconcile = type(served).reconcile  # type: ignore[attr-defined]
+    reconcile = type(served).reconcile  # type: ignore[attr-defined] # mypy sees the mock
 
     async def counted(controller: object, key: object) -> object:
         snapshots.append(key)

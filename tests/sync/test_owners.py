@@ -120,7 +120,7 @@ async def test_routes_stay_while_the_inference_service_differs_from_the_cache(
 ) -> None:
     before = copy.deepcopy(api.objects[SERVICE])
     later = before | {"metadata": before["metadata"] | {"generation": 9}}
-    fresh = lambda r: web.json_response(later) if (r.method, r.path) == ("GET", SERVICE) else None  # noqa: E731
+    fresh = lambda r: web.json_response(later) if (r.method, r.path) == ("GET", SERVICE) else None  # noqa: E731 - a fault of one line, as elsewhere
     api.fault = fresh
 
     api.put(SERVICE, inference_service(generation=2))

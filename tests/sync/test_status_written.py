@@ -88,7 +88,7 @@ async def test_each_pod_that_becomes_ready_causes_one_write(api: Api, eventually
 
     for at, name in enumerate(("r1-prefill", "r1-decode")):
         api.put(POD.path(HOME, f"{name}-0"), ready_pod(name))
-        await eventually(lambda at=at: status_writes(api) == at + 1)  # type: ignore[misc]
+        await eventually(lambda at=at: status_writes(api) == at + 1)  # type: ignore[misc] # mypy cannot infer a lambda with a default
         await quiet()
 
     assert api.writes == [("PATCH", STATUS)] * 2

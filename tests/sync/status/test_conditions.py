@@ -125,7 +125,7 @@ def test_a_gateway_without_an_answer_makes_it_unknown() -> None:
 @pytest.mark.parametrize("lag", [{"settled": False}, {"sets": LATE}])
 @pytest.mark.parametrize("kind", ["Ready", "Active", "Scheduled"])
 def test_nothing_is_true_because_of_an_earlier_generation(kind: str, lag: dict[str, object]) -> None:
-    assert reason(kind, replace(seen(), **lag)) == ("Unknown", "NotObserved")  # type: ignore[arg-type]
+    assert reason(kind, replace(seen(), **lag)) == ("Unknown", "NotObserved")  # type: ignore[arg-type] # the fields differ by case
 
 
 def test_what_is_not_ready_is_reported_for_any_generation() -> None:

@@ -84,7 +84,7 @@ async def test_a_connection_without_a_handshake_is_evicted_too() -> None:
 
 
 @pytest.mark.parametrize("tls", [True, False], ids=["with handshakes", "without"])
-async def test_a_flood_never_exceeds_the_limit(tls: bool) -> None:  # noqa: FBT001
+async def test_a_flood_never_exceeds_the_limit(tls: bool) -> None:  # noqa: FBT001 - a parameter of the test
     async with serving(limits=FEW) as served, AsyncExitStack() as stack:
         opening = [connected(served.port, served.tls if tls else None) for _ in range(40)]
         await asyncio.gather(*map(stack.enter_async_context, opening), return_exceptions=True)
