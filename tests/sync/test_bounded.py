@@ -8,6 +8,8 @@ from itertools import count
 import pytest
 from aiohttp import web
 
+from intent.service.member import ServiceKey
+from sync.controller import Controller
 from sync.kinds import POD_GROUP
 from sync.runtime import clock
 from sync.runtime.apply_history import REWORDING, REWORDINGS, ApplyHistory
@@ -113,12 +115,12 @@ async def test_findings_that_no_longer_hold_are_forgotten_in_time(
 
 @pytest.mark.usefixtures("served")
 async def test_our_own_status_causes_no_reconcile(
-    api: Api, served: object, monkeypatch: pytest.MonkeyPatch
+    api: Api, served: Controller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshots: list[object] = []
-    reconcile = type(served).reconcile  # type: ignore[attr-defined] # mypy sees the mock
+    reconcile = type(served).reconcile
 
-    async def counted(controller: object, key: object) -> object:
+    async def counted(controller: Controller, key: ServiceKey) -> object:
         snapshots.append(key)
         return await reconcile(controller, key)
 
