@@ -71,9 +71,9 @@ LIKE: Final = 0.5
 LONGEST: Final = 64
 """Longer names are not compared: the time grows with the product of both lengths."""
 MANY: Final = 64
-"""How many known names one unknown name is compared with."""
+"""The number of known names that one unknown name is compared with."""
 SOUGHT: Final = 10
-"""How many unknown names of one object get a suggestion: comparisons are expensive."""
+"""The number of unknown names of one object that get a suggestion: comparisons are expensive."""
 
 
 def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:

@@ -59,7 +59,7 @@ class Unapplied:
     errors: tuple[ApiError, ...] = ()
     """Errors that another try may avoid."""
     kinds: frozenset[str] = frozenset()
-    """Kinds of which a desired object is missing."""
+    """Kinds with a missing desired object."""
 
     @property
     def is_refused(self) -> bool:

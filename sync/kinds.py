@@ -81,7 +81,7 @@ class Ownership(Generic[R]):
     blocked: Callable[[R | None, R], str] = lambda _stored, _desired: ""
     """Return why an object is not written at all; empty if it is. Nothing may be stored (None)."""
     verify: Callable[[Object, Object], str] = lambda _desired, _answer: ""
-    """Return what is wrong with the answer to a dry run; empty if nothing is."""
+    """Return the problem with the answer to a dry run; empty if there is none."""
     premerge: Callable[[R, Object, bool], Object] = lambda _stored, _desired, _invalid: {}
     """Return a merge patch that precedes the apply; empty if none is needed.
 
@@ -168,7 +168,7 @@ RBAC: Final = "rbac.authorization.k8s.io/v1"
 def _applied(
     resource: Resource, *requires: str, project: Callable[[Object], CachedObject[P]]
 ) -> Kind[CachedObject[P]]:
-    """Build the row of a kind of which routes are made."""
+    """Build the row of a kind that routes consist of."""
     ownership: Ownership[CachedObject[P]] = Ownership(requires=frozenset(requires), premerge=_whole_content)
     return Kind(resource, project, ownership)
 

@@ -1,6 +1,6 @@
 """Checks of a value against a schema: what the API server would refuse, with path and remedy.
 
-Where a shape is wrong nothing is said of what is below it.
+Below a value of the wrong type nothing is checked.
 """
 
 import re

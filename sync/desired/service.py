@@ -35,7 +35,7 @@ class Desired:
 
     objects: tuple[Object, ...] = ()
     held: frozenset[str] = frozenset()
-    """Kinds of which nothing is deleted."""
+    """Kinds whose objects are not deleted."""
     findings: tuple[Finding, ...] = ()
     of_routes: tuple[Finding, ...] = ()
     """Findings about the routes alone."""

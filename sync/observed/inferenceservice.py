@@ -36,7 +36,7 @@ class CachedInferenceService:
     status: Object = field(default_factory=dict, compare=False)
     """The stored status. A change of it alone is no change of the row: see `Cache.status_changed`."""
     fingerprint: bytes = b""
-    """Equal for two with equal metadata and spec, of which `value` and `errors` are made."""
+    """Equal for two objects with equal metadata and spec; `value` and `errors` derive from these."""
     status_digest: bytes = field(default=b"", compare=False)
     """Equal for two with equal status."""
     deleting: bool = False

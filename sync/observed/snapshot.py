@@ -48,11 +48,11 @@ class Snapshot:
     unreadable: tuple[tuple[Subject, str], ...] = ()
     """Unreadable objects that may belong to the service, and why they are unreadable."""
     unapplied: frozenset[str] = frozenset()
-    """Kinds of which a desired object could not be applied."""
+    """Kinds with a desired object that could not be applied."""
 
     @property
     def value(self) -> InferenceServiceIntent | None:
-        """The intent of the InferenceService; None if there is none that can be read."""
+        """The intent of the InferenceService; None if it is absent or unreadable."""
         return self.service.value if self.service else None
 
     @property

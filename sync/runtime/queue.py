@@ -29,7 +29,7 @@ class Queue:
     unchanged: dict[ServiceKey, None] = field(default_factory=dict)
     """The sweep: services in which nothing is known to have changed."""
     taken: int = 0
-    """How many of `ready` were taken since the last of the sweep."""
+    """The number of services taken from `ready` since the last one of the sweep."""
     busy: set[ServiceKey] = field(default_factory=set)
     again: set[ServiceKey] = field(default_factory=set)
     later: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)

@@ -15,7 +15,7 @@ Group = tuple[ObservedPod, ...]
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a role lacks so that its next replica, or the rest of them, can be scheduled."""
+    """What a role needs before its next replica, or all others, can be scheduled."""
 
     role: str
     pods: int
