@@ -72,8 +72,8 @@ def read_input(intent: Intent, settings: Settings, concerns: frozenset[str]) -> 
         moved = moved_template(templates[0], leader, move)
         launches = tuple(_moved(one, moved, settings) for one in launches)
         templates = (moved, *templates[1:])
-    layout = Layout(templates, replace(plan, launches=launches), move)
-    return Input(intent, settings, plan, layout, concerns)
+    expanded = plan if launches is plan.launches else replace(plan, launches=launches)
+    return Input(intent, settings, plan, Layout(templates, expanded, move), concerns)
 
 
 def _leader(intent: Intent, plan: LaunchPlan, settings: Settings) -> Launch | None:
