@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.laws.convergence.walk import BY_HAND, Sequence, Violation, Walk, draw, run, shrunk
+from tests.laws.convergence.clients import BY_HAND
+from tests.laws.convergence.walk import Sequence, Violation, Walk, draw, run, shrunk
 
 
 @dataclass(slots=True)

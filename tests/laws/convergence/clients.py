@@ -11,6 +11,7 @@ For a custom resource no client has a strategic merge: lists are replaced as a w
     edit, put, json_patch   a change by hand: kubectl edit or patch; GET and PUT; JSON patch
 """
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jsonpatch
@@ -138,3 +139,46 @@ def json_patch(stored: Object, wanted: Object) -> Object | None:
     """Send the difference as a JSON patch."""
     operations = jsonpatch.make_patch(without_managers(stored), without_managers(wanted))
     return update(stored, jsonpatch.apply_patch(stored, operations), "kubectl-patch") if operations else None
+
+
+def scale(stored: Object, wanted: Object) -> Object:
+    """Write the scale subresource, for which no webhook of ours is called."""
+    return update(stored, merge_patch(stored, wanted), "autoscaler")
+
+
+# --- all of them ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What a client does to one object."""
+
+    client: str
+    body: Object
+    """A file, the object that is wanted by hand, or a scale."""
+    released: Object | None = None
+    """The file of the last write, which Helm knows."""
+
+
+OF_FILES: Final = {
+    "client-side apply": client_side_apply,
+    "server-side apply": server_side_apply,
+    "replace": replace,
+}
+OF_RELEASES: Final = {"helm": helm, "helm three-way": helm_three_way}
+TOOLS: Final = (*OF_FILES, *OF_RELEASES)
+BY_HAND: Final = {"edit": edit, "put": put, "json patch": json_patch}
+SCALE: Final = "scale"
+
+
+def sent(stored: Object | None, write: Write | None) -> Object | None:
+    """Return the object of a write before admission; None if nothing is sent."""
+    if write is None:
+        return None
+    if write.client in OF_FILES:
+        return OF_FILES[write.client](stored, write.body)
+    if stored is None:
+        return update(None, write.body, HELM)
+    if write.client in OF_RELEASES:
+        return OF_RELEASES[write.client](stored, write.released or {}, write.body)
+    return (scale if write.client == SCALE else BY_HAND[write.client])(stored, write.body)

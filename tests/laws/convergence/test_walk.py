@@ -11,7 +11,8 @@ import pytest
 
 from intent import Object
 from tests.laws.convergence import __main__ as command
-from tests.laws.convergence import laws, walk
+from tests.laws.convergence import laws
+from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS
 from tests.laws.convergence.files import File, Pod, changed, draw_file, manifest, simpler
 from tests.laws.convergence.hands import HANDS, UNMAPPED
 from tests.laws.convergence.schema import Refused, templates
@@ -54,7 +55,7 @@ def test_the_generator_draws_every_client_change_and_mapping() -> None:
     drawn = [draw(random(number)) for number in range(400)]
     changes = {step.change for one in drawn for step in one.steps}
 
-    assert {step.client for one in drawn for step in one.steps} == {*walk.TOOLS, *walk.BY_HAND, walk.SCALE}
+    assert {step.client for one in drawn for step in one.steps} == {*TOOLS, *BY_HAND, SCALE}
     assert {one.other for one in drawn} == {"", "before", "after"}
     assert changes >= HANDS.keys()
     assert changes >= {"opted_in", "leader template", "launcher", "size", "export", "the same file"}

@@ -12,7 +12,8 @@ from random import Random
 from typing import Any, Final, Literal
 
 from intent import Object
-from tests.laws.convergence import clients, laws, managed
+from tests.laws.convergence import clients, laws
+from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS, Write
 from tests.laws.convergence.files import (
     EXPORT,
     File,
@@ -30,11 +31,8 @@ from tests.laws.convergence.schema import Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Server, allow
 
 OTHERS: Final = ("", "", "before", "after")
-TOOLS: Final = ("client-side apply", "server-side apply", "replace", "helm", "helm three-way")
 HABITS: Final = (*((tool,) for tool in TOOLS), TOOLS[:3])
 """What an author uses in one sequence: one tool, or each of those without a state of its own."""
-BY_HAND: Final = {"edit": clients.edit, "put": clients.put, "json patch": clients.json_patch}
-SCALE: Final = "scale"
 SHARES_BY_HAND: Final = (0.0, 0.0, 0.3, 0.6)
 """The share of changes by hand in one sequence."""
 SHARE_UNMAPPED: Final = 0.15
@@ -76,6 +74,22 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """One step that was taken: the writes to A and B, its outcome, and both objects after it."""
+
+    step: Step
+    writes: tuple[Write | None, Write | None]
+    """None where no client acts. A client that acts may still send nothing."""
+    outcome: Outcome
+    law: str
+    """The violated law, if one is."""
+    a: Object | None
+    b: Object | None
+    delta: tuple[Change, ...]
+    is_loose: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Violation:
     """A law that does not hold after a step; step 0 is the CREATE."""
 
@@ -91,6 +105,8 @@ class Violation:
 class Walk:
     """What happened in one sequence."""
 
+    taken: list[Taken] = field(default_factory=list)
+    """The steps, apart from a CREATE after a violation."""
     outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
     denied_but_creatable: list[str] = field(default_factory=list)
     """Writes that were denied although a CREATE of what A would hold is allowed."""
@@ -150,6 +166,8 @@ class World:
     """After a change without a mapping, only the side laws are checked."""
     wanted: Object | None = None
     """What B should hold after the last step, if that is known."""
+    writes: tuple[Write | None, Write | None] = (None, None)
+    """Those of the last step."""
 
     def expected(self, a: Object) -> Object | None:
         """Return the object that B should hold; None if that is not known, or no such object is allowed."""
@@ -186,6 +204,8 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
         if world.is_loose and not was_loose:
             walk.unmapped.append(step.change)
         walk.outcomes.append((f"{step.client}: {step.change}", outcome))
+        a, b, loose = world.a, world.b, world.is_loose
+        walk.taken.append(Taken(step, world.writes, outcome, law, a, b, world.delta, loose))
         if law:
             cause = laws.cause(law, world.b, world.wanted)
             walk.violations.append(Violation(law, detail, at, f"{step.client}: {step.change}", cause))
@@ -212,7 +232,8 @@ def _take(world: World, step: Step, walk: Walk) -> tuple[Outcome, str, str]:
     elif step.client in TOOLS and file is None:
         file = changed(world.file, step.change, step.value)
     hand = HANDS.get(step.change) if step.client in BY_HAND else None
-    a, b = _writes(world, step, file, hand)
+    world.writes = _writes(world, step, file, hand)
+    a, b = clients.sent(world.a, world.writes[0]), clients.sent(world.b, world.writes[1])
     if b is None and a is None:
         _restore(world, before)
         return "no write", "", ""
@@ -269,45 +290,31 @@ def _compared(world: World) -> tuple[Outcome, str, str]:
 
 def _writes(
     world: World, step: Step, file: File | None, hand: Hand | None
-) -> tuple[Object | None, Object | None]:
-    """Return the objects that the client sends to A and to B; None where it sends nothing."""
+) -> tuple[Write | None, Write | None]:
+    """Return what the client does to A and to B; None where it does nothing."""
     if file is not None:
-        text = manifest(file)
         if step.client == "replace":
             world.delta = ()
-        a = _file_write(step.client, world.a, world.released, text)
-        return a, _file_write(step.client, world.b, world.released, text)
+        write = Write(step.client, manifest(file), world.released)
+        return write, write
     if world.a is None or world.b is None:
         return None, None
     if step.client == SCALE:
-        return _scaled(world.a, step.value), _scaled(world.b, step.value)
+        scale = Write(SCALE, {"spec": {"replicas": step.value}})
+        return scale, scale
     return _hand_writes(world, step, hand) if hand else (None, None)
 
 
-def _file_write(tool: str, stored: Object | None, released: Object | None, text: Object) -> Object | None:
-    if tool.startswith("helm"):
-        if stored is None or released is None:
-            return managed.update(None, text, clients.HELM)
-        return (clients.helm if tool == "helm" else clients.helm_three_way)(stored, released, text)
-    write = {
-        "client-side apply": clients.client_side_apply,
-        "server-side apply": clients.server_side_apply,
-        "replace": clients.replace,
-    }[tool]
-    return write(stored, text)
-
-
-def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Object | None, Object | None]:
+def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Write | None]:
     assert world.a is not None
     assert world.b is not None
-    client = BY_HAND[step.client]
     wanted_b, wanted_a = copied(world.b), copied(world.a)
     if not hand.change(wanted_b):
         return None, None
-    b = client(world.b, wanted_b)
+    b = Write(step.client, wanted_b)
     if step.change == "eject":
         world.delta = ()
-        return _ejected(world.a, wanted_b), b
+        return Write("edit", wanted_b), b  # the author keeps the expanded object
     if hand.mapped is None:
         world.is_loose = True
         return None, b
@@ -319,18 +326,7 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Object | None, O
     if not mapped(wanted_a):
         world.is_loose = True
         return None, b
-    return client(world.a, wanted_a), b
-
-
-def _ejected(a: Object, wanted_b: Object) -> Object:
-    """Give A the expanded object, which its author keeps."""
-    return managed.update(a, without_managers(wanted_b), "kubectl-edit")
-
-
-def _scaled(stored: Object, replicas: int) -> Object:
-    """Return the object after a write of its scale subresource, for which no webhook of ours is called."""
-    scaled = clients.merge_patch(stored, {"spec": {"replicas": replicas}})
-    return managed.update(stored, scaled, "autoscaler")
+    return Write(step.client, wanted_a), b
 
 
 # --- shrinking ------------------------------------------------------------------------------------------
