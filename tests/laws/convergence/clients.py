@@ -6,7 +6,8 @@ For a custom resource no client has a strategic merge: lists are replaced as a w
     server_side_apply    kubectl apply --server-side --force-conflicts
     replace              kubectl replace -f: PUT of a file
     helm                 helm upgrade of Helm 3, and of Helm 4 without server-side apply: JSON merge patch
-                         from the old to the new manifest (`helm/pkg/kube/client.go`, `createPatch`)
+                         from the old to the new manifest (`helm/pkg/kube/client.go`, `createPatch`), which
+                         has Helm's own label and annotations in every patch (`pkg/action/validate.go`)
     helm_three_way       the same with the live object between them (`threeWayMergeForUnstructured`)
     edit, put, json_patch   a change by hand: kubectl edit or patch; GET and PUT; JSON patch
 """
@@ -19,10 +20,18 @@ import orjson
 
 from intent import Object
 from tests.laws.convergence import managed
-from tests.laws.convergence.managed import CLIENT_SIDE, LAST_APPLIED, update, without_managers
+from tests.laws.convergence.managed import (
+    CLIENT_SIDE,
+    LAST_APPLIED,
+    scaled,
+    update,
+    without_managers,
+)
 from tests.laws.convergence.schema import copied
 
 HELM: Final = "helm"
+RELEASE_NAME: Final = "meta.helm.sh/release-name"
+RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 
 
 # --- JSON merge patches -------------------------------------------------------------------------------
@@ -108,14 +117,27 @@ def replace(stored: Object | None, file: Object) -> Object | None:
     return update(stored, copied(file), "kubectl-replace" if stored else "kubectl-create")
 
 
+def owned(file: Object) -> Object:
+    """Return a file with the label and annotations by which Helm knows its objects."""
+    metadata = file["metadata"]
+    release = {RELEASE_NAME: metadata["name"], RELEASE_NAMESPACE: metadata["namespace"]}
+    more = {"labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": release}
+    return merge_patch(file, {"metadata": more})  # type: ignore[no-any-return] # an object stays one
+
+
+def install(file: Object) -> Object:
+    """Create the object of a release."""
+    return update(None, owned(file), HELM)
+
+
 def helm(stored: Object, old: Object, file: Object) -> Object | None:
-    """Upgrade a release from its old manifest to the file; None if they do not differ."""
-    return _patched(stored, two_way(old, file), HELM)
+    """Upgrade a release from its old manifest to the file."""
+    return _patched(stored, two_way(old, owned(file)), HELM)
 
 
 def helm_three_way(stored: Object, old: Object, file: Object) -> Object | None:
     """Upgrade a release, and restore what differs in the live object."""
-    return _patched(stored, three_way(old, file, stored), HELM)
+    return _patched(stored, three_way(old, owned(file), stored), HELM)
 
 
 def _patched(stored: Object, patch: Object, manager: str) -> Object | None:
@@ -142,8 +164,8 @@ def json_patch(stored: Object, wanted: Object) -> Object | None:
 
 
 def scale(stored: Object, wanted: Object) -> Object:
-    """Write the scale subresource, for which no webhook of ours is called."""
-    return update(stored, merge_patch(stored, wanted), "autoscaler")
+    """Write the scale subresource, as `kubectl scale` does; no webhook of ours is called."""
+    return scaled(stored, wanted["spec"]["replicas"])
 
 
 # --- all of them ------------------------------------------------------------------------------------------
@@ -178,7 +200,7 @@ def sent(stored: Object | None, write: Write | None) -> Object | None:
     if write.client in OF_FILES:
         return OF_FILES[write.client](stored, write.body)
     if stored is None:
-        return update(None, write.body, HELM)
+        return install(write.body)
     if write.client in OF_RELEASES:
         return OF_RELEASES[write.client](stored, write.released or {}, write.body)
     return (scale if write.client == SCALE else BY_HAND[write.client])(stored, write.body)

@@ -52,8 +52,8 @@ def compare(old: Object, new: Object) -> tuple[Fields, Fields]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    if one is _NODE or other is _NODE:
-        return one is other
+    if one is _NODE or other is _NODE:  # an empty map or list is a leaf only beside another empty one
+        return one is other or one in ({}, []) or other in ({}, [])
     return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
 
 

@@ -4,7 +4,7 @@
 webhooks. Compared are spec, labels and annotations, apart from the record. Not compared:
 
 - metadata of the API server (`managedFields`), and the record's text;
-- empty metadata, labels, annotations and lists of a pod spec, which mean the same as none;
+- empty metadata, labels, annotations, resources and lists of a pod spec, which mean the same as none;
 - the order of volumes, mounts and ports, which has no meaning, and of variables, where no value of the
   generator refers to another. Another order of containers is a violation of its own (`order`).
 
@@ -21,7 +21,10 @@ from tests.laws.convergence.schema import LIST_KEYS, containers, is_keyed, keys_
 
 UNORDERED: Final = frozenset({"volumes", "volumeMounts", "ports", "env"})
 OPTIONAL: Final = frozenset(
-    {"metadata", "labels", "annotations", "env", "volumes", "volumeMounts", "ports", "initContainers", "args"}
+    {
+        *("metadata", "labels", "annotations", "volumes", "initContainers"),
+        *("env", "volumeMounts", "ports", "args", "resources"),
+    }
 )
 """Fields that mean the same when empty and when absent."""
 MARKS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")

@@ -22,6 +22,7 @@ from tests.laws.convergence.fields import (
     with_named,
     without_nulls,
 )
+from tests.laws.convergence.schema import defaulted
 
 Manager = tuple[str, str]
 """The name and the operation (`Update`, `Apply`) of an entry."""
@@ -31,13 +32,17 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"
 """The manager of `kubectl apply --server-side`."""
 CLIENT_SIDE: Final[Manager] = ("kubectl-client-side-apply", "Update")
+KEEPER: Final[Manager] = ("kubectl-last-applied", "Apply")
+"""The manager by which `kubectl apply --server-side` keeps the annotation."""
+SCALER: Final[Manager] = (KUBECTL, "Update")
+"""The manager of `kubectl scale`."""
 _STRIPPED: Final[Fields] = frozenset(
     {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
 )
 
 
 def managers_of(lws: Object | None) -> Managers:
-    """Return the owners of the fields of an object."""
+    """Return the owners of the fields of an object. As in the API server, a manager's last entry counts."""
     entries = lws["metadata"].get("managedFields", ()) if lws else ()
     return {(one["manager"], one["operation"]): decoded(one["fieldsV1"]) for one in entries}
 
@@ -51,6 +56,7 @@ def with_managers(lws: Object, managers: Managers) -> Object:
             "apiVersion": lws["apiVersion"],
             "fieldsType": "FieldsV1",
             "fieldsV1": encoded(fields - _STRIPPED),
+            **({"subresource": "scale"} if (name, operation) == SCALER else {}),
         }
         for (name, operation), fields in sorted(managers.items())
         if fields - _STRIPPED
@@ -67,8 +73,11 @@ def without_managers(lws: Object | None) -> Object:
 
 
 def update(stored: Object | None, live: Object, manager: str) -> Object:
-    """Return the object of a PUT or PATCH by a manager, with the owners of its fields."""
-    live = without_managers(live)
+    """Return the object of a PUT or PATCH by a manager, with the owners of its fields.
+
+    The API server fills in the defaults first, so that they have an owner.
+    """
+    live = defaulted(without_managers(live))
     changed, removed = compare(without_managers(stored), live)
     owners = {one: fields - changed - removed for one, fields in managers_of(stored).items()}
     me = (manager, "Update")
@@ -80,18 +89,26 @@ def update(stored: Object | None, live: Object, manager: str) -> Object:
 def apply(stored: Object | None, config: Object, manager: str = KUBECTL) -> Object:
     """Return the object of a server-side apply that forces conflicts, with the owners of its fields.
 
+    Defaults are filled in afterwards, so that they have no owner.
+    """
+    return defaulted(merged(stored, config, manager))
+
+
+def merged(stored: Object | None, config: Object, manager: str) -> Object:
+    """Return the object of a server-side apply without its defaults.
+
     A field that the manager applied before and does not apply now is removed, unless it has another owner.
     """
     live = without_managers(stored)
     owners, me = managers_of(stored), (manager, "Apply")
     last = owners.get(me, NO_FIELDS)
     owners[me] = field_set(config) - _STRIPPED
-    merged: Any = merge(live, config)
+    whole: Any = merge(live, config)
     if last:
-        merged = _pruned(merged, last, frozenset().union(*owners.values()))
-    changed, removed = compare(live, merged)
+        whole = _pruned(whole, last, frozenset().union(*owners.values()))
+    changed, removed = compare(live, whole)
     owners |= {one: fields - changed - removed for one, fields in owners.items() if one != me}
-    return with_managers(_with_last_applied(merged, config, manager), owners)
+    return with_managers(_with_last_applied(whole, config, manager), owners)
 
 
 def _pruned(merged: Object, last: Fields, owned: Fields) -> Object:
@@ -114,11 +131,42 @@ def _with_last_applied(lws: Object, config: Object, manager: str) -> Object:
     return {**lws, "metadata": {**lws["metadata"], "annotations": renewed}}
 
 
+def scaled(stored: Object, replicas: int) -> Object:
+    """Return the object after `kubectl scale`, a write to the scale subresource, and the owners of fields.
+
+    The API server translates the entries that have the replicas to entries of a Scale, and back
+    (`managedfields/scalehandler.go`). So, other than in an update:
+
+    - if the replicas have no owner, they get none (`skipNonAppliedManager`);
+    - zero replicas get none either: a Scale omits them;
+    - an entry of an update loses them even if they stay the same: it is split in two with one name, of which
+      the next write reads the last.
+    """
+    path = ("spec", "replicas")
+    is_changed = stored["spec"]["replicas"] != replicas
+    before = managers_of(stored)
+    owners = {
+        one: fields - {path} if is_changed or (one[1] == "Update" and fields != {path}) else fields
+        for one, fields in before.items()
+    }
+    if is_changed and replicas and any(path in fields for fields in before.values()):
+        owners[SCALER] = frozenset({path})
+    return with_managers({**stored, "spec": {**stored["spec"], "replicas": replicas}}, owners)
+
+
 def migrated(stored: Object) -> Object:
-    """Give what `kubectl apply` owns to `kubectl apply --server-side` (`client-go/util/csaupgrade`)."""
-    owners = managers_of(stored)
-    if CLIENT_SIDE not in owners or LAST_APPLIED not in stored["metadata"].get("annotations", {}):
+    """Give what `kubectl apply` owns to `kubectl apply --server-side`, and keep the annotation of the former.
+
+    kubectl does so after its first apply, and then applies again (`kubectl/pkg/cmd/apply/apply.go`,
+    `client-go/util/csaupgrade`), so that admission answers up to four writes; here it is done before one.
+    """
+    if LAST_APPLIED not in stored["metadata"].get("annotations", {}):
         return stored
-    mine = owners.pop(CLIENT_SIDE) - {("metadata", "annotations", LAST_APPLIED)}
-    owners[KUBECTL, "Apply"] = owners.get((KUBECTL, "Apply"), NO_FIELDS) | mine
+    owners, path = managers_of(stored), ("metadata", "annotations", LAST_APPLIED)
+    owning = [one for one, fields in owners.items() if path in fields]
+    if all(operation == "Update" for _, operation in owning):
+        owners[KEEPER] = frozenset({path})
+    for one in owning:
+        if one[1] == "Update":
+            owners[KUBECTL, "Apply"] = owners.get((KUBECTL, "Apply"), NO_FIELDS) | owners.pop(one)
     return with_managers(stored, owners)

@@ -86,8 +86,8 @@ def defaulted(lws: Object) -> Object:
     group = spec["leaderWorkerTemplate"]
     spec.setdefault("replicas", 1)
     spec.setdefault("startupPolicy", "LeaderCreated")
-    rollout = spec.setdefault("rolloutStrategy", {})
-    rollout.setdefault("type", "RollingUpdate")
+    if "rolloutStrategy" in spec:
+        spec["rolloutStrategy"].setdefault("type", "RollingUpdate")
     group.setdefault("restartPolicy", "RecreateGroupOnPodRestart")
     group.setdefault("size", 1)
     for _, template in templates(whole):
@@ -100,14 +100,20 @@ def defaulted(lws: Object) -> Object:
 def lws_defaulted(lws: Object) -> Object:
     """Return the object as LWS's mutating webhook leaves it.
 
-    It decodes the object into Go structs: `resources` is written always, and quantities in canonical form.
+    If it sets a field, its patch leads to the object that Go writes, which always has `metadata` and
+    `resources`, and quantities in canonical form; zeros, which Go omits, stay. If it sets none, it sends no
+    patch (controller-runtime v0.24.1, `pkg/webhook/admission/defaulter_custom.go`): a client that replaces
+    lists removes `resources: {}` after the CREATE, and it does not come back.
     """
     whole: Object = copied(lws)
-    spec = whole["spec"]
-    update = {"maxSurge": 0, "maxUnavailable": 1, "partition": 0}
-    spec["rolloutStrategy"].setdefault("rollingUpdateConfiguration", update)
-    spec.setdefault("networkConfig", {}).setdefault("subdomainPolicy", "Shared")
+    rollout = whole["spec"].setdefault("rolloutStrategy", {})
+    rollout.setdefault("type", "RollingUpdate")
+    rollout.setdefault("rollingUpdateConfiguration", {"maxSurge": 0, "maxUnavailable": 1, "partition": 0})
+    whole["spec"].setdefault("networkConfig", {}).setdefault("subdomainPolicy", "Shared")
+    if whole == lws:
+        return lws
     for _, template in templates(whole):
+        template.setdefault("metadata", {})
         for item in containers(template):
             for amounts in item.setdefault("resources", {}).values():
                 amounts |= {name: _quantity(value) for name, value in amounts.items()}

@@ -18,7 +18,7 @@ def lws(containers: list[Object], **spec: Any) -> Object:
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
-        "metadata": {"name": "x", "annotations": {"team": "a"}},
+        "metadata": {"name": "x", "namespace": "llm", "annotations": {"team": "a"}},
         "spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": containers}}}, **spec},
     }
 
@@ -81,7 +81,7 @@ def test_client_side_apply_removes_what_the_last_file_had() -> None:
     applied = clients.client_side_apply(stored, lws([ENGINE], replicas=3))
 
     assert applied is not None
-    assert "startupPolicy" not in applied["spec"]
+    assert applied["spec"]["startupPolicy"] == "LeaderCreated", "the default"
     assert applied["spec"]["replicas"] == 3
     assert orjson.loads(applied["metadata"]["annotations"][LAST_APPLIED])["spec"]["replicas"] == 3
 
@@ -107,7 +107,7 @@ def test_replace_sends_the_file_alone_and_keeps_the_owners() -> None:
     replaced = clients.replace(stored, lws([ENGINE]))
 
     assert replaced is not None
-    assert "replicas" not in replaced["spec"]
+    assert replaced["spec"]["replicas"] == 1, "the default"
     assert LAST_APPLIED not in replaced["metadata"]["annotations"]
     assert ("kubectl-client-side-apply", "Update") in managers_of(replaced)
 
@@ -121,7 +121,19 @@ def test_helm_ignores_the_live_object_and_restores_it_with_three_ways() -> None:
     assert two is not None
     assert three is not None
     assert (two["spec"]["replicas"], three["spec"]["replicas"]) == (7, 1)
-    assert clients.helm(live, old, old) is None
+
+
+def test_helm_writes_its_label_and_annotations_with_every_upgrade() -> None:
+    file = lws([ENGINE])
+    live = clients.install(file)
+    assert live["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Helm"}
+    del live["metadata"]["labels"]
+
+    for client in (clients.helm, clients.helm_three_way):
+        upgraded = client(live, file, file)
+        assert upgraded is not None
+        assert upgraded["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Helm"}
+        assert upgraded["metadata"]["annotations"] == live["metadata"]["annotations"]
 
 
 def test_every_change_by_hand_sends_the_wanted_object() -> None:

@@ -7,8 +7,17 @@ import pytest
 
 from intent import Object
 from tests.laws.convergence.clients import client_side_apply, edit, server_side_apply
-from tests.laws.convergence.fields import decoded, encoded, field_set, merge, remove, without_nulls
-from tests.laws.convergence.managed import LAST_APPLIED, apply, managers_of, without_managers
+from tests.laws.convergence.fields import compare, decoded, encoded, field_set, merge, remove, without_nulls
+from tests.laws.convergence.managed import (
+    KEEPER,
+    LAST_APPLIED,
+    SCALER,
+    apply,
+    managers_of,
+    scaled,
+    update,
+    without_managers,
+)
 
 ME = ("kubectl", "Apply")
 
@@ -124,6 +133,8 @@ def test_an_item_that_is_no_longer_applied_is_removed_with_the_fields_that_a_web
 
 def test_a_field_with_another_owner_stays() -> None:
     stored = apply(None, lws([engine(image="i")], schedulerName="mine"))
+    assert stored["spec"]["replicas"] == 1
+    assert ("spec", "replicas") not in managers_of(stored)[ME]
     wanted = copy.deepcopy(stored)
     worker(wanted)["schedulerName"] = "theirs"
     edited = edit(stored, wanted)
@@ -136,6 +147,8 @@ def test_a_field_with_another_owner_stays() -> None:
 
 def test_a_forced_conflict_takes_the_field_from_its_owner() -> None:
     stored = apply(None, lws([engine(image="i")], schedulerName="mine"))
+    assert stored["spec"]["replicas"] == 1
+    assert ("spec", "replicas") not in managers_of(stored)[ME]
     wanted = copy.deepcopy(stored)
     worker(wanted)["schedulerName"] = "theirs"
     edited = edit(stored, wanted)
@@ -149,6 +162,70 @@ def test_a_forced_conflict_takes_the_field_from_its_owner() -> None:
     assert worker(again)["schedulerName"] == "mine"
     assert path in managers_of(again)[ME]
     assert ("kubectl-edit", "Update") not in managers_of(again)
+
+
+def test_defaults_have_an_owner_after_an_update_and_none_after_an_apply() -> None:
+    file = lws([engine(image="i")])
+    size = ("spec", "leaderWorkerTemplate", "size")
+
+    updated, applied = update(None, file, "controller"), apply(None, file)
+
+    assert updated["spec"] == applied["spec"]
+    assert size in managers_of(updated)["controller", "Update"]
+    assert size not in managers_of(applied)[ME]
+
+
+def test_the_first_field_of_an_empty_map_does_not_change_the_map() -> None:
+    empty: Object = {"spec": {"metadata": {}}}
+    filled: Object = {"spec": {"metadata": {"labels": {}}}}
+    labels = frozenset({("spec", "metadata", "labels")})
+
+    assert compare(empty, filled) == (labels, frozenset())
+    assert compare(filled, empty) == (frozenset(), labels)
+
+
+def test_a_scale_is_an_entry_of_its_subresource() -> None:
+    live = scaled(update(None, lws([engine()]), "controller"), 3)
+
+    [entry] = [one for one in live["metadata"]["managedFields"] if one["manager"] == "kubectl"]
+    assert (entry["operation"], entry["subresource"]) == ("Update", "scale")
+    assert entry["fieldsV1"] == {"f:spec": {"f:replicas": {}}}
+
+
+def test_zero_replicas_of_a_scale_have_no_owner() -> None:
+    stored = update(None, lws([engine()]), "controller")
+
+    none = scaled(stored, 0)
+
+    assert none["spec"]["replicas"] == 0
+    assert owners_of_replicas(none) == []
+    assert owners_of_replicas(scaled(none, 3)) == [], "a scale adds no owner where there is none"
+
+
+def test_a_scale_without_a_change_takes_replicas_from_an_update_but_not_from_an_apply() -> None:
+    file = lws([engine()])
+    file["spec"]["replicas"] = 2
+    updated, applied = update(None, file, "controller"), apply(None, file)
+
+    assert owners_of_replicas(scaled(updated, 2)) == []
+    assert owners_of_replicas(scaled(applied, 2)) == [ME]
+    assert owners_of_replicas(scaled(applied, 3)) == [SCALER]
+    assert owners_of_replicas(scaled(scaled(applied, 3), 3)) == [SCALER]
+
+
+def owners_of_replicas(live: Object) -> list[tuple[str, str]]:
+    return [one for one, fields in managers_of(live).items() if ("spec", "replicas") in fields]
+
+
+def test_a_server_side_apply_keeps_the_annotation_of_client_side_apply_by_a_manager_of_its_own() -> None:
+    stored = client_side_apply(None, lws([engine()]))
+
+    applied = server_side_apply(stored, lws([engine(image="i")]))
+
+    assert applied is not None
+    annotation = ("metadata", "annotations", LAST_APPLIED)
+    owners = managers_of(applied)
+    assert [one for one, fields in owners.items() if annotation in fields] == [KEEPER]
 
 
 def test_the_last_annotation_of_an_applier_takes_the_record_of_a_webhook_with_it() -> None:
@@ -181,7 +258,7 @@ def test_fields_of_client_side_apply_move_to_server_side_apply() -> None:
 
     assert applied is not None
     assert worker(applied)["containers"] == [engine(image="i")]
-    assert list(managers_of(applied)) == [ME]
+    assert list(managers_of(applied)) == [ME, KEEPER]
     assert '"args"' not in applied["metadata"]["annotations"][LAST_APPLIED]
 
 

@@ -119,6 +119,19 @@ def test_a_write_that_the_validating_webhook_denies_is_denied() -> None:
         Server(Engine()).admit(file)
 
 
+def test_lws_writes_the_form_of_go_only_where_it_sets_a_default() -> None:
+    file = manifest(File(worker=Pod(sidecar=True, probes=("livenessProbe",))))
+    stored = Server().admit(file)
+    [(_, template)] = templates(stored)
+    engine, sidecar = template["spec"]["containers"]
+    assert (template["metadata"], sidecar["resources"]) == ({}, {})
+    assert engine["livenessProbe"]["initialDelaySeconds"] == 0
+
+    del sidecar["resources"]
+
+    assert Server().admit(stored, stored) == stored
+
+
 @pytest.mark.parametrize("other", ["before", "after"])
 def test_another_webhook_writes_once_into_every_template(other: str) -> None:
     stored = Server(Engine(), other).admit(manifest(PROBED))

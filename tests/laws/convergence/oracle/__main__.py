@@ -19,6 +19,7 @@ import yaml
 from intent import Object
 from tests.laws.convergence import clients, managed, walk
 from tests.laws.convergence.managed import without_managers
+from tests.laws.convergence.schema import defaulted
 
 HERE: Final = Path(__file__).parent
 LWS: Final = "sigs.k8s.io/lws@v0.9.0"
@@ -88,15 +89,16 @@ def recorded(sequences: int) -> list[Object]:
     writes: list[Object] = []
 
     def recording(function: Any, operation: str) -> Any:
-        def wrapped(stored: Object | None, sent: Object, manager: str = managed.KUBECTL) -> Object:
+        def wrapped(stored: Object | None, sent: Object, manager: str) -> Object:
             result: Object = function(stored, sent, manager)
+            read = without_managers(sent)
             writes.append(
                 {
                     "operation": operation,
                     "manager": manager,
                     "stored": without_managers(stored),
                     "owners": stored["metadata"].get("managedFields", []) if stored else [],
-                    "input": without_managers(sent),
+                    "input": read if operation == "Apply" else defaulted(read),
                     "result": without_managers(result),
                     "resultOwners": result["metadata"]["managedFields"],
                 }
@@ -105,7 +107,7 @@ def recorded(sequences: int) -> list[Object]:
 
         return wrapped
 
-    managed.apply = recording(managed.apply, "Apply")
+    managed.merged = recording(managed.merged, "Apply")
     managed.update = clients.update = recording(managed.update, "Update")  # type: ignore[attr-defined]
     for number in range(sequences):
         walk.run(walk.draw(Random(number)), carry_on=True)  # noqa: S311 - examples, to be repeatable
