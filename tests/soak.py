@@ -2,7 +2,8 @@
 
 python -m tests.soak [PART ...]     all parts (`PARTS`) but those of `ONLY_NAMED`, or some
 SOAK_ROUNDS (50) and SOAK_SEEDS (1,2,3) set the length of safety and chaos, FUZZ_SECONDS (1800) that of fuzz,
-CONVERGENCE_SEQUENCES (5000) that of convergence, with the first of the seeds.
+CONVERGENCE_SEQUENCES (5000, simulated) and CONVERGENCE_REAL (100, real API server) that of convergence, with
+the first of the seeds.
 """
 
 import os
@@ -17,6 +18,7 @@ ROUNDS: Final = os.environ.get("SOAK_ROUNDS", "50")
 SEEDS: Final = tuple(os.environ.get("SOAK_SEEDS", "1,2,3").split(","))
 FUZZ_SECONDS: Final = os.environ.get("FUZZ_SECONDS", "1800")
 CONVERGENCE_SEQUENCES: Final = os.environ.get("CONVERGENCE_SEQUENCES", "5000")
+CONVERGENCE_REAL: Final = os.environ.get("CONVERGENCE_REAL", "100")
 PYTEST: Final = ("-m", "pytest", "-q", "-s")
 SUMMARY: Final = "summary: "
 """The prefix of lines that are repeated at the end."""
@@ -56,8 +58,13 @@ def _fuzz() -> Iterator[Run]:
 
 
 def _convergence() -> Iterator[Run]:
-    words = ("-m", "tests.laws.convergence", "--sequences", CONVERGENCE_SEQUENCES, "--seed", SEEDS[0])
-    yield Run(f"convergence, seed {SEEDS[0]}", words)
+    forms = {
+        "tests.laws.convergence": CONVERGENCE_SEQUENCES,
+        "tests.cluster.convergence": CONVERGENCE_REAL,
+    }
+    for module, sequences in forms.items():
+        words = ("-m", module, "--sequences", sequences, "--seed", SEEDS[0])
+        yield Run(f"{module}, seed {SEEDS[0]}", words)
 
 
 def _alone(title: str, *words: str, **environment: str) -> Callable[[], Iterator[Run]]:

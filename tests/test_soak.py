@@ -69,3 +69,12 @@ def test_the_environment_sets_rounds_and_seeds(monkeypatch: pytest.MonkeyPatch) 
         {"CHAOS_ROUNDS": "7", "CHAOS_SEED": "4"},
         {"CHAOS_ROUNDS": "7", "CHAOS_SEED": "5"},
     ]
+
+
+def test_convergence_is_simulated_and_then_run_on_the_real_api_server() -> None:
+    words = [run.arguments[1:4] for run in PARTS["convergence"]()]
+
+    assert words == [
+        ("tests.laws.convergence", "--sequences", "5000"),
+        ("tests.cluster.convergence", "--sequences", "100"),
+    ]

@@ -34,6 +34,8 @@ GROUPS: Final = {
     "queues": "/apis/scheduling.volcano.sh/v1beta1",
     "mutatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
     "validatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
+    "validatingadmissionpolicies": "/apis/admissionregistration.k8s.io/v1",
+    "validatingadmissionpolicybindings": "/apis/admissionregistration.k8s.io/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "inferenceservices": "/apis/fusioninfer.io/v1alpha1",
     "httproutes": "/apis/gateway.networking.k8s.io/v1",

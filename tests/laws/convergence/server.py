@@ -1,5 +1,7 @@
 """A simulated API server: defaults, mutating webhooks in order, schema, validating webhook.
 
+`tests/cluster/convergence` compares what it stores with the real API server and LWS, after each step.
+
 Webhooks are called in the order of their configurations' names: LWS's own, another one if its name comes
 before `mutate.fusioninfer.io`, ours, and another one if its name comes after. Ours is called again if a later
 one changed the object (`reinvocationPolicy: IfNeeded`). Defaults are filled in after each of them.
