@@ -44,16 +44,23 @@ def test_the_sequences_have_every_client_and_every_place_of_another_webhook() ->
 
 
 def test_every_step_equals_the_simulated_one(found: list[Result]) -> None:
-    differing = [str(one) for one in found if one.differences]
+    differing = [one for one in found if one.differences]
 
-    assert "\n\n".join(differing) == ""
+    fail_if_any(differing)
 
 
 def test_both_objects_converge(found: list[Result]) -> None:
     violating = [one for one in found if one.violation]
     violating = [one for one in violating if one.number not in VIOLATING]  # until admission fulfils the law
 
-    assert "\n\n".join(map(str, violating)) == ""
+    fail_if_any(violating)
+
+
+def fail_if_any(wrong: list[Result]) -> None:
+    """Fail with the whole sequences, and with how to repeat them."""
+    if wrong:
+        texts = [f"python -m tests.cluster.convergence --seed {SEED} {one}" for one in wrong]
+        pytest.fail("\n\n".join(texts), pytrace=False)
 
 
 # --- the comparison -----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ It starts an API server with LWS's and our webhooks. The sequences are those of 
 tests.laws.convergence` with the same seed. Each is simulated first, and each step on the real API server has
 to equal the simulated one (`lockstep`). **Not a passing test yet**: today's engine violates the law.
 
---only I ...   runs some sequences of the seed
+--only I ...   runs some sequences of the seed; the simulation shrinks one that violates the law
 
 Exit codes: 0 all is well, 1 a sequence violates a law or differs from the simulation.
 """

@@ -22,8 +22,8 @@ from tests.laws.convergence.managed import managers_of, without_managers
 from tests.laws.convergence.walk import Sequence, Taken, run
 
 Answer = Literal["sent", "denied", "refused"]
-DENIED: Final = re.compile(r"\(FI\d{3}\)$", re.MULTILINE)
-"""A code at the end of a line: our validating webhook denied a write. Warnings begin with their codes."""
+DENIED: Final = re.compile(r"^(?!Warning: ).*\(FI\d{3}\)", re.MULTILINE)
+"""A code in what a client says, apart from warnings: our validating webhook denied a write."""
 
 
 @dataclass(slots=True)
@@ -40,9 +40,10 @@ class Result:
     """The violated law, and what is wrong."""
 
     def __str__(self) -> str:
-        """Return the sequence up to its end, with what is wrong."""
+        """Return the sequence up to its end, with what is wrong, and the option that repeats it."""
         steps = self.sequence.up_to(max(len(self.steps) - 1, 0))
-        return "\n".join((f"sequence {self.number}:", str(steps), *self.differences, self.violation))
+        wrong = [*self.differences, *filter(None, [self.violation])]
+        return "\n".join((f"--only {self.number}:", str(steps), *wrong))
 
 
 def repeat(servers: Servers, number: int, sequence: Sequence) -> Result:
