@@ -134,7 +134,7 @@ def _about_record(found: Inspected, settings: Settings) -> Iterator[FieldError]:
 def _withdrawn(write: Write) -> Iterator[FieldError]:
     if write.has_record:
         yield _not_run("the injected fields are still there")
-    elif write.record is not records.NO_RECORD:
+    elif write.stored is not records.NO_RECORD:
         message = "removed: injected fields are reverted, and the groups restart"
         yield FieldError(path(SERVICE), None, message, "FI521")
 

@@ -141,8 +141,7 @@ def inspect(live: Object, old: Object | None = None) -> Unreadable | Inspected:
         return Invalid(write)
     intent = write.reading.intent
     if intent is None:
-        is_ejected = not write.has_record and has_record(old) and write.record is NO_RECORD
-        return Ejected(write) if is_ejected else Withdrawn(write)
+        return Ejected(write) if write.is_ejected else Withdrawn(write)
     if write.record is NO_RECORD and (write.lost_record or write.unchanged):
         return Grandfathered(write, intent)
     return Fresh(write, intent)

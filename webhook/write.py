@@ -89,6 +89,14 @@ class Write:
             return False
         return _author_input(self.live) == _author_input(self.old)
 
+    @property
+    def is_ejected(self) -> bool:
+        """Return whether the update removed the record, and fields that it injected are still there."""
+        if self.record is not NO_RECORD or self.stored is NO_RECORD:
+            return False
+        without = revert(self.live, None, self.stored, NO_RECORD, {}).original
+        return not _has_same_fields(without, self.live)
+
     def inject(self, wished: Overlay) -> Injection:
         """Inject an overlay into the original. Edits of a launch that stay are restored."""
         made = inject(self.original, wished, REPLACEABLE, self.reverted.leader)
@@ -96,8 +104,7 @@ class Write:
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""
-        result = self.inject(self.record.put_on).result
-        return same(labels(result), labels(self.live)) and same(scaled_spec(result), scaled_spec(self.live))
+        return _has_same_fields(self.inject(self.record.put_on).result, self.live)
 
     def with_own_leader(self) -> "Write":
         """Return the write with an edited copy of the workers' template as its author's leader template."""
@@ -183,6 +190,11 @@ def _of_controller(write: Write) -> tuple[tuple[str, ...], Routing]:
     """Return the input of the controller, which the digest leaves out."""
     intent = write.reading.intent
     return (intent.roles, intent.routing) if intent else ((), NO_ROUTING)
+
+
+def _has_same_fields(one: Object, other: Object) -> bool:
+    """Return whether two objects are equal in all that admission writes."""
+    return same(labels(one), labels(other)) and same(scaled_spec(one), scaled_spec(other))
 
 
 def scaled_spec(lws: Object) -> Object | None:

@@ -17,7 +17,7 @@ from webhook.mutate import CONCERNS, REPLACEABLE, input_of, rule_for
 from webhook.overlay import record
 from webhook.overlay.keyed import LIST_KEYS
 from webhook.overlay.overlay import COPY, combine
-from webhook.overlay.put import put
+from webhook.overlay.put import inject
 from webhook.state import Fresh, state
 
 SETTINGS: Final = Settings()
@@ -119,7 +119,9 @@ def written(document: documents.Document) -> dict[str, set[str]]:
     fields = {
         name: {
             field.path
-            for field in explain.fields(*put(found.write.original, combine([copied, overlay]), REPLACEABLE))
+            for field in explain.fields(
+                *inject(found.write.original, combine([copied, overlay]), REPLACEABLE)[1:]
+            )
         }
         for name, overlay in overlays.items()
     }

@@ -147,7 +147,7 @@ def _reverted_launch(live: Object, launch: Object, before: Object, file: Object)
     if all(live.get(key) in (launch[key], before.get(key)) for key in launch):
         return author, "written"
     mine = _written(live, launch, before, file)
-    if not _is_launched(mine if file else now):
+    if file and not _is_launched(mine):
         return mine, "written"
     edited = transferred(author, injected, now)
     if edited is not None:

@@ -441,10 +441,10 @@ def test_an_edited_launch_belongs_to_its_editor(launcher: str, field: str) -> No
     once = put(lws(launcher=launcher))
     edited = copy.deepcopy(once)
     container = edited["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
-    container[field][-1] += " # edited"
+    container[field][-2] += " # edited"
 
     again = put(edited, once)
 
     kept = again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
     assert (kept.get("command"), kept.get("args")) == (container.get("command"), container.get("args"))
-    assert "FI523" in [found.code for found in check(edited, once)]
+    assert "FI523" in [found.code for found in check(again, once)]

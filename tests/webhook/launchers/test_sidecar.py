@@ -375,13 +375,16 @@ def test_a_decoder_without_templates_is_one_error() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_arguments_edited_after_the_move_are_refused(size: int) -> None:
+def test_arguments_edited_after_the_move_are_moved_again(size: int) -> None:
     once = put(decoder(container(args=["M", "-tp", "16"]), size=size))
     field = "leaderTemplate" if size > 1 else "workerTemplate"
     more = [*spec(once, field)["containers"][0]["args"], "--seed", "1"]
     edited = changed(once, f"{GROUP}.{field}.spec.containers.0.args", more)
 
-    assert "FI852" in codes(edited, once)
+    again = put(edited, once)
+
+    assert sorted(spec(again, field)["containers"][0]["args"]) == sorted(more)
+    assert not {"FI851", "FI852"} & set(codes(again, once))
 
 
 def test_an_edited_sidecar_is_refused() -> None:
