@@ -102,7 +102,7 @@ def foreseen_write(
 ) -> tuple[Fresh, Overlay]:
     """Return the write and the overlay of the mutators. An edited leader stays where it is no copy now."""
     wished = wish(found, settings, concerns)
-    if found.write.reverted.leader is None or has_copy(wished):
+    if found.write.reverted.copied is None or has_copy(wished):
         return found, wished
     own = found.write.with_own_leader()
     if own is found.write or own.reading.intent is None:

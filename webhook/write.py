@@ -20,6 +20,7 @@ from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
 from webhook.overlay.overlay import Overlay, merge
+from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, inject
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader
@@ -95,7 +96,7 @@ class Write:
         if self.record is not NO_RECORD or self.stored is NO_RECORD:
             return False
         without = revert(self.live, None, self.stored, NO_RECORD, {}).original
-        return not _has_same_fields(without, self.live)
+        return bool(patch(self.live, without))
 
     def inject(self, wished: Overlay) -> Injection:
         """Inject an overlay into the original. Edits of a launch that stay are restored."""
@@ -104,7 +105,7 @@ class Write:
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""
-        return _has_same_fields(self.inject(self.record.put_on).result, self.live)
+        return not patch(self.live, self.inject(self.record.put_on).result)
 
     def with_own_leader(self) -> "Write":
         """Return the write with an edited copy of the workers' template as its author's leader template."""
@@ -131,7 +132,8 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
             return record
         text, record = None, NO_RECORD
     stored = _stored_record(old)
-    reverted = revert(live, old, record, stored, written(live, old))
+    file = written(live, old) if record.put_on else {}
+    reverted = revert(live, old, record, stored, file)
     reading = read_lws(reverted.original)
     digest = records.digest(reading.intent) if reading.intent else ""
     return Write(sent, live, old, reverted, record, text or "", stored, reading, digest)
@@ -190,11 +192,6 @@ def _of_controller(write: Write) -> tuple[tuple[str, ...], Routing]:
     """Return the input of the controller, which the digest leaves out."""
     intent = write.reading.intent
     return (intent.roles, intent.routing) if intent else ((), NO_ROUTING)
-
-
-def _has_same_fields(one: Object, other: Object) -> bool:
-    """Return whether two objects are equal in all that admission writes."""
-    return same(labels(one), labels(other)) and same(scaled_spec(one), scaled_spec(other))
 
 
 def scaled_spec(lws: Object) -> Object | None:

@@ -16,7 +16,7 @@ from intent import Object
 from intent.shapes import listed, mapping
 from webhook.overlay.arguments import Arguments, transferred
 from webhook.overlay.canonical import digest
-from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, is_keyed, same
+from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, same
 from webhook.overlay.overlay import DIRECTIVES, NOTHING, Overlay, merge
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
@@ -41,7 +41,12 @@ class Recorded(NamedTuple):
 
     def below(self, key: str) -> "Recorded":
         """Return the same of one field."""
-        return Recorded(*(mapping(one).get(key) for one in self))
+        replaced, file = self.replaced, self.file
+        return Recorded(
+            self.injected[key],
+            replaced.get(key) if isinstance(replaced, dict) else None,
+            file.get(key) if isinstance(file, dict) else None,
+        )
 
 
 def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restores: bool = True) -> Object:
@@ -55,7 +60,7 @@ def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restore
         found: Any
         if isinstance(value, dict) and isinstance(have, dict):
             found = _map(key, have, one, origins, restores=restores)
-        elif is_keyed(key, value) and isinstance(have, list):
+        elif key in LIST_KEYS and isinstance(value, list) and isinstance(have, list):
             found = _items(key, have, one, origins)
         elif key not in DIRECTIVES and _is_as_injected(have, one) and (restores or value is not None):
             found = merge(NOTHING, {key: one.replaced}).get(key)
@@ -88,8 +93,8 @@ def _map(key: str, live: Object, one: Recorded, origins: Origins, *, restores: b
 
 
 def _items(field: str, live: list[Any], recorded: Recorded, origins: Origins) -> list[Any] | None:
-    places = index(field, live)
-    before, held = (by_identity(field, one) for one in (recorded.replaced, recorded.file))
+    places, before = index(field, live), by_identity(field, recorded.replaced)
+    held = by_identity(field, recorded.file) if recorded.file else NOTHING
     items, gone = list(live), set[int]()
     for item in recorded.injected:
         key = identity(field, item)

@@ -14,7 +14,7 @@ from typing import Any
 
 from intent import Object
 from webhook.overlay.canonical import QUANTITIES, canonical, is_default
-from webhook.overlay.keyed import Identity, by_identity, index, is_keyed, same
+from webhook.overlay.keyed import Identity, by_identity, is_keyed, same
 
 Operation = dict[str, Any]
 
@@ -48,13 +48,17 @@ def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list
             _patch_map(live, wanted, path, operations)
         return
     if is_keyed(field, live) and is_keyed(field, wanted):
-        have, want = index(field, live), index(field, wanted)
-        is_in_order = [key for key in have if key in want] == [key for key in want if key in have]
-        if is_in_order and len(have) == len(live) and len(want) == len(wanted):
-            _patch_items(by_identity(field, live), by_identity(field, wanted), path, operations)
+        have, want = by_identity(field, live), by_identity(field, wanted)
+        if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
+            _patch_items(have, want, path, operations)
             return
     if not same(live, wanted):
         operations.append({"op": "replace", "path": path, "value": wanted})
+
+
+def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> bool:
+    """Return whether the items that stay keep their order."""
+    return [key for key in have if key in want] == [key for key in want if key in have]
 
 
 def _patch_items(

@@ -25,8 +25,9 @@ alone (`Reverted.leader`). Here the number of GPUs was edited, so the launch is 
     [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Final
 
 from intent import Object
@@ -51,15 +52,20 @@ _LEADER: Final = "leaderTemplate"
 _WORKER: Final = "workerTemplate"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Reverted:
     """An object without what was injected."""
 
     original: Object
-    leader: Object | None = None
-    """What the leader's template is made from: the workers' with the leader's edits. None: it is no copy."""
+    copied: Callable[[], Object] | None = None
+    """Computes `leader`, which only injecting needs; None if the leader's template is no copy."""
     kept: Overlay = field(default_factory=dict)
     """Edited launches that stay: `leaderWorkerTemplate` with command and args of containers."""
+
+    @cached_property
+    def leader(self) -> Object | None:
+        """What the leader's template is made from: the workers' with edits of the leader; None: no copy."""
+        return None if self.copied is None else self.copied()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ def revert(live: Object, old: Object | None, record: Record, before: Record, fil
             leader = replace(leader, original=taken_over(leader.original, around))
         elif not _is_written(leader):
             worker, leader = _with_one_launch(worker, leader)
-            copied = _with_volumes(_followed(worker, leader, old, before), leader.live)
+            copied = partial(_followed, worker, leader, old, before)
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
     templates = {_WORKER: worker, _LEADER: leader}
@@ -115,7 +121,7 @@ def with_own_leader(reverted: Reverted) -> Reverted:
     if reverted.leader is None or canonical(reverted.leader) == canonical(group.get(_WORKER)):
         return reverted
     spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**group, _LEADER: reverted.leader}}
-    return replace(reverted, original={**reverted.original, "spec": spec}, leader=None)
+    return replace(reverted, original={**reverted.original, "spec": spec}, copied=None)
 
 
 def _template(name: str, live: Object | None, record: Record, file: Object) -> _Template | None:
@@ -176,6 +182,12 @@ def _with_one_launch(worker: _Template, leader: _Template) -> tuple[_Template, _
 
 def _followed(worker: _Template, leader: _Template, old: Object | None, before: Record) -> Object:
     """Return the workers' template with what was edited on the leader alone, before or in this write."""
+    return _with_volumes(_with_edits(worker, leader, old, before), leader.live)
+
+
+def _with_edits(worker: _Template, leader: _Template, old: Object | None, before: Record) -> Object:
+    if mapping(_group(old).get(_LEADER)) == leader.live and _group(old).get(_WORKER) == worker.live:
+        return _with_arguments(leader.original, worker.original, leader.origins)
     workers_then, leader_then = (_template(name, old, before, NOTHING) for name in (_WORKER, _LEADER))
     if not workers_then or not leader_then or not leader_then.is_copy:
         return _with_arguments(leader.original, worker.original, leader.origins)

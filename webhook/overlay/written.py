@@ -69,13 +69,19 @@ def _applied(live: Object, old: Object) -> Object:
 
 
 def _changed_entries(live: Object, old: Object) -> list[Object]:
-    before = [*_entries(old)]
-    return [mapping(one.get("fieldsV1")) for one in _entries(live) if one not in before]
+    now, then = (mapping(lws.get("metadata")).get("managedFields") for lws in (live, old))
+    if now == then:
+        return []
+    before = set(map(_text, _entries(then)))
+    return [mapping(one.get("fieldsV1")) for one in _entries(now) if _text(one) not in before]
 
 
-def _entries(lws: Object) -> Iterator[Object]:
+def _text(entry: Object) -> bytes:
+    return msgspec.json.encode(entry, order="sorted")
+
+
+def _entries(entries: Any) -> Iterator[Object]:
     """Yield the entries of `managedFields` that an apply made. They are raw JSON in an admission request."""
-    entries = mapping(lws.get("metadata")).get("managedFields")
     if isinstance(entries, msgspec.Raw):
         entries = _read(entries)
     for entry in listed(entries):
