@@ -131,7 +131,7 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
         if has_record(live):
             return record
         text, record = None, NO_RECORD
-    stored = _stored_record(old)
+    stored = record if records.find(old) == text else _stored_record(old)
     file = written(live, old) if record.put_on else {}
     reverted = revert(live, old, record, stored, file)
     reading = read_lws(reverted.original)
