@@ -161,7 +161,7 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "the API port is reserved for engines behind a sidecar",
         "set the port that clients call, for example --port 8000; the engine is moved automatically",
-        "args were edited after the sidecar was injected, or a port from 8200 to 8299 was chosen",
+        "a port from 8200 to 8299 was chosen, or copied from an expanded object",
     ),
     "FI853": Code(
         "warning",

@@ -114,7 +114,7 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "the command already starts a distributed engine",
         "none needed: it is left as it is; to use a launcher of FusionInfer, remove the launch",
-        "the command was copied from a guide that launches the nodes itself",
+        "the command was copied from a guide that launches the nodes itself, or from an expanded object",
     ),
     "FI519": Code(
         "warning",
@@ -145,8 +145,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI523": Code(
         "warning",
         "the launch was edited by hand and is left as it is",
-        "to have it launched again, remove command and args and apply your own",
-        "command or args of the expanded object were edited",
+        "to have it launched again, write your own command and args, for example with kubectl apply",
+        "words that the launcher wrote were edited; an edit of your own arguments is launched again",
     ),
     "FI524": Code(
         "warning",
