@@ -1,6 +1,7 @@
 """The JSON patch (RFC 6902: add, replace, remove) that makes one object from another.
 
-Lists that merge by keys are patched item by item, so that a patch is as small as the change:
+Lists that merge by keys are patched item by item, so that a patch is as small as the change. Here one
+container gets another image, `old` is removed, and `new` is added before the first:
 
     >>> live = {"containers": [{"name": "vllm", "image": "a"}, {"name": "old"}]}
     >>> patch(live, {"containers": [{"name": "new"}, {"name": "vllm", "image": "b"}]})

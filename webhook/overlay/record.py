@@ -1,4 +1,4 @@
-"""The record: the injected fields, and a digest of their input. `webhook.overlay.undo` reverts it.
+"""The record: the injected fields, and a digest of their input. `webhook.overlay.revert` reverts it.
 
 It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, without time or random values.
 
@@ -8,7 +8,8 @@ It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, 
     v     version of the form
     was   overlay that restores the author's values
 
-For an object that got a label, where the author wrote no labels:
+Here admission injected a label, and the author wrote no labels. `write` makes the annotation, and `read` decodes
+it if it names only fields that may be written:
 
     >>> injected = {"metadata": {"labels": {"fusioninfer.io/service": "qwen"}}}
     >>> text = write("0a1b", injected, {"metadata": {"labels": None}})

@@ -11,7 +11,10 @@ leader's template as a copy of the workers'. The rules, in this order:
 5. Any other edited value is the author's. A volume stays while a container mounts it.
 
 A leader that is a copy is no part of the original. It is copied again, with the edits that were made to it
-alone (`Reverted.leader`). Here the number of GPUs was edited, so the launch is reverted with that edit:
+alone (`Reverted.leader`).
+
+In this example the launch starts `vllm serve -tp=8` with Ray, and the live object has `-tp=16`. The launch is
+removed, and the author's own arguments get the edit:
 
     >>> put_on = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=8"]}
     >>> was = {"name": "x", "command": ["vllm", "serve"], "args": ["-tp=8"]}
