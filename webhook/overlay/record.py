@@ -8,8 +8,8 @@ It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, 
     v     version of the form
     was   overlay that restores the author's values
 
-Here admission injected a label, and the author wrote no labels. `write` makes the annotation, and `read` decodes
-it if it names only fields that may be written:
+Here admission injected a label, and the author wrote no labels. `write` makes the annotation, and `read`
+decodes it if it names only fields that may be written:
 
     >>> injected = {"metadata": {"labels": {"fusioninfer.io/service": "qwen"}}}
     >>> text = write("0a1b", injected, {"metadata": {"labels": None}})
