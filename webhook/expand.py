@@ -74,7 +74,7 @@ def change(
         case NotOurs() | Settled() | Unreadable() | Invalid() | Ejected():
             return live
         case Withdrawn(write):
-            return _withdrawn(write) if write.has_record else live
+            return live if write.record is records.NO_RECORD else _withdrawn(write)
         case Grandfathered(write):
             return write.live
         case Pinned(write, pin):

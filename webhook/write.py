@@ -21,7 +21,7 @@ from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import patch
-from webhook.overlay.put import Injection, inject
+from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader
 from webhook.overlay.written import is_applied, written
@@ -93,7 +93,7 @@ class Write:
     @property
     def is_ejected(self) -> bool:
         """Return whether the update removed the record, and fields that it injected are still there."""
-        if self.record is not NO_RECORD or self.stored is NO_RECORD:
+        if self.has_record or self.stored is NO_RECORD or patch(self.live, self.original):
             return False
         without = revert(self.live, None, self.stored, NO_RECORD, {}).original
         return bool(patch(self.live, without))
@@ -101,7 +101,8 @@ class Write:
     def inject(self, wished: Overlay) -> Injection:
         """Inject an overlay into the original. Edits of a launch that stay are restored."""
         made = inject(self.original, wished, REPLACEABLE, self.reverted.leader)
-        return made._replace(result=with_kept(made.result, self.reverted))
+        result = in_order_of(self.live, made.result, made.put_on) if self.record.put_on else made.result
+        return made._replace(result=with_kept(result, self.reverted))
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""

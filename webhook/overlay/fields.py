@@ -171,7 +171,8 @@ def _written(live: Object, launch: Object, before: Object, file: Object) -> Argu
     for key, value in launch.items():
         if value is None or key in file or not same(live.get(key), value):
             continue
-        if file or has_program or not _LAUNCHER_PROGRAMS.isdisjoint(map(str, listed(value))):
+        is_launcher = key == "command" and not _LAUNCHER_PROGRAMS.isdisjoint(map(str, listed(value)))
+        if file or has_program or is_launcher:
             mine[key] = before.get(key)
     return arguments(mine)
 

@@ -97,12 +97,18 @@ def _merge_map(merged: Object, key: str, value: Overlay) -> None:
 
 
 def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
-    """Return the list with the overlay's items applied. A value that is no list counts as an empty one."""
+    """Return the list with the overlay's items applied. A value that is no list counts as an empty one.
+
+    An item without a key is appended as it is.
+    """
     items: list[Any] = list(live) if isinstance(live, list) else []
     places = index(field, items)
     new: list[Any] = []
     gone: set[int] = set()
     for item in overlay:
+        if not index(field, [item]):
+            new.append(item)
+            continue
         at = places.get(identity(field, item))
         if PATCH in item:
             gone.add(-1 if at is None else at)

@@ -21,8 +21,19 @@ from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from intent import Object
-from intent.shapes import mapping
-from webhook.overlay.keyed import ENTERED, LIST_KEYS, identity, index, keys_of, same
+from intent.shapes import listed, mapping
+from webhook.overlay.keyed import (
+    ENTERED,
+    FIRST,
+    LIST_KEYS,
+    Identity,
+    by_identity,
+    identity,
+    index,
+    is_keyed,
+    keys_of,
+    same,
+)
 from webhook.overlay.overlay import COPY, DIRECTIVES, NOTHING, Overlay, merge
 
 LEADER: Final = "leaderTemplate"
@@ -108,3 +119,42 @@ def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[s
                 chosen.append(keys | inner)
                 before.append(keys | reverse)
     return (chosen, before) if chosen else None
+
+
+# --- the order of lists ---------------------------------------------------------------------------------
+
+
+def in_order_of(live: Object, result: Object, put_on: Overlay) -> Object:
+    """Return the result with injected items in the places where the live object has them.
+
+    Another order of a list would change the template, and restart the pods:
+
+        >>> ours, other = {"name": "dshm"}, {"name": "models"}
+        >>> in_order_of({"volumes": [ours, other]}, {"volumes": [other, ours]}, {"volumes": [ours]})
+        {'volumes': [{'name': 'dshm'}, {'name': 'models'}]}
+    """
+    ordered = dict(result)
+    for key, value in put_on.items():
+        have, made = live.get(key), result.get(key)
+        if isinstance(value, dict) and isinstance(have, dict) and isinstance(made, dict):
+            ordered[key] = in_order_of(have, made, value)
+        elif is_keyed(key, value) and is_keyed(key, have) and is_keyed(key, made):
+            ordered[key] = _items_in_order(key, listed(have), listed(made), by_identity(key, value))
+    return ordered
+
+
+def _items_in_order(
+    field: str, live: list[Any], made: list[Any], put_on: dict[Identity, Object]
+) -> list[Any]:
+    have, items = by_identity(field, live), by_identity(field, made)
+    if len(items) != len(made):
+        return made
+    for key in put_on.keys() & have.keys() & items.keys() if field in ENTERED else ():
+        items[key] = in_order_of(have[key], items[key], put_on[key])
+    injected = put_on if field not in ENTERED else NOTHING
+    stay = [key for key in have if key in items]
+    others = [key for key in items if key in have and key not in injected]
+    if [key for key in stay if key not in injected] != others:
+        return [*items.values()]
+    new = [key for key in items if key not in have]
+    return [items[key] for key in ([*new, *stay] if field in FIRST else [*stay, *new])]

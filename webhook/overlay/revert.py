@@ -39,6 +39,7 @@ from webhook.overlay.canonical import canonical
 from webhook.overlay.difference import difference
 from webhook.overlay.fields import (
     ARGUMENTS,
+    Origin,
     Origins,
     Recorded,
     arguments,
@@ -96,8 +97,8 @@ def revert(live: Object, old: Object | None, record: Record, before: Record, fil
         if _holds_image(leader.file):
             around = Around(leader.file, _group(old).get(_LEADER), worker.original, worker.file)
             leader = replace(leader, original=taken_over(leader.original, around))
-        elif not _is_written(leader):
-            worker, leader = _with_one_launch(worker, leader)
+        elif not _is_written(leader) and not _differ(worker, leader):
+            worker = _with_one_launch(worker, leader)
             copied = partial(_followed, worker, leader, old, before)
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
@@ -171,16 +172,23 @@ def _is_written(template: _Template) -> bool:
     return "written" in template.origins.values()
 
 
-def _with_one_launch(worker: _Template, leader: _Template) -> tuple[_Template, _Template]:
-    """Make an edit of the leader's launch to the workers'. Two different edits both stay."""
+def _edited(worker: _Template, leader: _Template, workers: Origin) -> list[str]:
+    """Return the containers whose launch was edited on the leader, and is of this origin on the workers."""
+    found = (name for name, origin in leader.origins.items() if origin == "edited")
+    return [name for name in found if worker.origins.get(name) == workers]
+
+
+def _differ(worker: _Template, leader: _Template) -> bool:
+    """Return whether both launches were edited, each in its own way: then the leader is no copy any more."""
     leaders, workers = _containers(leader.original), _containers(worker.original)
-    edited = {name for name, origin in leader.origins.items() if origin == "edited" and name in workers}
-    moved = {name for name in edited if worker.origins.get(name) == "injected"}
-    both = {name for name in edited if worker.origins.get(name) == "edited"}
-    differ = {name for name in both if arguments(leaders[name]) != arguments(workers[name])}
-    worker = replace(worker, original=_with_arguments(worker.original, leader.original, moved))
-    kept: Origins = {**leader.origins, **dict.fromkeys(differ, "kept")}
-    return worker, replace(leader, origins=kept)
+    edited = _edited(worker, leader, "edited")
+    return any(arguments(leaders[name]) != arguments(workers[name]) for name in edited)
+
+
+def _with_one_launch(worker: _Template, leader: _Template) -> _Template:
+    """Return the workers' template with the edit of the leader's launch."""
+    edited = _edited(worker, leader, "injected")
+    return replace(worker, original=_with_arguments(worker.original, leader.original, edited))
 
 
 def _followed(worker: _Template, leader: _Template, old: Object | None, before: Record) -> Object:

@@ -22,6 +22,8 @@ from intent.shapes import listed, mapping
 from webhook.overlay.keyed import LIST_KEYS, identity, index, is_keyed, same
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_MAPS_OF_TEXT: Final = frozenset({"annotations", "labels"})
+"""Maps whose entries have owners: an owner of the map alone owns none. Others are atomic then."""
 _FIELD: Final = "f:"
 _KEYS: Final = "k:"
 
@@ -91,6 +93,8 @@ def _entries(entries: Any) -> Iterator[Object]:
 
 def _owned(value: Any, fields: Object, field: str = "") -> Any:
     """Return the part of a value that is in a set of fields (`fieldsV1`); `.` is the map or list itself."""
+    if field in _MAPS_OF_TEXT and not fields:
+        return {}
     if not fields or not isinstance(value, dict | list):
         return value
     if isinstance(value, list):
