@@ -133,7 +133,7 @@ def _judged(expanding: Place, taken: Taken, real: tuple[Object, Object], result:
     """Check the law on the real objects; yield the difference if the simulation decided otherwise."""
     a, b = real
     expected = None if taken.is_loose else _expanded(expanding, a, taken)
-    law, detail = laws.violation(written(b), expected)
+    law, detail = laws.violation(written(b), expected, taken.excused)
     if law:
         result.violation = f"{law}: {detail}"
     if law != taken.law:

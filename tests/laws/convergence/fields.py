@@ -47,11 +47,12 @@ def compare(old: Object, new: Object) -> tuple[Fields, Fields]:
     Unlike a set of fields, they have the maps and keyed lists that were added or removed as well.
     """
     before, after = leaves(old, nodes=True), leaves(new, nodes=True)
-    changed = {at for at, value in after.items() if at not in before or not _same(before[at], value)}
+    changed = {at for at, value in after.items() if at not in before or not same(before[at], value)}
     return frozenset(changed), frozenset(before.keys() - after.keys())
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values of `leaves` are equal."""
     if one is _NODE or other is _NODE:  # an empty map or list is a leaf only beside another empty one
         return one is other or one in ({}, []) or other in ({}, [])
     return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)

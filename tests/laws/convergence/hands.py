@@ -14,10 +14,11 @@ from typing import Any, Final
 from intent import Object
 from intent.annotations import EXPANSION
 from tests.laws.convergence.files import PREFIX, SHM
-from tests.laws.convergence.schema import templates
+from tests.laws.convergence.schema import copied, templates
 
 Change = Callable[[Object], bool]
 LENGTH: Final = re.compile(r"(--max-model-len|--context-length) \d+")
+TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 LENGTHS: Final = ("--max-model-len", "--context-length")
 
 
@@ -32,6 +33,16 @@ class Hand:
     """Whether it changes the leader alone: where A has no leader template, it is kept as a difference."""
     one_part: bool = False
     """Whether it changes the launch of one template. `mapped` is for an A that has one template."""
+
+    def on_two(self, a: Object, before: Object, wanted: Object) -> bool:
+        """Change an A that has two templates, apart from one that the change left as it was on B."""
+        assert self.mapped is not None
+        group, was, now = (one["spec"]["leaderWorkerTemplate"] for one in (a, before, wanted))
+        left = {name: group[name] for name in TEMPLATES if name in was and was[name] == now.get(name)}
+        kept = copied(left)
+        found = (self.change if self.one_part else self.mapped)(a)
+        group.update(kept)
+        return found
 
 
 def engine_of(template: Object) -> Object | None:

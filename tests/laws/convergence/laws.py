@@ -143,10 +143,21 @@ SIDE_LAWS: Final[dict[str, Callable[[Object], str]]] = {
 }
 
 
-def violation(stored: Object, expected: Object | None) -> tuple[str, str]:
-    """Return the first violated law and what is wrong; empty texts if all hold."""
+def violated(lws: Object) -> frozenset[str]:
+    """Return the side laws that an object violates."""
+    return frozenset(name for name, law in SIDE_LAWS.items() if law(lws))
+
+
+def violation(
+    stored: Object, expected: Object | None, excused: frozenset[str] = frozenset()
+) -> tuple[str, str]:
+    """Return the first violated law and what is wrong; empty texts if all hold.
+
+    Side laws that the author violates, and those that are excused, are left out.
+    """
+    excused |= violated(expected) if expected else frozenset()
     for name, law in SIDE_LAWS.items():
-        if (found := law(stored)) and not (expected and law(expected)):
+        if name not in excused and (found := law(stored)):
             return name, found
     return converges(expected, stored) if expected else ("", "")
 

@@ -90,14 +90,14 @@ class Server:
             changed = defaulted(injector(live))
             live = changed if changed == live else self._mutated(changed, old)
         check(live)
-        if self.engine and _is_called(live, old):
+        if self.engine and is_called(live, old):
             response = _send(self.engine.validate, live, old)
             if not response["allowed"]:
                 raise Denied(response["status"]["message"])
         return live
 
     def _mutated(self, live: Object, old: Object | None) -> Object:
-        if not self.engine or not _is_called(live, old):
+        if not self.engine or not is_called(live, old):
             return live
         response = _send(self.engine.mutate, live, old)
         if "patch" not in response:
@@ -107,7 +107,7 @@ class Server:
         )
 
 
-def _is_called(live: Object, old: Object | None) -> bool:
+def is_called(live: Object, old: Object | None) -> bool:
     """Return whether the match conditions hold (manifests/base/webhooks.yaml)."""
     annotations = live["metadata"].get("annotations") or {}
     before = ((old or {}).get("metadata") or {}).get("annotations") or {}

@@ -1,0 +1,63 @@
+"""Each case of a write without a mapping, and a similar write that is compared."""
+
+import pytest
+
+from tests.laws.convergence.files import EXPORT, File, Pod
+from tests.laws.convergence.unknowable import APPLY, CASES, COPY, INJECTED, OWNERS
+from tests.laws.convergence.walk import Sequence, Step, run
+
+PROBED = File(worker=Pod(probes=("readinessProbe",)))
+NOTED = File(worker=Pod(note="two"), leader=Pod(note="two"), launcher="vllm-native")
+
+
+def sequence(tool: str, file: File, *steps: Step) -> Sequence:
+    return Sequence(file, tool, "", steps)
+
+
+UNKNOWABLE = {
+    "a probe of another owner": (OWNERS, sequence("replace", PROBED, Step(APPLY, "probes", ()))),
+    "arguments of another owner": (
+        OWNERS,
+        sequence(APPLY, File(), Step("replace", "component", "worker"), Step(APPLY, "form", "command")),
+    ),
+    "fields of an ejected object": (
+        OWNERS,
+        sequence(APPLY, File(size=1), Step("edit", "eject"), Step(APPLY, EXPORT), Step(APPLY, "note", "one")),
+    ),
+    "an injected scheduler": (INJECTED, sequence("helm", File(), Step("helm", "scheduler", "volcano"))),
+    "an injected volume": (INJECTED, sequence("helm", File(), Step("helm", "volumes", ("dshm",)))),
+    "what is left of the copy": (
+        COPY,
+        sequence(
+            "helm", NOTED, Step("put", "drop leader template"), Step("helm", "leader template", "other")
+        ),
+    ),
+}
+COMPARED = {
+    "a probe of the same owner": sequence(APPLY, PROBED, Step(APPLY, "probes", ())),
+    "an injected scheduler, applied": sequence("helm", File(), Step(APPLY, "scheduler", "volcano")),
+    "a node selector": sequence("helm", File(), Step("helm", "node_selector", "a")),
+    "a leader without fields of the copy": sequence("helm", File(), Step("helm", "leader template", "other")),
+    "the whole file, with another owner": sequence("replace", PROBED, Step(APPLY, "note", "one")),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWABLE)
+def test_a_write_that_no_admission_can_map_is_counted_and_only_the_side_laws_hold(name: str) -> None:
+    case, one = UNKNOWABLE[name]
+    walk = run(one)
+
+    assert (walk.unmapped, walk.violations) == ([case], [])
+    assert walk.outcomes[-1][1] == "side laws"
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_similar_write_is_compared(name: str) -> None:
+    walk = run(COMPARED[name])
+
+    assert (walk.unmapped, walk.violations) == ([], [])
+    assert walk.outcomes[-1][1] == "compared"
+
+
+def test_every_case_has_an_example() -> None:
+    assert {case for case, _ in UNKNOWABLE.values()} == {*CASES}
