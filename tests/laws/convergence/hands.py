@@ -387,7 +387,9 @@ HANDS: Final[dict[str, Hand]] = {
     "leader node selector": _same(in_leader(_select_node), delta=True),
     "leader image": _same(in_leader(_set_image), delta=True),
     "eject": Hand(eject, eject),
-    "lose record": Hand(lose_record, None),
+    "lose record": Hand(lose_record, where_written(lose_record)),
     "probe of workers": Hand(probe_worker, None),
 }
 UNMAPPED: Final = tuple(name for name, hand in HANDS.items() if hand.mapped is None)
+RARE: Final = ("lose record", "probe of workers")
+"""Changes that are drawn less often: most authors never make them."""

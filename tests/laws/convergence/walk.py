@@ -25,7 +25,7 @@ from tests.laws.convergence.files import (
     manifest,
     simpler,
 )
-from tests.laws.convergence.hands import HANDS, UNMAPPED, Change, Hand
+from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.schema import Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Server, allow, is_called
@@ -36,8 +36,8 @@ HABITS: Final = (*((tool,) for tool in TOOLS), TOOLS[:3])
 """What an author uses in one sequence: one tool, or each of those without a state of its own."""
 SHARES_BY_HAND: Final = (0.0, 0.0, 0.3, 0.6)
 """The share of changes by hand in one sequence."""
-SHARE_UNMAPPED: Final = 0.15
-"""The share of changes by hand that may be ones without a mapping."""
+SHARE_RARE: Final = 0.15
+"""The share of changes by hand that are rare ones."""
 
 Outcome = Literal["compared", "side laws", "denied", "refused", "no write", "violated"]
 
@@ -142,10 +142,15 @@ def draw(random: Random, steps: int | None = None) -> Sequence:
     return Sequence(file, tool, random.choice(OTHERS), tuple(drawn))
 
 
+def drawn(seed: int, number: int, steps: int | None = None) -> Sequence:
+    """Return one sequence of a seed: the one that `--seed` and `--only` repeat."""
+    return draw(Random(f"{seed}/{number}"), steps)  # noqa: S311 - examples, which are to be repeatable
+
+
 def _draw_hand(random: Random) -> Step:
     if random.random() < 0.1:
         return Step(SCALE, "replicas", random.randint(0, 4))
-    names = UNMAPPED if random.random() < SHARE_UNMAPPED else tuple(set(HANDS) - set(UNMAPPED))
+    names = RARE if random.random() < SHARE_RARE else tuple(set(HANDS) - set(RARE))
     return Step(random.choice(tuple(BY_HAND)), random.choice(sorted(names)))
 
 
