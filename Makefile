@@ -74,7 +74,6 @@ chaos: $(READY) ## Kill every process of a cluster while users work, for CHAOS_R
 	  $(PYTEST) -q -s tests/cluster/test_chaos.py
 
 soak: $(READY) ## The long forms, each with its summary; some of them with SOAK="safety chaos" (tests/soak.py)
-	@# SOAK=convergence measures the law of convergence, which admission does not fulfil yet.
 	$(BIN)/python -m tests.soak $(SOAK)
 
 clean: ## Remove the environment and caches of this tree

@@ -1,6 +1,6 @@
 """The long forms of the tests, one part after the other, each with its summary.
 
-python -m tests.soak [PART ...]     all parts (`PARTS`) but those of `ONLY_NAMED`, or some
+python -m tests.soak [PART ...]     all parts (`PARTS`), or some
 SOAK_ROUNDS (50) and SOAK_SEEDS (1,2,3) set the length of safety and chaos, FUZZ_SECONDS (1800) that of fuzz,
 CONVERGENCE_SEQUENCES (5000, simulated) and CONVERGENCE_REAL (100, real API server) that of convergence, with
 the first of the seeds.
@@ -91,16 +91,13 @@ PARTS: Final = {
     "bench": _alone("bench", "tests/cluster/bench_check.py"),
 }
 
-ONLY_NAMED: Final = frozenset({"convergence"})
-"""Parts that run only when they are named: admission does not fulfil this law yet."""
-
 
 def main(names: list[str]) -> int:
     """Run parts, and print their summaries at the end; return 1 if one failed, 2 if one is unknown."""
     if unknown := set(names) - PARTS.keys():
         sys.stderr.write(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}\n")
         return 2
-    chosen = names or [name for name in PARTS if name not in ONLY_NAMED]
+    chosen = names or list(PARTS)
     told = [_run(one) for name in chosen for one in PARTS[name]()]
     sys.stdout.write("\n" + "".join(line for _, lines in told for line in lines))
     return int(any(status for status, _ in told))
