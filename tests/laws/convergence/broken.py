@@ -1,0 +1,88 @@
+"""Engines with one broken rule each, to see that the law of convergence detects them.
+
+Each has the number of the first sequence of seed 1 that was seen to detect it. If the generator changes, find
+another one: break the rule, and run `python -m tests.laws.convergence`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+import webhook.write
+from intent import Object
+from tests.laws.convergence.server import Engine, allow
+from webhook.overlay import fields, revert
+from webhook.overlay import record as records
+from webhook.overlay.arguments import Arguments
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def _replaced(module: Any, name: str, rule: Callable[..., Any]) -> Break:
+    return lambda monkeypatch: monkeypatch.setattr(module, name, rule)
+
+
+def _author(author: Arguments, _injected: Arguments, _edited: Arguments) -> Arguments:
+    return author
+
+
+def _leader(_worker: Any, leader: Any, *_before: Any) -> Any:
+    return leader.original
+
+
+def _worker(worker: Any, *_before: Any) -> Any:
+    return worker.original
+
+
+def _as_it_is(template: Object, _live: Object) -> Object:
+    return template
+
+
+def _nothing(_live: Object, _old: Object | None) -> Object:
+    return {}
+
+
+def _reverting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Revert the stored record where a write has none, as if the write still had it."""
+    monkeypatch.setattr(webhook.write, "_text_of_record", records.find)
+    monkeypatch.setattr(webhook.write.Write, "has_record", property(_has_any_record))
+
+
+def _has_any_record(write: webhook.write.Write) -> bool:
+    return records.find(write.live, write.old) is not None
+
+
+_revert_fields: Final = fields.revert_fields
+
+
+def _all_restored(live: Object, recorded: fields.Recorded, origins: Any, **_options: bool) -> Object:
+    return _revert_fields(live, recorded, origins)
+
+
+INTACT: Final = Engine()
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One broken rule, and the sequence of `SEED` that detects it."""
+
+    rule: Break
+    number: int
+    engine: Engine = INTACT
+    """Another engine where /validate would deny what the broken rule writes."""
+
+
+SEED: Final = 1
+ENGINES: Final[dict[str, Broken]] = {
+    "the leader keeps its old copy": Broken(_replaced(revert, "_followed", _leader), 1),
+    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _worker), 37),
+    "an edit of launched arguments is dropped": Broken(_replaced(fields, "transferred", _author), 3),
+    "a volume is removed while mounted": Broken(_replaced(revert, "_with_volumes", _as_it_is), 495),
+    "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 26),
+    "a removed record reverts": Broken(_reverting, 34, Engine(validate=allow)),
+    "arguments from a file keep the removed probes": Broken(
+        _replaced(fields, "revert_fields", _all_restored), 144
+    ),
+}

@@ -1,0 +1,17 @@
+"""The law of convergence detects each broken rule of the engine."""
+
+import pytest
+
+from tests.laws.convergence.broken import ENGINES, SEED
+from tests.laws.convergence.walk import drawn, run
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_with_a_broken_rule_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = ENGINES[name]
+    sequence = drawn(SEED, broken.number)
+    assert run(sequence, broken.engine).violations == []
+
+    broken.rule(monkeypatch)
+
+    assert run(sequence, broken.engine).violations != []
