@@ -388,7 +388,7 @@ HANDS: Final[dict[str, Hand]] = {
     "leader image": _same(in_leader(_set_image), delta=True),
     "eject": Hand(eject, eject),
     "lose record": Hand(lose_record, where_written(lose_record)),
-    "probe of workers": Hand(probe_worker, None),
+    "probe of workers": Hand(probe_worker, where_written(probe_worker)),
 }
 UNMAPPED: Final = tuple(name for name, hand in HANDS.items() if hand.mapped is None)
 RARE: Final = ("lose record", "probe of workers")

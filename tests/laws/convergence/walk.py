@@ -269,6 +269,8 @@ def _take(world: World, step: Step, walk: Walk) -> tuple[Outcome, str, str]:
     if file is not None and not world.is_loose:
         world.unmapped = _unknowable(world, step.client, file, (a, b))
         world.is_loose = bool(world.unmapped)
+    if not _has_leader(world.a) and _has_leader(a):
+        world.delta = ()  # the author's template replaces the edited copy
     if step.client == SCALE:
         world.a, world.b = a, b
         return _compared(world, None, None)
@@ -291,6 +293,10 @@ def _take(world: World, step: Step, walk: Walk) -> tuple[Outcome, str, str]:
         world.file = file
         world.released = manifest(file)
     return _compared(world, b, before.b)
+
+
+def _has_leader(lws: Object | None) -> bool:
+    return lws is not None and "leaderTemplate" in lws["spec"]["leaderWorkerTemplate"]
 
 
 def _file(world: World, step: Step) -> File:
