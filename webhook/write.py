@@ -101,7 +101,8 @@ class Write:
     def inject(self, wished: Overlay) -> Injection:
         """Inject an overlay into the original. Edits of a launch that stay are restored."""
         made = inject(self.original, wished, REPLACEABLE, self.reverted.leader)
-        result = in_order_of(self.live, made.result, made.put_on) if self.record.put_on else made.result
+        stored = self.live if self.old is None else self.old
+        result = in_order_of(stored, made.result, made.put_on) if self.record.put_on else made.result
         return made._replace(result=with_kept(result, self.reverted))
 
     def stands(self) -> bool:

@@ -24,7 +24,6 @@ from intent import Object
 from intent.shapes import listed, mapping
 from webhook.overlay.keyed import (
     ENTERED,
-    FIRST,
     LIST_KEYS,
     Identity,
     by_identity,
@@ -124,8 +123,8 @@ def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[s
 # --- the order of lists ---------------------------------------------------------------------------------
 
 
-def in_order_of(live: Object, result: Object, put_on: Overlay) -> Object:
-    """Return the result with injected items in the places where the live object has them.
+def in_order_of(stored: Object, result: Object, put_on: Overlay) -> Object:
+    """Return the result with lists in the order of an object that has the same items.
 
     Another order of a list would change the template, and restart the pods:
 
@@ -135,7 +134,7 @@ def in_order_of(live: Object, result: Object, put_on: Overlay) -> Object:
     """
     ordered = dict(result)
     for key, value in put_on.items():
-        have, made = live.get(key), result.get(key)
+        have, made = stored.get(key), result.get(key)
         if isinstance(value, dict) and isinstance(have, dict) and isinstance(made, dict):
             ordered[key] = in_order_of(have, made, value)
         elif is_keyed(key, value) and is_keyed(key, have) and is_keyed(key, made):
@@ -147,14 +146,10 @@ def _items_in_order(
     field: str, live: list[Any], made: list[Any], put_on: dict[Identity, Object]
 ) -> list[Any]:
     have, items = by_identity(field, live), by_identity(field, made)
-    if len(items) != len(made):
-        return made
     for key in put_on.keys() & have.keys() & items.keys() if field in ENTERED else ():
         items[key] = in_order_of(have[key], items[key], put_on[key])
-    injected = put_on if field not in ENTERED else NOTHING
-    stay = [key for key in have if key in items]
-    others = [key for key in items if key in have and key not in injected]
-    if [key for key in stay if key not in injected] != others:
-        return [*items.values()]
-    new = [key for key in items if key not in have]
-    return [items[key] for key in ([*new, *stay] if field in FIRST else [*stay, *new])]
+    injected = NOTHING if field in ENTERED else put_on
+    others = [[key for key in keys if key not in injected] for keys in (have, items)]
+    if len(items) != len(made) or have.keys() != items.keys() or others[0] != others[1]:
+        return [*items.values()] if len(items) == len(made) else made
+    return [items[key] for key in have]

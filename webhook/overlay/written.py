@@ -40,8 +40,15 @@ def written(live: Object, old: Object | None) -> Object:
 
 
 def is_applied(live: Object, old: Object | None) -> bool:
-    """Return whether the write is a server-side apply that changed what its manager owns."""
-    return old is not None and bool(_changed_entries(live, old))
+    """Return whether the write is a server-side apply: the time of its manager's entry is new.
+
+    Another client's write takes fields from such an entry, and leaves its time.
+    """
+    now, then = (mapping(mapping(lws).get("metadata")).get("managedFields") for lws in (live, old))
+    times = [
+        {str(one.get("manager")): one.get("time") for one in _entries(entries)} for entries in (now, then)
+    ]
+    return any(time is not None and times[1].get(manager) != time for manager, time in times[0].items())
 
 
 def _last_applied(live: Object, old: Object) -> Object:
