@@ -11,7 +11,7 @@ The order of keyed lists is not part of it. It describes what was edited on the 
 from typing import Any
 
 from intent import Object
-from webhook.overlay.keyed import index, is_keyed, keys_of, same
+from webhook.overlay.keyed import are_items, index, is_keyed, keys_of, same
 from webhook.overlay.overlay import PATCH, Overlay
 
 
@@ -32,7 +32,7 @@ def _difference(field: str, one: Any, other: Any) -> Any:
         return None
     if isinstance(one, dict) and isinstance(other, dict):
         return difference(one, other) or None
-    if is_keyed(field, one) and is_keyed(field, other):
+    if is_keyed(field, one) and is_keyed(field, other) and are_items(field, other):
         return _items(field, one, other) or None
     return None if same(one, other) else other
 

@@ -96,3 +96,11 @@ _SORTED: Final = orjson.OPT_SORT_KEYS
 def is_keyed(field: str, value: Any) -> bool:
     """Return whether a value is a list that merges by keys."""
     return field in LIST_KEYS and isinstance(value, list)
+
+
+def are_items(field: str, items: list[Any]) -> bool:
+    """Return whether all items are maps, with keys that are strings, numbers or absent."""
+    keys = LIST_KEYS[field]
+    return all(isinstance(item, dict) for item in items) and not any(
+        isinstance(item.get(key), dict | list) for item in items for key in keys
+    )

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from intent import Object
-from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, identity, index, same
+from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, are_items, identity, index, same
 
 Overlay = dict[str, Any]
 
@@ -99,16 +99,15 @@ def _merge_map(merged: Object, key: str, value: Overlay) -> None:
 def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
     """Return the list with the overlay's items applied. A value that is no list counts as an empty one.
 
-    An item without a key is appended as it is.
+    An overlay with other values than items is a plain list, which the API server rejects.
     """
+    if not are_items(field, overlay):
+        return overlay
     items: list[Any] = list(live) if isinstance(live, list) else []
     places = index(field, items)
     new: list[Any] = []
     gone: set[int] = set()
     for item in overlay:
-        if not index(field, [item]):
-            new.append(item)
-            continue
         at = places.get(identity(field, item))
         if PATCH in item:
             gone.add(-1 if at is None else at)

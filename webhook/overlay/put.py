@@ -59,10 +59,10 @@ def inject(
     """
     group = mapping(mapping(original.get("spec")).get("leaderWorkerTemplate"))
     wished = mapping(mapping(mapping(wish.get("spec")).get("leaderWorkerTemplate")).get(LEADER))
-    if COPY not in wished or LEADER in group:
+    if COPY not in wished or LEADER in group or not group:
         put_on, was = put(original, wish, replaceable)
         return Injection(merge(original, put_on), put_on, was)
-    source = group.get(wished[COPY]) if leader is None else leader
+    source = group.get(str(wished[COPY])) if leader is None else leader
     copied = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": {**group, LEADER: source}}}
     put_on, was = put(copied, wish, replaceable)
     into = put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})

@@ -130,11 +130,19 @@ def _fits(overlay: Any, allowed: Object) -> bool:
 def _fits_below(key: str, value: Any, allowed: Object) -> bool:
     if key not in LIST_KEYS:
         return _fits(value, allowed)
-    return isinstance(value, list) and all(_fits(item, allowed) and _is_keyed(key, item) for item in value)
+    if not isinstance(value, list) or not all(
+        _fits(item, allowed) and _is_keyed(key, item) for item in value
+    ):
+        return False
+    return key != "containers" or sum("command" in item or "args" in item for item in value) <= _LAUNCHED
+
+
+_LAUNCHED: Final = 1
+"""Containers of a template with a launch: the engine's. To revert a launch takes long."""
 
 
 def _is_keyed(field: str, item: Object) -> bool:
-    return all(isinstance(item.get(key, ""), str | int) for key in LIST_KEYS[field])
+    return all(isinstance(item.get(key, ""), str | int) for key in (*LIST_KEYS[field], "name"))
 
 
 # --- the digest of an Intent ------------------------------------------------------------------------

@@ -31,7 +31,7 @@ removed, and the author's own arguments get the edit:
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Final
+from typing import Any, Final
 
 from intent import Object
 from intent.shapes import listed, mapping
@@ -216,8 +216,8 @@ def _with_arguments(template: Object, source: Object, names: Collection[str]) ->
         return template
     spec = mapping(template.get("spec"))
     items = [
-        with_arguments(item, arguments(sources[item["name"]]))
-        if isinstance(item, dict) and item.get("name") in names and item["name"] in sources
+        with_arguments(item, arguments(sources[name]))
+        if (name := _name(item)) and name in names and name in sources
         else item
         for item in listed(spec.get("containers"))
     ]
@@ -237,7 +237,7 @@ def _without_edited_volumes(put_on: Overlay, template: Object, file: Object) -> 
     if not edited:
         return put_on
     containers = [
-        {**item, "volumeMounts": [one for one in mounts if one.get("name") not in edited]}
+        {**item, "volumeMounts": [one for one in mounts if _name(one) not in edited]}
         if (mounts := item.get("volumeMounts"))
         else item
         for item in listed(spec.get("containers"))
@@ -269,6 +269,12 @@ def _with_volumes(template: Object, live: Object) -> Object:
 
 def _group(lws: Object | None) -> Object:
     return mapping(mapping(mapping(lws).get("spec")).get("leaderWorkerTemplate"))
+
+
+def _name(item: Any) -> str | None:
+    """Return the name of an item; None if it is no string."""
+    name = mapping(item).get("name")
+    return name if isinstance(name, str) else None
 
 
 def _without_templates(put_on: Overlay) -> Overlay:

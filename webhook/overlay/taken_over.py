@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from intent import Object
 from intent.shapes import mapping
-from webhook.overlay.keyed import by_identity, identity, is_keyed, same
+from webhook.overlay.keyed import are_items, by_identity, identity, is_keyed, same
 
 
 class Around(NamedTuple):
@@ -45,7 +45,7 @@ def _taken_over(live: Any, around: Around, field: str) -> Any:
         return {
             key: _taken(value, known[key], key) for key, value in live.items() if _stays(value, known[key])
         }
-    if not is_keyed(field, live):
+    if not is_keyed(field, live) or not are_items(field, live):
         return live
     lists = [by_identity(field, one) for one in around]
     items = [(item, Around(*(one.get(identity(field, item)) for one in lists))) for item in live]

@@ -46,6 +46,8 @@ def in_worker(template: Any) -> Any:
         written(in_worker({"spec": {"containers": [{"name": "x", "image": "y"}]}})),
         written(in_worker({"spec": {"containers": ["x"]}})),
         written(in_worker({"spec": {"containers": [{"name": {"a": 1}, "args": []}]}})),
+        written(in_worker({"spec": {"containers": [{"name": f"c{at}", "args": []} for at in range(2)]}})),
+        written(in_worker({"spec": {"containers": [{"name": "x", "volumeMounts": [{"name": ["x"]}]}]}})),
         written({}, [1]),
         written({}, v=2),
         written({}, **{"in": 7}),
@@ -114,6 +116,16 @@ def test_a_forged_reverse_overlay_raises_nothing(was: Any) -> None:
     found = original(once, Record(record_of_it.digest, record_of_it.put_on, was))
 
     assert "labels" not in found["metadata"]
+
+
+@pytest.mark.parametrize("items", [["x"], [7], [{"name": {}}], [["x"]]])
+def test_a_forged_value_that_was_replaced_raises_nothing(items: Any) -> None:
+    once = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.containers", None)
+    injected = in_worker({"spec": {"containers": []}})
+
+    for put_on in (injected, _record(put(lws())).put_on):
+        original(once, Record("", put_on, in_worker({"spec": {"containers": items}})))
+        original(put(lws()), Record("", put_on, in_worker({"spec": {"volumes": items, "containers": items}})))
 
 
 def test_a_forged_record_with_a_duplicate_item_is_reverted_once() -> None:
