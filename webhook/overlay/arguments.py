@@ -14,20 +14,26 @@ An edit of what the launcher wrote has no counterpart:
     >>> edited = Arguments(("ray",), ("start", "--", "vllm", "serve", "org/M", "-tp", "8"))
     >>> transferred(author, injected, edited)
 
-Texts are compared by the word, since a launch may be a shell script.
+Texts are compared by the word, since a launch may be a shell script. The work is bounded: an edit of almost
+every word has no counterpart either.
 """
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 Words = tuple[str, ...]
 _WORDS: Final = re.compile(r"\s+|[^\s]+")
-_END_OF_ITEM: Final = "\0"
-_END_OF_FIELD: Final = "\0\0"
+_END_OF_ITEM: Final = " \0"
+_END_OF_FIELD: Final = " \0\0"
+"""No word has a space and another character."""
 LONGEST: Final = 2000
-"""Words between the first and the last difference; comparing takes the square of their number."""
+"""The limit of the words between the first and the last difference."""
+WORK: Final = 400_000
+"""The limit of the work of `SequenceMatcher`, which takes the third power of the number of words at worst."""
 
 
 class Arguments(NamedTuple):
@@ -89,8 +95,61 @@ def _edits(base: list[str], other: list[str]) -> list[tuple[int, int, list[str]]
     middle, changed = base[start : len(base) - end], other[start : len(other) - end]
     if max(len(middle), len(changed)) > LONGEST:
         return None
-    opcodes = SequenceMatcher(None, middle, changed, autojunk=False).get_opcodes()
-    return [(start + i, start + j, changed[k:m]) for kind, i, j, k, m in opcodes if kind != "equal"]
+    segments = [(0, len(middle), 0, len(changed))]
+    if _work(segments) > WORK:
+        segments = list(_segments(middle, changed))
+        if _work(segments) > WORK:
+            return None
+    return [
+        (start + at + i, start + at + j, changed[to + k : to + m])
+        for at, below, to, under in segments
+        for kind, i, j, k, m in _opcodes(middle[at:below], changed[to:under])
+        if kind != "equal"
+    ]
+
+
+def _opcodes(one: list[str], other: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    return SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+
+
+Segment = tuple[int, int, int, int]
+"""The start and the end of a range in one list, and of its counterpart in the other."""
+
+
+def _work(segments: list[Segment]) -> int:
+    """Return the cost of comparing segments, at worst."""
+    sizes = ((below - at, under - to) for at, below, to, under in segments)
+    return sum(one * other * min(one, other) for one, other in sizes)
+
+
+def _segments(one: list[str], other: list[str]) -> Iterator[Segment]:
+    """Yield the ranges between words that both have once, in the same order (patience diff)."""
+    at = to = 0
+    for here, there in (*_anchors(one, other), (len(one), len(other))):
+        if here > at or there > to:
+            yield at, here, to, there
+        at, to = here + 1, there + 1
+
+
+def _anchors(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """Return the positions of words that both have once: the longest sequence with the same order."""
+    here, there = Counter(one), Counter(other)
+    places = {word: at for at, word in enumerate(other) if there[word] == 1}
+    pairs = [(at, places[word]) for at, word in enumerate(one) if here[word] == 1 and word in places]
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, (_, to) in enumerate(pairs):
+        length = bisect_left(ends, to)
+        before.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [to]
+        last[length : length + 1] = [number]
+    found: list[tuple[int, int]] = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:

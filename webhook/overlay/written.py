@@ -11,21 +11,22 @@ An AdmissionReview does not say which client writes, or how. Two of its fields s
 Other clients show nothing: Helm, `kubectl edit`, `kubectl patch`, `kubectl replace`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
 from intent import Object
 from intent.annotations import EXPANSION
-from intent.shapes import listed, mapping
-from webhook.overlay.keyed import LIST_KEYS, identity, index, is_keyed, same
+from intent.shapes import mapping
+from webhook.overlay.keyed import LIST_KEYS, Identity, identity, index, is_keyed, same
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MAPS_OF_TEXT: Final = frozenset({"annotations", "labels"})
 """Maps whose entries have owners: an owner of the map alone owns none. Others are atomic then."""
 _FIELD: Final = "f:"
 _KEYS: Final = "k:"
+_raw_items: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def written(live: Object, old: Object | None) -> Object:
@@ -44,11 +45,12 @@ def is_applied(live: Object, old: Object | None) -> bool:
 
     Another client's write takes fields from such an entry, and leaves its time.
     """
-    now, then = (mapping(mapping(lws).get("metadata")).get("managedFields") for lws in (live, old))
-    times = [
-        {str(one.get("manager")): one.get("time") for one in _entries(entries)} for entries in (now, then)
-    ]
-    return any(time is not None and times[1].get(manager) != time for manager, time in times[0].items())
+    if old is None:
+        return False
+    now, then = (
+        {str(one.get("manager")): one.get("time") for one in _applies(_entries(lws))} for lws in (live, old)
+    )
+    return any(time is not None and then.get(manager) != time for manager, time in now.items())
 
 
 def _last_applied(live: Object, old: Object) -> Object:
@@ -71,31 +73,43 @@ def _common(live: Any, file: Any, field: str = "") -> Any:
 
 
 def _applied(live: Object, old: Object) -> Object:
-    found: Object = {}
-    for fields in _changed_entries(live, old):
-        found = _joined(found, _owned(live, fields))
-    return found
+    fields: Object = {}
+    for entry in _changed_entries(live, old):
+        fields = _united(fields, entry) if fields else entry
+    return mapping(_owned(live, fields)) if fields else {}
+
+
+def _united(one: Object, other: Object) -> Object:
+    """Return the fields of two sets. An empty set is the whole value."""
+    if not one or not other:
+        return {}
+    common = one.keys() & other.keys()
+    return {**one, **other, **{key: _united(mapping(one[key]), mapping(other[key])) for key in common}}
 
 
 def _changed_entries(live: Object, old: Object) -> list[Object]:
-    now, then = (mapping(lws.get("metadata")).get("managedFields") for lws in (live, old))
-    if now == then:
+    """Return the sets of fields that an apply made, or that it changed."""
+    before = set(_entries(old))
+    changed = _applies(text for text in _entries(live) if text not in before)
+    return [fields for one in changed if (fields := mapping(one.get("fieldsV1")))]
+
+
+def _applies(entries: Iterable[bytes]) -> list[Object]:
+    """Decode the entries that an apply made."""
+    decoded = (mapping(_read(text)) for text in entries)
+    return [one for one in decoded if one.get("operation") == "Apply" and not one.get("subresource")]
+
+
+def _entries(lws: Object) -> list[bytes]:
+    """Return the entries of `managedFields`. They are raw JSON in an admission request."""
+    entries = mapping(lws.get("metadata")).get("managedFields")
+    if entries is None:
         return []
-    before = set(map(_text, _entries(then)))
-    return [mapping(one.get("fieldsV1")) for one in _entries(now) if _text(one) not in before]
-
-
-def _text(entry: Object) -> bytes:
-    return msgspec.json.encode(entry, order="sorted")
-
-
-def _entries(entries: Any) -> Iterator[Object]:
-    """Yield the entries of `managedFields` that an apply made. They are raw JSON in an admission request."""
-    if isinstance(entries, msgspec.Raw):
-        entries = _read(entries)
-    for entry in listed(entries):
-        if isinstance(entry, dict) and entry.get("operation") == "Apply" and not entry.get("subresource"):
-            yield entry
+    text = entries if isinstance(entries, msgspec.Raw) else msgspec.json.encode(entries)
+    try:
+        return [bytes(one) for one in _raw_items(text)]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []
 
 
 def _owned(value: Any, fields: Object, field: str = "") -> Any:
@@ -116,19 +130,20 @@ def _items(items: list[Any], fields: Object, field: str) -> Iterator[Object]:
     places = index(field, items)
     for key, below in fields.items():
         keys = mapping(_read(key.removeprefix(_KEYS))) if key.startswith(_KEYS) else {}
-        at = places.get(identity(field, keys)) if keys else None
+        at = _position(places, field, keys)
         if at is not None:
             yield {**keys, **_owned(items[at], mapping(below))}
 
 
-def _joined(one: Any, other: Any) -> Any:
-    """Return what two managers own together."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return {**one, **other, **{key: _joined(one[key], other[key]) for key in one.keys() & other.keys()}}
-    return [*one, *other] if isinstance(one, list) and isinstance(other, list) else other
+def _position(places: dict[Identity, int], field: str, keys: Object) -> int | None:
+    """Return the position of the item with these keys, the first time that it is asked for."""
+    try:
+        return places.pop(identity(field, keys), None) if keys else None
+    except TypeError:  # a key that is a map or a list
+        return None
 
 
-def _read(text: str | msgspec.Raw) -> Any:
+def _read(text: str | bytes) -> Any:
     """Decode JSON that a client may have written; None if it is no JSON."""
     try:
         return msgspec.json.decode(text)
