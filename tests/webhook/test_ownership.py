@@ -1,0 +1,230 @@
+"""What an author owns after a write by kubectl: the cases in which ownership was judged wrongly."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from tests.laws.convergence import clients
+from tests.laws.convergence.laws import difference, is_launched, mounts
+from tests.laws.convergence.server import Engine, Server
+from tests.lws import changed, container, lws, template
+
+SERVER: Final = Server(Engine())
+RECORD: Final = "fusioninfer.io/expansion"
+SERVICE: Final = "metadata.annotations.fusioninfer.io/service"
+LENGTH: Final = ["--max-model-len", "8192"]
+TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
+SHM: Final = {"name": "dshm", "mountPath": "/dev/shm"}  # noqa: S108 - a path in a container
+DSHM: Final = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
+APPLIES: Final = pytest.mark.parametrize("apply", [clients.client_side_apply, clients.server_side_apply])
+LAUNCHERS: Final = pytest.mark.parametrize("launcher", ["auto", "ray-start", "vllm-native"])
+
+
+def named(live: Object) -> Object:
+    """Return a file with a namespace."""
+    return changed(live, "metadata.namespace", "llm")
+
+
+def file(*containers: Object, **annotations: str) -> Object:
+    return named(lws(worker=template(*containers), **annotations))
+
+
+def created(live: Object, apply: Any = clients.client_side_apply) -> Object:
+    return SERVER.admit(apply(None, live))
+
+
+def applied(stored: Object, live: Object, apply: Any = clients.client_side_apply) -> Object:
+    body = apply(stored, live)
+    return stored if body is None else SERVER.admit(body, stored)
+
+
+def edited(stored: Object, change: Callable[[Object], object], *fields: str) -> Object:
+    """Edit the templates of a stored object with `kubectl edit`."""
+    wanted = copy.deepcopy(stored)
+    for field in fields or TEMPLATES:
+        if field in wanted["spec"]["leaderWorkerTemplate"]:
+            change(wanted["spec"]["leaderWorkerTemplate"][field])
+    body = clients.edit(stored, wanted)
+    assert body is not None
+    return SERVER.admit(body, stored)
+
+
+def engines(live: Object) -> list[Object]:
+    group = live["spec"]["leaderWorkerTemplate"]
+    return [group[name]["spec"]["containers"][0] for name in TEMPLATES if name in group]
+
+
+def words(engine: Object) -> list[str]:
+    return [*engine.get("command", ()), *engine.get("args", ())]
+
+
+def append(*more: str) -> Callable[[Object], object]:
+    return lambda pod: pod["spec"]["containers"][0]["args"].extend(more)
+
+
+def differences(one: Object, other: Object) -> Iterator[str]:
+    return difference(one["spec"], other["spec"])
+
+
+def restart(pod: Object) -> None:
+    pod.setdefault("metadata", {}).setdefault("annotations", {})["kubectl.kubernetes.io/restartedAt"] = "now"
+
+
+@LAUNCHERS
+def test_the_leader_follows_the_file_after_a_restart_by_hand(launcher: str) -> None:
+    probed = container(readinessProbe={"httpGet": {"path": "/health", "port": 8000}})
+    other = {**probed, "image": "vllm/vllm-openai:v0.19.0", "args": ["org/N", *probed["args"][1:]]}
+    stored = edited(created(file(probed, launcher=launcher)), restart)
+
+    stored = applied(stored, file(other, launcher=launcher))
+
+    found = engines(stored)
+    assert len(found) == 2
+    assert {engine["image"] for engine in found} == {other["image"]}
+    assert "org/N" in " ".join(words(found[0]))
+    assert all("org/M" not in " ".join(words(engine)) for engine in found)
+
+
+@LAUNCHERS
+def test_an_edit_of_the_leaders_arguments_launches_both(launcher: str) -> None:
+    probed = container(readinessProbe={"httpGet": {"path": "/health", "port": 8000}})
+    stored = created(file(probed, launcher=launcher))
+    before = [set(engine) for engine in engines(stored)]
+
+    stored = edited(stored, append(*LENGTH), "leaderTemplate")
+
+    assert [set(engine) for engine in engines(stored)] == before
+    assert "--max-model-len 8192" in " ".join(words(engines(stored)[0]))
+
+
+def test_an_edit_of_launched_arguments_equals_the_same_edit_of_the_file() -> None:
+    plain = container()
+    wanted = {**plain, "args": [*plain["args"], *LENGTH]}
+
+    stored = edited(created(file(plain)), append(*LENGTH))
+
+    assert not list(differences(created(file(wanted)), stored))
+
+
+@APPLIES
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            {"command": ["sh", "-c"], "args": ["exec vllm serve org/M -tp 16"]},
+            {"command": ["vllm", "serve"], "args": ["org/M", "-tp", "16"]},
+        ),
+        (
+            {"command": None, "args": ["--model", "org/M", "-tp", "16"]},
+            {"command": ["vllm", "serve"], "args": ["org/M", "-tp", "16"], "image": "corp/llm:1"},
+        ),
+    ],
+)
+def test_a_new_command_of_the_file_stays(apply: Any, first: Object, second: Object) -> None:
+    one, other = (file(container(**fields), launcher="auto") for fields in (first, second))
+
+    stored = applied(created(one, apply), other, apply)
+
+    assert not list(differences(created(other, apply), stored))
+
+
+def test_an_edit_of_a_leader_with_its_own_program_keeps_one_engine() -> None:
+    engine = container(image="vllm/vllm-openai:v0.11.0")
+    stored = created(file(engine, launcher="ray-start"))
+
+    stored = edited(stored, append(*LENGTH), "leaderTemplate")
+
+    assert all(is_launched(one) for one in engines(stored))
+    assert all(" ".join(words(one)).count("vllm serve") <= 1 for one in engines(stored))
+
+
+def limit_mount(pod: Object) -> None:
+    for mount in pod["spec"]["containers"][0]["volumeMounts"]:
+        if mount["name"] == "dshm":
+            mount["subPath"] = "x"
+
+
+def rename(pod: Object) -> None:
+    pod["spec"]["containers"][0]["name"] = "renamed"
+
+
+def mount_elsewhere(pod: Object) -> None:
+    pod["spec"]["containers"].append({"name": "log", "image": "l", "volumeMounts": [dict(SHM)]})
+
+
+@pytest.mark.parametrize("change", [limit_mount, rename, mount_elsewhere])
+def test_a_volume_stays_while_it_is_mounted(change: Callable[[Object], None]) -> None:
+    stored = edited(created(file()), change)
+    assert not mounts(stored)
+
+    opted_out = clients.edit(stored, changed(stored, SERVICE, None))
+    assert opted_out is not None
+
+    assert not mounts(SERVER.admit(opted_out, stored))
+
+
+@APPLIES
+def test_a_leader_template_that_is_added_has_nothing_of_the_copy(apply: Any) -> None:
+    probe = {"httpGet": {"path": "/health", "port": 8000}}
+    pod = template(
+        container(readinessProbe=probe, env=[{"name": "A", "value": "1"}]),
+        nodeSelector={"pool": "x"},
+        tolerations=[{"key": "gpu", "operator": "Exists"}],
+        serviceAccountName="runner",
+    )
+    one = named(lws(worker=pod))
+    other = named(lws(worker=pod, leader=template(container(env=[{"name": "B", "value": "1"}]))))
+
+    stored = applied(created(one, apply), other, apply)
+
+    assert not list(differences(created(other, apply), stored))
+
+
+def with_shm(live: Object) -> Object:
+    whole = copy.deepcopy(live)
+    spec = whole["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    spec["volumes"] = [dict(DSHM)]
+    spec["containers"][0]["volumeMounts"] = [dict(SHM)]
+    return whole
+
+
+@APPLIES
+def test_a_volume_that_the_file_takes_over_stays(apply: Any) -> None:
+    wanted = with_shm(file(skip="shm"))
+
+    stored = applied(created(file(), apply), wanted, apply)
+
+    assert not list(differences(created(wanted, apply), stored))
+
+
+@APPLIES
+def test_a_scheduler_that_the_file_takes_over_stays_after_opting_out(apply: Any) -> None:
+    scheduled = changed(file(), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", "volcano")
+    stored = applied(created(file(), apply), scheduled, apply)
+    plain = changed(scheduled, SERVICE, None)
+
+    stored = applied(stored, plain, apply)
+
+    assert stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["schedulerName"] == "volcano"
+
+
+def test_an_ejected_file_keeps_the_expanded_object() -> None:
+    stored = created(file())
+    ejected = {key: value for key, value in copy.deepcopy(stored).items() if key != "status"}
+    ejected["metadata"] = {"name": "x", "namespace": "llm", "annotations": {}}
+
+    found = applied(stored, ejected)
+
+    assert not list(differences(stored, found))
+    assert RECORD not in found["metadata"].get("annotations", {})
+
+
+def test_a_replaced_file_keeps_a_volume_that_equals_the_injected_one() -> None:
+    wanted = with_shm(file(skip="shm"))
+
+    stored = SERVER.admit(clients.replace(created(file()), wanted) or {}, created(file()))
+
+    assert not list(differences(created(wanted), stored))
