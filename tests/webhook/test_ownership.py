@@ -28,7 +28,7 @@ def named(live: Object) -> Object:
     return changed(live, "metadata.namespace", "llm")
 
 
-def file(*containers: Object, **annotations: str) -> Object:
+def file(*containers: Any, **annotations: Any) -> Object:
     return named(lws(worker=template(*containers), **annotations))
 
 
