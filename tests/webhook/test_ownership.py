@@ -174,6 +174,7 @@ def test_a_leader_template_that_is_added_has_nothing_of_the_copy(apply: Any) -> 
         nodeSelector={"pool": "x"},
         tolerations=[{"key": "gpu", "operator": "Exists"}],
         serviceAccountName="runner",
+        initContainers=[{"name": "download", "image": "busybox:1", "resources": {"limits": {"cpu": "1"}}}],
     )
     one = named(lws(worker=pod))
     other = named(lws(worker=pod, leader=template(container(env=[{"name": "B", "value": "1"}]))))

@@ -95,7 +95,8 @@ def revert(live: Object, old: Object | None, record: Record, before: Record, fil
     copied = None
     if worker and leader and leader.is_copy:
         if _holds_image(leader.file):
-            around = Around(leader.file, _group(old).get(_LEADER), worker.original, worker.file)
+            then = _template(_LEADER, old, before, NOTHING)
+            around = Around(leader.file, then and then.original, worker.original, worker.file)
             leader = replace(leader, original=taken_over(leader.original, around))
         elif not _is_written(leader) and not _differ(worker, leader):
             worker = _with_one_launch(worker, leader)
