@@ -4,13 +4,18 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import jsonpatch
 import pytest
 
 from intent import Object
+from intent.settings import Settings
 from tests.laws.convergence import clients
 from tests.laws.convergence.laws import difference, is_launched, mounts
 from tests.laws.convergence.server import Engine, Server
 from tests.lws import changed, container, lws, template
+from webhook.expand import expand
+from webhook.mutate import CONCERNS
+from webhook.mutate.concern import Concern
 
 SERVER: Final = Server(Engine())
 RECORD: Final = "fusioninfer.io/expansion"
@@ -229,3 +234,45 @@ def test_a_replaced_file_keeps_a_volume_that_equals_the_injected_one() -> None:
     stored = SERVER.admit(clients.replace(created(file()), wanted) or {}, created(file()))
 
     assert not list(differences(created(wanted), stored))
+
+
+# --- an upgrade in which only the rules change ----------------------------------------------------------
+
+BEFORE: Final = tuple(one for one in CONCERNS if one.name != "shm")
+"""The rules of the release before."""
+WORKER: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0"
+
+
+def put(live: Object, old: Object | None, rules: tuple[Concern, ...] = CONCERNS) -> Object:
+    made: Object = jsonpatch.apply_patch(live, expand(live, old, Settings(), rules))
+    return made
+
+
+def test_a_file_with_an_older_record_restarts_nothing_after_an_upgrade() -> None:
+    first = put(lws(), None, BEFORE)
+    args = engines(first)[0]["args"]
+    at = args.index("--pipeline-parallel-size")
+    exported = changed(first, f"{WORKER}.args", [*args[: at + 1], "3", *args[at + 2 :]])
+    stored = put(exported, first, BEFORE)
+
+    again = put(exported, stored)
+
+    assert stored["spec"] != first["spec"]
+    assert again["spec"] == stored["spec"]
+
+
+def test_an_image_that_another_webhook_replaces_restarts_nothing_after_an_upgrade() -> None:
+    stored = with_digest(put(with_digest(put(lws(), None, BEFORE)), None, BEFORE))
+    sent = {**lws(), "metadata": stored["metadata"]}
+
+    reinvoked = put(with_digest(put(sent, stored)), stored)
+
+    assert reinvoked["spec"] == stored["spec"]
+
+
+def with_digest(live: Object) -> Object:
+    """Replace the tag of the engine's image by a digest, as another webhook does."""
+    whole = copy.deepcopy(live)
+    for engine in engines(whole):
+        engine["image"] = engine["image"].partition("@")[0] + "@sha256:" + "0" * 64
+    return whole
