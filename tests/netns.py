@@ -24,6 +24,7 @@ exec "$@"
 """
 POD: Final = f"""
 ip link set lo up
+nsenter --target "$2" --net ip link delete "$1" 2>/dev/null || true
 ip link add eth0 type veth peer name "$1" netns "$2"
 nsenter --target "$2" --net ip link set "$1" master br0 up
 ip address add "$3/16" dev eth0
@@ -55,7 +56,10 @@ def switch(*command: str) -> tuple[str, ...]:
 
 
 def pod(address: str, of: int, *command: str) -> tuple[str, ...]:
-    """Return the command that makes a pod on the switch of a process, and becomes a command in it."""
+    """Return the command that makes a pod on the switch of a process, and becomes a command in it.
+
+    An earlier pod of that address loses its link at once: the kernel removes it some time after the pod.
+    """
     _, _, third, fourth = address.split(".")
     veth = f"veth{third}-{fourth}"
     return ("unshare", "--net", "sh", "-ec", POD, "sh", veth, str(of), address, *command)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from intent import Object
 from tests import netns
-from tests.cluster.testbed.processes import Process, alive, kill, spawn, tail
+from tests.cluster.testbed.processes import LOG_LIMIT, Process, alive, kill, spawn, tail
 from tests.cluster.testbed.wait import until
 from tests.ray.group import DOMAIN, NAMESPACE, Pod, leader_record, pods
 
@@ -81,17 +81,22 @@ def recorded(group: Group, *, seconds: float = 150) -> dict[str, Any]:
     file = group.folder / group.pods[0].name / "tmp" / "record.json"
     for _ in range(STARTS):
         until(
-            lambda: file.exists() or not alive(group.pods[0]) or TIMED_OUT in said(group),
+            lambda: file.exists() or not alive(group.pods[0]) or _timed_out(group),
             f"the engine runs{said(group)}",
             seconds=seconds,
         )
-        if file.exists() or TIMED_OUT not in said(group):
+        if file.exists() or not _timed_out(group):
             break
         _delete_pods(group)
         _create_pods(group)
     assert file.exists(), f"the leader ended without it{said(group)}"
     record: dict[str, Any] = json.loads(file.read_bytes())
     return record
+
+
+def _timed_out(group: Group) -> bool:
+    """Return whether a node timed out; a leader goes on logging until its processes are gone."""
+    return any(TIMED_OUT in tail(pod, LOG_LIMIT) for pod in group.pods)
 
 
 def ended(process: Process, *, seconds: float = 90) -> int:
