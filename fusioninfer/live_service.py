@@ -18,7 +18,7 @@ class LiveService:
     sets: tuple[Object, ...] = ()
     """The LeaderWorkerSets with the service's label."""
     others: tuple[Object, ...] = ()
-    """The PodGroup of its name and the objects of routes with its label, whoever made them."""
+    """The PodGroup of its name and the objects of routes with its label, of any owner."""
 
     @property
     def members(self) -> tuple[Object, ...]:

@@ -2,7 +2,8 @@
 
     state      webhook.state      revert what was injected before, parse what the author wrote, and decide
     wish       pin, or CONCERNS   the recorded overlay if the input is unchanged, else that of the mutators
-    inject     put, patch         one walk over the overlay; two if the object had a record
+    inject     Write.inject       the overlay merged into what the author wrote, with its record
+    patch      overlay.patch      the difference from the object of the request
 
 No function here changes its arguments, or raises for any JSON.
 """

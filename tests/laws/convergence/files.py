@@ -247,7 +247,7 @@ def changed(file: File, name: str, value: Any) -> File:
 
 
 def exported(file: File, stored: Object) -> File:
-    """Return the file of an author who exports the stored object without our annotations and the record."""
+    """Return the stored object as a file, without our annotations and the record."""
     kept = {
         key: value
         for key, value in stored["metadata"]["annotations"].items()
