@@ -18,7 +18,6 @@ from intent.lws import LWT, Intent
 from intent.settings import Settings
 from webhook import mutate
 from webhook.expand import wish
-from webhook.launchers.plan import recorded_launcher
 from webhook.mutate import rule_for
 from webhook.mutate.concern import ENGINE, TEMPLATE, Cause, Rule
 from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
@@ -72,8 +71,8 @@ def _explained(document: Document, settings: Settings) -> Iterator[Explanation]:
     found = state(document.object)
     if not isinstance(found, Fresh):
         return
-    applied, was = _recorded(found, settings)
-    chosen = _chosen(applied, found.intent, settings)
+    launcher, applied, was = _recorded(found, settings)
+    chosen = _chosen(launcher, found.intent, settings)
     for field in fields(applied, was):
         found_rule = rule_for(field.path)
         if found_rule is not None:
@@ -83,22 +82,22 @@ def _explained(document: Document, settings: Settings) -> Iterator[Explanation]:
             yield Explanation(document, field, concern.name, rule, cause, value, choice)
 
 
-def _chosen(applied: Overlay, intent: Intent, settings: Settings) -> str:
+def _chosen(written: str, intent: Intent, settings: Settings) -> str:
     """Return the launcher and the reason for it, or that it is recorded and would not be chosen now."""
     plan = mutate.input_of(intent, settings).layout.plan
-    written = recorded_launcher(applied)
     if written and (written, True) != (plan.launcher, plan.rewritten):
         return f"{written}: recorded earlier; the current rules would choose another launcher"
     return f"{plan.launcher}: {plan.choice.why}" if written else ""
 
 
-def _recorded(found: Fresh, settings: Settings) -> tuple[Overlay, Overlay]:
-    """Return the applied overlay and the values it replaced: the recorded ones, or those of the rules."""
+def _recorded(found: Fresh, settings: Settings) -> tuple[str, Overlay, Overlay]:
+    """Return launcher, overlay and the values it replaced: the recorded ones, or those of the rules."""
     write = found.write
     if write.has_record and write.digest == write.record.digest:
-        return write.record.put_on, write.record.was
-    made = write.inject(wish(found, settings))
-    return made.put_on, made.was
+        return write.record.expansion.decision.launcher, write.record.put_on, write.record.was
+    wished = wish(found, settings)
+    made = write.inject(wished)
+    return wished.decision.launcher, made.put_on, made.was
 
 
 # --- fields -----------------------------------------------------------------------------------------

@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from catalog.engines import DEFAULT_PORT
 from intent import Object, accelerators
 from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
-from intent.shapes import listed, mapping, strings, text
+from intent.shapes import listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 HOOKS: Final = ("postStart", "preStop")
@@ -31,6 +32,7 @@ WATCHED: Final = frozenset(
 """Variables whose values are read."""
 ROUTING_PROXY: Final = "routing-proxy"
 """Name of the sidecar container, as in llm-d's charts."""
+_HIGHEST: Final = 65535
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
@@ -50,6 +52,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         variables=_variables(command + args, env),
         env=names,
         ports=_ports(listed(container.get("ports"))),
+        http=_http(listed(container.get("ports"))),
         mounts=_names(container.get("volumeMounts"), "mountPath"),
         probes=tuple([_probe(field, container[field]) for field in PROBES if container.get(field)]),
         hooks=_hooks(mapping(container.get("lifecycle"))),
@@ -120,6 +123,12 @@ def _ports(items: list[Any]) -> tuple[tuple[int, str], ...]:
     return tuple([(port, text(item.get("protocol")) or "TCP") for port, item in asked if type(port) is int])
 
 
+def _http(items: list[Any]) -> int:
+    return next(
+        (number(one.get("containerPort")) for one in map(mapping, items) if one.get("name") == "http"), 0
+    )
+
+
 def _probe(field: str, value: Any) -> Probe:
     probe = mapping(value)
     handler = next((name for name in HANDLERS if name in probe), "")
@@ -138,6 +147,25 @@ def read_ports(spec: Object, path: str, engine: str) -> Ports:
     engines = (container for _, container in containers if engine and container.get("name") == engine)
     named = tuple((name, port) for container in engines for port, name in _named_ports(container) if name)
     return Ports(tuple(sorted(taken)), named, next(own, ""))
+
+
+def proxied_port(spec: Object) -> int:
+    """Return the port of an author's own routing sidecar; 0 if there is none."""
+    own = (
+        one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == ROUTING_PROXY
+    )
+    proxy = next(own, None)
+    if proxy is None:
+        return 0
+    words = [*strings(proxy.get("command")), *strings(proxy.get("args"))]
+    given = [
+        value or "".join(words[at + 1 : at + 2])
+        for at, word in enumerate(words)
+        for name, _, value in [word.partition("=")]
+        if name == "--port"
+    ]
+    port = int(given[-1]) if given and given[-1].isdecimal() and len(given[-1]) < 10 else 0
+    return port if 0 < port <= _HIGHEST else DEFAULT_PORT
 
 
 def _with_paths(spec: Object, path: str) -> Iterator[tuple[str, Object]]:

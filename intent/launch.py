@@ -51,6 +51,18 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """How one LeaderWorkerSet is laid out and launched, as far as several concerns depend on it."""
+
+    launcher: str = ""
+    """The launcher that is written; empty if none is."""
+    splits: bool = False
+    """Whether the leader gets a copy of the workers' template."""
+    port: int = 0
+    """The port to which the leader's API moves behind a sidecar; 0 if it stays."""
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchPlan:
     """The launches of one LeaderWorkerSet, and the launcher chosen for them."""
 

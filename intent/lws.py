@@ -62,6 +62,8 @@ class Engine:
     """Environment variables that command or args refer to as `$(X)`; None if the value is not literal."""
     env: tuple[str, ...] = ()
     ports: tuple[tuple[int, str], ...] = ()
+    http: int = 0
+    """The port named `http`; 0 if there is none."""
     mounts: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
     hooks: tuple[Probe, ...] = ()
@@ -117,6 +119,8 @@ class Template:
     memory: tuple[str, ...] = ()
     """Volumes named like it that are in memory, and are used as they are."""
     ports: Ports = Ports()
+    proxied: int = 0
+    """The `--port` of a sidecar that its author wrote under the name of ours; 0 if there is none."""
     pod: Pod = _field(default=Pod(), metadata=NOT_DIGESTED)
     made: bool = _field(default=False, metadata=NOT_DIGESTED)
     """Whether admission copies it from the worker template (`webhook.layout`)."""

@@ -16,7 +16,7 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
-from intent.container import read_container, read_ports
+from intent.container import proxied_port, read_container, read_ports
 from intent.errors import FieldError
 from intent.lws import LWT, Accelerators, Engine, Intent, Pod, Ports, Template, TemplateField
 from intent.shapes import checked, listed, mapping, number, strings, text
@@ -129,6 +129,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         taken=_shared_memory(spec.get("volumes"), in_memory=False),
         memory=_shared_memory(spec.get("volumes"), in_memory=True),
         ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
+        proxied=proxied_port(spec) if spec.get("initContainers") else 0,
         pod=_pod(spec, engine),
     )
 

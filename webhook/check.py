@@ -1,7 +1,7 @@
 """Check a LeaderWorkerSet: errors and warnings about its input, its record and its expansion."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import assert_never
 
 from intent import Object
@@ -12,7 +12,6 @@ from intent.settings import Settings
 from intent.shapes import labels
 from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
-from webhook.launchers.plan import recorded_launcher
 from webhook.layout import Input
 from webhook.overlay import record as records
 from webhook.overlay.keyed import same
@@ -94,12 +93,9 @@ def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
 
 
 def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
-    """Return the input of the validators: with the recorded launcher, if another one would be chosen now."""
-    given = mutate.input_of(intent, settings)
-    written = recorded_launcher(found.write.record.put_on) if isinstance(found, Pinned) else ""
-    if not written or (given.plan.rewritten and given.plan.launcher == written):
-        return given
-    return mutate.input_of(replace(intent, launcher=written), settings)
+    """Return the input of the validators: with the recorded launcher and layout, if it is pinned."""
+    decided = asdict(found.pin.expansion.decision) if isinstance(found, Pinned) else {}
+    return mutate.input_of(intent, settings, decided=decided)
 
 
 # --- the record -------------------------------------------------------------------------------------
@@ -169,7 +165,8 @@ def _no_room(found: Inspected, settings: Settings) -> Iterator[FieldError]:
         return
     if isinstance(found, Pinned) and write.has_record:
         return
-    need = len(written(found, write.inject(wish(found, settings))))
+    wished = wish(found, settings)
+    need = len(written(found, wished, write.inject(wished)))
     left = room(write.live)
     if need > left:
         message = (

@@ -19,9 +19,10 @@ from webhook import mutate
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
-from webhook.overlay.overlay import Overlay, has_copy, merge
+from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
+from webhook.overlay.record import Expansion
 from webhook.overlay.revert import with_kept, with_own_leader
 from webhook.state import (
     Ejected,
@@ -79,10 +80,10 @@ def change(
         case Grandfathered(write):
             return write.live
         case Pinned(write, pin):
-            return _injected(found, write.inject(pin.put_on))
+            return _injected(found, pin.expansion)
         case Fresh():
             settled, wished = foreseen_write(found, settings, concerns)
-            return _injected(settled, settled.write.inject(wished))
+            return _injected(settled, wished)
     assert_never(found)
 
 
@@ -92,18 +93,19 @@ def _withdrawn(write: Write) -> Object:
     return merge(with_kept(reverted.original, reverted), _annotation(None))
 
 
-def _injected(found: Pinned | Fresh, made: Injection) -> Object:
-    text = written(found, made)
+def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:
+    made = found.write.inject(wished)
+    text = written(found, wished, made)
     sent = found.write.sent
     return sent if len(text) > room(sent) else merge(made.result, _annotation(text))
 
 
 def foreseen_write(
     found: Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
-) -> tuple[Fresh, Overlay]:
+) -> tuple[Fresh, Expansion]:
     """Return the write and the overlay of the mutators. An edited leader stays where it is no copy now."""
     wished = wish(found, settings, concerns)
-    if found.write.reverted.copied is None or has_copy(wished):
+    if found.write.reverted.copied is None or wished.decision.splits:
         return found, wished
     own = found.write.with_own_leader()
     if own is found.write or own.reading.intent is None:
@@ -112,20 +114,29 @@ def foreseen_write(
     return found, wish(found, settings, concerns)
 
 
-def written(found: Pinned | Grandfathered | Fresh, made: Injection) -> str:
-    """Return the text of the record. A pinned one keeps the digest of the release that wrote it."""
-    if isinstance(found, Pinned):
-        return records.write(found.pin.digest, made.put_on, made.was, found.pin.reading)
-    return records.write(found.write.digest, made.put_on, made.was)
+def written(found: Pinned | Grandfathered | Fresh, wished: Expansion, made: Injection) -> str:
+    """Return the text of the record. The digests of another release stay as it wrote them."""
+    expansion = wished.reduced(made.put_on)
+    if isinstance(found, Pinned) and (found.pin.is_foreign or not found.write.digest):
+        return records.write(found.pin.digest, expansion, made.was, found.pin.reading)
+    return records.write(found.write.digest, expansion, made.was)
 
 
 def wish(
     found: Pinned | Grandfathered | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
-) -> Overlay:
-    """Return the recorded overlay if the object is pinned, else the overlay of the mutators."""
+) -> Expansion:
+    """Return the recorded expansion if the object is pinned, else that of the mutators.
+
+    On an update, the recorded part of each concern stays whose input is unchanged.
+    """
     if isinstance(found, Pinned):
-        return found.pin.put_on
-    return mutate.overlay(found.intent, settings, concerns)
+        return found.pin.expansion
+    write = found.write
+    records_of_it = () if write.old is None else (write.record, write.stored)
+    pins = tuple(
+        one.expansion for one in records_of_it if one is not records.NO_RECORD and not one.is_foreign
+    )
+    return mutate.expansion(found.intent, write.facts, settings, concerns, pins)
 
 
 def room(live: Object) -> int:

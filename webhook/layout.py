@@ -9,14 +9,16 @@ Mutators and validators get it as part of their `Input`. It depends on which con
     layout     the templates after split and move, with their launches
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from intent.container import CALLS
 from intent.errors import FieldError
-from intent.launch import Launch, LaunchPlan, api_port, read_launch
+from intent.launch import Decision, Launch, LaunchPlan, api_port, read_launch
 from intent.lws import Intent, Moved, Probe, Template
 from intent.settings import Settings
+from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.move import engine_move, moved_template
@@ -26,6 +28,27 @@ SPLIT: Final = "split"
 PROBES: Final = "probes"
 STARTUP: Final = "startup"
 SIDECAR: Final = "sidecar"
+
+DECISIONS: Final[Mapping[str, tuple[Reads, tuple[str, ...]]]] = {
+    "launcher": (Reads(("launcher", "size"), engine=("container", *COMMAND, "accelerators")), ("launcher",)),
+    "layout": (
+        Reads(
+            ("size", "sidecar", "picker"),
+            template=("ports",),
+            engine=("container", *COMMAND, "probes", "hooks"),
+            layout=("launcher",),
+            skip=("probes",),
+        ),
+        ("splits", "port"),
+    ),
+}
+"""The input of each decision, and the fields of `Decision` that it fills, in the order of the decisions.
+
+A decision is recorded, and taken again while its input has the same digest.
+"""
+
+
+UNDECIDED: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +75,32 @@ class Input:
     """The names of the concerns that there are, and that the author does not skip."""
 
 
-def read_input(intent: Intent, settings: Settings, concerns: frozenset[str]) -> Input:
-    """Plan the launch and the layout of one object, for the given concerns."""
-    plan = read_plan(intent, settings)
+def read_input(
+    intent: Intent, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any] = UNDECIDED
+) -> Input:
+    """Plan the launch and the layout of one object, for the given concerns.
+
+    Recorded decisions (`decided`, fields of `Decision`) are taken again, unless no rule leads there any more.
+    """
+    given = _input(intent, settings, concerns, decided)
+    found = decision(given)
+    if all(getattr(found, name) == value for name, value in decided.items()):
+        return given
+    return _input(intent, settings, concerns, UNDECIDED)
+
+
+def decision(given: Input) -> Decision:
+    """Return the decisions of a layout."""
+    layout = given.layout
+    return Decision(
+        layout.plan.launcher if layout.plan.rewritten else "",
+        any(template.made for template in layout.templates),
+        layout.move.to if isinstance(layout.move, Moved) else 0,
+    )
+
+
+def _input(intent: Intent, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any]) -> Input:
+    plan = _plan(intent, settings, decided.get("launcher"))
     is_shared = intent.size > 1 and len(intent.templates) == 1
     can_differ = not is_shared or SPLIT in concerns
     if plan.rewritten and not (LAUNCH in concerns and (can_differ or not LAUNCHERS[plan.launcher].splits)):
@@ -62,9 +108,11 @@ def read_input(intent: Intent, settings: Settings, concerns: frozenset[str]) -> 
     leader = _leader(intent, plan, settings)
     can_move = can_differ and {LAUNCH, SIDECAR} <= concerns
     move = engine_move(intent, leader, settings) if can_move and intent.sidecar else None
-    splits = is_shared and SPLIT in concerns and (isinstance(move, Moved) or _must_differ(plan, concerns))
+    if "port" in decided and isinstance(move, Moved):
+        move = replace(move, to=decided["port"]) if decided["port"] else None
+    is_split = isinstance(move, Moved) or _must_differ(plan, concerns)
     templates, launches = intent.templates, plan.launches
-    if splits:
+    if is_shared and SPLIT in concerns and decided.get("splits", is_split):
         made = replace(templates[0], field="leaderTemplate", made=True)
         templates = (made, *templates)
         launches = (*(replace(one, template=made) for one in launches), *launches)
@@ -74,6 +122,16 @@ def read_input(intent: Intent, settings: Settings, concerns: frozenset[str]) -> 
         templates = (moved, *templates[1:])
     expanded = plan if launches is plan.launches else replace(plan, launches=launches)
     return Input(intent, settings, plan, Layout(templates, expanded, move), concerns)
+
+
+def _plan(intent: Intent, settings: Settings, recorded: str | None) -> LaunchPlan:
+    """Return the plan with the recorded launcher, which may be none, in place of the one chosen now."""
+    plan = read_plan(intent, settings)
+    if recorded is None or recorded == (plan.launcher if plan.rewritten else ""):
+        return plan
+    if not recorded:
+        return replace(plan, rewritten=False)
+    return read_plan(replace(intent, launcher=recorded), settings)
 
 
 def _leader(intent: Intent, plan: LaunchPlan, settings: Settings) -> Launch | None:

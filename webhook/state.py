@@ -27,14 +27,17 @@ become warnings, if the update did not change the input.
 """
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 from intent import Object
-from intent.annotations import INJECT, PREFIX
+from intent.annotations import EXCLUSIVE_TOPOLOGY, INJECT, KUEUE_QUEUE, LLM_D_ROLE, PREFIX
 from intent.errors import FieldError
 from intent.lws import Intent
 from intent.read import NOTHING
 from intent.shapes import annotations, metadata
+from webhook.mutate import is_unchanged
 from webhook.overlay.record import NO_RECORD, Record
+from webhook.overlay.written import LAST_APPLIED
 from webhook.write import Write, has_record, read_write, same_input, scaled_spec
 
 
@@ -45,7 +48,7 @@ class NotOurs:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """An update of an object with a record that changes nothing but replicas, status or foreign metadata."""
+    """An update of an object with a record that changes only replicas, status or metadata of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,10 @@ Inspected = Invalid | Withdrawn | Ejected | Pinned | Grandfathered | Fresh
 State = AtOnce | Unreadable | Inspected
 
 
+_READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LAST_APPLIED, LLM_D_ROLE})
+"""Labels and annotations without our prefix that admission reads."""
+
+
 def state(live: Object, old: Object | None = None) -> State:
     """Return the state of a write; `old` is None on CREATE."""
     return at_once(live, old) or inspect(live, old)
@@ -124,9 +131,16 @@ def at_once(live: Object, old: Object | None = None) -> AtOnce | None:
         return NotOurs()
     if old is None or not has_record(old):
         return None
-    if any(here.get(field) != there.get(field) for field in ("annotations", "labels", "name")):
+    if any(_read(here.get(field)) != _read(there.get(field)) for field in ("annotations", "labels", "name")):
         return None
     return Settled() if scaled_spec(live) == scaled_spec(old) else None
+
+
+def _read(value: Any) -> Any:
+    """Return what admission reads of labels or annotations, any other value as it is."""
+    if not isinstance(value, dict):
+        return value or {}
+    return {key: item for key, item in value.items() if key.startswith(PREFIX) or key in _READ}
 
 
 def inspect(live: Object, old: Object | None = None) -> Unreadable | Inspected:
@@ -166,9 +180,9 @@ def _holds(write: Write, record: Record) -> bool:
     """
     if record is NO_RECORD or write.reading == NOTHING:
         return False
-    if write.digest and write.digest == record.digest:
-        return True
-    return bool(record.is_foreign or write.reading.errors) and _carries_on(write, record)
+    if not (record.is_foreign or write.reading.errors):
+        return write.digest == record.digest or is_unchanged(write.facts, record.expansion)
+    return write.digest == record.digest != "" or _carries_on(write, record)
 
 
 def _carries_on(write: Write, record: Record) -> bool:

@@ -15,6 +15,7 @@ from intent.names import is_label_value
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.shapes import annotations, labels
+from webhook import digest as digests
 from webhook.mutate import REPLACEABLE, WRITABLE
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
@@ -22,7 +23,7 @@ from webhook.overlay.keyed import same
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
-from webhook.overlay.record import NO_RECORD, Record
+from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader
 from webhook.overlay.written import is_applied, written
 
@@ -48,8 +49,13 @@ class Write:
     """The record of the old object."""
     reading: Reading
     """The original, parsed."""
-    digest: str
-    """The digest of the Intent; empty if there is none."""
+    facts: Object
+    """The facts of the Intent that digests cover; empty if there is none."""
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the Intent; empty if there is none."""
+        return digests.digest(self.facts) if self.facts else ""
 
     @property
     def original(self) -> Object:
@@ -98,16 +104,16 @@ class Write:
         without = revert(self.live, None, self.stored, NO_RECORD, {}).original
         return bool(patch(self.live, without))
 
-    def inject(self, wished: Overlay) -> Injection:
-        """Inject an overlay into the original. Edits of a launch that stay are restored."""
-        made = inject(self.original, wished, REPLACEABLE, self.reverted.leader)
+    def inject(self, wished: Expansion) -> Injection:
+        """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""
+        made = inject(self.original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
         result = in_order_of(stored, made.result, made.put_on) if self.record.put_on else made.result
         return made._replace(result=with_kept(result, self.reverted))
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""
-        return not patch(self.live, self.inject(self.record.put_on).result)
+        return not patch(self.live, self.inject(self.record.expansion).result)
 
     def with_own_leader(self) -> "Write":
         """Return the write with an edited copy of the workers' template as its author's leader template."""
@@ -115,8 +121,7 @@ class Write:
         if reverted is self.reverted:
             return self
         reading = read_lws(reverted.original)
-        digest = records.digest(reading.intent) if reading.intent else ""
-        return replace(self, reverted=reverted, reading=reading, digest=digest)
+        return replace(self, reverted=reverted, reading=reading, facts=_facts(reading))
 
 
 def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
@@ -137,8 +142,11 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
     file = written(live, old) if record.put_on else {}
     reverted = revert(live, old, record, stored, file)
     reading = read_lws(reverted.original)
-    digest = records.digest(reading.intent) if reading.intent else ""
-    return Write(sent, live, old, reverted, record, text or "", stored, reading, digest)
+    return Write(sent, live, old, reverted, record, text or "", stored, reading, _facts(reading))
+
+
+def _facts(reading: Reading) -> Object:
+    return digests.facts(reading.intent) if reading.intent else {}
 
 
 def _text_of_record(live: Object, old: Object | None) -> Any:

@@ -23,11 +23,10 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.errors import Subject
-from intent.gang import DISAGGREGATED, NO_GANG
+from intent.gang import NO_GANG
 from intent.lws import API_VERSION, KIND
-from intent.service.kv_transfer import KVTransfer, read_kv_transfer
-from intent.service.serving import serving_port
-from intent.shapes import EMPTY, mapping, text
+from intent.served import KVTransfer, recorded
+from intent.shapes import mapping, text
 
 ServiceKey = tuple[str, str]
 """Namespace and name of a service."""
@@ -89,7 +88,7 @@ def member(lws: Object) -> Member | None:
         return None
     spec = mapping(lws.get("spec"))
     group = mapping(spec.get("leaderWorkerTemplate"))
-    templates, asked = _templates(group), read_annotations(annotations)[0]
+    templates, served = _templates(group), recorded(annotations.get(EXPANSION))
     component_type = _component_type(labels)
     return Member(
         namespace=text(metadata.get("namespace")),
@@ -106,9 +105,9 @@ def member(lws: Object) -> Member | None:
         uid=text(metadata.get("uid")),
         created=text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
-        kv_transfer=read_kv_transfer(lws) if component_type in DISAGGREGATED else None,
-        routing=asked.routing,
-        port=serving_port(templates[0] if templates else EMPTY, annotations, asked.engine_container),
+        kv_transfer=served.kv_transfer,
+        routing=read_annotations(annotations)[0].routing,
+        port=served.port,
     )
 
 

@@ -69,6 +69,12 @@ def test_an_object_with_a_warning_is_accepted(admission: Cluster, namespace: str
     assert re.findall(r"^Warning: (FI\d+): vllm-openai v0.11.0", said, re.MULTILINE) == ["FI531"]
 
 
+def forged(put_on: Object) -> Object:
+    """Return a record that claims that something was injected."""
+    parts = {"launch": {"in": "forged", "set": put_on}}
+    return {"v": 2, "in": "forged", "decided": {}, "from": {}, "parts": parts, "was": {}}
+
+
 @pytest.mark.parametrize(
     "put_on",
     [
@@ -81,7 +87,7 @@ def test_an_object_with_a_warning_is_accepted(admission: Cluster, namespace: str
 def test_a_forged_record_that_names_a_foreign_field_is_refused(
     admission: Cluster, namespace: str, put_on: Object
 ) -> None:
-    record = {"v": 1, "in": "forged", "set": put_on, "was": {}}
+    record = forged(put_on)
 
     said = told(admission, namespace, CLIENT_SIDE, named(ANNOTATED, NAME, expansion=json.dumps(record)))
 
@@ -90,10 +96,10 @@ def test_a_forged_record_that_names_a_foreign_field_is_refused(
 
 def test_a_record_forged_on_a_stored_object_is_refused(admission: Cluster, namespace: str) -> None:
     put(admission, namespace, CLIENT_SIDE, ANNOTATED)
-    record = {"v": 1, "in": "forged", "set": {"spec": {"replicas": 1}}, "was": {"spec": {"replicas": 0}}}
-    forged = (f"{EXPANSION}={json.dumps(record)}", "--overwrite", "--namespace", namespace)
+    record = forged({"spec": {"replicas": 1}}) | {"was": {"spec": {"replicas": 0}}}
+    words = (f"{EXPANSION}={json.dumps(record)}", "--overwrite", "--namespace", namespace)
 
-    said = run_kubectl(admission, "annotate", "leaderworkersets", NAME, *forged).stderr
+    said = run_kubectl(admission, "annotate", "leaderworkersets", NAME, *words).stderr
 
     assert codes(said) == ["FI901"]
 

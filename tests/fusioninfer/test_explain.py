@@ -62,7 +62,8 @@ def spelled(path: tuple[Any, ...]) -> str:
 def recorded(document: documents.Document, made: offline.Composition) -> list[str]:
     """List the leaves of the record that a document gets, without the keys of list items."""
     text = record.find(document.object, *made.objects)
-    applied = json.loads(text)["set"] if text else {}
+    parts = json.loads(text)["parts"] if text else {}
+    applied = combine(part.get("set", {}) for part in parts.values())
     return [
         spelled(path)
         for path, _ in leaves(applied)

@@ -207,10 +207,10 @@ def test_32_a_half_reverted_object_has_the_same_result(server: Server, field: st
     assert server.admit(TOOLS[tool](half, half), stored) == stored
 
 
-def older(stored: Object, digest: str | None = None, version: int = 1) -> Object:
+def older(stored: Object, digest: str | None = None, version: int = record.VERSION) -> Object:
     """Return an expanded object as another release would have stored it, with another scheduler name."""
     written = orjson.loads(stored["metadata"]["annotations"]["fusioninfer.io/expansion"])
-    applied = written["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    applied = written["parts"]["gang"]["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]
     applied["spec"]["schedulerName"] = "volcano-old"
     text = orjson.dumps(written | {"v": version, "in": digest or written["in"]}, option=orjson.OPT_SORT_KEYS)
     renamed = changed(stored, f"{WORKER}.spec.schedulerName", "volcano-old")

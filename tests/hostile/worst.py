@@ -75,10 +75,13 @@ def forged(items: int) -> str:
     """Return a record that claims that many variables were injected."""
     variables = [{"name": f"A{at}", "value": "x"} for at in range(items)]
     pod = {"spec": {"containers": [{"name": "vllm", "env": variables}]}}
+    injected = {"spec": {"leaderWorkerTemplate": {"workerTemplate": pod}}}
     whole = {
-        "v": 1,
+        "v": 2,
         "in": "0" * 32,
-        "set": {"spec": {"leaderWorkerTemplate": {"workerTemplate": pod}}},
+        "decided": {},
+        "from": {},
+        "parts": {"env": {"in": "0" * 16, "set": injected}},
         "was": {},
     }
     return json.dumps(whole)

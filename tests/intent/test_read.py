@@ -8,13 +8,13 @@ from intent.accelerators import asks
 from intent.quantity import whole
 from intent.read import read
 from tests.lws import WORKER, changed, container, lws, template
-from webhook.overlay.record import digest
+from webhook.digest import digest, facts
 
 
 def digest_of(live: Any) -> str:
     intent = read(live).intent
     assert intent is not None
-    return digest(intent)
+    return digest(facts(intent))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Findings about a LeaderWorkerSet, and the cases in which an error is only a warning."""
 
+import json
 from typing import Any
 
 import jsonpatch
@@ -133,7 +134,14 @@ def test_a_file_need_not_be_mutated() -> None:
     assert check(lws(), mutated=False) == []
 
 
-@pytest.mark.parametrize("text", ["garbage", "{}", '{"v":1,"in":"d","set":{"spec":{"replicas":1}},"was":{}}'])
+FORGED = {"x": {"in": "", "set": {"spec": {"replicas": 1}}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["garbage", "{}", json.dumps({"v": 2, "in": "", "decided": {}, "from": {}, "parts": FORGED, "was": {}})],
+    ids=["garbage", "empty", "forged"],
+)
 def test_an_invalid_record_is_an_error(text: str) -> None:
     assert errors(check(changed(put(lws()), RECORD, text))) == [
         ("metadata.annotations[fusioninfer.io/expansion]", "FI901")
@@ -249,7 +257,7 @@ def test_a_name_is_limited_by_the_labels_of_its_pods(
 def newer(live: Any) -> Any:
     """Return an expanded object whose record is of a later release."""
     text = live["metadata"]["annotations"]["fusioninfer.io/expansion"]
-    return changed(live, RECORD, text.replace('"v":1', '"v":2'))
+    return changed(live, RECORD, text.replace('"v":2', '"v":3'))
 
 
 def test_removing_an_invalid_record_is_accepted_and_restarts_nothing() -> None:

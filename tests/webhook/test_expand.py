@@ -230,8 +230,8 @@ def test_an_update_of_other_fields_is_not_decoded() -> None:
 @pytest.mark.parametrize(
     ("path", "to"),
     [
-        ("metadata.annotations.note", "x"),
-        ("metadata.labels.note", "x"),
+        ("metadata.annotations.fusioninfer.io/paused", "true"),
+        ("metadata.labels.kueue~x-k8s~io/queue-name", "x"),
         ("spec.leaderWorkerTemplate.workerTemplate.metadata.labels.note", "x"),
         ("spec.startupPolicy", "LeaderCreated"),
     ],
@@ -240,3 +240,10 @@ def test_an_update_of_an_input_is_decoded(path: str, to: str) -> None:
     stored = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
 
     assert expand(changed(stored, path, to), stored) != []
+
+
+@pytest.mark.parametrize("path", ["metadata.annotations.note", "metadata.labels.note"])
+def test_a_note_of_others_is_not_decoded(path: str) -> None:
+    stored = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
+
+    assert expand(changed(stored, path, "x"), stored) == []

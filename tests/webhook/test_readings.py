@@ -12,7 +12,8 @@ import yaml
 
 from intent.read import read
 from tests.golden.test_golden import CASES, leaderworkersets
-from webhook.overlay.record import READING, digest
+from webhook.digest import digest, facts
+from webhook.overlay.record import READING
 
 FILE: Final = Path(__file__).parent / "digests.yaml"
 
@@ -24,7 +25,9 @@ def digests() -> dict[str, str]:
         for document in leaderworkersets(case):
             reading = read(document.object)
             if reading.intent is not None and not reading.errors:
-                found[f"{case.name}/{document.object['metadata'].get('name', '')}"] = digest(reading.intent)
+                found[f"{case.name}/{document.object['metadata'].get('name', '')}"] = digest(
+                    facts(reading.intent)
+                )
     return found
 
 

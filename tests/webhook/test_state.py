@@ -27,6 +27,7 @@ from webhook.state import (
     state,
 )
 
+PAUSED = "metadata.annotations.fusioninfer.io/paused"
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 SCHEDULER = f"{WORKER}.spec.schedulerName"
 ARGS = f"{WORKER}.spec.containers.0.args"
@@ -38,8 +39,12 @@ BY_EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS)
 def foreign(live: Object, reading: int = READING + 1) -> Object:
     """Return an expanded object as another release expands it: with other digests and another scheduler."""
     written = record_of(live)
-    written["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["schedulerName"] = "other"
-    text = orjson.dumps(written | {"in": "another", "read": reading}, option=orjson.OPT_SORT_KEYS)
+    template = written["parts"]["gang"]["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    template["spec"]["schedulerName"] = "other"
+    for part in written["parts"].values():
+        part["in"] = "another"
+    others = {"in": "another", "from": dict.fromkeys(written["from"], "another"), "read": reading}
+    text = orjson.dumps(written | others, option=orjson.OPT_SORT_KEYS)
     return changed(changed(live, SCHEDULER, "other"), RECORD, text.decode())
 
 
@@ -84,7 +89,8 @@ WRITES: list[tuple[Object, Object | None, type[State]]] = [
     (without_keys(FILE), FILE, Withdrawn),
     (without_keys(changed(EXPANDED, RECORD, None)), EXPANDED, Ejected),
     (FILE, EXPANDED, Pinned),
-    (changed(EXPANDED, TEAM, "a"), EXPANDED, Pinned),
+    (changed(EXPANDED, TEAM, "a"), EXPANDED, Settled),
+    (changed(EXPANDED, PAUSED, "true"), EXPANDED, Pinned),
     (changed(FILE, TEAM, "a"), FILE, Grandfathered),
     (FILE, with_record(FILE, "{}"), Grandfathered),
     (FILE, None, Fresh),
@@ -150,7 +156,7 @@ def test_a_write_that_bypassed_the_webhooks_is_expanded_by_this_release() -> Non
 def test_a_record_of_this_reading_with_another_digest_is_expanded_again() -> None:
     ours = foreign(put(FILE), READING)
 
-    assert scheduler(put(changed(ours, "metadata.labels.team", "a"), ours)) == "volcano"
+    assert scheduler(put(changed(ours, PAUSED, "true"), ours)) == "volcano"
 
 
 @pytest.mark.parametrize("old", [None, FILE, put(FILE), foreign(put(OTHER))], ids=str)
@@ -200,6 +206,7 @@ def rules_changed(live: Object, old: Object | None = None) -> Object:
     return applied
 
 
+ROLE = "metadata.annotations.fusioninfer.io/role-name"
 EDITED = f"{WORKER}.spec.containers.0.image"
 
 
@@ -229,9 +236,9 @@ def test_an_image_that_another_webhook_resolves_to_its_digest_is_still_pinned(to
 
 
 def test_an_older_record_does_not_pin_a_changed_input() -> None:
-    file = changed(put(FILE), EDITED, "vllm/vllm-openai:v0.17.0")
+    file = changed(put(FILE), ROLE, "one")
     stored = put(file)
 
-    live = rules_changed(changed(file, EDITED, "vllm/vllm-openai:v0.17.2"), stored)
+    live = rules_changed(changed(file, ROLE, "two"), stored)
 
     assert scheduler(live) == "next"

@@ -49,8 +49,6 @@ class Launcher:
     """Returns whether the image meets `needs`; None if that is unknown."""
     takes: Callable[[Launch], bool] = any_launch
     """Returns whether it can rewrite this command line."""
-    marks: tuple[str, ...] = ()
-    """Text in command and args that only this launcher writes. It identifies a recorded launch."""
     spreads: bool = False
     """Ranks are spread evenly over the pods; otherwise the group's accelerators are one pool."""
     port: int = 0

@@ -10,8 +10,6 @@ Without a launcher in the annotation (`auto`):
 A launcher that the image is known not to run is used only if the annotation names it.
 """
 
-from collections.abc import Iterator
-
 from catalog.engines import described
 from intent.annotations import LAUNCHER
 from intent.command_line.flags import BACKEND, DATA, Flag
@@ -28,10 +26,8 @@ from intent.launch import (
 )
 from intent.lws import Intent
 from intent.settings import Settings
-from intent.shapes import listed, mapping
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
-from webhook.overlay.overlay import Overlay
 
 
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
@@ -158,23 +154,3 @@ def lacks(launch: Launch, name: str) -> str:
     row = LAUNCHERS[name]
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
     return f"{launch.image}{has}: {name} needs {row.needs}"
-
-
-# --- the launch of a record -------------------------------------------------------------------------
-
-
-def recorded_launcher(put_on: Overlay) -> str:
-    """Return the launcher that wrote the recorded command and args; empty if none did.
-
-    The overlay comes from a record, so it may be any JSON.
-    """
-    text = "\n".join(_arguments(put_on))
-    return next((name for name, row in LAUNCHERS.items() if any(mark in text for mark in row.marks)), "")
-
-
-def _arguments(put_on: Overlay) -> Iterator[str]:
-    templates = mapping(mapping(put_on.get("spec")).get("leaderWorkerTemplate"))
-    for template in templates.values():
-        for container in listed(mapping(mapping(template).get("spec")).get("containers")):
-            for field in ("command", "args"):
-                yield from map(str, listed(mapping(container).get(field)))

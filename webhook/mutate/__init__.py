@@ -4,12 +4,14 @@ A mutator reads its `Input` and returns an overlay. It does not know the other m
 what was injected before; `webhook.expand` handles those. To drop a concern, remove its row from `CONCERNS`.
 """
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+from intent import Object
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.layout import Input, read_input
+from webhook.digest import digest_of
+from webhook.layout import DECISIONS, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
 from webhook.mutate.dns import DNS
 from webhook.mutate.env import ENV
@@ -21,7 +23,9 @@ from webhook.mutate.shm import SHM
 from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
-from webhook.overlay.overlay import Overlay, combine
+from webhook.overlay.overlay import Contradiction, combine
+from webhook.overlay.record import Expansion, Part
+from webhook.served import served
 
 CONCERNS: Final[tuple[Concern, ...]] = (LABELS, GANG, SPLIT, LAUNCH, ENV, SHM, PROBES, STARTUP, DNS, SIDECAR)
 
@@ -38,24 +42,66 @@ REPLACEABLE: Final = REPLACED_ELSEWHERE.union(*(concern.replaces for concern in 
 """The names of fields whose value may replace one of the author's."""
 
 
-def input_of(intent: Intent, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> Input:
-    """Return the input of mutators and validators for one object."""
-    return _read(intent, settings, _wanted(intent, concerns))
+def input_of(
+    intent: Intent,
+    settings: Settings,
+    concerns: Iterable[Concern] = CONCERNS,
+    decided: Mapping[str, Any] = UNDECIDED,
+) -> Input:
+    """Return the input of mutators and validators for one object; `decided` are recorded decisions."""
+    names = frozenset([concern.name for concern in concerns if concern.skip not in intent.skip])
+    return read_input(intent, settings, names, decided)
 
 
-def overlay(intent: Intent, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> Overlay:
-    """Return the overlay of all concerns that the author does not skip."""
-    wanted = _wanted(intent, concerns)
-    given = _read(intent, settings, wanted)
-    return combine(concern.mutate(given) for concern in wanted)
+def expansion(
+    intent: Intent,
+    facts: Object,
+    settings: Settings,
+    concerns: Iterable[Concern] = CONCERNS,
+    pins: tuple[Expansion, ...] = (),
+) -> Expansion:
+    """Return what all concerns inject; `facts` are those of the Intent.
+
+    A decision or a part is that of the first of `pins` that has it from the same input, by the digest. Any
+    other is made by the rules; so are all, if other rules made parts that contradict each other.
+    """
+    given = input_of(intent, settings, concerns)
+    decided: dict[str, Any] = {}
+    digests: dict[str, str] = {}
+    for name, (reads, fields) in DECISIONS.items():
+        digests[name] = digest_of(reads, facts, decision(given))
+        pin = next((one.decision for one in pins if one.digests.get(name) == digests[name]), None)
+        if pin is not None:
+            decided |= {field: getattr(pin, field) for field in fields}
+            given = input_of(intent, settings, concerns, decided)
+    taken = decision(given)
+    parts = {one.name: _part(one, given, digest_of(one.reads, facts, taken), pins) for one in concerns}
+    try:
+        wish = combine(part.wish for part in parts.values())
+    except Contradiction:
+        if not pins:
+            raise
+        return expansion(intent, facts, settings, concerns)
+    return Expansion(parts, wish, digests, taken, served(intent, given.plan.launches, settings))
 
 
-def _wanted(intent: Intent, concerns: Iterable[Concern]) -> list[Concern]:
-    return [concern for concern in concerns if concern.skip not in intent.skip]
+def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ...]) -> Part:
+    known = (pin.parts.get(concern.name) for pin in pins)
+    pinned = next((part for part in known if part is not None and part.digest == digest), None)
+    if pinned is not None:
+        return pinned
+    return Part(digest, concern.mutate(given) if concern.name in given.concerns else {})
 
 
-def _read(intent: Intent, settings: Settings, wanted: Iterable[Concern]) -> Input:
-    return read_input(intent, settings, frozenset([concern.name for concern in wanted]))
+def is_unchanged(facts: Object, recorded: Expansion) -> bool:
+    """Return whether each recorded decision and part was made from the same input."""
+    rows = {name: reads for name, (reads, _) in DECISIONS.items()} | {one.name: one.reads for one in CONCERNS}
+    known = {**recorded.digests, **{name: part.digest for name, part in recorded.parts.items()}}
+    return recorded.digests.keys() == DECISIONS.keys() and all(
+        digest_of(rows[name], facts, recorded.decision) == digest
+        for name, digest in known.items()
+        if name in rows
+    )
 
 
 def rule_for(path: str) -> tuple[Concern, Rule] | None:

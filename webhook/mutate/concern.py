@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from intent import annotations as keys
+from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.overlay.overlay import Overlay
 
@@ -66,6 +67,8 @@ class Concern:
     name: str
     """The name of its module and of its mutator."""
     mutate: Mutator
+    reads: Reads
+    """The input of the mutator. Its digest decides whether the recorded part is injected again."""
     writes: Paths
     """Every path that the mutator may write."""
     rules: tuple[Rule, ...]

@@ -4,6 +4,7 @@ from typing import Final
 
 from intent.annotations import GROUP_NAME, TASK_SPEC
 from intent.gang import gang_scheduler
+from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import (
     COMPONENT_TYPE,
@@ -34,6 +35,7 @@ def gang(given: Input) -> Overlay:
 GANG: Final = Concern(
     "gang",
     gang,
+    reads=Reads(("service", "component_type", "role_name", "size", "scheduler_name"), layout=("splits",)),
     writes=of_templates(
         {"metadata": {"annotations": values(GROUP_NAME, TASK_SPEC)}, "spec": values("schedulerName")}
     ),

@@ -3,6 +3,7 @@
 from typing import Final
 
 from intent.annotations import COMPONENT_TYPE, LLM_D_ROLE, LLM_D_ROLES, ROLE_NAME, SERVICE
+from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate import concern as causes
 from webhook.mutate.concern import Concern, Rule, of_templates, union, values
@@ -32,6 +33,7 @@ _PATHS: Final = {"metadata": {"labels": values(SERVICE, COMPONENT_TYPE, ROLE_NAM
 LABELS: Final = Concern(
     "labels",
     labels,
+    reads=Reads(("service", "component_type", "role_name"), layout=("splits",)),
     writes=union(_PATHS, of_templates(_PATHS)),
     opt_out="not possible; remove all `fusioninfer.io/` annotations to revert everything",
     rules=(

@@ -4,6 +4,7 @@ from typing import Final
 
 from intent.launch import Launch
 from intent.lws import Engine
+from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
 from webhook.layout import LAUNCH as NAME
@@ -59,6 +60,12 @@ def _written(container: Container, *, opens: bool) -> Overlay:
 LAUNCH: Final = Concern(
     NAME,
     launch,
+    reads=Reads(
+        ("size",),
+        engine=("container", *COMMAND, "accelerators"),
+        layout=("launcher", "splits", "port"),
+        skip=("port",),
+    ),
     writes=of_containers({**values("command", "args"), "ports": values("containerPort", "protocol", "name")}),
     replaces=frozenset({"command", "args"}),
     parts=("port",),

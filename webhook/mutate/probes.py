@@ -4,6 +4,7 @@ from typing import Final
 
 from intent.container import HOOKS
 from intent.launch import Launch
+from webhook.digest import COMMAND, Reads
 from webhook.layout import PROBES as NAME
 from webhook.layout import Input, misplaced
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, values
@@ -28,6 +29,9 @@ _FIELDS: Final = ("readinessProbe", "livenessProbe", "startupProbe")
 PROBES: Final = Concern(
     NAME,
     probes,
+    reads=Reads(
+        engine=("container", *COMMAND, "probes", "hooks"), layout=("launcher", "splits"), skip=("probes",)
+    ),
     writes=of_containers(values(*_FIELDS, "lifecycle")),
     replaces=frozenset({*_FIELDS, *HOOKS}),
     skip="probes",

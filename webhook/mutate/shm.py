@@ -4,6 +4,7 @@ from typing import Final
 
 from intent.launch import Launch
 from intent.read import SHM as VOLUME
+from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templates, union, values
 from webhook.mutate.templates import for_launches, in_engine
@@ -33,6 +34,12 @@ def _memory(launch: Launch) -> Overlay:
 SHM: Final = Concern(
     "shm",
     shm,
+    reads=Reads(
+        template=("host_ipc", "taken", "memory"),
+        engine=("container", "mounts"),
+        layout=("launcher", "splits"),
+        skip=("shm",),
+    ),
     writes=union(
         of_containers({"volumeMounts": values("name", "mountPath")}),
         of_templates({"spec": {"volumes": values("name", "emptyDir")}}),

@@ -10,6 +10,7 @@ from catalog.pickers.generations import Sidecar
 from intent import Object
 from intent.container import CALLS, ROUTING_PROXY
 from intent.lws import Engine, Moved, Probe, Template
+from webhook.digest import COMMAND, Reads
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
 from webhook.layout import Input
@@ -91,6 +92,13 @@ _PROXY: Final = values(
 SIDECAR: Final = Concern(
     NAME,
     sidecar,
+    reads=Reads(
+        ("sidecar", "picker"),
+        template=("ports",),
+        engine=("container", *COMMAND, "probes", "hooks"),
+        layout=("splits", "port"),
+        skip=("port",),
+    ),
     writes=union(of_containers(_ENGINE), of_templates({"spec": {"initContainers": _PROXY}})),
     replaces=frozenset({"port"}),
     skip="sidecar",

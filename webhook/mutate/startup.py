@@ -4,6 +4,7 @@ from typing import Final
 
 from intent import Object
 from intent.launch import Launch, has_tls
+from webhook.digest import COMMAND, Reads
 from webhook.layout import STARTUP as NAME
 from webhook.layout import Input, startup_port
 from webhook.mutate.concern import PROBES, Concern, Rule, of_containers, values
@@ -33,6 +34,11 @@ def _probe(launch: Launch, port: int | str) -> Object:
 STARTUP: Final = Concern(
     NAME,
     startup,
+    reads=Reads(
+        engine=("container", *COMMAND, "probes"),
+        layout=("launcher", "splits", "port"),
+        skip=("startup-probe",),
+    ),
     writes=of_containers(values("startupProbe")),
     skip="startup-probe",
     opt_out="write a startupProbe, or set `fusioninfer.io/skip: startup-probe`",

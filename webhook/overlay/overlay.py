@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from intent import Object
-from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, are_items, identity, index, same
+from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, are_items, identity, index, keys_of, same
 
 Overlay = dict[str, Any]
 
@@ -119,6 +119,56 @@ def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
     return new + kept if field in FIRST else kept + new
 
 
-def has_copy(overlay: Overlay) -> bool:
-    """Return whether a map of the overlay starts as a copy of another one."""
-    return any(COPY in value or has_copy(value) for value in overlay.values() if isinstance(value, dict))
+# --- remainder and shared: an overlay compared with a part of it ------------------------------------
+
+
+def remainder(overlay: Overlay, part: Overlay) -> Overlay:
+    """Return the fields of an overlay that a part of it lacks; `combine` of both gives the overlay again."""
+    left: Overlay = {}
+    for key, value in overlay.items():
+        if key not in part:
+            left[key] = value
+        elif isinstance(value, dict) and isinstance(part[key], dict):
+            if below := remainder(value, part[key]):
+                left[key] = below
+        elif key in LIST_KEYS and isinstance(value, list) and (items := _left_items(key, value, part[key])):
+            left[key] = items
+    return left
+
+
+def shared(overlay: Overlay, part: Overlay) -> Overlay:
+    """Return the fields of an overlay that a part of a larger one has too."""
+    found: Overlay = {}
+    for key, value in part.items():
+        if key not in overlay:
+            continue
+        have = overlay[key]
+        if isinstance(value, dict) and isinstance(have, dict):
+            if below := shared(have, value):
+                found[key] = below
+        elif key in LIST_KEYS and isinstance(value, list) and isinstance(have, list):
+            if items := _shared_items(key, have, value):
+                found[key] = items
+        else:
+            found[key] = have
+    return found
+
+
+def _shared_items(field: str, items: list[Overlay], part: list[Overlay]) -> list[Overlay]:
+    places, found = index(field, items), []
+    for item in part:
+        at = places.get(identity(field, item))
+        below = {} if at is None else shared(items[at], item)
+        if len(below) > len(keys_of(field, item)) or (at is not None and below == items[at]):
+            found.append(below)
+    return found
+
+
+def _left_items(field: str, items: list[Overlay], part: list[Overlay]) -> list[Overlay]:
+    places, left = index(field, part), []
+    for item in items:
+        at = places.get(identity(field, item))
+        below = item if at is None else remainder(item, part[at])
+        if below:
+            left.append(below if at is None else keys_of(field, item) | below)
+    return left

@@ -100,7 +100,8 @@ def revert(live: Object, old: Object | None, record: Record, before: Record, fil
             leader = replace(leader, original=taken_over(leader.original, around))
         elif not _is_written(leader) and not _differ(worker, leader):
             worker = _with_one_launch(worker, leader)
-            copied = partial(_followed, worker, leader, old, before)
+            stored = leader if before is record and _group(old).get(_LEADER) == leader.live else None
+            copied = partial(_followed, worker, leader, old, before, stored)
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
     templates = {_WORKER: worker, _LEADER: leader}
@@ -192,15 +193,25 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template:
     return replace(worker, original=_with_arguments(worker.original, leader.original, edited))
 
 
-def _followed(worker: _Template, leader: _Template, old: Object | None, before: Record) -> Object:
-    """Return the workers' template with what was edited on the leader alone, before or in this write."""
-    return _with_volumes(_with_edits(worker, leader, old, before), leader.live)
+def _followed(
+    worker: _Template, leader: _Template, old: Object | None, before: Record, stored: _Template | None
+) -> Object:
+    """Return the workers' template with what was edited on the leader alone, before or in this write.
+
+    `stored` is the leader's template of the old object, if this write did not change it.
+    """
+    return _with_volumes(_with_edits(worker, leader, old, before, stored), leader.live)
 
 
-def _with_edits(worker: _Template, leader: _Template, old: Object | None, before: Record) -> Object:
-    if mapping(_group(old).get(_LEADER)) == leader.live and _group(old).get(_WORKER) == worker.live:
+def _with_edits(
+    worker: _Template, leader: _Template, old: Object | None, before: Record, stored: _Template | None
+) -> Object:
+    if leader.original == worker.original:
+        return worker.original
+    if stored and _group(old).get(_WORKER) == worker.live:
         return _with_arguments(leader.original, worker.original, leader.origins)
-    workers_then, leader_then = (_template(name, old, before, NOTHING) for name in (_WORKER, _LEADER))
+    leader_then = stored if stored and not leader.file else _template(_LEADER, old, before, NOTHING)
+    workers_then = _template(_WORKER, old, before, NOTHING)
     if not workers_then or not leader_then or not leader_then.is_copy:
         return _with_arguments(leader.original, worker.original, leader.origins)
     launched = {*leader.origins, *leader_then.origins}

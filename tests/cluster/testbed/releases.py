@@ -20,7 +20,9 @@ class Change:
 
 OTHER_DIGESTS: Final = (
     Change("READING: Final = 1\n", "READING: Final = 2\n"),
-    Change("orjson.dumps(_facts(intent), option", 'orjson.dumps({"next": _facts(intent)}, option'),
+    Change(
+        "hashlib.sha256(orjson.dumps(value, option", 'hashlib.sha256(orjson.dumps({"next": value}, option'
+    ),
 )
 OTHER_RULES: Final = (
     Change('_WAIT: Final = "1800"', '_WAIT: Final = "3600"'),

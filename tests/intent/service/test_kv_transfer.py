@@ -1,59 +1,20 @@
-"""KV transfer settings of prefillers and decoders, read from expanded LeaderWorkerSets."""
+"""Whether prefillers and decoders are compatible."""
 
 import pytest
 
 from catalog.engines import ENGINES
-from intent.service.kv_transfer import KVTransfer, mismatch, read_kv_transfer
-from intent.service.member import member
+from intent.served import KVTransfer
+from intent.service.kv_transfer import mismatch
 from intent.service.rules import findings
-from tests.lws import container, lws, put, template
 from tests.sync.samples import SETTINGS, decode, prefill
 
 OLD = "vllm/vllm-openai:v0.11.0"
 NEW = "vllm/vllm-openai:v0.20.2"
-CONFIG = ["--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_producer"}']
-WORDS = ["vllm", "serve", "org/M", "-tp", "8", *CONFIG]
-SCRIPT = "vllm serve $MODEL -tp 8 --kv-transfer-config.kv_connector NixlConnector > log"
 
 
 def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> KVTransfer:
     """Build one side."""
     return KVTransfer((connector,), tensor, image)
-
-
-@pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "vllm-native", "none"])
-@pytest.mark.parametrize(
-    ("command", "args"),
-    [(WORDS[:2], WORDS[2:]), (["sh", "-c", 'cd /; exec "$@"', "sh"], WORDS), (["sh", "-c", SCRIPT], None)],
-    ids=["words", "items of a script", "script"],
-)
-def test_settings_are_read_after_every_launcher(
-    launcher: str, command: list[str], args: list[str] | None
-) -> None:
-    engine = container(command=command, args=args, image=NEW)
-
-    expanded = put(lws(worker=template(engine), launcher=launcher, component_type="prefiller"))
-
-    assert read_kv_transfer(expanded) == KVTransfer(("NixlConnector",), 8, NEW)
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["org/M", "-tp", "8"],
-        ["org/M", "-tp", "$(SIZE)", *CONFIG],
-        ["org/M", "-tp", "8", "--kv-transfer-config", "{"],
-    ],
-)
-def test_unknown_settings_are_none(args: list[str]) -> None:
-    assert read_kv_transfer(lws(worker=template(container(args=args)))) is None
-
-
-def test_a_worker_has_no_kv_transfer() -> None:
-    read = member(put(lws(worker=template(container(args=WORDS[2:])))))
-
-    assert read is not None
-    assert read.kv_transfer is None
 
 
 @pytest.mark.parametrize(

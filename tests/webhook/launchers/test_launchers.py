@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from tests.lws import lws, put
 from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
 from webhook.check import check
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.plan import read_plan, recorded_launcher
+from webhook.launchers.plan import read_plan
 from webhook.mutate import input_of
 from webhook.mutate.launch import launch
 from webhook.overlay.fields import LAUNCHER_WORDS
@@ -257,21 +256,6 @@ def test_a_launchers_marks_are_not_in_an_authors_arguments(name: str) -> None:
     assert [
         field for field, written in templates.items() if not any(m in str(written) for m in LAUNCHER_WORDS)
     ] == []
-
-
-@pytest.mark.parametrize("name", LAUNCHERS)
-@pytest.mark.parametrize("image", [OLD, NEW])
-def test_recorded_arguments_identify_their_launcher(name: str, image: str) -> None:
-    words = f"{SGLANG} --model-path M" if name == "sglang" else "vllm serve M -dp 2"
-
-    intent = group(engine("", words, image), launcher=name)
-
-    assert recorded_launcher(launch(input_of(intent, SETTINGS))) == name
-
-
-@pytest.mark.parametrize("put_on", [{}, {"spec": 1}, {"spec": {"leaderWorkerTemplate": {"x": [1]}}}])
-def test_a_record_without_a_launch_names_no_launcher(put_on: dict[str, Any]) -> None:
-    assert recorded_launcher(put_on) == ""
 
 
 # --- the choice -------------------------------------------------------------------------------------

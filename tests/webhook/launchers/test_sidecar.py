@@ -12,12 +12,12 @@ from intent import Object
 from intent.read import read
 from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template
+from webhook import digest as digests
 from webhook.check import check
 from webhook.expand import expand
 from webhook.move import PORTS
 from webhook.mutate import input_of
 from webhook.mutate.sidecar import SECURITY
-from webhook.overlay import record
 
 GROUP: Final = "spec.leaderWorkerTemplate"
 ENGINE: Final = f"{GROUP}.workerTemplate.spec.containers.0"
@@ -416,7 +416,7 @@ def digest(live: Object) -> str:
     """Return the digest of the input."""
     intent = read(live).intent
     assert intent is not None
-    return record.digest(intent)
+    return digests.digest(digests.facts(intent))
 
 
 BESIDE: Final = container("beside", command=["x"], args=None, resources=None, ports=[{"containerPort": 8200}])

@@ -17,9 +17,10 @@ from intent import Object
 from intent.lws import Intent
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, leaderworkersets
+from tests.webhook.overlays import overlay
 from webhook.expand import expand
 from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT
-from webhook.mutate import CONCERNS, input_of, overlay
+from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
 from webhook.overlay.fields import LAUNCHER_WORDS
 from webhook.overlay.overlay import combine

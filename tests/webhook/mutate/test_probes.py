@@ -9,7 +9,8 @@ from intent import Object
 from intent.lws import Intent, Probe
 from tests.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, engine, group
-from webhook.mutate import input_of, overlay
+from tests.webhook.overlays import overlay
+from webhook.mutate import input_of
 from webhook.mutate.launch import LAUNCH
 from webhook.mutate.probes import PROBES
 from webhook.mutate.split import SPLIT

@@ -9,16 +9,24 @@ import pytest
 from intent.errors import FieldError
 from intent.lws import Intent
 from tests.lws import changed, lws, put
+from webhook.digest import digest, facts
 from webhook.mutate import WRITABLE
 from webhook.overlay import record
-from webhook.overlay.record import NO_RECORD, Record
+from webhook.overlay.record import NO_RECORD, Expansion, Part, Record
 from webhook.overlay.revert import revert
 
+ROLE = "llm-d.ai/role"
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 
 
 def written(put_on: Any, was: Any = None, **more: Any) -> str:
-    return orjson.dumps({"v": 1, "in": "d", "set": put_on, "was": was or {}, **more}).decode()
+    parts = {"launch": {"in": "p", "set": put_on}}
+    whole = {"v": 2, "in": "d", "decided": {}, "from": {}, "parts": parts, "was": was or {}, **more}
+    return orjson.dumps(whole).decode()
+
+
+def expansion(put_on: Any) -> Expansion:
+    return Expansion({"labels": Part("p", put_on)}, put_on, {"layout": "l"})
 
 
 def in_worker(template: Any) -> Any:
@@ -35,7 +43,7 @@ def in_worker(template: Any) -> Any:
         "7",
         7,
         None,
-        {"v": 1},
+        {"v": 2},
         "{" * 50_000,
         written([]),
         written({"spec": {"replicas": 5}}),
@@ -49,7 +57,13 @@ def in_worker(template: Any) -> Any:
         written(in_worker({"spec": {"containers": [{"name": f"c{at}", "args": []} for at in range(2)]}})),
         written(in_worker({"spec": {"containers": [{"name": "x", "volumeMounts": [{"name": ["x"]}]}]}})),
         written({}, [1]),
-        written({}, v=2),
+        written({}, v=1),
+        written({}, decided=None),
+        written({}, decided={"launcher": 7}),
+        written({}, **{"from": {"layout": 7}}),
+        written({}, parts={"labels": {"set": {}}}),
+        written({}, parts={"labels": {"in": "p", "set": []}}),
+        written({}, parts={one: {"in": "p", "set": {"metadata": {"labels": {ROLE: one}}}} for one in "ab"}),
         written({}, **{"in": 7}),
     ],
 )
@@ -63,9 +77,9 @@ def test_garbage_and_forgeries_are_errors(text: Any) -> None:
 def test_a_written_record_can_be_read() -> None:
     put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
 
-    assert record.read(record.write("d", put_on, {"metadata": None}), WRITABLE) == Record(
-        "d", put_on, {"metadata": None}
-    )
+    found = record.read(record.write("d", expansion(put_on), {"metadata": None}), WRITABLE)
+
+    assert found == Record("d", put_on, {"metadata": None}, expansion=expansion(put_on))
 
 
 def test_records_of_the_golden_files_can_be_read() -> None:
@@ -79,13 +93,13 @@ def test_records_of_the_golden_files_can_be_read() -> None:
 def test_the_digest_leaves_out_defaults_and_positions() -> None:
     plain = Intent("svc", role_name="worker", name="x")
 
-    assert record.digest(plain) == record.digest(Intent("svc", role_name="worker", name="y", roles=("a",)))
+    assert digest(facts(plain)) == digest(facts(Intent("svc", role_name="worker", name="y", roles=("a",))))
 
 
 def test_the_digest_never_changes() -> None:
     intent = Intent("svc", role_name="worker", size=4)
 
-    assert record.digest(intent) == "9724f7a65d1632fbd502514c547217dd"
+    assert digest(facts(intent)) == "9724f7a65d1632fbd502514c547217dd"
 
 
 def test_a_revert_keeps_later_edits() -> None:
@@ -141,7 +155,7 @@ def test_a_forged_record_with_a_duplicate_item_is_reverted_once() -> None:
 
 
 def test_the_digest_can_be_read_from_the_text_of_a_record() -> None:
-    assert record.digest_of(record.write("d1", {"metadata": {}}, {})) == "d1"
+    assert record.digest_of(record.write("d1", expansion({"metadata": {}}), {})) == "d1"
 
 
 @pytest.mark.parametrize("metadata", [[1], "x", 7, True, None, {"annotations": [1]}, {"annotations": "x"}])

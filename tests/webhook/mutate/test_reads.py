@@ -1,0 +1,124 @@
+"""The law of inputs: a concern, or a decision, depends on the fields that it reads, and on no other.
+
+If a mutator used a field that its `Reads` lacks, an edit of that field would keep the recorded part.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, fields, replace
+from typing import Any, Final
+
+import pytest
+
+from intent.launch import Decision
+from intent.lws import Engine, Intent, Template
+from intent.settings import Settings
+from tests.golden.test_golden import CASES, leaderworkersets
+from webhook.digest import ALWAYS, Reads, digest_of, facts
+from webhook.layout import DECISIONS, Input, decision
+from webhook.mutate import CONCERNS, input_of
+from webhook.mutate.concern import Concern
+from webhook.state import Fresh, state
+
+SETTINGS: Final = Settings()
+TRIES: Final = 150
+"""Pairs of golden objects for each concern and each decision."""
+
+
+def intents() -> Iterator[Intent]:
+    """Yield the Intent of each golden object that is expanded."""
+    for case in CASES:
+        for document in leaderworkersets(case):
+            found = state(document.object)
+            if isinstance(found, Fresh):
+                yield found.intent
+
+
+INTENTS: Final = tuple(intents())
+
+
+def names(kind: type) -> set[str]:
+    """Return the fields of a class that digests cover."""
+    return {one.name for one in fields(kind) if one.metadata.get("digest", True)}
+
+
+ROWS: Final = {one.name: one.reads for one in CONCERNS} | {
+    name: reads for name, (reads, _) in DECISIONS.items()
+}
+
+
+@pytest.mark.parametrize("reads", ROWS.values(), ids=ROWS)
+def test_reads_name_fields_that_a_digest_covers(reads: Reads) -> None:
+    assert set(reads.intent) <= names(Intent) - {"templates", "skip", ALWAYS}
+    assert set(reads.template) <= names(Template) - {"engine", "field"}
+    assert set(reads.engine) <= names(Engine)
+    assert set(reads.layout) <= {one.name for one in fields(Decision)}
+
+
+def mixed(one: Any, other: Any, kept: set[str], chance: random.Random) -> Any:
+    """Return a value with some fields of another, but for the kept ones."""
+    swapped = [name for name in sorted(names(type(one)) - kept) if chance.random() < 0.5]
+    return replace(one, **{name: getattr(other, name) for name in swapped})
+
+
+def hybrid(one: Intent, other: Intent, reads: Reads, chance: random.Random) -> Intent:
+    """Return an Intent that differs from the first one in fields that are not read."""
+    words = {word for word in other.skip if word not in reads.skip} | {
+        word for word in one.skip if word in reads.skip
+    }
+    made: Intent = mixed(one, other, {*reads.intent, "templates", "skip", ALWAYS}, chance)
+    templates = []
+    for mine, theirs in zip(one.templates, other.templates, strict=True):
+        template: Template = mixed(mine, theirs, {*reads.template, "engine", "field"}, chance)
+        if mine.engine and theirs.engine:
+            template = replace(template, engine=mixed(mine.engine, theirs.engine, set(reads.engine), chance))
+        templates.append(template)
+    return replace(made, templates=tuple(templates), skip=tuple(sorted(words)))
+
+
+def pairs(reads: Reads, seed: str) -> Iterator[tuple[Intent, Intent]]:
+    """Yield golden Intents, each with one that differs in fields that are not read."""
+    chance = random.Random(seed)  # noqa: S311 - a test
+    for _ in range(TRIES):
+        one = chance.choice(INTENTS)
+        alike = [other for other in INTENTS if fielded(other) == fielded(one)]
+        yield one, hybrid(one, chance.choice(alike), reads, chance)
+
+
+def fielded(intent: Intent) -> list[str]:
+    return [template.field for template in intent.templates]
+
+
+@pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
+def test_a_mutator_depends_on_what_it_reads(concern: Concern) -> None:
+    compared = 0
+    for one, other in pairs(concern.reads, concern.name):
+        given = input_of(one, SETTINGS)
+        again = input_of(other, SETTINGS, decided=asdict(decision(given)))
+        if decision(again) == decision(given) and (concern.name in given.concerns) == (
+            concern.name in again.concerns
+        ):
+            compared += 1
+            digests = (
+                digest_of(concern.reads, facts(each.intent), decision(each)) for each in (given, again)
+            )
+            assert len(set(digests)) == 1
+            assert written(concern, again) == written(concern, given)
+
+    assert compared > TRIES // 3
+
+
+def written(concern: Concern, given: Input) -> Any:
+    return concern.mutate(given) if concern.name in given.concerns else {}
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_decision_depends_on_what_it_reads(name: str) -> None:
+    reads, taken = DECISIONS[name]
+    for one, other in pairs(reads, name):
+        given = input_of(one, SETTINGS)
+        known = {} if name == "launcher" else {"launcher": decision(given).launcher}
+        again = input_of(other, SETTINGS, decided=known)
+        if all(getattr(decision(again), field) == value for field, value in known.items()):
+            for field in taken:
+                assert getattr(decision(again), field) == getattr(decision(given), field)

@@ -1,0 +1,131 @@
+"""Pins by concern: an edit changes the concerns that read it, whatever the rules of the others say now."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import jsonpatch
+import pytest
+
+from intent import Object
+from intent.settings import Settings
+from tests.laws.strategies import TOOLS
+from tests.lws import WORKER, changed, container, lws, put, template
+from tests.webhook.test_state import record_of
+from webhook.check import check
+from webhook.expand import expand
+from webhook.mutate import CONCERNS
+from webhook.mutate.concern import Concern
+from webhook.overlay.overlay import Overlay
+
+ENGINE: Final = f"{WORKER}.spec.containers.0"
+PROBE: Final = {"httpGet": {"path": "/health", "port": 8000}}
+FILE: Final = lws(4, template(container(image="corp/llm:1", readinessProbe=PROBE)))
+NEXT: Final = Settings(scheduler_name="next", launcher="ray-start")
+"""Settings under which other rules hold for the scheduler and for the launcher."""
+
+
+def later(concern: Concern) -> Concern:
+    """Return the concern as a later release might have it: with other values."""
+    return replace(concern, mutate=lambda given: other(concern.mutate(given)))
+
+
+def other(value: Any) -> Any:
+    """Return an overlay with other values of environment variables, and another volume."""
+    if isinstance(value, dict):
+        if value.get("name") == "VLLM_HOST_IP":
+            return {"name": "VLLM_HOST_IP", "value": "later"}
+        return {key: other(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [other(item) for item in value]
+    return {"dshm": "dshm-later", 360: 720}.get(value, value) if isinstance(value, str | int) else value
+
+
+LATER: Final = tuple(later(one) if one.name in {"env", "shm", "startup"} else one for one in CONCERNS)
+
+
+def upgraded(live: Object, old: Object | None = None) -> Object:
+    """Expand an object by the rules of the later release."""
+    applied: Object = jsonpatch.apply_patch(live, expand(live, old, NEXT, LATER))
+    return applied
+
+
+def parts(live: Object) -> dict[str, Overlay]:
+    """Return what the record says of each concern, and the decisions."""
+    record = record_of(live)
+    return {name: part.get("set") for name, part in record["parts"].items()} | {"decided": record["decided"]}
+
+
+def test_the_later_rules_differ_in_each_of_these_concerns() -> None:
+    now, then = parts(put(FILE)), parts(upgraded(FILE))
+
+    assert {name for name in now if now[name] != then[name]} >= {"gang", "launch", "env", "shm", "decided"}
+
+
+EVERY: Final = {"decided", *(one.name for one in CONCERNS)}
+EDITS: Final[dict[str, tuple[str, Any, set[str]]]] = {
+    "a variable": (f"{ENGINE}.env", [{"name": "A", "value": "1"}], set()),
+    "a node selector": (f"{WORKER}.spec.nodeSelector", {"a": "b"}, set()),
+    "a startup policy": ("spec.startupPolicy", "LeaderReady", set()),
+    "the scheduler": ("metadata.annotations.fusioninfer.io/scheduler-name", "mine", {"gang"}),
+    "a mount": (f"{ENGINE}.volumeMounts", [{"name": "m", "mountPath": "/models"}], {"shm"}),
+    "a probe": (f"{ENGINE}.livenessProbe", PROBE, {"startup", "probes"}),
+    "skip": ("metadata.annotations.fusioninfer.io/skip", "env", {"env"}),
+    "the image": (f"{ENGINE}.image", "corp/llm:2", EVERY),
+    "refresh": ("metadata.annotations.fusioninfer.io/refresh", "1", EVERY),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize(("path", "value", "mine"), EDITS.values(), ids=EDITS)
+def test_an_edit_changes_only_the_concerns_that_read_it(
+    path: str, value: Any, mine: set[str], tool: str
+) -> None:
+    stored = put(FILE)
+
+    live = upgraded(TOOLS[tool](stored, changed(FILE, path, value)), stored)
+
+    now, then = parts(live), parts(stored)
+    assert {name for name in now if now[name] != then[name]} <= mine
+    assert "FI902" not in {one.code for one in check(live, stored, NEXT)}
+
+
+def test_a_variable_changes_no_launcher() -> None:
+    stored = put(FILE)
+
+    live = upgraded(changed(stored, f"{ENGINE}.env", [{"name": "A", "value": "1"}]), stored)
+
+    args = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"]
+    assert args[0] == "symmetric-run"
+    assert {"name": "A", "value": "1"} in live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"][
+        "containers"
+    ][0]["env"]
+
+
+def test_a_create_has_no_pin() -> None:
+    assert parts(upgraded(put(FILE))) == parts(upgraded(FILE))
+
+
+def test_a_value_of_the_author_that_is_removed_gives_way_to_the_recorded_one() -> None:
+    own = changed(FILE, f"{ENGINE}.env", [{"name": "VLLM_HOST_IP", "value": "10.0.0.1"}])
+    stored = put(own)
+
+    live = upgraded(TOOLS["client-side"](stored, FILE), stored)
+
+    assert parts(live)["env"] == parts(put(FILE))["env"]
+
+
+def test_parts_that_contradict_each_other_are_made_again() -> None:
+    """A later release may write a field that another concern wrote before."""
+    stored = put(FILE)
+    moved = tuple(
+        replace(one, mutate=lambda _: {"metadata": {"labels": {"llm-d.ai/role": "later"}}})
+        if one.name == "gang"
+        else one
+        for one in CONCERNS
+    )
+    without = tuple(replace(one, mutate=lambda _: {}) if one.name == "labels" else one for one in moved)
+    live = changed(stored, "metadata.annotations.fusioninfer.io/scheduler-name", "mine")
+
+    found = jsonpatch.apply_patch(live, expand(live, stored, Settings(), without))
+
+    assert found["metadata"]["labels"]["llm-d.ai/role"] == "later"

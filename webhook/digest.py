@@ -1,0 +1,92 @@
+"""Digests of an Intent: of all its fields, and of those that one concern reads.
+
+A record keeps them. While a digest is the same, the part of the record that was made from it is injected
+again, whatever the rules say now. So a field that a concern reads must be in its `Reads`
+(`tests/webhook/mutate/test_reads.py`).
+
+Fields at their default are left out, so that a field that a later release adds changes no old digest. So are
+fields with `digest=False` metadata, such as positions (`intent.lws`).
+"""
+
+import hashlib
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from intent.launch import Decision
+from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
+
+ALWAYS: Final = "refresh"
+"""The annotation that every concern reads: another value expands the whole object again."""
+
+
+COMMAND: Final = ("image", "command", "args", "variables")
+"""The fields of an engine that say what it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The names of the fields that one concern reads, besides those that `facts` always includes."""
+
+    intent: tuple[str, ...] = ()
+    template: tuple[str, ...] = ()
+    """Of each pod template. Which templates there are always counts."""
+    engine: tuple[str, ...] = ()
+    """Of the engine container of each pod template."""
+    layout: tuple[str, ...] = ()
+    """Of the `Decision` on which templates there will be, and how they are launched."""
+    skip: tuple[str, ...] = ()
+    """Words of the annotation `skip`."""
+
+
+def facts(intent: Intent) -> Object:
+    """Return all fields that digests cover, as far as they are not at their default."""
+    return _facts(intent)
+
+
+def digest(known: Object) -> str:
+    """Return the digest of all facts: 128 bits, in hex."""
+    return _hashed(known, 32)
+
+
+def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> str:
+    """Return the digest of the facts that one concern reads: 64 bits, in hex."""
+    read = {name: known[name] for name in (ALWAYS, *reads.intent) if name in known}
+    read["templates"] = [_of_template(reads, template) for template in known.get("templates", ())]
+    if decision is not None:
+        read["layout"] = [getattr(decision, name) for name in reads.layout]
+    skipped = known.get("skip", ())
+    read["skip"] = [word for word in reads.skip if word in skipped]
+    return _hashed(read, 16)
+
+
+def _of_template(reads: Reads, template: Object) -> Object:
+    read = {name: template[name] for name in ("field", *reads.template) if name in template}
+    engine = template.get("engine")
+    if engine is not None and reads.engine:
+        read["engine"] = {name: engine[name] for name in reads.engine if name in engine}
+    return read
+
+
+def _hashed(value: Any, length: int) -> str:
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()[:length]
+
+
+_COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
+    kind: tuple((item.name, item.default) for item in fields(kind) if item.metadata.get("digest", True))
+    for kind in (Intent, Template, Engine, Accelerators, Probe, Ports)
+}
+"""The fields that digests cover, with their defaults, by class."""
+
+
+def _facts(value: Any) -> Object:
+    counted = _COUNTED[type(value)]
+    found = {name: item for name, default in counted if (item := getattr(value, name)) != default}
+    for name, item in found.items():
+        if type(item) in _COUNTED:
+            found[name] = _facts(item)
+        elif type(item) is tuple and type(item[0]) in _COUNTED:
+            found[name] = [_facts(one) for one in item]
+    return found
