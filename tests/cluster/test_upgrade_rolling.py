@@ -131,7 +131,7 @@ def test_an_edit_changes_no_concern_that_does_not_read_it(
 
 
 def changes(before: Object, after: Object) -> Object:
-    """Return the fields that differ, of a list that only grew the new items; kubectl spells quantities anew."""
+    """Return the fields that differ, of a list that only grew the new items. kubectl respells quantities."""
     return {
         key: [one for one in after.get(key, []) if one not in before.get(key, [])]
         if isinstance(after.get(key), list) and all(one in after[key] for one in before.get(key, []))
