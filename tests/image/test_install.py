@@ -1,5 +1,9 @@
-"""The stages of the Dockerfile, run in a fresh environment in place of the base image."""
+"""The stages of the Dockerfile, run in a fresh environment in place of the base image.
 
+The first stage is kept for the next run, as docker keeps a layer: by the contents of what it is made from.
+"""
+
+import hashlib
 import os
 import re
 import shutil
@@ -9,12 +13,14 @@ import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from fusioninfer import __version__
-from tests.image.dockerfile import of, stages
-from tests.image.lock import ROOT
+from tests.cluster.testbed.build import cache_directory
+from tests.image.dockerfile import Instruction, of, stages
+from tests.image.lock import LOCK, ROOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +47,34 @@ class Image:
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
     """Run the stages, instruction by instruction."""
     made = Image(tmp_path_factory.mktemp("image"))
-    venv.create(made.root / "usr" / "local", with_pip=True)
+    venv.create(made.root / "usr" / "local")
     dependencies, final = stages()
-    shutil.copy(ROOT / "requirements.lock", made.root)
-    for instruction in of(dependencies, "RUN"):
-        made.run(instruction.words)
+    (made.root / "dependencies").symlink_to(layer(dependencies))
     for instruction in of(final, "COPY"):
         copy(made, instruction.words)
     for instruction in of(final, "RUN"):
         made.run(instruction.words)
     yield made
     shutil.rmtree(made.root)
+
+
+def layer(stage: list[Instruction]) -> Path:
+    """Return what the first stage leaves at /dependencies, compiled: install it unless it is kept."""
+    run = of(stage, "RUN")
+    made_from = (sys.version, LOCK.read_text(), *(instruction.text for instruction in run))
+    digest = hashlib.sha256("\n".join(made_from).encode()).hexdigest()
+    kept = cache_directory() / "layers" / digest[:16]
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=kept.parent) as folder:
+            made = Image(Path(folder))
+            venv.create(made.root / "usr" / "local", with_pip=True)
+            shutil.copy(LOCK, made.root)
+            for instruction in run:
+                made.run(instruction.words)
+            made.run(["python", "-m", "compileall", "-q", "/dependencies"])
+            (made.root / "dependencies").rename(kept)
+    return kept
 
 
 def copy(made: Image, words: list[str]) -> None:
