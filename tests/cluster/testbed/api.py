@@ -1,9 +1,15 @@
-"""Raw JSON calls to an API server, one connection a call: it may be killed between any two."""
+"""Raw JSON calls to an API server, which may be killed between any two.
+
+Connections are kept for the next call: tests ask often, and a handshake costs each side more than an answer.
+"""
 
 import http.client
 import json
+import select
 import ssl
+from collections import defaultdict, deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -85,16 +91,16 @@ def call(
     media: str = "application/json",
 ) -> Object:
     """Make one call to a path and query; raise ApiError unless the answer is a success."""
-    place = urlsplit(api.url)
-    tls = _tls(api.authority)
-    connection = http.client.HTTPSConnection(place.hostname or "", place.port, timeout=15, context=tls)
+    connection = _connection(api)
     headers = {"Authorization": f"Bearer {api.token}", "Content-Type": media}
     try:
         connection.request(method, target, None if body is None else json.dumps(body), headers)
         response = connection.getresponse()
         answer = _parsed(response.read())
-    finally:
+    except BaseException:
         connection.close()
+        raise
+    KEPT[api].append(connection)
     if response.status >= http.client.BAD_REQUEST:
         raise ApiError(response.status, answer)
     return answer
@@ -148,6 +154,24 @@ def delete(api: Api, where: str, **query: str) -> None:
     except ApiError as error:
         if error.status != http.client.NOT_FOUND:
             raise
+
+
+KEPT: Final[defaultdict[Api, deque[http.client.HTTPSConnection]]] = defaultdict(deque)
+"""Connections on which no call is under way; any thread may take one."""
+
+
+def _connection(api: Api) -> http.client.HTTPSConnection:
+    """Return a connection that was kept and that the server has not ended, else a new one."""
+    with suppress(IndexError):
+        while True:
+            kept = KEPT[api].pop()
+            if kept.sock and not select.select([kept.sock], [], [], 0)[0]:
+                return kept
+            kept.close()
+    place = urlsplit(api.url)
+    return http.client.HTTPSConnection(
+        place.hostname or "", place.port, timeout=15, context=_tls(api.authority)
+    )
 
 
 @lru_cache
