@@ -83,7 +83,10 @@ PARTS: Final = {
     "idle": _alone("idle", "tests/cluster/idle_check.py"),
     "silence": _alone("silence", "tests/cluster/silence_check.py"),
     "pickers": _alone(
-        "endpoint pickers", "tests/cluster/test_routes_pickers.py", ENDPOINT_PICKERS="gie-1.5,llm-d-0.7"
+        "endpoint pickers",
+        *(f"tests/cluster/test_routes_{name}.py" for name in ("pickers", "configurations", "testbed")),
+        ENDPOINT_PICKERS="gie-1.5,llm-d-0.7",
+        PICKER_MATRIX="all",
     ),
     "tables": _alone(
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"

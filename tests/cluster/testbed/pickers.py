@@ -1,8 +1,10 @@
 """Endpoint pickers: the real process of a Deployment that is stored, as its service account."""
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from intent import Object
 from tests.cluster.testbed.api import get, items, path
@@ -12,6 +14,9 @@ from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.processes import Process, alive, stop, tail
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
+
+WHOLE: Final = os.environ.get("PICKER_MATRIX") == "all"
+"""Whether every generation is tried in every way (`make soak SOAK=pickers`), or in some of them."""
 
 
 @dataclass(frozen=True, slots=True)
