@@ -88,6 +88,7 @@ PARTS: Final = {
         ENDPOINT_PICKERS="gie-1.5,llm-d-0.7",
         PICKER_MATRIX="all",
     ),
+    "lease": _alone("two controllers", "tests/cluster/test_controller_lease_faults.py", LEASE_FAULTS="all"),
     "tables": _alone(
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),
