@@ -31,7 +31,7 @@ COMMAND: Final = "fusioninfer"
 IN_BOTH_ORDERS: Final = pytest.mark.parametrize("mixed", [("this", "next"), ("next", "this")], indirect=True)
 SEEDS: Final = itertools.count()
 REVIEWS: Final = "fusioninfer_admission_requests_total"
-SIDE_BY_SIDE: Final = 3.0
+SIDE_BY_SIDE: Final = 1.5
 """Seconds for which both releases answer, each time."""
 
 

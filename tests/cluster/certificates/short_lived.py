@@ -7,5 +7,5 @@ from fusioninfer.cli import main
 from tests.cluster.certificates.hurried import hurry
 
 if __name__ == "__main__":
-    hurry(Terms(ca=timedelta(seconds=45), serving=timedelta(seconds=15)))
+    hurry(Terms(ca=timedelta(seconds=36), serving=timedelta(seconds=12)))
     main()

@@ -26,6 +26,8 @@ CONFIGURATIONS: Final = (
 )
 TOGETHER: Final = 12
 """How many writes are under way at once."""
+REST: Final = 0.1
+"""Seconds between two bursts: without them they take all processors, and see no more."""
 Write = Callable[[Cluster], str]
 """Sends one write; says why it failed, or nothing."""
 
@@ -67,6 +69,7 @@ def bursts(cluster: Cluster, line: Relay, write: Write | None = None) -> Iterato
     def send(sent: Sent, pool: ThreadPoolExecutor) -> None:
         _count(sent, [pool.submit(write or _refusal, cluster) for _ in range(TOGETHER)])
         hang_up(line)
+        time.sleep(REST)
 
     with _under_way(send) as sent:
         yield sent
