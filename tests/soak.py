@@ -89,6 +89,7 @@ PARTS: Final = {
         PICKER_MATRIX="all",
     ),
     "lease": _alone("two controllers", "tests/cluster/test_controller_lease_faults.py", LEASE_FAULTS="all"),
+    "ray": _alone("ray", "tests/ray", RAY_RUNS="all"),
     "tables": _alone(
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),

@@ -1,5 +1,6 @@
 """Launchers, the images that they are for, and the releases of Ray in those."""
 
+import os
 from typing import Final, NamedTuple
 
 
@@ -17,3 +18,10 @@ SYMMETRIC: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.17.1", "2.54.0", EX
 """The first release whose `ray symmetric-run` works over several nodes."""
 START: Final = Run("ray-start", "vllm/vllm-openai:v0.11.0", "2.49.2")
 """The last release without `ray symmetric-run`."""
+NEWEST: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.17.1", "2.60.0", EXECUTOR)
+BROKEN: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.15.0", "2.53.0", EXECUTOR)
+"""The last release whose workers never find the head (ray-project/ray#59795)."""
+INSTEAD: Final = Run("ray-start", BROKEN.image, BROKEN.ray, EXECUTOR)
+"""What the warning says would work."""
+ALL: Final = os.environ.get("RAY_RUNS") == "all"
+"""Whether each launch is tried in each way (`make soak SOAK=ray`); `make test` tries each once."""
