@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.tiers import HERE, SLOW, UNIT, groups_of, is_left_out, place
+from tests.tiers import HERE, SLOW, UNIT, groups_of, is_left_out, left, place
 
 
 def test_a_file_is_a_group() -> None:
@@ -27,6 +27,19 @@ def test_groups_of_one_cluster_are_given_in_turn() -> None:
     files = {f"test_{name}.py": {"cluster"} for name in "abcd"}
 
     assert list(groups_of(files).values()) == ["cluster-1", "cluster-2"] * 2
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "cluster"),
+    [
+        ("cluster-1", "routed", "cluster"),
+        ("cluster-1", "cluster-2", ""),
+        ("routed", "tests/cluster/test_build.py", "routed"),
+        ("tests/cluster/test_build.py", "routed", ""),
+    ],
+)
+def test_a_cluster_ends_with_its_last_group(here: str, there: str, cluster: str) -> None:
+    assert left(here, there) == cluster
 
 
 def test_tests_that_wait_start_before_tests_that_compute() -> None:

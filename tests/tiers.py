@@ -9,7 +9,8 @@ with pytest 9.2 (pytest-xdist issue 1386).
 
 - A file is a group: its fixtures are made once.
 - A cluster takes long to start, so the files that use one share a group. A cluster that many files use has
-  several groups, each with a cluster of its own. The fixtures of a file show which cluster it uses.
+  several groups, each with a cluster of its own. The fixtures of a file show which cluster it uses. A cluster
+  ends with its group (`ended`): an idle one takes memory, and with ours a twenty-fifth of a core.
 - Tests that wait for other programs start first; the ones that only compute run beside them.
 """
 
@@ -60,19 +61,23 @@ EXAMPLES: Final = {"unit": 20, "test": 120, "soak": 3000}
 """How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
 Those of `unit` are the same in every run."""
 SHARED: Final = {
-    "cluster": ("cluster-1", "cluster-2"),
     "routed": ("routed",),
+    "cluster": ("cluster-1", "cluster-2"),
     "certified": ("certified",),
     "bare": ("bare",),
 }
-"""The groups of each cluster, by its fixture. Those of `cluster` start first, so that each has a process."""
+"""The groups of each cluster, by its fixture, the longest first."""
 EARLY: Final = (
     *(group for groups in SHARED.values() for group in groups),
     "tests/cluster/",
     "tests/image/",
     "tests/checks/",
+    "tests/hostile/",
+    "tests/laws/",
+    "tests/webhook/",
 )
-"""What starts first, in this order: groups, and the files of a folder."""
+"""What starts first, in this order: groups, and the files of a folder. Those that take long come before short
+ones, so that no process waits for another one at the end."""
 
 
 def register_profiles() -> None:
@@ -100,6 +105,8 @@ def mark(items: list[pytest.Item]) -> None:
             item.add_marker(folder)
 
 
+GROUPS: Final = pytest.StashKey[Mapping[str, str]]()
+"""The group of each file, in a process that runs tests."""
 KEPT: Final = "fusioninfer/groups"
 """The key of pytest's cache for the group of each file: one process collects, another hands tests out."""
 
@@ -122,6 +129,7 @@ def group(items: list[pytest.Item], config: pytest.Config) -> None:
     groups = groups_of(_fixtures(items))
     items.sort(key=lambda item: place(groups[file_of(item.nodeid)]))
     config.cache.set(KEPT, groups)
+    config.stash[GROUPS] = groups
 
 
 def groups_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
@@ -139,6 +147,24 @@ def place(group: str) -> int:
 def file_of(nodeid: str) -> str:
     """Return the file of a test."""
     return nodeid.partition("::")[0]
+
+
+def ended(item: pytest.Item, following: pytest.Item | None) -> str:
+    """Return the cluster, by its fixture, that no test of this process uses after this one; else nothing."""
+    groups = item.config.stash.get(GROUPS, {})
+    if not groups or following is None:
+        return ""
+    return left(*(groups[file_of(each.nodeid)] for each in (item, following)))
+
+
+def left(here: str, there: str) -> str:
+    """Return the cluster of a group, by its fixture, unless the next group uses it too; else nothing."""
+    return "" if cluster_of(here) == cluster_of(there) else cluster_of(here)
+
+
+def cluster_of(group: str) -> str:
+    """Return the cluster of a group, by its fixture; nothing if it has none."""
+    return next((cluster for cluster, groups in SHARED.items() if group in groups), "")
 
 
 def _fixtures(items: list[pytest.Item]) -> Mapping[str, Collection[str]]:

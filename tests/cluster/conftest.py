@@ -8,11 +8,12 @@ from typing import Final, NoReturn, TypeVar
 
 import pytest
 
+from tests import tiers
 from tests.cluster.testbed.admissions import trust
 from tests.cluster.testbed.build import build, envoy, find_buildah, find_prometheus
 from tests.cluster.testbed.built_image import Image, build_image, in_container
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.control_plane import restart_component, running
+from tests.cluster.testbed.control_plane import restart_component, running, stop_all
 from tests.cluster.testbed.images import CHECKOUT, Program
 from tests.cluster.testbed.modules import (
     CERTIFICATE_CRDS,
@@ -46,11 +47,21 @@ T = TypeVar("T")
 HURRIED: Final = {"--lease-duration": 6, "--renew-deadline": 4, "--retry-period": 1}
 """A Lease that is lost now and then while the API server is away."""
 AddNodes = Callable[[int], tuple[str, ...]]
+STARTED: Final[dict[str, Cluster]] = {}
+"""The shared clusters that run, by their fixtures."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End the processes of a shared cluster after the last test that uses it."""
+    if there := STARTED.pop(tiers.ended(item, nextitem), None):
+        stop_all(there)
 
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with running(_obtained(request.config, lambda: build(sys.stderr))) as there:
+        STARTED["cluster"] = there
         yield there
 
 
@@ -60,6 +71,7 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
     _obtained(request.config, envoy)
     with running(built, (*CRDS, *ROUTE_CRDS, *ISTIO_CRDS)) as there:
+        STARTED["routed"] = there
         yield there
 
 
@@ -75,6 +87,7 @@ def certified(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Another cluster, which has the resources of cert-manager and our manifests; no webhook runs."""
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
     with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
+        STARTED["certified"] = there
         install_manifests(there)
         install_manifests(there, MANIFESTS.parent / "self-signed")
         yield there
@@ -94,6 +107,7 @@ def bare(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster for tests that install and uninstall everything, with the resources of cert-manager."""
     built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
     with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
+        STARTED["bare"] = there
         yield there
 
 
