@@ -5,7 +5,7 @@ the process.
 """
 
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
@@ -24,10 +24,18 @@ LIMITS: Final = Limits()
 
 @asynccontextmanager
 async def serving(
-    sock: socket.socket, registry: CollectorRegistry, unready: Callable[[], str], limits: Limits = LIMITS
+    sock: socket.socket,
+    registry: CollectorRegistry,
+    unready: Callable[[], str],
+    limits: Limits = LIMITS,
+    unhealthy: Callable[[], str] = lambda: "",
 ) -> AsyncIterator[None]:
-    """Answer on a socket until the context ends. `unready` returns why /readyz answers 503, or nothing."""
-    async with listening(partial(_answer, registry, unready), sock, limits):
+    """Answer on a socket until the context ends.
+
+    `unready` and `unhealthy` return why /readyz and /healthz answer 503, or nothing.
+    """
+    reasons = {"/readyz": unready, "/healthz": unhealthy}
+    async with listening(partial(_answer, registry, reasons), sock, limits):
         yield
 
 
@@ -40,17 +48,15 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def _answer(
-    registry: CollectorRegistry, unready: Callable[[], str], request: web.BaseRequest
+    registry: CollectorRegistry, reasons: Mapping[str, Callable[[], str]], request: web.BaseRequest
 ) -> web.Response:
     begin(request)
     match request.path:
         case "/healthz" | "/readyz" | "/metrics" if request.method not in {"GET", "HEAD"}:
             response = _response(405, "use GET")
             response.headers["Allow"] = "GET, HEAD"
-        case "/healthz":
-            response = _response(200, "ok")
-        case "/readyz":
-            reason = unready()
+        case "/healthz" | "/readyz":
+            reason = reasons[request.path]()
             response = _response(503 if reason else 200, reason or "ok")
         case "/metrics":
             response = _response(200, generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4)

@@ -3,23 +3,27 @@
 import asyncio
 import signal
 import socket
+import time
 import uuid
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 import structlog
 
-from fusioninfer import probes
+from fusioninfer import __version__, probes
 from fusioninfer.certificates import Certificates, keep
 from intent.settings import Settings
-from kube.client import Client, connect
+from kube.client import NONE, Client, connect
 from sync.controller import Controller
 from sync.kinds import WATCHED
 from sync.runtime.cache import Cache, Caches
 from sync.runtime.events import EventRecorder
+from sync.runtime.health import unhealthy
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
 from sync.runtime.metrics import ControllerMetrics, metrics
+from sync.runtime.queue import Queue
 from sync.runtime.reflector import reflect
 from sync.writer import Writer
 
@@ -28,6 +32,21 @@ LEASE: Final = "fusioninfer-sync"
 NAMESPACE: Final = "fusioninfer-system"
 METRICS_PORT: Final = 8080
 TIMING: Final = Timing()
+
+
+@dataclass(slots=True)
+class Answers:
+    """Measures the requests of a client, and when one was answered last."""
+
+    measured: ControllerMetrics
+    last: float = 0.0
+    """On the clock of `time.monotonic`."""
+
+    def note(self, verb: str, code: str, seconds: float) -> None:
+        """Record one request and its answer, if there was one."""
+        self.measured.requests.labels(verb, code).observe(seconds)
+        if code != NONE:
+            self.last = time.monotonic()
 
 
 async def sync(  # noqa: PLR0913 - each is a flag of the command
@@ -66,12 +85,17 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     certificates: Certificates | None,
 ) -> None:
     """Serve probes, fill the caches, and reconcile while this process holds the Lease."""
-    measured, leadership = metrics(), Leadership(timing)
+    measured, leadership = metrics(__version__), Leadership(timing)
+    answers = Answers(measured)
+    client.timed = answers.note
     caches: Caches = {kind.kind: Cache(kind) for kind in WATCHED}
-    _measure(measured, caches)
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     controller = Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
-    elector = Elector(client, namespace, LEASE, _identity(), leadership)
+    elector = Elector(client, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc)
+    _measure(measured, caches, controller.queue)
+
+    def ill() -> str:
+        return unhealthy(caches, controller.queue.begun, answers.last, time.monotonic())
 
     async def work() -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -81,7 +105,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
 
     sock = probes.bind("::" if socket.has_dualstack_ipv6() else "0.0.0.0", port)  # noqa: S104 - a server in a pod
     async with (
-        probes.serving(sock, measured.registry, lambda: _unready(caches)),
+        probes.serving(sock, measured.registry, lambda: _unready(caches), unhealthy=ill),
         asyncio.TaskGroup() as tasks,
     ):
         for cache in caches.values():
@@ -109,12 +133,20 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
     return int(lost)
 
 
-def _measure(measured: ControllerMetrics, caches: Caches) -> None:
+def _measure(measured: ControllerMetrics, caches: Caches, queue: Queue) -> None:
+    measured.waiting.set_function(queue.depth)
+    measured.oldest.set_function(queue.oldest)
+    measured.longest.set_function(queue.longest)
     for cache in caches.values():
         kind = cache.kind.kind
         measured.objects.labels(kind).set_function(cache.rows.__len__)
         measured.unreadable.labels(kind).set_function(cache.unreadable.by_name.__len__)
         measured.unavailable.labels(kind).set_function(partial(_is_unavailable, cache))
+        measured.watch_age.labels(kind).set_function(partial(_age, cache))
+
+
+def _age(cache: Cache[Any]) -> float:
+    return time.monotonic() - cache.heard
 
 
 def _is_unavailable(cache: Cache[Any]) -> bool:

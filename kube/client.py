@@ -9,6 +9,7 @@ import contextlib
 import math
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,8 @@ UNDECLARED: Final = "field not declared in schema"
 NOT_FOUND: Final = 404
 DEFAULT_NAMESPACE: Final = "default"
 """The namespace of a context that names none."""
+NONE: Final = "none"
+"""In place of the status of an answer: there was no answer."""
 POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 """The file with the namespace of a pod, beside its token."""
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
@@ -83,6 +86,8 @@ class Client:
     session: aiohttp.ClientSession
     configuration: Any  # kubernetes.aio ships no types
     refreshing: asyncio.Task[None] | None = None
+    timed: Callable[[str, str, float], None] = lambda _verb, _code, _seconds: None
+    """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
 
     async def call(self, request: Request, seconds: float = TIMEOUT) -> Object:
         """Send a request and return the answer's JSON. Raises `ApiError` or one of `NO_ANSWER`."""
@@ -127,16 +132,24 @@ class Client:
     async def _send(
         self, request: Request, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        async with self.session.request(
+        since, code = time.monotonic(), NONE
+        credentials = await self._credentials()
+        sending = self.session.request(
             request.method,
             self.configuration.host.rstrip("/") + request.path,
             params=request.query,
             data=None if request.body is None else orjson.dumps(request.body),
-            headers={"Content-Type": request.content_type} | await self._credentials(),
+            headers={"Content-Type": request.content_type} | credentials,
             timeout=limits,
             proxy=self.configuration.proxy,
             server_hostname=self.configuration.tls_server_name,
-        ) as response:
+        )
+        try:
+            answer = await sending
+            code = str(answer.status)
+        finally:
+            self.timed(request.verb, code, time.monotonic() - since)
+        async with answer as response:
             if not response.ok:
                 raise await _error(response)
             yield response

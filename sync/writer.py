@@ -165,8 +165,8 @@ class Writer:
             await check.confirm(stored, desired)
         metadata = answer["metadata"] if stored and answer and of_version else {}
         written = await self._write(kind, desired, premerge, str(metadata.get("resourceVersion", "")))
-        if stored:
-            history.note(fingerprint)
+        if stored and history.note(fingerprint):
+            self.metrics.repairs.labels(kind.kind).inc()
         history.settle(fingerprint, written)
         return None
 

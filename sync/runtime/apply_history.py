@@ -44,9 +44,14 @@ class ApplyHistory:
         self.repairs = [at for at in self.repairs if at > now - MINUTE]
         return self.desired == desired and len(self.repairs) >= FIGHT
 
-    def note(self, desired: bytes) -> None:
-        """Record a write: a repair if the desired state is the same as before, else a fresh start."""
-        self.repairs = [*self.repairs, time.monotonic()] if self.desired == desired else []
+    def note(self, desired: bytes) -> bool:
+        """Record a write: a repair if the desired state is the same as before, else a fresh start.
+
+        Returns whether it is a repair.
+        """
+        is_repair = self.desired == desired
+        self.repairs = [*self.repairs, time.monotonic()] if is_repair else []
+        return is_repair
 
     def settle(self, desired: bytes, stored: bytes) -> None:
         """Record what is stored after the desired state was applied."""

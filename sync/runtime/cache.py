@@ -8,6 +8,7 @@ Rules of this file:
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
@@ -88,6 +89,8 @@ class Cache(Generic[R]):
     """Failed lists in a row."""
     denials: int = 0
     """Failed lists in a row because the API server's discovery lacks the kind."""
+    heard: float = field(default_factory=time.monotonic)
+    """When the API server last answered a list or a watch, on the clock of `time.monotonic`."""
 
     @property
     def rows(self) -> dict[NamespacedName, R]:
@@ -98,6 +101,10 @@ class Cache(Generic[R]):
     def keys(self) -> tuple[ServiceKey, ...]:
         """Every key that an object concerns."""
         return (*self.known.by_key, *self.unreadable.by_key)
+
+    def hear(self) -> None:
+        """Record that the API server answered, whatever it said."""
+        self.heard = time.monotonic()
 
     # --- lookups -----------------------------------------------------------------------------------
 

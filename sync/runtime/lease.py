@@ -98,6 +98,8 @@ class Elector:
     """When it changed last, on our clock."""
     is_current: bool = False
     """Whether the last call succeeded: then the Lease is written without being read first."""
+    failed: Callable[[], None] = lambda: None
+    """Counts attempts to take or renew the Lease that failed."""
 
     @property
     def leases(self) -> str:
@@ -145,6 +147,7 @@ class Elector:
                 taken = await self._take(self.leadership.clock() + seconds)
         except FAILED as error:
             self.is_current = False
+            self.failed()
             log.warning("lease not written", error=f"{type(error).__name__}: {error}")
             return False
         return taken

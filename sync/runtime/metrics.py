@@ -1,14 +1,17 @@
 """The metrics of the controller."""
 
+import platform
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 OUTCOMES: Final = ("done", "retry", "bug")
 """Outcomes of a reconcile. Each has a series from the start, so that `increase` counts the first bug."""
 OPERATORS: Final = ("FI408", "FI409", "FI870", "FI873")
 """Codes that an operator can repair, and alerts use; authors repair the others."""
+REQUEST_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0)
+"""The buckets of the API server's answers. A request may take 30 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,14 @@ class ControllerMetrics:
     volcano_too_old: Gauge
     reconciles: Counter
     seconds: Histogram
+    longest: Gauge
+    waiting: Gauge
+    oldest: Gauge
+    requests: Histogram
+    watch_age: Gauge
+    lease_failures: Counter
     writes: Counter
+    repairs: Counter
     observe_only: Gauge
     paused: Gauge
     paused_writes: Counter
@@ -32,9 +42,12 @@ class ControllerMetrics:
     certificate_reconciles: Counter
 
 
-def metrics() -> ControllerMetrics:
-    """Create the metrics, all at zero."""
+def metrics(version: str = "") -> ControllerMetrics:
+    """Create the metrics of a version, all at zero."""
     to = CollectorRegistry()
+    Info("fusioninfer_build", "Versions of FusionInfer and of Python", registry=to).info(
+        {"version": version, "python": platform.python_version()}
+    )
     made = ControllerMetrics(
         registry=to,
         is_leader=Gauge("fusioninfer_sync_is_leader", "1 while this process is the leader", registry=to),
@@ -56,7 +69,42 @@ def metrics() -> ControllerMetrics:
             "fusioninfer_sync_reconciles", "Reconciles of a service", ["outcome"], registry=to
         ),
         seconds=Histogram("fusioninfer_sync_reconcile_seconds", "Duration of a reconcile", registry=to),
+        longest=Gauge(
+            "fusioninfer_sync_reconcile_longest_seconds",
+            "Seconds for which the longest of the running reconciles has run",
+            registry=to,
+        ),
+        waiting=Gauge("fusioninfer_sync_queue_services", "Services that wait for a reconcile", registry=to),
+        oldest=Gauge(
+            "fusioninfer_sync_queue_oldest_seconds",
+            "Seconds for which the first of the waiting services has waited",
+            registry=to,
+        ),
+        requests=Histogram(
+            "fusioninfer_sync_api_request_seconds",
+            "Time until the API server answered a request, by verb and status (none: no answer)",
+            ["verb", "code"],
+            buckets=REQUEST_SECONDS,
+            registry=to,
+        ),
+        watch_age=Gauge(
+            "fusioninfer_sync_watch_age_seconds",
+            "Seconds since the API server last answered the list or the watch of a kind",
+            ["kind"],
+            registry=to,
+        ),
+        lease_failures=Counter(
+            "fusioninfer_sync_lease_failures",
+            "Attempts to take or renew the Lease that failed",
+            registry=to,
+        ),
         writes=Counter("fusioninfer_sync_writes", "Write requests", ["kind", "verb"], registry=to),
+        repairs=Counter(
+            "fusioninfer_sync_repairs",
+            "Objects that another writer had changed and that were applied again",
+            ["kind"],
+            registry=to,
+        ),
         observe_only=Gauge(
             "fusioninfer_sync_observe_only", "1 if this process is in observe-only mode", registry=to
         ),

@@ -7,6 +7,7 @@ of one namespace delay a service of another by one place.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -35,6 +36,10 @@ class Queue:
     later: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
     soon: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
     failures: dict[ServiceKey, Backoff] = field(default_factory=dict)
+    since: dict[ServiceKey, float] = field(default_factory=dict)
+    """When each waiting service was queued, the oldest first. Times are monotonic."""
+    begun: dict[ServiceKey, float] = field(default_factory=dict)
+    """When each running reconcile began, the oldest first."""
     filled: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, key: ServiceKey) -> None:
@@ -45,6 +50,7 @@ class Queue:
             self.unchanged.pop(key, None)
             self.ready[key] = None
             self.turns.setdefault(key[0], {})[key] = None
+            self.since.setdefault(key, time.monotonic())
             self.filled.set()
 
     def sweep(self, keys: Iterable[ServiceKey]) -> None:
@@ -54,6 +60,7 @@ class Queue:
                 self.again.add(key)
             elif key not in self.ready:
                 self.unchanged[key] = None
+                self.since.setdefault(key, time.monotonic())
         self.filled.set()
 
     def add_within(self, key: ServiceKey, seconds: float, still: Callable[[], bool]) -> None:
@@ -80,15 +87,30 @@ class Queue:
         key = next(iter(self.unchanged)) if self._is_swept() else self._in_turn()
         self.unchanged.pop(key, None)
         self.ready.pop(key, None)
+        self.since.pop(key, None)
         self.busy.add(key)
+        self.begun[key] = time.monotonic()
         return key
 
     def done(self, key: ServiceKey) -> None:
         """End the reconcile of a key."""
         self.busy.discard(key)
+        self.begun.pop(key, None)
         if key in self.again:
             self.again.discard(key)
             self.add(key)
+
+    def depth(self) -> int:
+        """Return the number of services that wait, without those with a delay."""
+        return len(self.since)
+
+    def oldest(self) -> float:
+        """Return the seconds for which the first of the waiting services has waited; 0 if none waits."""
+        return _age(self.since)
+
+    def longest(self) -> float:
+        """Return the seconds for which the longest of the running reconciles has run; 0 if none runs."""
+        return _age(self.begun)
 
     def _in_turn(self) -> ServiceKey:
         """Return the next service of the namespace whose turn it is, and move the namespace to the end."""
@@ -114,3 +136,8 @@ class Queue:
     def _due(self, key: ServiceKey) -> None:
         self.later.pop(key, None)
         self.add(key)
+
+
+def _age(times: dict[ServiceKey, float]) -> float:
+    """Return the age of the first of some times, which are in order."""
+    return time.monotonic() - next(iter(times.values())) if times else 0.0

@@ -54,6 +54,7 @@ async def reflect(client: Client, cache: Cache[R]) -> None:
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
+            _hear(cache, error)
             denied = _is_not_found(error) and await _is_denied(client, cache.kind)
             cache.fail(_reason(error), denied=denied)
             await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
@@ -68,6 +69,7 @@ async def _list(client: Client, cache: Cache[R]) -> str:
     token, turn = "", time.monotonic()
     while True:
         answer = await client.page(page(cache.kind.resource.collection, cache.kind.resource.selector, token))
+        cache.hear()
         for item in answer.items or ():
             row = cache.project(await read_at_any_depth(read_object, bytes(item)))
             rows += [row] if row is not None else ()
@@ -106,9 +108,11 @@ async def _watch(client: Client, cache: Cache[R], version: str, backoff: Backoff
         before = version
         try:
             async for event in _events(client, cache, version):
+                cache.hear()
                 version, failures = _learn(cache, event), 0
                 backoff.reset()
         except ApiError as error:
+            cache.hear()
             failures += 1
             if error.code in {GONE, NOT_FOUND} or failures >= ENOUGH:
                 raise Gone(_reason(error)) from error
@@ -118,7 +122,14 @@ async def _watch(client: Client, cache: Cache[R], version: str, backoff: Backoff
         except (ValueError, KeyError, TypeError) as error:
             raise Gone(f"cannot be read: {_reason(error)}") from error
         else:
+            cache.hear()
             await asyncio.sleep(0 if version != before else backoff.next())
+
+
+def _hear(cache: Cache[R], error: Exception) -> None:
+    """Record an error that is an answer of the API server."""
+    if not isinstance(error, NO_ANSWER):
+        cache.hear()
 
 
 def _events(client: Client, cache: Cache[R], version: str) -> Any:

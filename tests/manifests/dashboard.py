@@ -65,6 +65,52 @@ PANELS: Final = (
         "all",
     ),
     Panel(
+        "Longest running reconcile",
+        "s",
+        "max by (pod) (fusioninfer_sync_reconcile_longest_seconds)",
+        "{{pod}}",
+    ),
+    Panel(
+        "Services that wait for a reconcile",
+        "short",
+        "max by (pod) (fusioninfer_sync_queue_services)",
+        "{{pod}}",
+    ),
+    Panel(
+        "Longest wait for a reconcile", "s", "max by (pod) (fusioninfer_sync_queue_oldest_seconds)", "{{pod}}"
+    ),
+    Panel(
+        "Requests of the controller by status",
+        "reqps",
+        "sum by (verb, code) (rate(fusioninfer_sync_api_request_seconds_count[$__rate_interval]))",
+        "{{verb}} {{code}}",
+    ),
+    Panel(
+        "Duration of a request of the controller, p99",
+        "s",
+        "histogram_quantile(0.99, sum by (le, verb)"
+        " (rate(fusioninfer_sync_api_request_seconds_bucket[$__rate_interval])))",
+        "{{verb}}",
+    ),
+    Panel(
+        "Time since a watch was answered",
+        "s",
+        "max by (kind) (fusioninfer_sync_watch_age_seconds)",
+        "{{kind}}",
+    ),
+    Panel(
+        "Failed attempts to take or renew the Lease",
+        "short",
+        "sum by (pod) (increase(fusioninfer_sync_lease_failures_total[$__rate_interval]))",
+        "{{pod}}",
+    ),
+    Panel(
+        "Repaired objects",
+        "ops",
+        "sum by (kind) (rate(fusioninfer_sync_repairs_total[$__rate_interval]))",
+        "{{kind}}",
+    ),
+    Panel(
         "Writes of the controller",
         "ops",
         "sum by (kind, verb) (rate(fusioninfer_sync_writes_total[$__rate_interval]))",

@@ -1,11 +1,13 @@
 """Alerts and dashboard use series that exist, and the operations page lists every alert."""
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 from prometheus_client import CollectorRegistry
+from prometheus_client.registry import Collector
 
 from certs import reload
 from fusioninfer import __version__
@@ -26,10 +28,14 @@ FOREIGN: Final = {
 }
 """Metrics of the API server (`k8s.io/apiserver` `pkg/admission/metrics/metrics.go`)."""
 LABELLED_LATER: Final = {
+    "fusioninfer_sync_api_request_seconds_bucket",
+    "fusioninfer_sync_api_request_seconds_count",
     "fusioninfer_sync_findings",
     "fusioninfer_sync_kind_unavailable",
     "fusioninfer_sync_objects",
+    "fusioninfer_sync_repairs_total",
     "fusioninfer_sync_unreadable_objects",
+    "fusioninfer_sync_watch_age_seconds",
     "fusioninfer_sync_writes_total",
 }
 """Metrics whose series appear only with their label values: codes, kinds."""
@@ -118,8 +124,29 @@ def alerts() -> list[dict[str, str]]:
     ]
 
 
-def test_the_documented_alerts_are_those_of_the_rules(request: pytest.FixtureRequest) -> None:
-    made = {"alerts": table(alerts())}
+def measured() -> list[dict[str, str]]:
+    """Return the rows of the table of the controller's metrics."""
+    made = metrics()
+    fields = [getattr(made, field.name) for field in dataclasses.fields(made) if field.name != "registry"]
+    return [
+        {
+            "metric": f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
+            "type": family.type,
+            "labels": ", ".join(f"`{label}`" for label in labels(metric)),
+            "meaning": family.documentation,
+        }
+        for metric in fields
+        for family in metric.describe()
+    ]
+
+
+def labels(metric: Collector) -> tuple[str, ...]:
+    """Return the names of a metric's labels, which `prometheus_client` shows in no other way."""
+    return tuple(vars(metric)["_labelnames"])
+
+
+def test_the_documented_alerts_and_metrics_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
+    made = {"alerts": table(alerts()), "metrics": table(measured())}
     text = PAGE.read_text(encoding="utf-8")
     written = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)
     if request.config.getoption("--refresh"):

@@ -21,6 +21,7 @@ from tests.sync.samples import KEY, lws
 PG = POD_GROUP.path("team-a", "r1")
 PREFILL = LWS.path("team-a", "p")
 DECODE = LWS.path("team-a", "d")
+REPAIRS = "fusioninfer_sync_repairs_total"
 
 
 @pytest.fixture
@@ -204,6 +205,18 @@ async def test_a_manual_edit_is_reverted(api: Api, eventually: Eventually) -> No
     api.edit(PG, minMember=1)
 
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 4)
+
+
+async def test_a_repair_is_counted(api: Api, running: Controller, eventually: Eventually) -> None:
+    def counted() -> float:
+        return running.metrics.registry.get_sample_value(REPAIRS, {"kind": "PodGroup"}) or 0.0
+
+    assert counted() == 0
+
+    api.edit(PG, minMember=1)
+
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 4)
+    await eventually(lambda: counted() == 1)
 
 
 @pytest.mark.usefixtures("running")

@@ -11,11 +11,14 @@ from typing import Any
 import aiohttp
 import pytest
 
+from fusioninfer import __version__
 from fusioninfer.certificates import Certificates
 from fusioninfer.syncing import sync
 from intent.settings import Settings
-from kube.client import ConfigError
+from kube.client import NONE, Client, ConfigError
+from kube.request import get
 from sync.kinds import LWS, POD_GROUP, WATCHED
+from sync.runtime import health
 from sync.runtime.lease import Timing
 from tests.sync.conftest import Eventually
 from tests.sync.fake_api import Api, status
@@ -161,3 +164,80 @@ async def test_without_credentials_it_does_not_start(
 
     with pytest.raises(ConfigError):
         await sync(Settings(), metrics_port=port)
+
+
+async def answered(port: int, path: str, *, status: int) -> str:
+    """Wait until a path of the metrics port is answered with a status; return the text."""
+    for _ in range(500):
+        code, text = await answer(port, path)
+        if code == status:
+            return text
+        await asyncio.sleep(0.02)
+    pytest.fail(f"{path} is answered with {code}: {text}")
+
+
+@pytest.mark.usefixtures("process")
+async def test_a_deaf_watch_makes_it_unhealthy(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    await until_it_leads(port)
+    assert (await answer(port, "/healthz"))[0] == 200
+
+    monkeypatch.setattr(health, "DEAF", 0.1)  # the watches of the fake API server send no bookmarks
+
+    assert (await answered(port, "/healthz", status=503)).startswith("deaf watch: ")
+
+
+@pytest.mark.usefixtures("process")
+async def test_a_stuck_reconcile_makes_it_unhealthy(
+    api: Api, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.hanging.add(POD_GROUP.path("team-a", ""))
+    monkeypatch.setattr(health, "STUCK", 0.1)
+    await until_it_leads(port)
+    assert (await answer(port, "/healthz"))[0] == 200
+
+    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
+
+    assert await answered(port, "/healthz", status=503) == "stuck reconcile: team-a/r1"
+
+
+@pytest.mark.usefixtures("process")
+async def test_an_api_server_that_does_not_answer_is_no_reason_to_restart(
+    api: Api, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await until_it_leads(port)
+    monkeypatch.setattr(health, "DEAF", 0.1)
+    monkeypatch.setattr(health, "SILENCE", 0.1)
+
+    api.latency = 60.0
+    await asyncio.sleep(0.5)
+
+    assert (await answer(port, "/healthz"))[0] == 200
+
+
+@pytest.mark.usefixtures("process")
+async def test_requests_the_lease_and_the_version_are_measured(
+    api: Api, port: int, eventually: Eventually
+) -> None:
+    await until_it_leads(port)
+    api.fault = lambda request: status(500, "InternalError") if "/leases" in request.path else None
+    before = len(api.requests)
+    await eventually(lambda: any("/leases" in path for _, path in api.requests[before:]))
+
+    _, measured = await answer(port, "/metrics")
+
+    assert 'fusioninfer_sync_api_request_seconds_count{code="200",verb="list"}' in measured
+    assert 'fusioninfer_sync_api_request_seconds_count{code="500",verb="update"}' in measured
+    assert 'fusioninfer_sync_watch_age_seconds{kind="LeaderWorkerSet"}' in measured
+    assert "fusioninfer_sync_lease_failures_total 1.0" in measured
+    assert f'version="{__version__}"' in measured
+
+
+async def test_a_request_without_an_answer_is_measured(client: Client) -> None:
+    seen: list[tuple[str, str]] = []
+    client.timed = lambda verb, code, _seconds: seen.append((verb, code))
+    client.configuration.host = "http://127.0.0.1:9"  # discard: nothing listens
+
+    with pytest.raises(OSError, match="Connect"):
+        await client.call(get("/api"))
+
+    assert seen == [("get", NONE)]

@@ -66,3 +66,34 @@ def test_the_delay_grows_with_failures() -> None:
     later = [Backoff(last=0.1).next() for _ in range(200)]
 
     assert sum(first) < sum(later)
+
+
+async def test_the_age_of_the_queue_is_that_of_its_oldest_service() -> None:
+    queue = Queue()
+    assert (queue.depth(), queue.oldest()) == (0, 0.0)
+
+    queue.sweep([A])
+    await asyncio.sleep(0.05)
+    queue.add(B)
+    queue.add(A)  # it waits since the sweep
+
+    assert queue.depth() == 2
+    assert queue.oldest() >= 0.05
+    for key in (await queue.get(), await queue.get()):
+        queue.done(key)
+    assert (queue.depth(), queue.oldest()) == (0, 0.0)
+
+
+async def test_the_longest_reconcile_is_the_first_that_runs() -> None:
+    queue = Queue()
+    queue.add(A)
+    first = await queue.get()
+    await asyncio.sleep(0.05)
+    queue.add(B)
+    second = await queue.get()
+
+    assert queue.longest() >= 0.05
+    queue.done(first)
+    assert queue.longest() < 0.05
+    queue.done(second)
+    assert queue.longest() == 0.0
