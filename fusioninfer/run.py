@@ -18,9 +18,9 @@ from webhook.server.traces import origin
 T = TypeVar("T")
 
 
-def run(server: Coroutine[Any, Any, T]) -> T:
-    """Run a server to its end and return its result."""
-    log_as_json()
+def run(server: Coroutine[Any, Any, T], level: str = "INFO") -> T:
+    """Run a server to its end and return its result; log from a level on."""
+    log_as_json(level)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(server)
 
@@ -34,11 +34,11 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return None
 
 
-def log_as_json() -> None:
-    """Write all log records, ours and those of libraries, to standard error, one JSON object a line."""
+def log_as_json(level: str = "INFO") -> None:
+    """Write log records, ours and those of libraries, to standard error, one JSON object a line."""
     handler = logging.StreamHandler()
     handler.setFormatter(JSON_LINES)
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

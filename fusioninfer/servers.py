@@ -102,6 +102,28 @@ def webhook(  # noqa: PLR0913 - each is a flag
     is_flag=True,
     help="Write nothing and take no Lease; log and count the writes that would be made.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="The number of services that are reconciled at once.",
+)
+@click.option(
+    "--qps",
+    type=click.FloatRange(min=0.0),
+    default=0.0,
+    show_default=True,
+    help="The maximum number of requests a second to the API server, without lists, watches and the Lease; "
+    "0 is no limit.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The lowest level of the log lines that are written.",
+)
 @METRICS_PORT
 @CONFIG
 def sync(  # noqa: PLR0913 - each is a flag
@@ -112,6 +134,7 @@ def sync(  # noqa: PLR0913 - each is a flag
     retry_period: float,
     secret: str | None,
     observe_only: bool,
+    log_level: str,
     **where: Any,
 ) -> None:
     """Run the controller of PodGroups, routes and InferenceServices. One replica leads, by a Lease.
@@ -132,6 +155,7 @@ def sync(  # noqa: PLR0913 - each is a flag
     timing = Timing(lease_duration, renew_deadline, retry_period)
     kept = certificates.Certificates(secret) if secret else None
     try:
-        sys.exit(run.run(syncing.sync(settings, timing=timing, certificates=kept, **where)))
+        reconciling = syncing.sync(settings, timing=timing, certificates=kept, **where)
+        sys.exit(run.run(reconciling, log_level.upper()))
     except ConfigError as error:
         exit_unreadable(error)

@@ -6,7 +6,7 @@ import socket
 import time
 import uuid
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,7 +16,8 @@ from fusioninfer import __version__, probes
 from fusioninfer.certificates import Certificates, keep
 from intent.settings import Settings
 from kube.client import NONE, Client, connect
-from sync.controller import Controller
+from kube.limit import Limit
+from sync.controller import WORKERS, Controller
 from sync.kinds import WATCHED
 from sync.runtime.cache import Cache, Caches
 from sync.runtime.events import EventRecorder
@@ -58,18 +59,30 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     metrics_port: int = METRICS_PORT,
     timing: Timing = TIMING,
     certificates: Certificates | None = None,
+    workers: int = WORKERS,
+    qps: float = 0.0,
 ) -> int:
     """Reconcile a cluster until SIGTERM or SIGINT (returns 0), or until leadership is lost (returns 1).
 
     Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
     Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
     With `settings.observe_only` it takes no Lease, issues no certificates and writes nothing.
+    `workers` services are reconciled at once, with at most `qps` requests a second; 0 is no limit.
     Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context, timing.between)
+    client.limit = Limit(qps)
     try:
         return await until_stopped(
-            _serve(client, settings, namespace, port=metrics_port, timing=timing, certificates=certificates)
+            _serve(
+                client,
+                settings,
+                namespace,
+                port=metrics_port,
+                timing=timing,
+                certificates=certificates,
+                workers=workers,
+            )
         )
     finally:
         await client.close()
@@ -83,15 +96,20 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     port: int,
     timing: Timing,
     certificates: Certificates | None,
+    workers: int,
 ) -> None:
     """Serve probes, fill the caches, and reconcile while this process holds the Lease."""
     measured, leadership = metrics(__version__), Leadership(timing)
     answers = Answers(measured)
     client.timed = answers.note
+    unlimited = replace(client, limit=Limit())  # nothing may delay a renewal of the Lease
     caches: Caches = {kind.kind: Cache(kind) for kind in WATCHED}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
-    controller = Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
-    elector = Elector(client, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc)
+    recorder = EventRecorder(measured.findings)
+    controller = Controller(settings, measured, caches, writer, recorder, workers=workers)
+    elector = Elector(
+        unlimited, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc
+    )
     _measure(measured, caches, controller.queue)
 
     def ill() -> str:
@@ -101,7 +119,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(controller.run())
             if certificates:
-                tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
+                tasks.create_task(keep(unlimited, namespace, certificates, leadership.check, measured))
 
     sock = probes.bind("::" if socket.has_dualstack_ipv6() else "0.0.0.0", port)  # noqa: S104 - a server in a pod
     async with (

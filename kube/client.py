@@ -11,7 +11,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -25,6 +25,7 @@ from yaml import YAMLError
 
 from intent import Object
 from intent.shapes import mapping
+from kube.limit import Limit
 from kube.request import Request, within
 from kube.wire import Page, read_object, read_page, shallow
 
@@ -88,9 +89,15 @@ class Client:
     refreshing: asyncio.Task[None] | None = None
     timed: Callable[[str, str, float], None] = lambda _verb, _code, _seconds: None
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
+    limit: Limit = field(default_factory=Limit)
+    """Delays reads and dry runs. Before a write, `limit.wait` is for the caller: a write has a deadline."""
 
     async def call(self, request: Request, seconds: float = TIMEOUT) -> Object:
         """Send a request and return the answer's JSON. Raises `ApiError` or one of `NO_ANSWER`."""
+        await self.limit.wait()
+        return await self._call(request, seconds)
+
+    async def _call(self, request: Request, seconds: float) -> Object:
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
         async with self._send(request, limits) as response:
             return _as_object(await read_at_any_depth(read_object, await response.read()))
@@ -108,7 +115,7 @@ class Client:
         If the caller is cancelled, wait for the answer first: the write may still take effect.
         """
         seconds = min(seconds, TIMEOUT)
-        sent = asyncio.create_task(self.call(within(request, seconds), seconds))
+        sent = asyncio.create_task(self._call(within(request, seconds), seconds))
         try:
             return await asyncio.shield(sent)
         except asyncio.CancelledError:

@@ -86,6 +86,8 @@ class Controller:
     memories: dict[ServiceKey, ServiceMemory] = field(default_factory=dict)
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
+    workers: int = WORKERS
+    """The number of services that are reconciled at once."""
 
     # --- one service --------------------------------------------------------------------------------
 
@@ -244,7 +246,7 @@ class Controller:
         self._sweep()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_volcano_version())
-            for _ in range(WORKERS):
+            for _ in range(self.workers):
                 tasks.create_task(self._work())
 
     async def _wait_for_caches(self) -> None:

@@ -274,6 +274,7 @@ class Writer:
         Raises `PausedError` if the service is paused, and `LeadershipLostError`.
         """
         self.pause.check(kind, request)
+        await self.client.limit.wait()
         seconds = min(self.permit(), at_most)
         self.metrics.writes.labels(kind, request.verb).inc()
         log.info("write", kind=kind, verb=request.verb, path=request.path)

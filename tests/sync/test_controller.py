@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.sync.samples import KEY, lws
 PG = POD_GROUP.path("team-a", "r1")
 PREFILL = LWS.path("team-a", "p")
 DECODE = LWS.path("team-a", "d")
+Stuck = Callable[[int], Awaitable[Controller]]
 REPAIRS = "fusioninfer_sync_repairs_total"
 
 
@@ -548,3 +550,41 @@ async def test_reconciles_that_write_nothing_do_not_delay_the_lease(running: Con
         turns += 1
 
     assert turns >= 400 / WORKERS
+
+
+@pytest.fixture
+async def stuck(api: Api, make: Start, eventually: Eventually, background: Background) -> Stuck:
+    """Return a factory of controllers with one stuck reconcile, and a service of another namespace."""
+
+    async def begin(workers: int) -> Controller:
+        api.hanging.add(POD_GROUP.path("team-a", ""))
+        api.put(LWS.path("team-a", "w"), lws("w", "worker"))
+        controller = make()
+        controller.workers = workers
+        background(controller.run())
+        await eventually(lambda: ("POST", POD_GROUP.path("team-a", "")) in api.requests)
+        other = lws("w", "worker")
+        other["metadata"]["namespace"] = "team-b"
+        api.put(LWS.path("team-b", "w"), other)
+        return controller
+
+    return begin
+
+
+async def test_one_worker_reconciles_one_service_at_a_time(
+    api: Api, stuck: Stuck, eventually: Eventually
+) -> None:
+    controller = await stuck(1)
+
+    await eventually(lambda: controller.queue.depth() == 1)
+    await quiet()
+
+    assert POD_GROUP.path("team-b", "r1") not in api.objects
+
+
+async def test_another_worker_reconciles_another_service(
+    api: Api, stuck: Stuck, eventually: Eventually
+) -> None:
+    await stuck(2)
+
+    await eventually(lambda: POD_GROUP.path("team-b", "r1") in api.objects)

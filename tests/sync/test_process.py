@@ -241,3 +241,25 @@ async def test_a_request_without_an_answer_is_measured(client: Client) -> None:
         await client.call(get("/api"))
 
     assert seen == [("get", NONE)]
+
+
+async def test_a_limit_of_requests_delays_reconciles_but_not_the_lease(
+    api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
+) -> None:
+    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
+    background(
+        sync(
+            Settings(),
+            kubeconfig=str(kubeconfig),
+            namespace="system",
+            metrics_port=port,
+            timing=TIMING,
+            qps=0.001,
+        )
+    )
+    await eventually(lambda: LEASE in api.objects)
+    await until_it_leads(port)
+
+    await eventually(lambda: api.requests.count(("PUT", LEASE)) >= 3)
+
+    assert ("POST", POD_GROUP.path("team-a", "")) not in api.requests

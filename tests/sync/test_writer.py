@@ -5,6 +5,7 @@ from aiohttp import web
 
 from intent import Object
 from kube.client import Client
+from kube.limit import Limit
 from sync.kinds import OUTPUTS
 from sync.runtime.cache import Cache
 from sync.runtime.metrics import metrics
@@ -78,3 +79,22 @@ async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Wr
 
     assert refusal is not None
     assert refusal.code == "FI872"
+
+
+async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(client: Client) -> None:
+    order = []
+
+    class Turn(Limit):
+        async def wait(self) -> None:
+            order.append("turn")
+
+    def permit() -> float:
+        order.append("permit")
+        return FOR_EVER
+
+    client.limit = Turn()
+    writer = Writer(client, metrics(), permit, {"Service": Cache(SERVICE)})
+    await writer.apply(KEY, SERVICE, WANTED)
+
+    dry_run, write = ["turn"], ["turn", "permit"]
+    assert order == [*dry_run, *write]
