@@ -14,7 +14,7 @@ from intent import Object
 from intent.annotations import PREFIX
 from intent.inferenceservice import v1alpha1
 from intent.lws import KIND as LWS_KIND
-from intent.service.member import member
+from intent.service.member import ejected, member
 from intent.shapes import listed, mapping
 from sync.kinds import INFERENCE_SERVICE, POD_GROUP
 
@@ -120,7 +120,7 @@ def _plain_already(service: LiveService, named: frozenset[tuple[str, str]]) -> I
 
 def _of_one(service: LiveService, lws: Object) -> Iterator[str]:
     """Yield what keeps one LeaderWorkerSet from being ejected."""
-    metadata, found = lws["metadata"], member(lws)
+    metadata, found = lws["metadata"], member(lws) or ejected(lws)
     if metadata.get("deletionTimestamp"):
         yield f"{described(lws)}: is being deleted; leave it out"
         return

@@ -1,8 +1,8 @@
 """What no longer happens by itself to ejected objects, and the steps in which nothing restarts. Pure.
 
-The controller deletes the PodGroup and the routes of a service without members, unless they have no owner;
-and it gives them an owner again while the service has members. So the service is paused first, then the
-owners are removed, and then annotations and record, together.
+The controller leaves the PodGroup and the routes of ejected LeaderWorkerSets as they are. The garbage
+collector deletes them with their owners, and the controller adds owners while the service has members: so
+annotations and record are removed first, together, and the owners afterwards.
 """
 
 import shlex
@@ -14,10 +14,10 @@ import orjson
 
 from fusioninfer.live_service import LiveService, described
 from intent import Object
-from intent.annotations import EXPANSION, LAUNCHER, PAUSED, PREFIX
+from intent.annotations import LAUNCHER, PAUSED, PREFIX
 from intent.launch import NONE
 from intent.lws import KIND as LWS_KIND
-from intent.service.member import member
+from intent.service.member import ejected, member
 from intent.shapes import listed, mapping
 from kube.request import FIELD_MANAGER
 from sync.kinds import DEPLOYMENT, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, Kind
@@ -51,7 +51,7 @@ def _always(_obj: Object) -> bool:
 
 def _is_launched(lws: Object) -> bool:
     annotations = mapping(lws["metadata"].get("annotations"))
-    found = member(lws)
+    found = member(lws) or ejected(lws)
     return bool(found and found.size > 1) and annotations.get(LAUNCHER) != NONE
 
 
@@ -116,8 +116,6 @@ def notes(service: LiveService) -> Iterator[Note]:
 
 # --- steps --------------------------------------------------------------------------------------------
 
-OWNERS: Final = "{.metadata.ownerReferences}{.items[*].metadata.ownerReferences}"
-"""Of one object, or of several."""
 NO_OWNERS: Final = orjson.dumps({"metadata": {"ownerReferences": None}}).decode()
 
 
@@ -132,28 +130,25 @@ def steps(services: tuple[LiveService, ...]) -> Iterator[Instruction]:
 
 def _of_one(service: LiveService) -> Iterator[Instruction]:
     this = service.inferenceservice
-    paused = _named(INFERENCE_SERVICE, (this,)) if this else _named(LWS, service.members)
-    yield Instruction(
-        f"Pause the controller for service {service.name}: it deletes what has no member any more.",
-        _kubectl(service, "annotate", *paused, f"{PAUSED}=true", "--overwrite"),
-    )
+    paused = _named(INFERENCE_SERVICE, (this,)) if this else []
+    if this:
+        yield Instruction(
+            f"Pause the controller for service {service.name}: it would annotate its LeaderWorkerSets again.",
+            _kubectl(service, "annotate", *paused, f"{PAUSED}=true", "--overwrite"),
+        )
+    for lws in service.members:
+        keys = [key for key in mapping(lws["metadata"].get("annotations")) if key.startswith(PREFIX)]
+        if keys:
+            yield Instruction(
+                "Remove annotations and record in one write: the object stays expanded, no pod restarts.",
+                _kubectl(service, "annotate", *_named(LWS, (lws,)), *(f"{key}-" for key in sorted(keys))),
+            )
     owned = [name for obj in service.made for name in _named(OUTPUTS[obj["kind"]], (obj,))]
     owned += _named(LWS, service.members) if this else []
     if owned:
         yield Instruction(
-            "Remove the owners: the controller and the garbage collector delete nothing without an owner.",
+            "Remove the owners: what the controller made is yours, and outlives each LeaderWorkerSet.",
             _kubectl(service, "patch", *owned, "--type=merge", f"--patch={NO_OWNERS}"),
-        )
-        yield Instruction(
-            "Wait some seconds. The output must be empty, or the controller is not paused: begin again.",
-            _kubectl(service, "get", *owned, f"--output=jsonpath={OWNERS}"),
-        )
-    for lws in service.members:
-        keys = {key for key in mapping(lws["metadata"].get("annotations")) if key.startswith(PREFIX)}
-        keys |= {EXPANSION} if this else {EXPANSION, PAUSED}
-        yield Instruction(
-            "Remove annotations and record in one write: the object stays expanded, no pod restarts.",
-            _kubectl(service, "annotate", *_named(LWS, (lws,)), *(f"{key}-" for key in sorted(keys))),
         )
     if this:
         yield Instruction(

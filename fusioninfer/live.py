@@ -12,12 +12,12 @@ import orjson
 
 from fusioninfer.documents import Document
 from fusioninfer.eject import NOT_EXPANDED, problems
-from fusioninfer.live_service import LiveService
+from fusioninfer.live_service import LiveService, belongs
 from fusioninfer.offline import is_inferenceservice, is_lws
 from intent import Object
 from intent.annotations import SERVICE
 from intent.names import is_dns_1035_label
-from intent.service.member import ServiceKey
+from intent.service.member import ServiceKey, ejected, member
 from intent.shapes import mapping, text
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, connect, read_at_any_depth
 from kube.request import get, page
@@ -115,8 +115,7 @@ async def find_services(client: Client, wanted: Iterable[Target]) -> tuple[Named
         if found is None:
             missing.append(f"{one}: not found; check the name, -n and --context")
             continue
-        labels = mapping(found["metadata"].get("labels"))
-        service = one.name if one.kind == INFERENCE_SERVICE.kind else text(labels.get(SERVICE))
+        service = one.name if one.kind == INFERENCE_SERVICE.kind else _service_of(found)
         if service:
             named[one.namespace, service].add((one.kind, one.name))
         else:
@@ -124,16 +123,24 @@ async def find_services(client: Client, wanted: Iterable[Target]) -> tuple[Named
     return dict(named), missing
 
 
+def _service_of(lws: Object) -> str:
+    """Return the service of a LeaderWorkerSet, annotated or ejected; empty if it has none."""
+    one = member(lws) or ejected(lws)
+    return (one.service or one.group) if one else ""
+
+
 async def read_service(client: Client, key: ServiceKey) -> LiveService:
     """Read everything that may belong to a service. Raises `UnreadableClusterError`."""
     namespace, name = key
     group = await _get(client, POD_GROUP, namespace, name)
-    routes = [obj for kind in ROUTE_KINDS for obj in await _list(client, kind, namespace, name)]
+    label = f"{SERVICE}={name}"
+    routes = [obj for kind in ROUTE_KINDS for obj in await _list(client, kind, namespace, label)]
+    sets = [obj for obj in await _list(client, LWS, namespace) if belongs(obj, name)]
     return LiveService(
         namespace,
         name,
         await _get(client, INFERENCE_SERVICE, namespace, name),
-        tuple(await _list(client, LWS, namespace, name)),
+        tuple(sets),
         (*([group] if group else ()), *routes),
     )
 
@@ -150,13 +157,13 @@ async def _get(client: Client, kind: Kind[Any], namespace: str, name: str) -> Ob
         raise _unreadable(error, kind, namespace, "get") from error
 
 
-async def _list(client: Client, kind: Kind[Any], namespace: str, service: str) -> list[Object]:
-    """List the objects of a service, sorted by name; none if the cluster has no such kind."""
+async def _list(client: Client, kind: Kind[Any], namespace: str, label: str = "") -> list[Object]:
+    """List the objects with a label, sorted by name; none if the cluster has no such kind."""
     found: list[Object] = []
     token = ""
     try:
         while True:
-            answer = await client.page(page(kind.path(namespace), f"{SERVICE}={service}", token))
+            answer = await client.page(page(kind.path(namespace), label, token))
             found += [_complete(await _item(item), kind) for item in answer.items or ()]
             token = answer.metadata.token
             if not token:

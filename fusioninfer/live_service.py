@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from intent import Object
-from intent.service.member import member
+from intent.service.member import ejected, member
 from sync.kinds import OUTPUTS
 from sync.observed.cached import is_orphaned, is_ours
 
@@ -16,14 +16,14 @@ class LiveService:
     name: str
     inferenceservice: Object | None = None
     sets: tuple[Object, ...] = ()
-    """The LeaderWorkerSets with the service's label."""
+    """The LeaderWorkerSets of the service, annotated or ejected."""
     others: tuple[Object, ...] = ()
     """The PodGroup of its name and the objects of routes with its label, of any owner."""
 
     @property
     def members(self) -> tuple[Object, ...]:
-        """The LeaderWorkerSets that admission expanded; an ejected one keeps its label."""
-        return tuple(lws for lws in self.sets if member(lws))
+        """The LeaderWorkerSets that admission expanded, and that need what the controller made for them."""
+        return tuple(lws for lws in self.sets if belongs(lws, self.name))
 
     @property
     def made(self) -> tuple[Object, ...]:
@@ -35,6 +35,14 @@ class LiveService:
     def _is_made(self, obj: Object, uids: frozenset[str]) -> bool:
         row = OUTPUTS[obj["kind"]].projected(obj)
         return is_ours(row, uids) or is_orphaned(row, self.name)
+
+
+def belongs(lws: Object, service: str) -> bool:
+    """Return whether a LeaderWorkerSet is a member of a service, or was ejected from it."""
+    if one := member(lws):
+        return one.service == service
+    gone = ejected(lws)
+    return gone is not None and service in {gone.service, gone.group}
 
 
 def described(obj: Object) -> str:

@@ -185,7 +185,7 @@ INFERENCE_SERVICE: Final[Kind[CachedInferenceService]] = Kind(
     Resource(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices"), cached_inferenceservice
 )
 LWS: Final[Kind[CachedObject[LeaderWorkerSetProjection]]] = Kind(
-    Resource(lws.API_VERSION, lws.KIND, "leaderworkersets", SERVICE, source="LeaderWorkerSet"),
+    Resource(lws.API_VERSION, lws.KIND, "leaderworkersets", source="LeaderWorkerSet"),
     cached_leader_worker_set,
     Ownership(
         codes=Codes(blocked="FI874"),

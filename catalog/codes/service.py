@@ -89,6 +89,12 @@ ROWS: Final[dict[str, Code]] = {
         "set one priorityClassName on all pod templates of the service; until then the gang has none",
         "priorityClassName is set on one role only, or on the leader template only",
     ),
+    "FI416": Code(
+        "warning",
+        "an ejected LeaderWorkerSet still needs the PodGroup",
+        "own the PodGroup: `fusioninfer eject` prints it, with the steps; or annotate the object again",
+        "our annotations and the record were removed together; the templates still name the PodGroup",
+    ),
     "FI420": Code(
         "warning",
         "the connector cannot transfer KV caches between these parallel sizes",

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from catalog.engines import DEFAULT_PORT
@@ -45,6 +45,8 @@ class Member:
     """The roles that its author declared; empty if none."""
     scheduler: str = ""
     """The scheduler of the gang; empty if its pods are in no gang."""
+    group: str = ""
+    """The PodGroup that its templates name; empty if they name none, or several."""
     queue: str = ""
     priority_classes: tuple[str, ...] = ("",)
     """The distinct `priorityClassName`s of its templates, sorted; empty for a template without one."""
@@ -81,33 +83,67 @@ def member(lws: Object) -> Member | None:
 
     A member has the record of its expansion, and equal label and annotation `fusioninfer.io/service`.
     """
-    metadata = mapping(lws.get("metadata"))
-    annotations, labels = mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
+    annotations, labels = _marks(lws)
     service = text(labels.get(SERVICE))
-    if not service or annotations.get(SERVICE) != service or not annotations.get(EXPANSION):
+    if not _is_member(annotations, labels):
         return None
-    spec = mapping(lws.get("spec"))
-    group = mapping(spec.get("leaderWorkerTemplate"))
-    templates, served = _templates(group), recorded(annotations.get(EXPANSION))
-    component_type = _component_type(labels)
+    served = recorded(annotations.get(EXPANSION))
+    one = _workload(lws, service, labels)
+    return replace(
+        one,
+        roles=_roles(annotations.get(ROLES)),
+        scheduler=one.scheduler if one.group == service else "",
+        queue=text(annotations.get(QUEUE_NAME)),
+        kv_transfer=served.kv_transfer,
+        routing=read_annotations(annotations)[0].routing,
+        port=served.port,
+    )
+
+
+def ejected(lws: Object) -> Member | None:
+    """Read a LeaderWorkerSet that is no member, but whose templates name a PodGroup or a service; else None.
+
+    So it is after our annotations and the record were removed together. Its own labels may be gone too: the
+    templates count, whose pods need the PodGroup and the routes. `service` is empty without their label.
+    """
+    if _is_member(*_marks(lws)):
+        return None
+    labels = [mapping(mapping(template.get("metadata")).get("labels")) for template in _templates(lws)]
+    service = agreed(text(one.get(SERVICE)) for one in labels)
+    one = _workload(lws, service, labels[0] if labels else EMPTY)
+    return one if service or one.scheduler else None
+
+
+def _marks(lws: Object) -> tuple[Object, Object]:
+    """Return annotations and labels."""
+    metadata = mapping(lws.get("metadata"))
+    return mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
+
+
+def _is_member(annotations: Object, labels: Object) -> bool:
+    service = text(labels.get(SERVICE))
+    return bool(service and annotations.get(SERVICE) == service and annotations.get(EXPANSION))
+
+
+def _workload(lws: Object, service: str, labels: Object) -> Member:
+    """Read what counts for the gang, whether the object is annotated or not."""
+    metadata, spec = mapping(lws.get("metadata")), mapping(lws.get("spec"))
+    templates, component_type = _templates(lws), _component_type(labels)
+    group = _group(templates)
     return Member(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         service=service,
         component_type=component_type,
         role_name=text(labels.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
-        roles=_roles(annotations.get(ROLES)),
-        scheduler=_scheduler(templates, service),
-        queue=text(annotations.get(QUEUE_NAME)),
+        scheduler=_scheduler(templates) if group else "",
+        group=group,
         priority_classes=_priority_classes(templates),
-        size=max(1, _count(group.get("size"))),
+        size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),
         uid=text(metadata.get("uid")),
         created=text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
-        kv_transfer=served.kv_transfer,
-        routing=read_annotations(annotations)[0].routing,
-        port=served.port,
     )
 
 
@@ -125,7 +161,8 @@ def agreed(values: Iterable[str]) -> str:
     return distinct.pop() if len(distinct) == 1 else ""
 
 
-def _templates(group: Object) -> tuple[Object, ...]:
+def _templates(lws: Object) -> tuple[Object, ...]:
+    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
     fields = (group.get("leaderTemplate"), group.get("workerTemplate"))
     return tuple(template for template in fields if isinstance(template, dict))
 
@@ -143,11 +180,16 @@ def _roles(value: Any) -> frozenset[str]:
     return frozenset(role.strip() for role in text(value).split(",") if role.strip())
 
 
-def _scheduler(templates: tuple[Object, ...], service: str) -> str:
-    """Return the scheduler of the gang; empty unless all templates have the service's group."""
-    groups = {text(mapping(mapping(t.get("metadata")).get("annotations")).get(GROUP_NAME)) for t in templates}
+def _group(templates: tuple[Object, ...]) -> str:
+    """Return the PodGroup that all templates name; empty if they name none, or several."""
+    metadata = (mapping(template.get("metadata")) for template in templates)
+    return agreed(text(mapping(one.get("annotations")).get(GROUP_NAME)) for one in metadata)
+
+
+def _scheduler(templates: tuple[Object, ...]) -> str:
+    """Return the scheduler that all templates name; empty for the default scheduler."""
     name = agreed(text(_spec(template).get("schedulerName")) for template in templates)
-    return name if groups == {service} and name != NO_GANG else ""
+    return "" if name == NO_GANG else name
 
 
 def _priority_classes(templates: tuple[Object, ...]) -> tuple[str, ...]:

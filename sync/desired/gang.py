@@ -3,10 +3,12 @@
 Rules of this file:
 1. Without a PodGroup the pods are not scheduled: that is the gate. It opens when every required role exists.
 2. An open gate never closes. Its roles are recorded on the PodGroup, and in `remembered` if that is lost.
-3. No clock: durations are arguments.
+3. A PodGroup stays while the templates of a LeaderWorkerSet name it, annotated or ejected: without it, new
+ pods would wait forever. An ejected one keeps its policy, and is required only if it owns the PodGroup.
+4. No clock: durations are arguments.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -98,15 +100,15 @@ class GangPlan:
 def plan(situation: Situation, settings: Settings) -> GangPlan:
     """Plan the gang of one service."""
     members = present(situation.members)
-    findings = contradictions(members, settings)
+    findings = (*contradictions(members, settings), *_ejected_findings(situation))
     if not any(one.scheduler for one in members):
-        return GangPlan(findings=findings)
+        return _plan_without_members(situation, findings)
     findings = (*findings, *_outside_causes(situation, members))
     if situation.volcano:
         return GangPlan(findings=findings)
     if _foreign(situation.stored) or _is_deleting(situation.stored) or disagreements(members, settings):
         return GangPlan(hold=True, findings=findings)
-    if situation.stored and not _belongs(situation.stored, members):
+    if situation.stored and not _belongs(situation.stored, (*members, *present(situation.ejected))):
         return GangPlan(findings=findings)
     return _plan_with_gate(situation, members, findings, settings)
 
@@ -131,7 +133,39 @@ def _plan_with_gate(
         return GangPlan(findings=(*findings, *waiting(members)))
     required = opened or declared_roles(members) or _roles_of_fitting(members)
     gang = _gang(situation, members, required, settings)
-    return GangPlan(gang=gang, findings=findings, requeue_after=_seconds_to_rest(situation, members))
+    waiting_to_rest = (*members, *(one for one, is_required in _kept(situation) if is_required))
+    return GangPlan(gang=gang, findings=findings, requeue_after=_seconds_to_rest(situation, waiting_to_rest))
+
+
+def _plan_without_members(situation: Situation, findings: tuple[Finding, ...]) -> GangPlan:
+    """Leave the PodGroup as it is while a LeaderWorkerSet needs it, but require none that is gone.
+
+    A policy that requires groups of a LeaderWorkerSet that is gone would keep all other pods waiting.
+    """
+    stored, ejected = situation.stored, present(situation.ejected)
+    if not ejected:
+        return GangPlan(findings=findings)
+    names = {one.name for one in ejected}
+    is_lost = stored is not None and any(one.required and one.name not in names for one in stored.policies)
+    owners = _owners(situation, ejected)
+    if stored is None or not is_lost or not owners or _foreign(stored) or stored.deleting:
+        return GangPlan(hold=True, findings=findings)
+    policies = (
+        Policy(
+            one.name, (LWS_NAME, one.name), GROUP_INDEX, one.size, one.required if one.name in names else 0
+        )
+        for one in stored.policies
+        if one.size != UNREACHABLE
+    )
+    gang = Gang(
+        *situation.key,
+        queue=stored.queue,
+        priority_class=_priority_class(ejected, owners),
+        roles=tuple(sorted(stored.roles)),
+        owners=owners,
+        policies=(*policies, _unassigned(situation.key[1], names)),
+    )
+    return GangPlan(gang=gang, findings=findings)
 
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -143,7 +177,8 @@ def _opened(situation: Situation, members: tuple[Member, ...]) -> frozenset[str]
     They are kept: a role that is added later must not keep the others from recovering while it cannot be
     placed. If none of them has a member any more, other roles have replaced them.
     """
-    seen = [pg for pg in (situation.stored, situation.remembered) if pg and _belongs(pg, members)]
+    owners = (*members, *present(situation.ejected))
+    seen = [pg for pg in (situation.stored, situation.remembered) if pg and _belongs(pg, owners)]
     if not seen:
         return None
     roles = next((pg.roles for pg in seen if pg.roles), frozenset[str]())
@@ -152,7 +187,7 @@ def _opened(situation: Situation, members: tuple[Member, ...]) -> frozenset[str]
 
 def _belongs(pod_group: PodGroup, members: tuple[Member, ...]) -> bool:
     """Return whether a PodGroup belongs to these members, and not to earlier ones of the same names."""
-    uids = {owner.uid for owner in pod_group.owners}
+    uids = _uids(pod_group)
     return not uids or any(one.uid in uids for one in members)
 
 
@@ -176,8 +211,13 @@ def _gang(
     situation: Situation, members: tuple[Member, ...], required: frozenset[str], settings: Settings
 ) -> Gang:
     namespace, name = situation.key
-    ordered = sorted(members, key=lambda one: (ORDER[one.component_type], one.name))
-    needed = {one.name for one in ordered if one.role_name in required} - conflicting_members(members)
+    kept = _kept(situation)
+    ordered = sorted(
+        (*members, *(one for one, _ in kept)), key=lambda one: (ORDER[one.component_type], one.name)
+    )
+    needed = {one.name for one in members if one.role_name in required} - conflicting_members(members)
+    needed |= {one.name for one, is_required in kept if is_required}
+    owners = _owners(situation, ordered)
     policies = [
         _policy(one, required=one.name in needed and not _is_resting(situation, one)) for one in ordered
     ]
@@ -185,11 +225,43 @@ def _gang(
         namespace=namespace,
         name=name,
         queue=agreed(one.queue for one in members if one.queue) or settings.queue,
-        priority_class=agreed(priority for one in members for priority in one.priority_classes),
+        priority_class=_priority_class(ordered, owners),
         roles=tuple(sorted(required)),
-        owners=tuple((one.name, one.uid) for one in ordered),
+        owners=owners,
         policies=(*policies, _unassigned(name, {one.name for one in ordered})),
     )
+
+
+def _kept(situation: Situation) -> tuple[tuple[Member, bool], ...]:
+    """Return the ejected LeaderWorkerSets with a policy, and whether their groups are required as before.
+
+    Only an owner of the PodGroup was a member. Nothing is required of another one that names the PodGroup:
+    its author could keep the members from starting.
+    """
+    before = situation.stored or situation.remembered
+    if before is None:
+        return ()
+    uids, required = _uids(before), {one.name: bool(one.required) for one in before.policies}
+    ejected = (one for one in present(situation.ejected) if one.name in required)
+    return tuple((one, required[one.name] and one.uid in uids) for one in ejected)
+
+
+def _owners(situation: Situation, members: Iterable[Member]) -> tuple[tuple[str, str], ...]:
+    """Return name and uid of the owners: members, and ejected ones that own the PodGroup already."""
+    before = situation.stored or situation.remembered
+    uids = {one.uid for one in situation.members} | (_uids(before) if before else set())
+    return tuple((one.name, one.uid) for one in members if one.uid in uids)
+
+
+def _priority_class(members: Iterable[Member], owners: tuple[tuple[str, str], ...]) -> str:
+    """Return the priority class on which the owners agree; empty if they differ."""
+    return agreed(
+        priority for one in members if (one.name, one.uid) in owners for priority in one.priority_classes
+    )
+
+
+def _uids(pod_group: PodGroup) -> set[str]:
+    return {owner.uid for owner in pod_group.owners}
 
 
 def _policy(one: Member, *, required: bool) -> Policy:
@@ -243,6 +315,18 @@ def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterat
         if one.name in situation.rivals:
             message = "LeaderWorkerSet's own Volcano provider puts every group into a PodGroup of its own"
             yield _finding(one, "schedulerName", message, "FI409")
+
+
+def _ejected_findings(situation: Situation) -> Iterator[Finding]:
+    """Report each ejected LeaderWorkerSet that owns the PodGroup, with the remedy (FI416)."""
+    stored = situation.stored
+    for one in present(situation.ejected):
+        if stored and one.uid in _uids(stored):
+            message = (
+                f"needs PodGroup {stored.name}, which stays while this object exists; "
+                f"print it with `fusioninfer eject` to own it"
+            )
+            yield _finding(one, f"metadata.annotations[{SERVICE}]", message, "FI416")
 
 
 def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:

@@ -18,13 +18,14 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing, member_name
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
+from intent.service.rules import present
 from intent.settings import Settings
 from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
 from sync.kinds import LWS as LWS_KIND
-from sync.kinds import OUTPUTS, ROUTES, rows_of
+from sync.kinds import OUTPUTS, ROUTE_KINDS, ROUTES, rows_of
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Snapshot
 
@@ -148,8 +149,8 @@ def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...])
 
 
 def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
-    """Desire the routes of the router; while the InferenceService cannot be read, nothing changes."""
-    if snapshot.service and snapshot.value is None:
+    """Desire the routes of the router; without an author who can be read, nothing changes."""
+    if (snapshot.service and snapshot.value is None) or _is_ejected(snapshot):
         return Desired(held=ROUTES)
     decided = desired_routes(
         snapshot.situation.key, snapshot.situation.members, snapshot.value, settings, snapshot.namesake
@@ -157,6 +158,20 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
     return Desired(
         route_objects(decided), held, of_routes=tuple(_on_the_router(decided.findings, snapshot.value))
+    )
+
+
+def _is_ejected(snapshot: Snapshot) -> bool:
+    """Return whether all members were ejected, and one of them owns routes, which are deleted with it."""
+    if snapshot.service or present(snapshot.situation.members):
+        return False
+    rows = rows_of(snapshot, LWS_KIND)
+    ejected = {row.uid for row in rows if row.projection.ejected and not row.deleting}
+    return any(
+        owner.uid in ejected
+        for kind in ROUTE_KINDS
+        for row in rows_of(snapshot, kind)
+        for owner in row.owners
     )
 
 

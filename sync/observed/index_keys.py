@@ -6,11 +6,12 @@ from typing import Final
 from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.names import picker_name
-from intent.service.member import ServiceKey
+from intent.service.member import ServiceKey, ejected
 from intent.shapes import listed, mapping, text
 from sync.observed.cached import Row
 
 GATEWAY: Final = "Gateway"
+POD_GROUP: Final = "PodGroup"
 
 
 def index_key(kind: str, namespace: str, name: str) -> ServiceKey:
@@ -47,12 +48,21 @@ def leader_worker_set_keys(obj: Object) -> tuple[ServiceKey, ...]:
     """Return the index keys of a LeaderWorkerSet: its own, and that of its service's endpoint picker.
 
     PodGroups that LWS's own Volcano provider made for it have the first; a LeaderWorkerSet with the name of
-    the endpoint picker has the second.
+    the endpoint picker has the second. An ejected one is also found by the service and the PodGroup that its
+    templates name: its own labels may be gone.
     """
     metadata = mapping(obj.get("metadata"))
-    service = text(mapping(metadata.get("labels")).get(SERVICE))
-    reserved = (picker_key(text(metadata.get("namespace")), service),) if service else ()
-    return tuple(dict.fromkeys((*own_key(lws.KIND, obj), *reserved)))
+    namespace, service = text(metadata.get("namespace")), text(mapping(metadata.get("labels")).get(SERVICE))
+    reserved = (picker_key(namespace, service),) if service else ()
+    one = ejected(obj)
+    named = ((namespace, one.service),) if one and one.service else ()
+    grouped = (pod_group_key(namespace, one.group),) if one and one.group else ()
+    return tuple(dict.fromkeys((*own_key(lws.KIND, obj), *reserved, *named, *grouped)))
+
+
+def pod_group_key(namespace: str, name: str) -> ServiceKey:
+    """Return the index key of a PodGroup, under which LeaderWorkerSets are found whose templates name it."""
+    return index_key(POD_GROUP, namespace, name)
 
 
 def picker_key(namespace: str, service: str) -> ServiceKey:

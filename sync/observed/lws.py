@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object, budget
-from intent.annotations import EXPANSION, INJECT
+from intent.annotations import EXPANSION, INJECT, SERVICE
 from intent.inferenceservice import v1alpha1
-from intent.service.member import Member, member
+from intent.service.member import Member, ejected, member
 from intent.shapes import listed, mapping, number, text
 from kube.request import FIELD_MANAGER
-from sync.observed.cached import CachedObject, TooLargeError, cached_object
+from sync.observed.cached import CachedObject, TooLargeError, cached_object, is_applied
 from sync.observed.condition import ObservedCondition, conditions, generation
 from sync.observed.index_keys import leader_worker_set_keys
 
@@ -47,6 +47,8 @@ class LeaderWorkerSetProjection:
 
     member: Member | None
     """None if admission did not expand it."""
+    ejected: Member | None = None
+    """Set if it is no member, and its templates still name a PodGroup or a service (`member.ejected`)."""
     report: LeaderWorkerSet | None = None
     """None unless an InferenceService controls it: only those have a status."""
     disabled: bool = False
@@ -54,12 +56,23 @@ class LeaderWorkerSetProjection:
 
 
 def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProjection] | None:
-    """Project a LeaderWorkerSet; None unless it is a member, has an InferenceService, or was applied by us.
+    """Project a LeaderWorkerSet; None if it does not concern the controller.
+
+    It does if it is a member, was ejected, has an InferenceService, or was applied by the controller.
 
     Raises TooLargeError for an expanded object over the budget of admission: reading it takes seconds.
     """
+    if not _is_relevant(obj):
+        return None
     row = cached_object(obj, _project, leader_worker_set_keys)
-    return row if row.projection.member or _is_controlled(obj) or row.applied else None
+    known = row.projection.member or row.projection.ejected
+    return row if known or _is_controlled(obj) or row.applied else None
+
+
+def _is_relevant(obj: Object) -> bool:
+    """Return whether a LeaderWorkerSet may concern the controller; most of other products do not."""
+    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    return bool(SERVICE in labels or ejected(obj) or _is_controlled(obj) or is_applied(obj))
 
 
 def _project(obj: Object) -> LeaderWorkerSetProjection:
@@ -67,7 +80,8 @@ def _project(obj: Object) -> LeaderWorkerSetProjection:
     if EXPANSION in annotations and (over := budget.of_leaderworkerset(obj)):
         raise TooLargeError(over.message)
     report = project(obj) if _is_controlled(obj) else None
-    return LeaderWorkerSetProjection(member(obj), report, annotations.get(INJECT) == "disabled")
+    disabled = annotations.get(INJECT) == "disabled"
+    return LeaderWorkerSetProjection(member(obj), ejected(obj), report, disabled)
 
 
 def _is_controlled(obj: Object) -> bool:

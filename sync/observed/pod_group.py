@@ -1,12 +1,12 @@
 """Projection of a PodGroup: a few slotted values; the JSON that they come from is dropped."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.service.member import ServiceKey
-from intent.shapes import listed, mapping, text
+from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import (
     AppliedObject,
     Owner,
@@ -17,10 +17,10 @@ from sync.observed.cached import (
     resource_version,
 )
 from sync.observed.condition import conditions
-from sync.observed.index_keys import index_key
+from sync.observed.index_keys import POD_GROUP, index_key, pod_group_key
 
 API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
-KIND: Final = "PodGroup"
+KIND: Final = POD_GROUP
 OWNED: Final = (
     *("minMember", "priorityClassName", "subGroupPolicy"),
     *("minTaskMember", "minResources"),
@@ -32,6 +32,14 @@ two are never desired: they strand half replicas, or keep a gang from being sche
 """
 
 
+class StoredPolicy(NamedTuple):
+    """One entry of `spec.subGroupPolicy`; its name is that of its LeaderWorkerSet."""
+
+    name: str
+    size: int
+    required: int
+
+
 @dataclass(frozen=True, slots=True)
 class PodGroup(AppliedObject):
     """One `scheduling.volcano.sh/v1beta1` PodGroup, made by the controller or not.
@@ -41,8 +49,9 @@ class PodGroup(AppliedObject):
 
     roles: frozenset[str] = frozenset()
     """The roles with which its gate opened."""
-    resting: frozenset[str] = frozenset()
-    """Names of the policies that require no group."""
+    policies: tuple[StoredPolicy, ...] = ()
+    """The entries of `spec.subGroupPolicy`."""
+    queue: str = ""
     owned: tuple[str, ...] = ()
     """The fields of `OWNED` that are set."""
     made_for: str = ""
@@ -55,10 +64,15 @@ class PodGroup(AppliedObject):
     """
 
     @property
+    def resting(self) -> frozenset[str]:
+        """Names of the policies that require no group."""
+        return frozenset(policy.name for policy in self.policies if not policy.required)
+
+    @property
     def index_keys(self) -> tuple[ServiceKey, ...]:
-        """The service of its name, and the LeaderWorkerSet for which LWS created it."""
-        own = (self.namespace, self.name)
-        return (own, index_key(lws.KIND, self.namespace, self.made_for)) if self.made_for else (own,)
+        """The service of its name, itself, and the LeaderWorkerSet for which LWS created it."""
+        own = ((self.namespace, self.name), pod_group_key(self.namespace, self.name))
+        return (*own, index_key(lws.KIND, self.namespace, self.made_for)) if self.made_for else own
 
 
 def pod_group(obj: Object) -> PodGroup:
@@ -78,7 +92,8 @@ def pod_group(obj: Object) -> PodGroup:
         deleting=bool(metadata.get("deletionTimestamp")),
         fingerprint=_fingerprint(metadata, spec),
         roles=_roles(metadata),
-        resting=frozenset(text(one["name"]) for one in _policies(spec) if not one.get("minSubGroups")),
+        policies=_policies(spec),
+        queue=text(spec.get("queue")),
         owned=tuple(field for field in OWNED if spec.get(field)),
         made_for=_made_for(metadata),
         message=_message(obj),
@@ -116,8 +131,14 @@ def _owners(metadata: Object) -> tuple[Owner, ...]:
     return tuple(owner for owner in owners(metadata) if owner.kind == lws.KIND)
 
 
-def _policies(spec: Object) -> list[Object]:
-    return [policy for one in listed(spec.get("subGroupPolicy")) if (policy := mapping(one)).get("name")]
+def _policies(spec: Object) -> tuple[StoredPolicy, ...]:
+    named = (policy for one in listed(spec.get("subGroupPolicy")) if (policy := mapping(one)).get("name"))
+    return tuple(
+        StoredPolicy(
+            text(one["name"]), max(1, number(one.get("subGroupSize"))), number(one.get("minSubGroups"))
+        )
+        for one in named
+    )
 
 
 def _message(obj: Object) -> str:

@@ -29,6 +29,8 @@ class Situation:
     """Seconds for which a member has had no replicas, by name."""
     volcano: str = ""
     """Why the installed Volcano cannot schedule the gang; empty if it can, or is unknown."""
+    ejected: tuple[Member, ...] = ()
+    """LeaderWorkerSets that are no members (any more), and whose templates name its PodGroup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,11 @@ class Snapshot:
 
     @property
     def owners(self) -> frozenset[str]:
-        """The uids of the InferenceService and of the members: they own the objects of the service."""
-        uids = (one.uid for one in self.situation.members)
+        """The uids of the InferenceService and of the members: they own the objects of the service.
+
+        Ejected members are among them. Users cannot make themselves owners.
+        """
+        uids = (one.uid for one in (*self.situation.members, *self.situation.ejected))
         return frozenset((*uids, *([self.service.uid] if self.service else ())))
 
     @property

@@ -36,6 +36,7 @@ REASONS: Final = {
     "FI410": "WaitingForRole",
     "FI411": "PodGroupRefused",
     "FI415": "PrioritiesDisagree",
+    "FI416": "PodGroupOfEjected",
     "FI420": "KVTransferMismatch",
     "FI540": "RolesNameOneSide",
     "FI701": "FieldInvalid",

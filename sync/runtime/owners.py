@@ -101,15 +101,20 @@ class OwnerCheck:
 
     def _compare(self, cache: Cache[Of], live: Object, seen: Of | None) -> None:
         row = cache.project(live)
-        is_of_service = row and row.service == self.snapshot.situation.key[1]
-        if _state(row if is_of_service else None) == _state(seen):
+        if _state(row if row and self._concerns(row) else None) == _state(seen):
             return
         name = live["metadata"]["name"]
-        if row is None or (cache.kind.resource.selector and not row.service):
+        if row is None:
             cache.drop((live["metadata"]["namespace"], name))
         else:
             cache.put(row)
         raise behind(cache.kind.kind, name)
+
+    def _concerns(self, row: OwnerRow | UnreadableObject) -> bool:
+        """Return whether the service depends on an owner: a member, or an ejected one."""
+        name = self.snapshot.situation.key[1]
+        one = row.projection.ejected if isinstance(row, CachedObject) else None
+        return row.service == name or (one is not None and name in {one.service, one.group})
 
 
 OWNER_KINDS: Final[dict[str, Kind[Any]]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}

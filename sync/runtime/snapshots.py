@@ -10,7 +10,9 @@ from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
 from intent.service.member import Member, ServiceKey
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP
-from sync.observed.index_keys import index_key
+from sync.observed.cached import CachedObject
+from sync.observed.index_keys import index_key, pod_group_key
+from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
 from sync.observed.snapshot import Situation, Snapshot
 from sync.runtime.cache import Caches, cache_of
@@ -52,6 +54,7 @@ class ServiceMemory:
 def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
     """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
     rows = {kind: cache.of(key) for kind, cache in caches.items()}
+    rows[LWS.kind] = _leader_worker_sets(key, caches)
     gateways = cache_of(caches, GATEWAYS)
     index_keys = {at for route in rows[HTTP_ROUTE.kind] for at in route.index_keys}
     rows[GATEWAYS.kind] = tuple(row for at in sorted(index_keys) for row in gateways.of(at))
@@ -66,6 +69,15 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         unknown=_unknown(key, caches),
         unreadable=_unreadable(key, caches),
     )
+
+
+def _leader_worker_sets(
+    key: ServiceKey, caches: Caches
+) -> tuple[CachedObject[LeaderWorkerSetProjection], ...]:
+    """Return the LeaderWorkerSets of a service, and those whose templates name its PodGroup, each once."""
+    cache = cache_of(caches, LWS)
+    found = (*cache.of(key), *cache.of(pod_group_key(*key)))
+    return tuple({row.name: row for row in found}.values())
 
 
 def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
@@ -99,10 +111,13 @@ def _namesake(key: ServiceKey, caches: Caches) -> Subject | None:
 
 def _situation(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Situation:
     """Build the input of a gang's plan."""
-    members = tuple(row.projection.member for row in cache_of(caches, LWS).of(key) if row.projection.member)
+    sets = [row.projection for row in _leader_worker_sets(key, caches)]
+    members = tuple(one.member for one in sets if one.member and one.member.key == key)
+    ejected = tuple(one.ejected for one in sets if one.ejected and one.ejected.group == key[1])
     pod_groups = cache_of(caches, POD_GROUP)
     stored = pod_groups.rows.get(key)
     if stored and stored.service and (stored.roles or not (memory.ours and memory.ours.roles)):
         memory.ours = stored
     rivals = (one.name for one in members if pod_groups.of(index_key(LWS.kind, one.namespace, one.name)))
-    return Situation(key, members, stored, memory.ours, frozenset(rivals), memory.empty_for(members), too_old)
+    empty_for = memory.empty_for((*members, *ejected))
+    return Situation(key, members, stored, memory.ours, frozenset(rivals), empty_for, too_old, ejected)

@@ -159,6 +159,12 @@ def other(name: str = "y") -> Object:
     return live
 
 
+def never_expanded() -> Object:
+    live = clients.client_side_apply(None, manifest(PLAIN))
+    assert live is not None
+    return live
+
+
 def inference_service() -> Object:
     return {"kind": "InferenceService", "metadata": {"namespace": "llm", "name": "svc", "uid": "uid-s"}}
 
@@ -173,7 +179,7 @@ PROBLEMS: Final[dict[str, tuple[LiveService, str]]] = {
         "LeaderWorkerSet llm/y: belongs to service svc too, and shares its PodGroup; name it",
     ),
     "no record": (
-        service(clients.merge_patch(stored(), {"metadata": {"annotations": {EXPANSION: None}}}), others=()),
+        service(never_expanded(), others=()),
         "LeaderWorkerSet llm/x: has no record of an expansion; it is plain already, leave it out",
     ),
     "no pod group": (
@@ -217,6 +223,21 @@ def test_an_inferenceservice_names_all_its_members() -> None:
     live = service(stored(), other(), inferenceservice=inference_service())
 
     assert not list(problems(live, frozenset({("InferenceService", "svc")})))
+
+
+def test_an_ejected_leaderworkerset_is_printed_with_its_pod_group() -> None:
+    live = service(stored())
+    after = by_the_steps(stored())
+    del after["metadata"]["labels"]
+    gone = LiveService("llm", "svc", sets=(after,), others=live.others)
+
+    made = eject([gone])
+
+    assert not list(problems(gone, NAMED))
+    assert [obj["kind"] for obj in made.objects] == ["PodGroup", "LeaderWorkerSet"]
+    assert [step.command.split()[3] for step in made.steps if step.command.startswith("kubectl --n")] == [
+        "patch"
+    ]
 
 
 # --- notes --------------------------------------------------------------------------------------------

@@ -122,6 +122,17 @@ async def test_json_is_a_list_with_notes_and_steps(kubeconfig: Path) -> None:  #
     assert printed["steps"][1]["command"].startswith("kubectl --namespace team-a annotate ")
 
 
+async def test_an_ejected_object_is_found_without_its_labels(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+    for path in (P, D):
+        gone = cluster.objects[path]
+        gone["metadata"] |= {"labels": {}, "annotations": {}}
+        cluster.put(path, gone)
+
+    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+
+    assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
+
+
 async def test_the_cluster_is_only_read(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
     cluster.requests.clear()
 

@@ -9,7 +9,7 @@ from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.gang import GangPlan, plan
 from sync.observed.cached import Owner
-from sync.observed.pod_group import PodGroup
+from sync.observed.pod_group import PodGroup, StoredPolicy
 from sync.observed.snapshot import Situation
 
 SETTINGS = Settings()
@@ -55,6 +55,16 @@ def ours(*members: Member, roles: tuple[str, ...] = (), **fields: Any) -> PodGro
     return PodGroup(*KEY, uid="pg", service=KEY[1], applied=True, owners=owners, roles=named, **fields)
 
 
+def policies(*members: Member) -> tuple[StoredPolicy, ...]:
+    """Return the policies of members whose roles are required."""
+    return tuple(StoredPolicy(one.name, one.size, 1) for one in members)
+
+
+def resting(*names: str) -> tuple[StoredPolicy, ...]:
+    """Return policies that require no group."""
+    return tuple(StoredPolicy(name, 1, 0) for name in names)
+
+
 def codes(decided: GangPlan) -> set[tuple[str, str]]:
     """Return subjects and codes of findings."""
     return {(finding.subject.name, finding.error.code) for finding in decided.findings}
@@ -84,7 +94,7 @@ def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: An
         },
         "spec": {
             "replicas": 1,
-            "leaderWorkerTemplate": {"size": 2, "workerTemplate": template()},
+            "leaderWorkerTemplate": {"size": 2, "workerTemplate": template(labels=stamped)},
             **spec,
         },
     }
@@ -121,9 +131,10 @@ def role(name: str, component_type: ComponentType = "worker", **fields: Any) -> 
     return {"name": name, "componentType": component_type, "replicas": 1, "template": pods, **fields}
 
 
-def template(scheduler: str = "volcano", priority: str = "") -> Object:
+def template(scheduler: str = "volcano", priority: str = "", labels: Object | None = None) -> Object:
     """Return a pod template in the gang of r1."""
+    annotations = {"scheduling.k8s.io/group-name": KEY[1]}
     return {
-        "metadata": {"annotations": {"scheduling.k8s.io/group-name": KEY[1]}},
+        "metadata": {"annotations": annotations, "labels": dict(labels or {})},
         "spec": {"schedulerName": scheduler, "priorityClassName": priority},
     }

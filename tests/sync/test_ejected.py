@@ -3,6 +3,7 @@
 The steps are taken as they are printed, by a small kubectl.
 """
 
+import copy
 import shlex
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +21,7 @@ from sync.kinds import LWS, OUTPUTS, WATCHED
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, merge
 from tests.sync.samples import KEY, lws
-from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, SETTINGS
+from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, SETTINGS, reasons
 from webhook.expand import expanded
 
 P, D = (LWS.path(KEY[0], name) for name in ("p", "d"))
@@ -57,12 +58,19 @@ def kubectl(api: Api, step: Instruction) -> None:
             case "patch":
                 assert "--type=merge" in words
                 api.put(path, merge(api.objects[path], orjson.loads(words[-1].removeprefix("--patch="))))
-            case "get":
-                assert not api.objects[path]["metadata"].get("ownerReferences")
             case verb:
                 assert (verb, words[-1]) == ("delete", "--cascade=orphan")
-                api.collects = False
+                orphan(api, api.objects[path]["metadata"]["uid"])
                 api.remove(path)
+
+
+def orphan(api: Api, uid: str) -> None:
+    """Remove an owner from all objects, as the garbage collector does before the owner is deleted."""
+    for path, obj in list(api.objects.items()):
+        references = obj["metadata"].get("ownerReferences", [])
+        left = [one for one in references if one["uid"] != uid]
+        if left != references:
+            api.put(path, merge(obj, {"metadata": {"ownerReferences": left or None}}))
 
 
 def _path(namespace: str, word: str) -> str:
@@ -107,14 +115,124 @@ async def test_the_steps_keep_the_pod_group_and_the_routes_of_annotated_sets(api
     }
 
 
+def ejected(api: Api, *paths: str, labels: bool = True) -> None:
+    """Remove annotations and record together; without `labels` the labels of the object itself, too."""
+    for path in paths:
+        kept = api.objects[path]["metadata"]["labels"] if labels else {}
+        obj = copy.deepcopy(api.objects[path])
+        obj["metadata"] |= {"annotations": {}, "labels": kept}
+        api.put(path, obj)
+
+
 @pytest.mark.usefixtures("routed_sets")
-@pytest.mark.parametrize("left_out", [1, 2])
-async def test_no_step_can_be_left_out(api: Api, left_out: int, eventually: Eventually) -> None:
-    steps = [step for step in eject([live(api)]).steps if " get " not in step.command]
+@pytest.mark.parametrize("labels", [True, False], ids=["labels stay", "labels go"])
+async def test_removed_annotations_alone_keep_the_pod_group_and_the_routes(api: Api, labels: bool) -> None:  # noqa: FBT001 - a table
+    before = {path: api.objects[path] for path in (PG, *ROUTES.values())}
 
-    await taken(api, (*steps[:left_out], *steps[left_out + 1 :]))
+    ejected(api, P, labels=labels)
+    await quiet(2)
+    ejected(api, D, labels=labels)
+    await quiet(3)
 
-    await eventually(lambda: PG not in api.objects)
+    assert {path: api.objects.get(path) for path in before} == before
+
+
+@pytest.mark.usefixtures("routed_sets")
+async def test_their_authors_are_told_how_to_own_the_pod_group(api: Api, eventually: Eventually) -> None:
+    ejected(api, P, D)
+
+    told = [("LeaderWorkerSet", name, "PodGroupOfEjected") for name in ("d", "p")]
+    await eventually(lambda: [one for one in reasons(api) if one in told] == told)
+
+
+@pytest.mark.usefixtures("routed_sets")
+async def test_another_leader_keeps_them_too(api: Api, start: Start) -> None:
+    before = {path: api.objects[path] for path in (PG, *ROUTES.values())}
+    ejected(api, P, D, labels=False)
+
+    start()
+    await quiet(3)
+
+    assert {path: api.objects.get(path) for path in before} == before
+
+
+@pytest.mark.usefixtures("routed_sets")
+async def test_they_go_with_the_last_ejected_one(api: Api, eventually: Eventually) -> None:
+    ejected(api, P, D)
+    await quiet()
+
+    api.remove(P)
+    await quiet(2)
+    assert {PG, *ROUTES.values()} <= api.objects.keys()
+    api.remove(D)
+
+    await eventually(lambda: not {PG, *ROUTES.values()} & api.objects.keys())
+
+
+@pytest.mark.usefixtures("routed_sets")
+async def test_a_member_that_is_deleted_no_longer_keeps_an_ejected_one_from_starting(
+    api: Api, eventually: Eventually
+) -> None:
+    ejected(api, D)
+    await quiet()
+
+    api.remove(P)
+
+    await eventually(lambda: required(api) == {"p": 0, "d": 1, "unassigned": 0})
+
+
+@pytest.mark.usefixtures("routed_sets")
+async def test_a_set_that_opts_out_while_another_is_ejected_loses_its_policy_alone(
+    api: Api, eventually: Eventually
+) -> None:
+    ejected(api, D)
+    plain = copy.deepcopy(api.objects[P])
+    plain["metadata"] |= {"annotations": {}, "labels": {}}
+    plain["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {}}
+    api.put(P, plain)
+
+    await eventually(lambda: required(api).get("p") == 0)
+    assert required(api)["d"] == 1
+
+
+@pytest.mark.usefixtures("routed_sets")
+async def test_a_stranger_that_names_the_pod_group_changes_nothing_in_it(api: Api) -> None:
+    before = api.objects[PG]
+    stranger = lws("x", size=9, replicas=0)
+    stranger["metadata"] |= {"labels": {}, "annotations": {}}
+
+    api.put(LWS.path(KEY[0], "x"), stranger)
+    api.edit(P, replicas=2)
+    await quiet(3)
+
+    assert api.objects[PG] == before
+    assert not [one for one in reasons(api) if one[1] == "x"]
+
+
+async def test_a_deaf_watch_deletes_no_pod_group_of_an_ejected_set(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(P, lws("p"))
+    api.put(D, lws("d", "decoder"))
+    controller = start()
+    await eventually(lambda: PG in api.objects)
+    await quiet()
+    gone = copy.deepcopy(api.objects[P])
+    gone["metadata"] |= {"annotations": {}, "labels": {}}
+    api.objects[P] = gone  # no event
+
+    cache = controller.caches[LWS.kind]
+    for name in ("p", "d"):
+        cache.drop((KEY[0], name))
+    await quiet(3)
+
+    assert PG in api.objects
+
+
+def required(api: Api) -> dict[str, int]:
+    """Return how many groups each policy of the PodGroup requires."""
+    policies = api.objects[PG]["spec"]["subGroupPolicy"]
+    return {policy["name"]: policy["minSubGroups"] for policy in policies}
 
 
 @pytest.mark.usefixtures("served")

@@ -96,8 +96,9 @@ async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_
 @pytest.mark.usefixtures("annotated")
 async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api, eventually: Eventually) -> None:
     metadata = copy.deepcopy(api.objects[MEMBER]["metadata"]) | {"annotations": {}, "labels": {}}
+    spec = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {}}}}
 
-    change(api, MEMBER, metadata=metadata)
+    change(api, MEMBER, metadata=metadata, spec=spec)
 
     await eventually(lambda: not {PG, EPP} & api.objects.keys())
     assert {PG, EPP} <= deleted(api)

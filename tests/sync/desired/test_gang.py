@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sync.samples import KEY, codes, decode, member, ours, planned, prefill, required
+from tests.sync.samples import KEY, codes, decode, member, ours, planned, policies, prefill, required, resting
 
 # --- the gate ---------------------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ def test_a_role_without_replicas_for_a_minute_is_not_required() -> None:
 
 def test_a_role_that_is_not_required_stays_so_after_a_restart() -> None:
     p, d = prefill(), decode(replicas=0)
-    stored = ours(p, d, roles=("prefill", "decode"), resting=frozenset({"d", "unassigned"}))
+    stored = ours(p, d, roles=("prefill", "decode"), policies=resting("d", "unassigned"))
 
     decided = planned(p, d, stored=stored, empty_for={"d": 0.0})
 
@@ -285,7 +285,7 @@ def test_a_role_that_is_not_required_stays_so_after_a_restart() -> None:
 
 def test_a_role_that_has_replicas_again_is_required_again() -> None:
     p, d = prefill(), decode()
-    stored = ours(p, d, roles=("prefill", "decode"), resting=frozenset({"d"}))
+    stored = ours(p, d, roles=("prefill", "decode"), policies=resting("d"))
 
     decided = planned(p, d, stored=stored)
 
@@ -426,3 +426,124 @@ def test_a_pod_group_made_by_lws_is_reported_on_its_member() -> None:
     decided = planned(prefill(), decode(), rivals=frozenset({"d"}))
 
     assert codes(decided) == {("d", "FI409")}
+
+
+# --- ejected members --------------------------------------------------------------------------------
+
+
+def test_an_ejected_member_keeps_its_policy_and_its_part_of_the_gang() -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    assert planned(p, stored=stored, ejected=(d,)).gang == planned(p, d, stored=stored).gang
+
+
+def test_an_ejected_member_may_be_resized() -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    decided = planned(p, stored=stored, ejected=(decode(size=8),))
+
+    assert decided.gang is not None
+    assert decided.gang.min_member == 10
+
+
+def test_an_ejected_member_without_replicas_is_no_longer_required() -> None:
+    p, d = prefill(), decode(replicas=0)
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    assert planned(p, stored=stored, ejected=(d,)).requeue_after == 60
+    assert required(planned(p, stored=stored, ejected=(d,), empty_for={"d": 61.0})) == {"p": 1, "d": 0}
+
+
+def test_an_ejected_member_is_kept_where_the_pod_group_was_deleted() -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    assert required(planned(p, remembered=stored, ejected=(d,))) == {"p": 1, "d": 1}
+
+
+def test_a_pod_group_without_members_is_left_as_it_is_while_an_ejected_one_exists() -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    decided = planned(stored=stored, ejected=(p, d))
+
+    assert (decided.gang, decided.hold) == (None, True)
+    assert codes(decided) == {("p", "FI416"), ("d", "FI416")}
+
+
+def test_nothing_is_required_of_a_member_that_is_gone_while_an_ejected_one_exists() -> None:
+    p, d = prefill(), decode()
+    stored = ours(d, roles=("prefill", "decode"), policies=policies(p, d), queue="gpu")
+
+    decided = planned(stored=stored, ejected=(d,))
+
+    assert required(decided) == {"p": 0, "d": 1}
+    assert decided.gang is not None
+    assert (decided.gang.min_member, decided.gang.queue) == (4, "gpu")
+
+
+def test_a_pod_group_without_owners_belongs_to_its_user() -> None:
+    p, d = prefill(), decode()
+    stored = ours(roles=("prefill", "decode"), policies=policies(p, d))
+
+    decided = planned(stored=stored, ejected=(d,))
+
+    assert (decided.gang, decided.hold, decided.findings) == (None, True, ())
+
+
+def test_an_ejected_member_that_is_deleted_holds_nothing() -> None:
+    p, d = prefill(deleting=True), decode(deleting=True)
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    decided = planned(stored=stored, ejected=(p, d))
+
+    assert (decided.gang, decided.hold) == (None, False)
+
+
+def test_a_member_that_is_made_again_joins_the_gang_of_an_ejected_one() -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    decided = planned(prefill(uid="uid-again"), stored=stored, ejected=(d,))
+
+    assert required(decided) == {"p": 1, "d": 1}
+
+
+# --- others that name the PodGroup -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x", "d"])
+def test_a_stranger_that_names_the_pod_group_is_not_required_and_owns_nothing(name: str) -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+    stranger = member(name, uid="uid-stranger", size=1000, replicas=0, priority_classes=("high",))
+
+    decided = planned(p, stored=stored, ejected=(stranger,))
+
+    assert required(decided) == {"p": 1} | ({"d": 0} if name == "d" else {})
+    assert decided.gang is not None
+    assert (decided.gang.min_member, decided.gang.owners) == (2, (("p", "uid-p"),))
+    assert decided.gang.priority_class == ""
+    assert codes(decided) == set()
+
+
+def test_a_stranger_alone_keeps_the_pod_group_and_changes_nothing_in_it() -> None:
+    p, d = prefill(), decode()
+    stored = ours(p, d, roles=("prefill", "decode"), policies=policies(p, d))
+
+    decided = planned(stored=stored, ejected=(member("x"),))
+
+    assert (decided.gang, decided.hold, decided.findings) == (None, True, ())
+
+
+def test_a_stranger_alone_makes_no_pod_group() -> None:
+    assert planned(ejected=(member("x"),)).gang is None
+
+
+def test_a_stranger_does_not_open_the_gate() -> None:
+    decided = planned(prefill(), ejected=(decode(),))
+
+    assert decided.gang is None
+    assert codes(decided) == {("p", "FI410")}

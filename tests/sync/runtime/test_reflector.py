@@ -9,7 +9,7 @@ from aiohttp import web
 
 from kube import client as client_module
 from kube.client import Client
-from sync.kinds import LWS
+from sync.kinds import DEPLOYMENT, LWS, Kind
 from sync.runtime.cache import Cache
 from sync.runtime.reflector import reflect
 from tests.sync.conftest import Eventually
@@ -52,13 +52,22 @@ async def test_the_token_is_sent(api: Api, cache: Cache[Any]) -> None:
     assert seen[0] == "Bearer secret-token"
 
 
-async def test_the_list_uses_pages_and_our_label(api: Api, cache: Cache[Any]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "query"),
+    [(DEPLOYMENT, "labelSelector=fusioninfer.io/service&limit=100"), (LWS, "limit=100")],
+    ids=lambda one: getattr(one, "kind", ""),
+)
+async def test_the_list_uses_pages_and_our_label(
+    api: Api, client: Client, background: Background, kind: Kind[Any], query: str
+) -> None:
     seen: list[str] = []
     api.fault = lambda request: seen.append(request.query_string)
+    cache = Cache(kind)
 
+    background(reflect(client, cache))
     await cache.synced.wait()
 
-    assert seen[0] == "labelSelector=fusioninfer.io/service&limit=100"
+    assert seen[0] == query
 
 
 async def test_added_changed_and_deleted_objects_are_followed(
@@ -74,13 +83,12 @@ async def test_added_changed_and_deleted_objects_are_followed(
     await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [5])
 
 
-async def test_a_member_that_loses_its_record_is_dropped(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_member_that_opts_out_is_dropped(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: len(cache.rows) == 1)
     bare = lws("p")
-    bare["metadata"]["annotations"] = {}
+    bare["metadata"] |= {"annotations": {}, "labels": {}}
+    bare["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {}}
 
     api.put(path("p"), bare)
 
