@@ -53,6 +53,8 @@ KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 EXCLUSIVE_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
+REVISION: Final = "disaggregatedset.x-k8s.io/revision"
+"""The label of LeaderWorkerSets and pods that a DisaggregatedSet made (LWS `api/disaggregatedset/v1`)."""
 LEADERS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of leader pods, the only endpoints of a service. The one pod of a group of size 1 has it too."""
 LLM_D_ROLE: Final = "llm-d.ai/role"

@@ -11,6 +11,11 @@ DISAGGREGATED: Final = ("prefiller", "decoder")
 """Component types that need each other."""
 
 
+def pod_group_name(service: str, revision: str = "") -> str:
+    """Return the PodGroup of a service, or of one revision of its DisaggregatedSet."""
+    return f"{service}-{revision}" if revision else service
+
+
 def needs_gang(size: int, component_type: str, scheduler: str = "") -> bool:
     """Return whether the pods of a group must be scheduled together.
 

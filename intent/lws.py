@@ -3,17 +3,32 @@
 Source: `leaderworkerset.x-k8s.io/v1` (LWS `api/leaderworkerset/v1`).
 """
 
+import re
 from dataclasses import dataclass, field
 from dataclasses import field as _field
 from typing import Final, Literal
 
-from intent.annotations import NOT_DIGESTED, Annotations
+from intent import Object
+from intent.annotations import NOT_DIGESTED, REVISION, Annotations
 
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
 API_VERSION: Final = "leaderworkerset.x-k8s.io/v1"
 KIND: Final = "LeaderWorkerSet"
 LWT: Final = "spec.leaderWorkerTemplate"
+
+
+HASH: Final = re.compile(r"[0-9a-f]{8,40}")
+
+
+def read_revision(labels: Object) -> str:
+    """Return the revision of the DisaggregatedSet that made an object; empty if none did.
+
+    A revision is a hash (LWS `pkg/utils/disaggregatedset`, `ComputeRevision`). Other values are ignored: the
+    PodGroup is named after it.
+    """
+    value = labels.get(REVISION)
+    return value if isinstance(value, str) and HASH.fullmatch(value) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +174,5 @@ class Intent(Annotations):
     restart_policy: str = field(default="", metadata=NOT_DIGESTED)
     """The restart policy of the group: LWS's action when one of its pods restarts."""
     subgroup_size: int = field(default=0, metadata=NOT_DIGESTED)
+    revision: str = field(default="", metadata=NOT_DIGESTED)
+    """That of its DisaggregatedSet. Not digested, so that what was expanded before keeps its PodGroup."""

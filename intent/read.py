@@ -18,7 +18,17 @@ from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
 from intent.container import proxied_port, read_container, read_ports
 from intent.errors import FieldError
-from intent.lws import LWT, Accelerators, Engine, Intent, Pod, Ports, Template, TemplateField
+from intent.lws import (
+    LWT,
+    Accelerators,
+    Engine,
+    Intent,
+    Pod,
+    Ports,
+    Template,
+    TemplateField,
+    read_revision,
+)
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
@@ -89,6 +99,7 @@ def _intent(
         restart_policy=text(group.get("restartPolicy")),
         subgroup_size=number(mapping(group.get("subGroupPolicy")).get("subGroupSize")),
         name=text(metadata.get("name")),
+        revision=read_revision(mapping(metadata.get("labels"))),
         replicas=spec["replicas"] if type(spec.get("replicas")) is int else 1,
     )
 

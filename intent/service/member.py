@@ -26,7 +26,7 @@ from intent.errors import Subject
 from intent.gang import NO_GANG
 from intent.lws import API_VERSION, KIND
 from intent.served import KVTransfer, recorded
-from intent.shapes import mapping, text
+from intent.shapes import EMPTY, mapping, text
 
 ServiceKey = tuple[str, str]
 """Namespace and name of a service."""

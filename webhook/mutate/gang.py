@@ -3,7 +3,7 @@
 from typing import Final
 
 from intent.annotations import GROUP_NAME, TASK_SPEC
-from intent.gang import gang_scheduler
+from intent.gang import gang_scheduler, pod_group_name
 from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import (
@@ -27,7 +27,8 @@ def gang(given: Input) -> Overlay:
     scheduler = gang_scheduler(intent, given.settings)
     if not scheduler:
         return {}
-    annotations = {GROUP_NAME: intent.service, TASK_SPEC: intent.role_name}
+    group = pod_group_name(intent.service, intent.revision)
+    annotations = {GROUP_NAME: group, TASK_SPEC: intent.role_name}
     template = {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
     return {"spec": for_templates(given.layout, template)}
 
@@ -50,7 +51,7 @@ GANG: Final = Concern(
         Rule(
             "FI612",
             r"\.annotations\[scheduling\.k8s\.io/group-name\]",
-            "Volcano: the PodGroup of the service, whose pods start together",
+            "Volcano: the PodGroup of the service (or revision), whose pods start together",
             (SERVICE,),
         ),
         Rule(

@@ -12,7 +12,7 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
-from intent.gang import DISAGGREGATED, gang_scheduler
+from intent.gang import DISAGGREGATED, gang_scheduler, pod_group_name
 from intent.lws import Intent, Template
 from webhook.layout import Input
 
@@ -60,9 +60,10 @@ def _other_gangs(intent: Intent) -> Iterator[FieldError]:
 
 def _template(template: Template, intent: Intent, scheduler: str) -> Iterator[FieldError]:
     annotations = f"{template.path}.metadata.annotations"
+    group = pod_group_name(intent.service, intent.revision)
     rows = (
         (f"{template.path}.spec.schedulerName", template.scheduler_name, scheduler, "FI205"),
-        (f"{annotations}[{GROUP_NAME}]", template.group_name, intent.service, "FI206"),
+        (f"{annotations}[{GROUP_NAME}]", template.group_name, group, "FI206"),
         (f"{annotations}[{TASK_SPEC}]", template.task_spec, intent.role_name, "FI207"),
     )
     for where, value, expected, code in rows:
