@@ -23,8 +23,8 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.errors import Subject
-from intent.gang import NO_GANG
-from intent.lws import API_VERSION, KIND
+from intent.gang import NO_GANG, pod_group_name
+from intent.lws import API_VERSION, KIND, read_revision
 from intent.served import KVTransfer, recorded
 from intent.shapes import EMPTY, mapping, text
 
@@ -50,6 +50,8 @@ class Member:
     queue: str = ""
     priority_classes: tuple[str, ...] = ("",)
     """The distinct `priorityClassName`s of its templates, sorted; empty for a template without one."""
+    revision: str = ""
+    """The revision of the DisaggregatedSet that made it; empty if none did."""
     size: int = 1
     replicas: int = 1
     uid: str = ""
@@ -66,6 +68,11 @@ class Member:
     def key(self) -> ServiceKey:
         """The service of the member."""
         return self.namespace, self.service
+
+    @property
+    def gang(self) -> str:
+        """The name of its gang: the PodGroup that its templates name, or would name if it had one."""
+        return self.group or pod_group_name(self.service, self.revision)
 
     @property
     def subject(self) -> Subject:
@@ -89,10 +96,10 @@ def member(lws: Object) -> Member | None:
         return None
     served = recorded(annotations.get(EXPANSION))
     one = _workload(lws, service, labels)
+    names = {service, pod_group_name(service, read_revision(labels))}
     return replace(
-        one,
+        one if one.group in names else replace(one, group="", scheduler=""),
         roles=_roles(annotations.get(ROLES)),
-        scheduler=one.scheduler if one.group == service else "",
         queue=text(annotations.get(QUEUE_NAME)),
         kv_transfer=served.kv_transfer,
         routing=read_annotations(annotations)[0].routing,
@@ -138,6 +145,7 @@ def _workload(lws: Object, service: str, labels: Object) -> Member:
         role_name=text(labels.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
         scheduler=_scheduler(templates) if group else "",
         group=group,
+        revision=read_revision(labels),
         priority_classes=_priority_classes(templates),
         size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),
@@ -153,6 +161,14 @@ def services(members: Iterable[Member]) -> dict[ServiceKey, tuple[Member, ...]]:
     for one in members:
         found[one.key].append(one)
     return {key: tuple(of_one) for key, of_one in found.items()}
+
+
+def gangs(members: Iterable[Member]) -> dict[str, tuple[Member, ...]]:
+    """Group the members of a service by the name of their gang."""
+    found: dict[str, list[Member]] = defaultdict(list)
+    for one in members:
+        found[one.gang].append(one)
+    return {name: tuple(of_one) for name, of_one in found.items()}
 
 
 def agreed(values: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ from sync.observed.snapshot import Situation
 REST_AFTER: Final = 60.0
 """Seconds without replicas after which a role is no longer required.
 
-Not at once: a DisaggregatedSet (LWS KEP-766) creates its LeaderWorkerSets empty and scales them one by one.
+Not at once: users apply roles one after the other, and scale them one by one.
 """
 UNASSIGNED: Final = "unassigned"
 UNREACHABLE: Final = 1_000_000
@@ -56,6 +56,8 @@ class Gang:
 
     namespace: str
     name: str
+    """The service, or for a revision of a DisaggregatedSet the service and the revision."""
+    service: str
     queue: str
     """Empty if no member names one: Volcano's webhook sets that of the namespace, else `default`."""
     priority_class: str
@@ -158,7 +160,9 @@ def _plan_without_members(situation: Situation, findings: tuple[Finding, ...]) -
         if one.size != UNREACHABLE
     )
     gang = Gang(
-        *situation.key,
+        namespace=situation.key[0],
+        name=situation.pod_group,
+        service=situation.key[1],
         queue=stored.queue,
         priority_class=_priority_class(ejected, owners),
         roles=tuple(sorted(stored.roles)),
@@ -210,7 +214,7 @@ def _roles_of_fitting(members: tuple[Member, ...]) -> frozenset[str]:
 def _gang(
     situation: Situation, members: tuple[Member, ...], required: frozenset[str], settings: Settings
 ) -> Gang:
-    namespace, name = situation.key
+    namespace, service = situation.key
     kept = _kept(situation)
     ordered = sorted(
         (*members, *(one for one, _ in kept)), key=lambda one: (ORDER[one.component_type], one.name)
@@ -223,12 +227,13 @@ def _gang(
     ]
     return Gang(
         namespace=namespace,
-        name=name,
+        name=situation.pod_group,
+        service=service,
         queue=agreed(one.queue for one in members if one.queue) or settings.queue,
         priority_class=_priority_class(ordered, owners),
         roles=tuple(sorted(required)),
         owners=owners,
-        policies=(*policies, _unassigned(name, {one.name for one in ordered})),
+        policies=(*policies, _unassigned(service, {one.name for one in ordered})),
     )
 
 
@@ -279,11 +284,22 @@ def _unassigned(service: str, taken: set[str]) -> Policy:
 
 
 def _is_resting(situation: Situation, one: Member) -> bool:
-    """Return whether a member has had no replicas for so long that its role is not required."""
+    """Return whether a member has had no replicas for so long that its role is not required.
+
+    One of a revision rests only after pods of its gang were bound: its DisaggregatedSet may create it long
+    before it scales it up, and another role would start without it.
+    """
     if one.replicas:
         return False
     before = situation.stored or situation.remembered
-    return _seconds_left(situation, one) <= 0 or (before is not None and one.name in before.resting)
+    if before is not None and one.name in before.resting:
+        return True
+    return _may_rest(situation, one) and _seconds_left(situation, one) <= 0
+
+
+def _may_rest(situation: Situation, one: Member) -> bool:
+    gang = {member.name for member in situation.members}
+    return not one.revision or bool(gang & situation.bound)
 
 
 def _seconds_to_rest(situation: Situation, members: tuple[Member, ...]) -> float | None:
@@ -291,7 +307,7 @@ def _seconds_to_rest(situation: Situation, members: tuple[Member, ...]) -> float
     left = [
         _seconds_left(situation, one)
         for one in members
-        if not one.replicas and not _is_resting(situation, one)
+        if not one.replicas and not _is_resting(situation, one) and _may_rest(situation, one)
     ]
     return min(left, default=None)
 
@@ -305,12 +321,12 @@ def _seconds_left(situation: Situation, one: Member) -> float:
 
 def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report causes outside of the members (FI407, FI408, FI409)."""
-    service = situation.key[1]
     for one in members:
         if situation.volcano:
             yield _finding(one, "schedulerName", situation.volcano, "FI408")
         if _foreign(situation.stored):
-            message = f"PodGroup {service} has no label {SERVICE}; it is left alone and the pods wait"
+            name = situation.pod_group
+            message = f"PodGroup {name} has no label {SERVICE}; it is left alone and the pods wait"
             yield _finding(one, f"metadata.annotations[{SERVICE}]", message, "FI407")
         if one.name in situation.rivals:
             message = "LeaderWorkerSet's own Volcano provider puts every group into a PodGroup of its own"

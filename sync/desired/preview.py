@@ -12,7 +12,7 @@ from intent.errors import Finding
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.names import picker_name
-from intent.service.member import Member, ServiceKey, services
+from intent.service.member import Member, ServiceKey, gangs, services
 from intent.settings import Settings
 from sync.desired.service import combined, desired_state
 from sync.observed.inferenceservice import CachedInferenceService
@@ -40,14 +40,23 @@ def preview(
     named = {(one.namespace, one.name): one.subject for one in members}
     snapshots = [
         Snapshot(
-            Situation(key, found.get(key, ())),
+            _situation(key, key[1], found.get(key, ())),
             requests.get(key),
             namesake=named.get((key[0], picker_name(key[1]))),
+            revisions=tuple(
+                _situation(key, name, found[key]) for name in gangs(found.get(key, ())) if name != key[1]
+            ),
         )
         for key in keys
     ]
     desired = combined(desired_state(snapshot, settings) for snapshot in snapshots)
     return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS), desired.all_findings)
+
+
+def _situation(key: ServiceKey, name: str, members: tuple[Member, ...]) -> Situation:
+    """Return the input of the plan of one gang."""
+    own = tuple(one for one in members if one.gang == name)
+    return Situation(key, own, group=name if name != key[1] else "")
 
 
 def _cached(service: InferenceServiceIntent) -> CachedInferenceService:

@@ -1,7 +1,8 @@
 """Plans the routes of a service from its members: an InferencePool, its endpoint picker, an HTTPRoute.
 
 Routing comes from the router of the InferenceService, else from the members' annotations. While these
-contradict each other, or a role is missing, nothing changes: existing routes stay, and none are made.
+contradict each other, or a role is missing, nothing changes: existing routes stay, and none are made. The
+routes of a DisaggregatedSet span its revisions: old pods get requests until they are gone.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from intent.annotations import NO_ROUTING, Routing
 from intent.errors import Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
-from intent.service.member import Member, ServiceKey
+from intent.service.member import Member, ServiceKey, gangs
 from intent.service.routes import (
     contradictions,
     disagreements,
@@ -97,7 +98,7 @@ def desired_routes(
 ) -> RoutePlan:
     """Plan the routes of one service; `namesake` is a LeaderWorkerSet with the endpoint picker's name."""
     live = present(members)
-    conflicting = conflicting_members(live)
+    conflicting = {name for gang in gangs(live).values() for name in conflicting_members(gang)}
     fitting = tuple(one for one in live if one.name not in conflicting)
     routing = _router_routing(service) if service else merged_routing(live)
     hints = tuple(unreachable(live, routing))

@@ -27,7 +27,7 @@ from sync.desired.routes import desired_routes
 from sync.kinds import LWS as LWS_KIND
 from sync.kinds import OUTPUTS, ROUTE_KINDS, ROUTES, rows_of
 from sync.observed.pod_group import KIND as POD_GROUP
-from sync.observed.snapshot import Snapshot
+from sync.observed.snapshot import Situation, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
     """Compute what one service should have; `refusals` are those of this reconcile so far."""
     if snapshot.is_deleting:
         return combined((Desired(held=ALL), _unknown(snapshot)))
-    parts = [_sets(snapshot), _gang(snapshot, settings, refusals), _routes(snapshot, settings)]
+    gangs = (_gang(situation, settings, refusals) for situation in snapshot.gangs)
+    parts = [_sets(snapshot), *gangs, _routes(snapshot, settings)]
     if LWS in snapshot.unknown:
         parts = [_unknown_sets(snapshot)]
     return combined(
@@ -138,12 +139,12 @@ def _without_replicas(lws: Object) -> Object:
     return lws | {"spec": spec}
 
 
-def _gang(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...]) -> Desired:
+def _gang(situation: Situation, settings: Settings, refusals: tuple[Refusal, ...]) -> Desired:
     """Desire the PodGroup of the existing members: those of the author and those of the controller."""
-    decided = plan(snapshot.situation, settings)
+    decided = plan(situation, settings)
     for refusal in refusals:
         if refusal.kind == POD_GROUP:
-            decided = plan_after_refusal(decided, refusal, snapshot.situation, settings)
+            decided = plan_after_refusal(decided, refusal, situation, settings)
     held = frozenset({POD_GROUP} if decided.hold else ())
     return Desired(gang_objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
 
@@ -153,7 +154,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     if (snapshot.service and snapshot.value is None) or _is_ejected(snapshot):
         return Desired(held=ROUTES)
     decided = desired_routes(
-        snapshot.situation.key, snapshot.situation.members, snapshot.value, settings, snapshot.namesake
+        snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesake
     )
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
     return Desired(
@@ -163,7 +164,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
 
 def _is_ejected(snapshot: Snapshot) -> bool:
     """Return whether all members were ejected, and one of them owns routes, which are deleted with it."""
-    if snapshot.service or present(snapshot.situation.members):
+    if snapshot.service or present(snapshot.members):
         return False
     rows = rows_of(snapshot, LWS_KIND)
     ejected = {row.uid for row in rows if row.projection.ejected and not row.deleting}

@@ -5,6 +5,8 @@ from typing import Final
 
 from intent import Object, lws
 from intent.annotations import SERVICE
+from intent.gang import pod_group_name
+from intent.lws import read_revision
 from intent.names import picker_name
 from intent.service.member import ServiceKey, ejected
 from intent.shapes import listed, mapping, text
@@ -49,12 +51,14 @@ def leader_worker_set_keys(obj: Object) -> tuple[ServiceKey, ...]:
 
     PodGroups that LWS's own Volcano provider made for it have the first; a LeaderWorkerSet with the name of
     the endpoint picker has the second. An ejected one is also found by the service and the PodGroup that its
-    templates name: its own labels may be gone.
+    templates name: its own labels may be gone. So is a member of a revision, by its PodGroup.
     """
     metadata = mapping(obj.get("metadata"))
     namespace, service = text(metadata.get("namespace")), text(mapping(metadata.get("labels")).get(SERVICE))
     reserved = (picker_key(namespace, service),) if service else ()
     one = ejected(obj)
+    if one is None and service and (revision := read_revision(mapping(metadata.get("labels")))):
+        reserved = (*reserved, pod_group_key(namespace, pod_group_name(service, revision)))
     named = ((namespace, one.service),) if one and one.service else ()
     grouped = (pod_group_key(namespace, one.group),) if one and one.group else ()
     return tuple(dict.fromkeys((*own_key(lws.KIND, obj), *reserved, *named, *grouped)))

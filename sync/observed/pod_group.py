@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 
 from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
+from intent.gang import pod_group_name
+from intent.lws import HASH
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import (
@@ -44,7 +46,8 @@ class StoredPolicy(NamedTuple):
 class PodGroup(AppliedObject):
     """One `scheduling.volcano.sh/v1beta1` PodGroup, made by the controller or not.
 
-    `service` is its own name if the controller applied it, else empty. `owners` are LeaderWorkerSets only.
+    `service` is empty unless the controller applied it: then it is its own name, or for one of a revision the
+    label. `owners` are LeaderWorkerSets only.
     """
 
     roles: frozenset[str] = frozenset()
@@ -71,7 +74,8 @@ class PodGroup(AppliedObject):
     @property
     def index_keys(self) -> tuple[ServiceKey, ...]:
         """The service of its name, itself, and the LeaderWorkerSet for which LWS created it."""
-        own = ((self.namespace, self.name), pod_group_key(self.namespace, self.name))
+        named = ((self.namespace, self.name),) if self.service in {"", self.name} else ()
+        own = (*named, pod_group_key(self.namespace, self.name))
         return (*own, index_key(lws.KIND, self.namespace, self.made_for)) if self.made_for else own
 
 
@@ -84,7 +88,7 @@ def pod_group(obj: Object) -> PodGroup:
         namespace=text(metadata.get("namespace")),
         name=name,
         uid=text(metadata.get("uid")),
-        service=name if applied else "",
+        service=_service(metadata, name) if applied else "",
         resource_version=resource_version(metadata),
         owners=_owners(metadata),
         applied=applied,
@@ -98,6 +102,13 @@ def pod_group(obj: Object) -> PodGroup:
         made_for=_made_for(metadata),
         message=_message(obj),
     )
+
+
+def _service(metadata: Object, name: str) -> str:
+    """Return the service of the label if the PodGroup is that of a revision, else the name."""
+    label = text(mapping(metadata.get("labels")).get(SERVICE))
+    revision = name.removeprefix(f"{label}-")
+    return label if label and name == pod_group_name(label, revision) and HASH.fullmatch(revision) else name
 
 
 def surplus(stored: PodGroup, desired: PodGroup) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from sync.observed.pod_group import PodGroup
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of a gang's plan. Offline: only the key and the members."""
+    """The input of a gang's plan. Offline: only the key, the members and the group."""
 
     key: ServiceKey
     members: tuple[Member, ...]
@@ -31,6 +31,15 @@ class Situation:
     """Why the installed Volcano cannot schedule the gang; empty if it can, or is unknown."""
     ejected: tuple[Member, ...] = ()
     """LeaderWorkerSets that are no members (any more), and whose templates name its PodGroup."""
+    group: str = ""
+    """The PodGroup of one revision of a DisaggregatedSet; empty: the PodGroup has the service's name."""
+    bound: frozenset[str] = frozenset()
+    """The LeaderWorkerSets of which a pod is bound; only known of revisions."""
+
+    @property
+    def pod_group(self) -> str:
+        """The name of the PodGroup."""
+        return self.group or self.key[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,7 @@ class Snapshot:
     """The snapshot of one service. Offline: its members and its InferenceService."""
 
     situation: Situation
+    """The gang of the service's name."""
     service: CachedInferenceService | None = None
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Rows of the caches, by kind (`kinds.rows_of`)."""
@@ -51,6 +61,18 @@ class Snapshot:
     """Unreadable objects that may belong to the service, and why they are unreadable."""
     unapplied: frozenset[str] = frozenset()
     """Kinds with a desired object that could not be applied."""
+    revisions: tuple[Situation, ...] = ()
+    """The gangs of the revisions of its DisaggregatedSets."""
+
+    @property
+    def gangs(self) -> tuple[Situation, ...]:
+        """All gangs of the service."""
+        return (self.situation, *self.revisions)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members of all gangs."""
+        return tuple(one for gang in self.gangs for one in gang.members)
 
     @property
     def value(self) -> InferenceServiceIntent | None:
@@ -68,7 +90,7 @@ class Snapshot:
 
         Ejected members are among them. Users cannot make themselves owners.
         """
-        uids = (one.uid for one in (*self.situation.members, *self.situation.ejected))
+        uids = (one.uid for gang in self.gangs for one in (*gang.members, *gang.ejected))
         return frozenset((*uids, *([self.service.uid] if self.service else ())))
 
     @property
@@ -76,7 +98,7 @@ class Snapshot:
         """The subjects of findings about the service as a whole."""
         if self.service:
             return (self.service.subject,)
-        return tuple(one.subject for one in present(self.situation.members))
+        return tuple(one.subject for one in present(self.members))
 
     @property
     def _left_over(self) -> list[Any]:

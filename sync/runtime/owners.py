@@ -84,7 +84,7 @@ class OwnerCheck:
         return self.alive[owner.uid]
 
     async def _is_as_seen(self, namespace: str, owner: Owner) -> bool:
-        """Read an owner; return False if it is gone or being deleted.
+        """Read an owner; return False if it is gone, being deleted, or a member of another service.
 
         Raises `ApiError` if it differs from the snapshot; the cache is updated before.
         """
@@ -92,12 +92,19 @@ class OwnerCheck:
         if live is None or live["metadata"].get("deletionTimestamp"):
             return False
         if owner.kind == LWS.kind:
+            if self._is_of_another_service(live):
+                return False
             sets = rows_of(self.snapshot, LWS)
             seen = next((row for row in sets if row.name == owner.name), None)
             self._compare(cache_of(self.caches, LWS), live, seen)
         else:
             self._compare(cache_of(self.caches, INFERENCE_SERVICE), live, self.snapshot.service)
         return True
+
+    def _is_of_another_service(self, live: Object) -> bool:
+        row = cache_of(self.caches, LWS).project(live)
+        one = row.projection.member if isinstance(row, CachedObject) else None
+        return one is not None and one.key != self.snapshot.situation.key
 
     def _compare(self, cache: Cache[Of], live: Object, seen: Of | None) -> None:
         row = cache.project(live)
@@ -114,7 +121,8 @@ class OwnerCheck:
         """Return whether the service depends on an owner: a member, or an ejected one."""
         name = self.snapshot.situation.key[1]
         one = row.projection.ejected if isinstance(row, CachedObject) else None
-        return row.service == name or (one is not None and name in {one.service, one.group})
+        names = {gang.pod_group for gang in self.snapshot.gangs}
+        return row.service == name or (one is not None and (one.service == name or one.group in names))
 
 
 OWNER_KINDS: Final[dict[str, Kind[Any]]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}

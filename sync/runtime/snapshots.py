@@ -1,7 +1,7 @@
 """Builds the snapshot of one service from the caches and from what earlier reconciles remembered."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from intent.errors import Subject
@@ -9,7 +9,7 @@ from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
 from intent.service.member import Member, ServiceKey
-from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD_GROUP
+from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
 from sync.observed.cached import CachedObject
 from sync.observed.index_keys import index_key, pod_group_key
 from sync.observed.lws import LeaderWorkerSetProjection
@@ -22,8 +22,8 @@ from sync.runtime.cache import Caches, cache_of
 class ServiceMemory:
     """What one reconcile of a service remembers for the next."""
 
-    ours: PodGroup | None = None
-    """Our PodGroup as last seen with roles: it keeps them if the PodGroup is deleted or edited."""
+    ours: dict[str, PodGroup] = field(default_factory=dict)
+    """Our PodGroups as last seen with roles: they keep them if a PodGroup is deleted or edited."""
     empty_since: dict[str, float] = field(default_factory=dict)
     """The time (monotonic) since which a member, by uid, has no replicas."""
     last_replicas: dict[str, int | None] = field(default_factory=dict)
@@ -44,6 +44,17 @@ class ServiceMemory:
             self.last_replicas[role.name] = role.replicas
         return frozenset(self.claimed)
 
+    def remember(self, name: str, stored: PodGroup | None) -> PodGroup | None:
+        """Return our PodGroup of a name as last seen with roles."""
+        before = self.ours.get(name)
+        if stored and stored.service and (stored.roles or not (before and before.roles)):
+            self.ours[name] = stored
+        return self.ours.get(name)
+
+    def keep_only(self, names: tuple[str, ...]) -> None:
+        """Forget the PodGroups of revisions that are gone."""
+        self.ours = {name: seen for name, seen in self.ours.items() if name in names}
+
     def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
         """Return the seconds for which members have had no replicas, by name; start counting for new ones."""
         now, empty = time.monotonic(), [one for one in members if not one.replicas]
@@ -54,30 +65,42 @@ class ServiceMemory:
 def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
     """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
     rows = {kind: cache.of(key) for kind, cache in caches.items()}
-    rows[LWS.kind] = _leader_worker_sets(key, caches)
+    names = _gang_names(key, caches)
+    rows[LWS.kind] = _leader_worker_sets(key, names, caches)
     gateways = cache_of(caches, GATEWAYS)
     index_keys = {at for route in rows[HTTP_ROUTE.kind] for at in route.index_keys}
     rows[GATEWAYS.kind] = tuple(row for at in sorted(index_keys) for row in gateways.of(at))
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
+    situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
     return Snapshot(
-        _situation(key, caches, memory, too_old),
+        situation,
         service,
         rows,
         _namesake(key, caches),
         claimed=memory.claims(service.value if service else None, stored),
         unknown=_unknown(key, caches),
         unreadable=_unreadable(key, caches),
+        revisions=tuple(revisions),
     )
 
 
-def _leader_worker_sets(
-    key: ServiceKey, caches: Caches
-) -> tuple[CachedObject[LeaderWorkerSetProjection], ...]:
-    """Return the LeaderWorkerSets of a service, and those whose templates name its PodGroup, each once."""
+Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
+
+
+def _gang_names(key: ServiceKey, caches: Caches) -> tuple[str, ...]:
+    """Return the PodGroups of a service: that of its name first, then those of revisions."""
+    sets = (row.projection.member for row in cache_of(caches, LWS).of(key))
+    of_members = (one.gang for one in sets if one and one.key == key)
+    stored = (row.name for row in cache_of(caches, POD_GROUP).of(key) if row.service == key[1])
+    return tuple(dict.fromkeys((key[1], *of_members, *stored)))
+
+
+def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], caches: Caches) -> Sets:
+    """Return the LeaderWorkerSets of a service, and those whose templates name its PodGroups, each once."""
     cache = cache_of(caches, LWS)
-    found = (*cache.of(key), *cache.of(pod_group_key(*key)))
-    return tuple({row.name: row for row in found}.values())
+    by_group = (row for name in names for row in cache.of(pod_group_key(key[0], name)))
+    return tuple({row.name: row for row in (*cache.of(key), *by_group)}.values())
 
 
 def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
@@ -109,15 +132,39 @@ def _namesake(key: ServiceKey, caches: Caches) -> Subject | None:
     return Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)
 
 
-def _situation(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Situation:
-    """Build the input of a gang's plan."""
-    sets = [row.projection for row in _leader_worker_sets(key, caches)]
-    members = tuple(one.member for one in sets if one.member and one.member.key == key)
-    ejected = tuple(one.ejected for one in sets if one.ejected and one.ejected.group == key[1])
+def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
+    key: ServiceKey,
+    names: tuple[str, ...],
+    sets: Sets,
+    caches: Caches,
+    memory: ServiceMemory,
+    too_old: str,
+) -> Iterator[Situation]:
+    """Build the inputs of the plans of all gangs, that of the service's name first."""
     pod_groups = cache_of(caches, POD_GROUP)
-    stored = pod_groups.rows.get(key)
-    if stored and stored.service and (stored.roles or not (memory.ours and memory.ours.roles)):
-        memory.ours = stored
-    rivals = (one.name for one in members if pod_groups.of(index_key(LWS.kind, one.namespace, one.name)))
+    members = [one for row in sets if (one := row.projection.member) and one.key == key]
+    ejected = [one for row in sets if (one := row.projection.ejected)]
+    rivals = {one.name for one in members if pod_groups.of(index_key(LWS.kind, one.namespace, one.name))}
     empty_for = memory.empty_for((*members, *ejected))
-    return Situation(key, members, stored, memory.ours, frozenset(rivals), empty_for, too_old, ejected)
+    bound = _bound(key, caches) if any(one.revision and not one.replicas for one in members) else frozenset()
+    for name in names:
+        stored = pod_groups.rows.get((key[0], name))
+        yield Situation(
+            key,
+            members=(own := tuple(one for one in members if one.gang == name)),
+            stored=stored,
+            remembered=memory.remember(name, stored),
+            rivals=frozenset(rivals & {one.name for one in own}),
+            empty_for=empty_for,
+            volcano=too_old,
+            ejected=tuple(one for one in ejected if one.group == name),
+            group=name if name != key[1] else "",
+            bound=bound,
+        )
+    memory.keep_only(names)
+
+
+def _bound(key: ServiceKey, caches: Caches) -> frozenset[str]:
+    """Return the LeaderWorkerSets of which a pod is bound."""
+    pods = (row.projection for row in cache_of(caches, POD).of(key))
+    return frozenset(pod.lws for pod in pods if pod.scheduled)

@@ -33,7 +33,7 @@ def _gang_metadata(gang: Gang) -> Object:
     metadata: Object = {
         "name": gang.name,
         **({"namespace": gang.namespace} if gang.namespace else {}),
-        "labels": {SERVICE: gang.name},
+        "labels": {SERVICE: gang.service},
         "annotations": {ROLES: ",".join(gang.roles)},
     }
     if owners := [member_reference(name, uid) for name, uid in gang.owners if uid]:

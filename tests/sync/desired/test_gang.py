@@ -1,7 +1,13 @@
 """The plan of a gang, rule by rule."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from intent.service.member import Member
+from sync.desired.gang import GangPlan
+from sync.desired.render.workloads import gang_objects
 from tests.sync.samples import KEY, codes, decode, member, ours, planned, policies, prefill, required, resting
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -547,3 +553,55 @@ def test_a_stranger_does_not_open_the_gate() -> None:
 
     assert decided.gang is None
     assert codes(decided) == {("p", "FI410")}
+
+
+# --- revisions of a DisaggregatedSet -------------------------------------------------------------------
+
+REVISION = "0a1b2c3d"
+GROUP = f"{KEY[1]}-{REVISION}"
+
+
+def of_revision(*members: Member, **known: Any) -> GangPlan:
+    """Plan the gang of one revision."""
+    made = [replace(one, group=GROUP, revision=REVISION) for one in members]
+    return planned(*made, group=GROUP, **known)
+
+
+def test_the_pod_group_of_a_revision_is_named_after_it_and_labelled_with_the_service() -> None:
+    decided = of_revision(prefill(), decode())
+
+    (found,) = gang_objects(decided)
+    assert (found["metadata"]["name"], found["metadata"]["labels"]["fusioninfer.io/service"]) == (
+        GROUP,
+        KEY[1],
+    )
+    assert found["spec"]["subGroupPolicy"][-1]["labelSelector"] == {
+        "matchLabels": {"fusioninfer.io/service": KEY[1]}
+    }
+
+
+@pytest.mark.parametrize("seconds", [61.0, 10_000.0])
+def test_a_role_of_a_revision_is_required_until_a_pod_was_bound(seconds: float) -> None:
+    decided = of_revision(prefill(), decode(replicas=0), empty_for={"d": seconds})
+
+    assert required(decided) == {"p": 1, "d": 1}
+    assert decided.requeue_after is None
+
+
+def test_it_may_rest_once_pods_of_its_gang_are_bound() -> None:
+    decided = of_revision(prefill(), decode(replicas=0), empty_for={"d": 61.0}, bound=frozenset({"p"}))
+
+    assert required(decided) == {"p": 1, "d": 0}
+
+
+def test_pods_of_another_revision_do_not_count() -> None:
+    decided = of_revision(prefill(), decode(replicas=0), empty_for={"d": 61.0}, bound=frozenset({"p-old"}))
+
+    assert required(decided) == {"p": 1, "d": 1}
+
+
+def test_a_role_of_a_revision_that_rested_stays_so_without_pods() -> None:
+    p, d = prefill(), decode(replicas=0)
+    stored = ours(p, d, roles=("prefill", "decode"), policies=(*policies(p), *resting("d")))
+
+    assert required(of_revision(p, d, stored=stored)) == {"p": 1, "d": 0}

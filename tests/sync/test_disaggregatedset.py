@@ -1,0 +1,144 @@
+"""LeaderWorkerSets of a DisaggregatedSet: one gang per revision, and routes that span revisions."""
+
+import copy
+
+import pytest
+
+from intent import Object
+from intent.annotations import PREFIX, REVISION
+from intent.service.member import member
+from sync.controller import Controller
+from sync.desired.preview import preview
+from sync.kinds import LWS, POD_GROUP
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api
+from tests.sync.samples import KEY, SETTINGS, lws
+from tests.sync.served import PG, ROUTES, reasons
+
+OLD, NEW = "0a1b2c3d", "4e5f6a7b"
+
+
+def of_revision(revision: str, component_type: str, replicas: int = 1, **annotations: str) -> Object:
+    """Return a LeaderWorkerSet of a revision as it is stored after its expansion."""
+    role = {"prefiller": "prefill", "decoder": "decode"}[component_type]
+    obj = copy.deepcopy(lws(f"ds-{revision}-{role}", component_type, replicas=replicas))  # type: ignore[arg-type]
+    group = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": f"{KEY[1]}-{revision}"}}}
+    template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    template["metadata"] |= group["metadata"]
+    for metadata in (obj["metadata"], template["metadata"]):
+        metadata["labels"] = metadata["labels"] | {REVISION: revision}
+    obj["metadata"]["annotations"] |= {PREFIX + key: value for key, value in annotations.items()}
+    return obj
+
+
+def put(api: Api, *sets: Object) -> None:
+    for obj in sets:
+        api.put(LWS.path(KEY[0], obj["metadata"]["name"]), obj)
+
+
+def pod_group(revision: str) -> str:
+    return POD_GROUP.path(KEY[0], f"{KEY[1]}-{revision}")
+
+
+def both(revision: str, replicas: int = 1) -> tuple[Object, Object]:
+    routes = {"strategy": "pd-disaggregation", "gateway": "shared"}
+    return (
+        of_revision(revision, "prefiller", replicas, **routes),
+        of_revision(revision, "decoder", replicas, **routes),
+    )
+
+
+@pytest.fixture
+async def rolling(api: Api, start: Start, eventually: Eventually) -> Controller:
+    """Run a controller while two revisions exist."""
+    put(api, *both(OLD))
+    controller = start()
+    await eventually(lambda: {pod_group(OLD), *ROUTES.values()} <= api.objects.keys())
+    put(api, *both(NEW, replicas=0))
+    await eventually(lambda: pod_group(NEW) in api.objects)
+    await quiet(2)
+    return controller
+
+
+def required(api: Api, revision: str) -> dict[str, int]:
+    policies = api.objects[pod_group(revision)]["spec"]["subGroupPolicy"]
+    return {policy["name"]: policy["minSubGroups"] for policy in policies[:-1]}
+
+
+@pytest.mark.usefixtures("rolling")
+async def test_each_revision_has_its_own_gang_and_no_finding(api: Api) -> None:
+    for revision in (OLD, NEW):
+        roles = {f"ds-{revision}-{role}": 1 for role in ("prefill", "decode")}
+        assert required(api, revision) == roles
+        assert api.objects[pod_group(revision)]["metadata"]["labels"] == {PREFIX + "service": KEY[1]}
+    assert PG not in api.objects
+    assert reasons(api) == []
+
+
+@pytest.mark.usefixtures("rolling")
+async def test_the_routes_span_the_revisions(api: Api, eventually: Eventually) -> None:
+    names = {f"ds-{revision}-{role}" for revision in (OLD, NEW) for role in ("prefill", "decode")}
+
+    def owners() -> set[str]:
+        return {one["name"] for one in api.objects[ROUTES["InferencePool"]]["metadata"]["ownerReferences"]}
+
+    await eventually(lambda: owners() == names)
+    for role in ("prefill", "decode"):
+        api.remove(LWS.path(KEY[0], f"ds-{OLD}-{role}"))
+    await eventually(lambda: owners() == {name for name in names if NEW in name})
+    assert pod_group(OLD) not in api.objects
+    assert pod_group(NEW) in api.objects
+
+
+@pytest.mark.usefixtures("rolling")
+async def test_a_pod_group_of_a_revision_is_repaired_and_made_again(api: Api, eventually: Eventually) -> None:
+    before = api.objects[pod_group(NEW)]["spec"]
+
+    changed = copy.deepcopy(api.objects[pod_group(NEW)])
+    changed["metadata"]["labels"] = {}
+    changed["spec"]["minMember"] = 1
+    api.put(pod_group(NEW), changed)
+    await eventually(lambda: api.objects[pod_group(NEW)]["spec"] == before)
+    assert api.objects[pod_group(NEW)]["metadata"]["labels"] == {PREFIX + "service": KEY[1]}
+
+    api.remove(pod_group(NEW))
+    await eventually(lambda: api.objects.get(pod_group(NEW), {}).get("spec") == before)
+
+
+@pytest.mark.usefixtures("rolling")
+async def test_what_was_expanded_without_a_revision_keeps_its_pod_group(
+    api: Api, eventually: Eventually
+) -> None:
+    earlier = both(OLD)
+    for obj in earlier:
+        template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+        template["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = KEY[1]
+
+    put(api, *earlier)
+
+    await eventually(lambda: PG in api.objects)
+    assert {one["name"] for one in api.objects[PG]["metadata"]["ownerReferences"]} == {
+        f"ds-{OLD}-{role}" for role in ("prefill", "decode")
+    }
+    assert pod_group(NEW) in api.objects
+
+
+def test_a_group_of_another_service_makes_no_member_of_its_gang() -> None:
+    obj = of_revision(OLD, "decoder")
+    template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    template["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = "victim"
+
+    found = member(obj)
+
+    assert found is not None
+    assert (found.scheduler, found.gang) == ("", f"{KEY[1]}-{OLD}")
+
+
+def test_the_preview_has_a_pod_group_for_each_revision() -> None:
+    members = [found for revision in (OLD, NEW) for obj in both(revision) if (found := member(obj))]
+
+    made = preview(members, SETTINGS)
+
+    names = [obj["metadata"]["name"] for obj in made.objects if obj["kind"] == "PodGroup"]
+    assert names == [f"{KEY[1]}-{revision}" for revision in (OLD, NEW)]
+    assert made.findings == ()
