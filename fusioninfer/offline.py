@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fusioninfer.documents import Document
-from intent import Object
+from intent import Object, disaggregatedset
+from intent.disaggregatedset import is_disaggregated_set
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import KIND, InferenceServiceIntent, read
@@ -60,14 +61,25 @@ def compose(
 
 
 def rendered(documents: Iterable[Document]) -> Iterator[Document]:
-    """Replace every valid InferenceService with its LeaderWorkerSets; yield other documents unchanged."""
+    """Replace valid InferenceServices, and DisaggregatedSets, with their LeaderWorkerSets.
+
+    Other documents are yielded unchanged.
+    """
     for document in documents:
-        service = _inferenceservice(document)
-        if service is None:
+        sets = _leader_worker_sets(document)
+        if sets is None:
             yield document
-        else:
-            for lws in leader_worker_sets(service):
-                yield replace(document, object=lws, part=f"LeaderWorkerSet {lws['metadata']['name']}")
+            continue
+        for lws in sets:
+            yield replace(document, object=lws, part=f"LeaderWorkerSet {lws['metadata']['name']}")
+
+
+def _leader_worker_sets(document: Document) -> tuple[Object, ...] | None:
+    """Return what a controller makes of a document; None if none makes LeaderWorkerSets of it."""
+    if is_disaggregated_set(document.object):
+        return tuple(lws for _, lws in disaggregatedset.leader_worker_sets(document.object))
+    service = _inferenceservice(document)
+    return leader_worker_sets(service) if service else None
 
 
 def _inferenceservice(document: Document) -> InferenceServiceIntent | None:
@@ -91,7 +103,19 @@ def is_inferenceservice(value: Object) -> bool:
 def _check(document: Document, settings: Settings) -> list[FieldError]:
     if is_inferenceservice(document.object):
         return inferenceservice.check(document.object, None, settings)
+    if is_disaggregated_set(document.object):
+        return list(_check_roles(document.object, settings))
     return check(document.object, None, settings, mutated=False) if is_lws(document.object) else []
+
+
+def _check_roles(obj: Object, settings: Settings) -> Iterator[FieldError]:
+    """Check a DisaggregatedSet as admission checks its LeaderWorkerSets, with the paths of its roles."""
+    for index, lws in disaggregatedset.leader_worker_sets(obj):
+        yield from (
+            disaggregatedset.at_role(error, index) for error in check(lws, None, settings, mutated=False)
+        )
+    if late := disaggregatedset.late_annotations(obj):
+        yield late
 
 
 def _expand(document: Document, settings: Settings) -> Object:
@@ -105,7 +129,7 @@ def _placed(document: Document, namespace: str) -> Document:
         not namespace
         or not isinstance(metadata, dict)
         or "namespace" in metadata
-        or not (is_lws(document.object) or is_inferenceservice(document.object))
+        or not any(known(document.object) for known in (is_lws, is_inferenceservice, is_disaggregated_set))
     ):
         return document
     return replace(document, object=document.object | {"metadata": metadata | {"namespace": namespace}})

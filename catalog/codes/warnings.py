@@ -245,4 +245,10 @@ ROWS: Final[dict[str, Code]] = {
         "add --data-parallel-backend ray and the --data-parallel-size-local in the message",
         "vLLM's default backend starts every rank on the leader, where each needs an accelerator",
     ),
+    "FI542": Code(
+        "warning",
+        "annotations of a role take effect with its next template",
+        "change the template of a role in the same write, for instance an annotation of its pods",
+        "a revision of a DisaggregatedSet covers role names and templates; existing objects are not changed",
+    ),
 }

@@ -1,0 +1,95 @@
+"""DisaggregatedSets in files: the LeaderWorkerSets that LWS's controller makes of them.
+
+Source: LWS v0.9.0 `api/disaggregatedset/v1`, `pkg/controllers/disaggregatedset/lws_manager.go` (`Create`) and
+`pkg/utils/disaggregatedset/utils.go`. Admission sees these LeaderWorkerSets, never the DisaggregatedSet.
+"""
+
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from intent.annotations import PREFIX, REVISION
+from intent.errors import FieldError
+from intent.lws import API_VERSION as LWS_API_VERSION
+from intent.lws import KIND as LWS
+from intent.shapes import listed, mapping, text
+
+KIND: Final = "DisaggregatedSet"
+GROUP: Final = "disaggregatedset.x-k8s.io"
+NAME: Final = f"{GROUP}/name"
+ROLE: Final = f"{GROUP}/role"
+TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
+REVISION_LENGTH: Final = 8
+
+
+def is_disaggregated_set(value: Object) -> bool:
+    """Return whether an object is a DisaggregatedSet, of any version."""
+    return value.get("kind") == KIND and text(value.get("apiVersion")).startswith(f"{GROUP}/")
+
+
+def leader_worker_sets(obj: Object) -> tuple[tuple[int, Object], ...]:
+    """Return the LeaderWorkerSet of each role, with the index of the role.
+
+    The revision is a hash as in the cluster, and another one: the API server sets defaults before LWS hashes.
+    """
+    roles = [(at, role) for at, one in enumerate(_roles(obj)) if text((role := mapping(one)).get("name"))]
+    revision = _revision([role for _, role in roles])
+    return tuple((at, _leader_worker_set(mapping(obj.get("metadata")), role, revision)) for at, role in roles)
+
+
+def at_role(error: FieldError, index: int) -> FieldError:
+    """Return an error about the LeaderWorkerSet of a role with the path in the DisaggregatedSet."""
+    return FieldError(
+        f"spec.roles[{index}].{error.path}", error.value, error.message, error.code, error.softened
+    )
+
+
+def late_annotations(obj: Object) -> FieldError | None:
+    """FI542: annotations of a role take effect with its template; None if no role has one of ours."""
+    for at, role in enumerate(map(mapping, _roles(obj))):
+        annotations = mapping(mapping(role.get("metadata")).get("annotations"))
+        if any(key.startswith(PREFIX) for key in annotations):
+            message = (
+                "takes effect when the leaderWorkerTemplate of a role changes: "
+                "an edit of annotations alone makes no new revision"
+            )
+            return FieldError(f"spec.roles[{at}].metadata.annotations", None, message, "FI542")
+    return None
+
+
+def _roles(obj: Object) -> list[Any]:
+    return listed(mapping(obj.get("spec")).get("roles"))
+
+
+def _revision(roles: list[Object]) -> str:
+    hashed = [
+        {"name": role["name"], "template": mapping(role.get("spec")).get("leaderWorkerTemplate")}
+        for role in roles
+    ]
+    return sha256(orjson.dumps(hashed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:REVISION_LENGTH]
+
+
+def _leader_worker_set(owner: Object, role: Object, revision: str) -> Object:
+    name, metadata, spec = text(owner.get("name")), mapping(role.get("metadata")), mapping(role.get("spec"))
+    labels = {"app": f"{name}-{role['name']}", ROLE: role["name"], NAME: name, REVISION: revision}
+    group = mapping(spec.get("leaderWorkerTemplate"))
+    templates = {key: _labelled(mapping(group[key]), labels) for key in TEMPLATES if key in group}
+    made = {
+        "name": f"{name}-{revision}-{role['name']}",
+        "namespace": owner.get("namespace"),
+        "labels": mapping(metadata.get("labels")) | labels,
+        "annotations": metadata.get("annotations"),
+    }
+    return {
+        "apiVersion": LWS_API_VERSION,
+        "kind": LWS,
+        "metadata": {key: value for key, value in made.items() if value is not None},
+        "spec": {**spec, "leaderWorkerTemplate": {**group, **templates}},
+    }
+
+
+def _labelled(template: Object, labels: Object) -> Object:
+    metadata = mapping(template.get("metadata"))
+    return {**template, "metadata": {**metadata, "labels": mapping(metadata.get("labels")) | labels}}
