@@ -36,6 +36,7 @@ GROUPS: Final = {
     "endpointslices": "/apis/discovery.k8s.io/v1",
     "leases": "/apis/coordination.k8s.io/v1",
     "leaderworkersets": "/apis/leaderworkerset.x-k8s.io/v1",
+    "disaggregatedsets": "/apis/disaggregatedset.x-k8s.io/v1",
     "podgroups": "/apis/scheduling.volcano.sh/v1beta1",
     "queues": "/apis/scheduling.volcano.sh/v1beta1",
     "mutatingwebhookconfigurations": "/apis/admissionregistration.k8s.io/v1",
