@@ -7,7 +7,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo unit test coverage demo-cluster check format golden manifests lock image image-check bench fuzz chaos soak clean help
+.PHONY: demo unit test coverage demo-cluster check format golden manifests schemas lock image image-check bench fuzz chaos soak clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -50,6 +50,11 @@ golden: $(READY) ## Write expected files and generated tables anew; read the dif
 	  tests/intent/inferenceservice/test_crd.py tests/sync/desired/test_render.py tests/test_*.py -q --refresh
 
 manifests: $(READY) ## Make the Helm chart, the dashboard and the tables about them from the manifests
+	$(PYTEST) tests/manifests -q --refresh
+
+schemas: $(READY) ## Write the schemas that InferenceServices embed anew, from upstream's Go modules; then the CRD
+	$(PYTEST) tests/cluster/test_schemas.py -q --refresh
+	$(PYTEST) tests/intent/inferenceservice/test_crd.py tests/test_inferenceservice_page.py -q --refresh
 	$(PYTEST) tests/manifests -q --refresh
 
 lock: $(READY) ## Lock what the image installs, at the newest versions; make its bill of materials

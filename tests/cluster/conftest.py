@@ -10,7 +10,7 @@ import pytest
 
 from tests import tiers
 from tests.cluster.testbed.admissions import trust
-from tests.cluster.testbed.build import build, envoy, find_buildah, find_prometheus
+from tests.cluster.testbed.build import Built, build, envoy, find_buildah, find_prometheus
 from tests.cluster.testbed.built_image import Image, build_image, in_container
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import restart_component, running, stop_all
@@ -26,6 +26,7 @@ from tests.cluster.testbed.modules import (
     ROUTE_CRDS,
     ROUTE_DEFINITIONS,
     ROUTE_MODULES,
+    SCHEMA_MODULES,
 )
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
@@ -80,6 +81,12 @@ def route_definitions(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """The folders of the custom resources of the Gateway API and its Inference Extension."""
     built = _obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
     return tuple(str(built.source(module, folder)) for module, folder in ROUTE_CRDS)
+
+
+@pytest.fixture(scope="session")
+def upstream(request: pytest.FixtureRequest) -> Built:
+    """The modules whose definitions have the schemas that ours embeds."""
+    return _obtained(request.config, lambda: build(sys.stderr, SCHEMA_MODULES))
 
 
 @pytest.fixture(scope="session")

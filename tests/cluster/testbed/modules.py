@@ -172,6 +172,10 @@ ROUTE_DEFINITIONS: Final = tuple(
     replace(module, packages=(), cuts=()) for module in ROUTE_MODULES if module.name in dict(ROUTE_CRDS)
 )
 """The modules of these custom resources, without the programs: nothing has to be compiled."""
+SCHEMA_MODULES: Final = tuple(
+    module for module in (*MODULES, *ROUTE_MODULES) if module.name in {"lws", "gateway-api"}
+)
+"""The modules whose definitions have the schemas that ours embeds."""
 ISTIO_CRDS: Final = (("istio", "kubernetes"),)
 """Those of Istio."""
 CERTIFICATE_CRDS: Final = (("cert-manager", _CERT_MANAGER_CRDS),)

@@ -1,0 +1,49 @@
+"""Upstream's schemas: what is left out of them, and what is written."""
+
+import json
+
+import pytest
+
+from catalog.schemas import schemas
+from intent import Object
+from tests.catalog.upstream import LEFT_OUT, LIST_KEYS, LIST_TYPE, ORIGINS, laid_out, nodes, structural
+
+NAMED: Object = {"type": "object", "properties": {"name": {"type": "string", "default": ""}}}
+
+
+def test_every_schema_has_an_origin() -> None:
+    assert schemas().keys() == ORIGINS.keys()
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_nothing_is_in_a_schema_that_is_left_out(name: str) -> None:
+    assert not any(LEFT_OUT & node.keys() for _, node in nodes(schemas()[name].root))
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_the_keys_of_a_list_are_required(name: str) -> None:
+    """Structural schemas demand it of keys without a default."""
+    for _, node in nodes(schemas()[name].root):
+        assert set(node.get(LIST_KEYS, ())) <= set(node.get("items", {}).get("required", ()))
+
+
+def test_a_field_may_have_the_name_of_a_keyword() -> None:
+    node = {"type": "object", "properties": {"default": {"type": "string", "description": "text"}}}
+
+    assert structural(node) == {"type": "object", "properties": {"default": {"type": "string"}}}
+
+
+def test_a_list_whose_key_has_a_default_becomes_atomic() -> None:
+    node = {"type": "array", "items": NAMED, LIST_TYPE: "map", LIST_KEYS: ["name"]}
+
+    items = {"type": "object", "properties": {"name": {"type": "string"}}}
+    assert structural(node) == {"type": "array", "items": items, LIST_TYPE: "atomic"}
+
+
+def test_what_fits_into_a_line_is_one_line() -> None:
+    value = {"b": {"c" * 60: 1, "d" * 60: 2}, "a": [1, 2]}
+
+    written = laid_out(value)
+
+    assert written.splitlines()[1] == ' "a": [1, 2],'
+    assert json.loads(written) == value

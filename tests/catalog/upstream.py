@@ -1,0 +1,107 @@
+"""Generation of `catalog/schemas.json` from the definitions of upstream's Go modules.
+
+Left out, besides descriptions:
+
+- Defaults: the API server would store them in the author's object.
+- What needs these defaults: CEL rules, `oneOf`, and keys of lists that are absent unless defaulted. A list
+  with such a key becomes atomic.
+- `anyOf` of integer and string, which `x-kubernetes-int-or-string` says already.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE
+from intent import Object
+
+RULES: Final = "x-kubernetes-validations"
+LIST_TYPE: Final = "x-kubernetes-list-type"
+LIST_KEYS: Final = "x-kubernetes-list-map-keys"
+LEFT_OUT: Final = frozenset({"description", "default", "anyOf", "oneOf", RULES})
+WIDTH: Final = 110
+
+
+class Origin(NamedTuple):
+    """Where upstream defines a type: the folder of the testbed's go.mod, the module, file, and fields."""
+
+    component: str
+    module: str
+    file: str
+    fields: tuple[str, ...]
+
+
+_LWS: Final = "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
+_GATEWAY_API: Final = "config/crd/experimental/gateway.networking.k8s.io_"
+ORIGINS: Final = {
+    POD_TEMPLATE: Origin(
+        *("lws", "sigs.k8s.io/lws", _LWS), ("spec", "leaderWorkerTemplate", "workerTemplate")
+    ),
+    HTTP_ROUTE: Origin(
+        *("gateway-api", "sigs.k8s.io/gateway-api", f"{_GATEWAY_API}httproutes.yaml"), ("spec",)
+    ),
+    GATEWAY: Origin(*("gateway-api", "sigs.k8s.io/gateway-api", f"{_GATEWAY_API}gateways.yaml"), ("spec",)),
+}
+"""The experimental channel of the Gateway API includes the standard one."""
+
+
+def generated(source: Callable[[str, str], Path], version: Callable[[str, str], str]) -> str:
+    """Return the text of the file.
+
+    `source` finds a file of a component's module, `version` the version of the module.
+    """
+    found = {
+        name: {
+            "source": f"{origin.module} {version(origin.component, origin.module)}",
+            "schema": structural(defined(source(origin.component, origin.file), origin.fields)),
+        }
+        for name, origin in ORIGINS.items()
+    }
+    return laid_out(found) + "\n"
+
+
+def defined(file: Path, fields: tuple[str, ...]) -> Object:
+    """Return the schema of a field in version v1 of a CustomResourceDefinition."""
+    versions = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)["spec"]["versions"]
+    (found,) = (each for each in versions if each["name"] == "v1")
+    node: Object = found["schema"]["openAPIV3Schema"]
+    for field in fields:
+        node = node["properties"][field]
+    return node
+
+
+def structural(node: Object) -> Object:
+    """Return a schema without what is left out."""
+    kept = {key: one for key, one in node.items() if key not in LEFT_OUT}
+    if any("default" in node["items"]["properties"][key] for key in node.get(LIST_KEYS, ())):
+        del kept[LIST_KEYS]
+        kept[LIST_TYPE] = "atomic"
+    for key in ("items", "additionalProperties"):
+        if isinstance(kept.get(key), dict):
+            kept[key] = structural(kept[key])
+    if "properties" in kept:
+        kept["properties"] = {name: structural(one) for name, one in kept["properties"].items()}
+    return kept
+
+
+def nodes(node: Object, path: str = "") -> Iterator[tuple[str, Object]]:
+    """Yield a schema and all nested ones, each with its path: `.rules[].filters[].type`."""
+    yield path, node
+    for name, one in node.get("properties", {}).items():
+        yield from nodes(one, f"{path}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            yield from nodes(node[key], f"{path}[]")
+
+
+def laid_out(value: Any, indent: int = 0) -> str:
+    """Write JSON with sorted keys: in one line what fits into it, anything else with one line per key."""
+    line = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if not isinstance(value, dict) or len(line) + indent <= WIDTH:
+        return line
+    start = " " * (indent + 1)
+    rows = (f"{start}{json.dumps(key)}: {laid_out(value[key], indent + 1)}" for key in sorted(value))
+    return "{\n" + ",\n".join(rows) + "\n" + " " * indent + "}"
