@@ -93,7 +93,6 @@ BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
     "a port of a parent out of range": (parents({"name": "g", "port": 65536}), ".parentRefs[0].port"),
     "one parent twice": (parents({"name": "g"}, {"name": "g"}), ".parentRefs"),
     "a parent and its listener": (parents({"name": "g"}, {"name": "g", "sectionName": "a"}), ".parentRefs"),
-    "a field that is null": (route(hostnames=None), ".hostnames"),
     "a rule as a text": (route(rules=["/v1"]), ".rules[0]"),
     "a misspelt field of a rule": (route({"match": [PREFIX]}), ".rules[0].match"),
     "a path without its slash": (
@@ -115,7 +114,7 @@ BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
     "a header without a value": (matched(headers=[{"name": "a"}]), ".rules[0].matches[0].headers[0].value"),
     "a header twice": (
         matched(headers=[{"name": "a", "value": "b"}, {"name": "a", "value": "c"}]),
-        ".rules[0].matches[0].headers",
+        ".rules[0].matches[0].headers[1]",
     ),
     "a Service without a port": (backed({"name": "models"}), ".rules[0].backendRefs[0]"),
     "a backend without a name": (backed({"kind": "Service", "port": 80}), ".rules[0].backendRefs[0].name"),
@@ -184,7 +183,7 @@ BROKEN_GATEWAYS: Final[dict[str, tuple[Object, str]]] = {
     "a port as a text": (listener(port="80"), ".listeners[0].port"),
     "a port out of range": (listener(port=0), ".listeners[0].port"),
     "a name in capitals": (listener(name="Web"), ".listeners[0].name"),
-    "a name twice": (gateway(LISTENER, {**LISTENER, "port": 81}), ".listeners"),
+    "a name twice": (gateway(LISTENER, {**LISTENER, "port": 81}), ".listeners[1]"),
     "a port twice": (gateway(LISTENER, {**LISTENER, "name": "b"}), ".listeners"),
     "tls without TLS": (listener(tls={"certificateRefs": [{"name": "c"}]}), ".listeners[0]"),
     "tls without a certificate": (gateway({**SECURE, "tls": {}}), ".listeners[0].tls"),
@@ -196,6 +195,14 @@ BROKEN_GATEWAYS: Final[dict[str, tuple[Object, str]]] = {
     ),
     "an address that is none": (gateway(addresses=[{"value": "10.0.0"}]), ".addresses[0]"),
     "an address twice": (gateway(addresses=[{"value": "10.0.0.1"}] * 2), ".addresses"),
+    "a key of a label that is none": (
+        gateway(infrastructure={"labels": {"a b": "c"}}),
+        ".infrastructure.labels",
+    ),
+    "a key of an annotation that is too long": (
+        gateway(infrastructure={"annotations": {f"{'a' * 253}/b": "c"}}),
+        ".infrastructure.annotations",
+    ),
     "a hostname that is none": (
         gateway(addresses=[{"type": "Hostname", "value": "a_b"}]),
         ".addresses[0]",

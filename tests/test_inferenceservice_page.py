@@ -11,6 +11,7 @@ from fusioninfer import documents, offline
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.crd import schema
+from intent.inferenceservice.embedded import EMBEDDED
 from intent.settings import Settings
 
 ROOT: Final = Path(__file__).parents[1]
@@ -32,12 +33,15 @@ def fields() -> str:
 
 
 def described(path: str, node: Object, *, required: bool) -> Iterator[tuple[str, str, str]]:
-    """Return a field and all below it: path, type, description; what must be there is bold."""
+    """Return a field and all below it: path, type, description; what must be there is bold.
+
+    The fields of other APIs' specs are upstream's, and are left out.
+    """
     items, values = node.get("items", {}), node.get("additionalProperties", {})
     kind = node.get("format") or ("list" if items else "map" if values else node["type"])
     text = " ".join((node["description"], *allowed(node)))
     yield f"**`{path}`**" if required else f"`{path}`", kind, text
-    inner = items or values or node
+    inner = {} if path.removeprefix("spec.roles[].") in EMBEDDED else items or values or node
     below = path + ("[]" if items else ".*" if values else "")
     for name, field in inner.get("properties", {}).items():
         yield from described(f"{below}.{name}", field, required=name in inner.get("required", ()))

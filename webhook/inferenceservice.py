@@ -12,10 +12,9 @@ from intent import Object, budget
 from intent.annotations import INJECT, NO_ROUTING, PREFIX, QUEUE_NAME, Routing
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
-from intent.gateway_api import check as gateway_api
-from intent.gateway_api.types import GATEWAY_SPEC, HTTP_ROUTE_SPEC
+from intent.inferenceservice import embedded
 from intent.inferenceservice.members import authored, leader_worker_sets
-from intent.inferenceservice.read import InferenceServiceIntent, read
+from intent.inferenceservice.read import InferenceServiceIntent, ReadResult, read
 from intent.pickers.configuration import check_config
 from intent.service.routes import picker_of
 from intent.settings import Settings
@@ -47,11 +46,11 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
     if over is not None:
         yield replace(over, softened=old is not None and over == budget.of_inferenceservice(old))
         return
-    service, errors = read(live)
+    service, errors = _read(live)
     if service is None:
         yield from errors
         return
-    known_service, known_errors = read(old)
+    known_service, known_errors = _read(old)
     yield from _ratcheted(errors, known_errors)
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
@@ -66,7 +65,13 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
                 yield finding
     same = known_service is not None and _configuration(known_service) == _configuration(service)
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
-    yield from _ratcheted(_of_routes(service), _of_routes(known_service))
+    yield from _of_routes(service)
+
+
+def _read(service: Object | None) -> ReadResult:
+    """Read an InferenceService, with the errors of the specs of other APIs in it."""
+    found, errors = read(service)
+    return found, (*errors, *embedded.findings(service))
 
 
 def _ratcheted(found: Iterable[FieldError], before: Iterable[FieldError]) -> Iterator[FieldError]:
@@ -92,18 +97,11 @@ def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
     return (router.routing if router else NO_ROUTING), split
 
 
-def _of_routes(service: InferenceServiceIntent | None) -> Iterator[FieldError]:
-    """Check the HTTPRoute and Gateway specs of the router against the Gateway API's schemas."""
-    router = service.router if service else None
-    if router is None:
-        return
-    path = f"spec.roles[{router.index}]"
-    if router.routing.http_route:
-        yield from gateway_api.check(router.routing.http_route, HTTP_ROUTE_SPEC, f"{path}.httproute")
-        if not router.is_attached:
-            yield FieldError(f"{path}.httproute", None, NO_PARENT, "FI752")
-    if router.gateway:
-        yield from gateway_api.check(router.gateway, GATEWAY_SPEC, f"{path}.gateway")
+def _of_routes(service: InferenceServiceIntent) -> Iterator[FieldError]:
+    """FI752: an HTTPRoute has a parent."""
+    router = service.router
+    if router and router.routing.http_route and not router.is_attached:
+        yield FieldError(f"spec.roles[{router.index}].httproute", None, NO_PARENT, "FI752")
 
 
 def _annotations(live: Object | None) -> Object:

@@ -14,8 +14,9 @@ ROWS: Final[dict[str, Code]] = {
     "FI702": Code(
         "error",
         "unknown field of the InferenceService",
-        "use the name in the message",
-        "a field is misspelt or at the wrong depth; the API server would drop it silently",
+        "use the name in the message, or remove the field",
+        "a field is misspelt, misplaced, or of a later release; the API server drops it, and rejects it "
+        "under strict validation, the default of kubectl",
     ),
     "FI703": Code(
         "error",
@@ -65,23 +66,11 @@ ROWS: Final[dict[str, Code]] = {
         "correct the field as the message says; the schema is that of the Gateway API, v1",
         "a value has the wrong type or length, a field is missing, or two fields exclude each other",
     ),
-    "FI711": Code(
-        "error",
-        "a field of the route or the gateway is misspelt",
-        "use the name in the message",
-        "the Gateway API has a similar field, but none of that name; the API server refuses it",
-    ),
     "FI750": Code(
         "warning",
         "an earlier name of a field is used",
         "write the name in the message",
         "roleReplicas and podReplicas come from an earlier design; they are still accepted",
-    ),
-    "FI751": Code(
-        "warning",
-        "a field of the route or the gateway is unknown",
-        "check that the Gateway API in the cluster has the field; otherwise the API server refuses the route",
-        "the field comes from a later release of the Gateway API, or does not exist",
     ),
     "FI752": Code(
         "warning",

@@ -1,10 +1,10 @@
 """The CustomResourceDefinition of the InferenceService: schema, CEL rules and printer columns.
 
-CEL rules use the messages of `topology`. `maxItems` in the schema bounds their cost
-(`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
+The specs of other APIs have upstream's schemas (`catalog.schemas`). CEL rules use the messages of `topology`;
+`maxItems` bounds their cost (`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
 
-Do not add rules here: the API server may refuse every write of an object that violates a new rule, of labels
-and status too (until KEP-4008). Add them to `topology`, where a field that was invalid before only warns.
+Do not add rules here. The API server lets an unchanged field be invalid (KEP-4008), but a rule of the whole
+spec refuses every later change of it. Add the rule to `topology`, where an earlier error only warns.
 """
 
 from copy import deepcopy
@@ -13,6 +13,7 @@ from typing import Final
 
 from intent import Object
 from intent.annotations import DISAGGREGATION
+from intent.inferenceservice.embedded import EMBEDDED, Embedded
 from intent.inferenceservice.topology import (
     A_ROUTERS,
     NEEDS_TEMPLATE,
@@ -135,10 +136,18 @@ def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
 
 @cache
 def schema() -> Object:
-    """Return the schema of the whole object, with references resolved."""
+    """Return the schema of the whole object, with references resolved and upstream's schemas embedded."""
     made = InferenceService.model_json_schema()
     whole = _structural(made, made["$defs"])
+    role = whole["properties"]["spec"]["properties"]["roles"]["items"]
+    fields = role["properties"]
+    role["properties"] = fields | {name: _embedded(fields[name], field) for name, field in EMBEDDED.items()}
     return whole | {"properties": whole["properties"] | _METADATA, "required": ["spec"]}
+
+
+def _embedded(node: Object, field: Embedded) -> Object:
+    """Return the schema of a field that contains a spec of another API, described as in the models."""
+    return {"description": f"{node['description']} As in {field.schema.source}.", **field.schema.root}
 
 
 def fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
@@ -150,16 +159,14 @@ def fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
 
 
 def _structural(node: Object, definitions: Object) -> Object:
-    """Resolve references, and mark schemaless objects as Kubernetes does."""
+    """Resolve references, and leave out what a structural schema must not have."""
     if "$ref" in node:
         return _structural(definitions[node["$ref"].rpartition("/")[2]], definitions)
     kept = {key: item for key, item in node.items() if key not in _LEFT_OUT}
     if "description" in kept:
         kept["description"] = " ".join(kept["description"].split())
     beside = kept.pop("additionalProperties", False)
-    if beside is True:
-        kept["x-kubernetes-preserve-unknown-fields"] = True
-    elif beside:
+    if isinstance(beside, dict):
         kept["additionalProperties"] = _structural(beside, definitions)
     if "items" in kept:
         kept["items"] = _structural(kept["items"], definitions)

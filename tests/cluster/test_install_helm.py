@@ -27,6 +27,8 @@ REST: Final = UNINSTALL.index("kubectl delete namespace fusioninfer-system")
 """The index of the first command after `helm uninstall`."""
 (REMOVE,) = re.findall(r"`(helm uninstall [^`]+)`", chapters(OPERATIONS)["Uninstall"])
 NEXT: Final = "0.2.0"
+SECRET: Final = 1024 * 1024
+"""The most bytes of a Secret, in which Helm stores the chart and what it rendered."""
 KINDS: Final = "deployments,services,networkpolicies,serviceaccounts,poddisruptionbudgets"
 
 
@@ -125,6 +127,14 @@ def images(cluster: Cluster) -> frozenset[str]:
 
 def test_stored_objects_equal_the_chart(installed: Installed) -> None:
     assert installed.difference == ""
+
+
+def test_the_release_fits_into_a_secret_many_times(installed: Installed) -> None:
+    releases = items(
+        installed.cluster.api, path("secrets", NAMESPACE), fieldSelector="type=helm.sh/release.v1"
+    )
+
+    assert {len(each["data"]["release"]) < SECRET / 8 for each in releases} == {True}
 
 
 def test_the_next_version_runs_its_own_image_and_back_the_one_before(upgraded: Upgraded) -> None:

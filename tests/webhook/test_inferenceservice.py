@@ -157,7 +157,7 @@ ROUTED = changed(
     "metadata.generation",
     1,
 )
-MISSPELT = ("spec.roles[0].httproute.hostname", "FI711")
+MISSPELT = ("spec.roles[0].httproute.hostname", "FI702")
 
 
 def test_an_invalid_route_is_refused() -> None:
@@ -181,7 +181,7 @@ def test_a_contradicting_earlier_field_name_does_not_block_scaling() -> None:
 def test_an_earlier_error_in_a_route_is_a_warning() -> None:
     found = check(rewritten(ROUTED, "spec.roles.1.replicas", 5), ROUTED)
 
-    assert ([one.code for one in found], errors(found)) == (["FI711"], [])
+    assert ([one.code for one in found], errors(found)) == (["FI702"], [])
 
 
 def test_a_new_error_in_a_route_denies() -> None:

@@ -1,6 +1,9 @@
 """The CEL rules (`x-kubernetes-validations`) of the Gateway API, for values of the right types.
 
-Defaults are not applied yet: an absent `kind` of a backend is `Service`. Rules about label keys are omitted.
+The definition of InferenceService has none of them (ADR 22). Upstream's rules are evaluated after its
+defaults; here an absent `kind` of a backend is `Service`.
+
+Source: the experimental channel of kubernetes-sigs/gateway-api v1.4.1. A test compares the paths with it.
 """
 
 import re
@@ -11,8 +14,8 @@ from typing import Any, Final
 
 from catalog.pickers.generations import POOLS
 from intent import Object
-from intent.gateway_api.words import ValueCheck
-from intent.names import DNS_HOSTNAME
+from intent.names import DNS_HOSTNAME, DNS_SUBDOMAIN, LABEL
+from intent.schema import Check, Rules
 from intent.shapes import listed, mapping
 
 FILTERS: Final = {
@@ -35,6 +38,9 @@ _PATH: Final = re.compile(r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+")
 _AMONG: Final = ("//", "/./", "/../", "%2f", "%2F", "#")
 _AT_THE_END: Final = ("/..", "/.")
 _HOSTNAME: Final = re.compile(DNS_HOSTNAME).fullmatch
+_KEY: Final = re.compile(rf"({DNS_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{{0,61}})?[A-Za-z0-9]").fullmatch
+_PREFIX: Final = 253
+"""The length that the prefix of a key must be below."""
 _DURATION: Final = re.compile(r"(\d+)(h|ms|m|s)")
 _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
@@ -228,30 +234,56 @@ def _is_ip(value: str) -> bool:
     return "%" not in value
 
 
+def _keys(pairs: Object) -> str:
+    """Check the keys of labels or annotations."""
+    bad = (key for key in pairs if not _KEY(key) or len(key.partition("/")[0]) >= _PREFIX)
+    return next((f"{key[:LABEL]} must be the key of a label or an annotation" for key in bad), "")
+
+
 def _distinct_addresses(addresses: list[Object]) -> str:
     values = ((one.get("type", "IPAddress"), one["value"]) for one in addresses if one.get("value"))
     return _twice(values, "two addresses must not be the same")
 
 
-# --- by type ------------------------------------------------------------------------------------------
+# --- by path ------------------------------------------------------------------------------------------
 
-ValueChecks = tuple[ValueCheck, ...]
-OF_A_BACKEND: Final[ValueChecks] = (_port_of_a_service, _group_of_a_pool)
-OF_PARENTS: Final[ValueChecks] = (_distinct_parents,)
-OF_A_FILTER: Final[ValueChecks] = (_type_of_a_filter,)
-OF_FILTERS: Final[ValueChecks] = (_repeated_filters,)
-OF_A_PATH_MODIFIER: Final[ValueChecks] = (_type_of_a_modifier,)
-OF_A_MIRROR: Final[ValueChecks] = (_share_of_a_mirror,)
-OF_A_FRACTION: Final[ValueChecks] = (_fraction,)
-OF_A_WILDCARD: Final[ValueChecks] = (_wildcard,)
-OF_EXTERNAL_AUTH: Final[ValueChecks] = (_protocol_of_auth,)
-OF_A_PATH: Final[ValueChecks] = (_path,)
-OF_TIMEOUTS: Final[ValueChecks] = (_timeouts,)
-OF_A_SESSION: Final[ValueChecks] = (_session,)
-OF_A_RULE: Final[ValueChecks] = (_redirect_to_nobody, _prefix_to_replace)
-OF_RULES: Final[ValueChecks] = (_matches_together, _names_of_rules)
-OF_TLS: Final[ValueChecks] = (_certificates,)
-OF_A_LISTENER: Final[ValueChecks] = (_tls_of_a_listener, _hostname_of_a_listener)
-OF_LISTENERS: Final[ValueChecks] = (_distinct_listeners,)
-OF_AN_ADDRESS: Final[ValueChecks] = (_address,)
-OF_ADDRESSES: Final[ValueChecks] = (_distinct_addresses,)
+
+def _of_filters(path: str) -> dict[str, tuple[Check, ...]]:
+    """Return the rules about a list of filters."""
+    return {
+        path: (_repeated_filters,),
+        f"{path}[]": (_type_of_a_filter,),
+        f"{path}[].requestMirror": (_share_of_a_mirror,),
+        f"{path}[].requestMirror.backendRef": (_port_of_a_service, _group_of_a_pool),
+        f"{path}[].requestMirror.fraction": (_fraction,),
+        f"{path}[].requestRedirect.path": (_type_of_a_modifier,),
+        f"{path}[].urlRewrite.path": (_type_of_a_modifier,),
+        f"{path}[].cors.allowMethods": (_wildcard,),
+        f"{path}[].cors.allowOrigins": (_wildcard,),
+        f"{path}[].externalAuth": (_protocol_of_auth,),
+        f"{path}[].externalAuth.backendRef": (_port_of_a_service, _group_of_a_pool),
+    }
+
+
+OF_HTTP_ROUTE: Final[Rules] = {
+    ".parentRefs": (_distinct_parents,),
+    ".rules": (_matches_together, _names_of_rules),
+    ".rules[]": (_redirect_to_nobody, _prefix_to_replace),
+    ".rules[].matches[].path": (_path,),
+    ".rules[].timeouts": (_timeouts,),
+    ".rules[].sessionPersistence": (_session,),
+    ".rules[].backendRefs[]": (_port_of_a_service, _group_of_a_pool),
+    **_of_filters(".rules[].filters"),
+    **_of_filters(".rules[].backendRefs[].filters"),
+}
+"""The rules about the spec of an HTTPRoute."""
+OF_GATEWAY: Final[Rules] = {
+    ".listeners": (_distinct_listeners,),
+    ".listeners[]": (_tls_of_a_listener, _hostname_of_a_listener),
+    ".listeners[].tls": (_certificates,),
+    ".addresses": (_distinct_addresses,),
+    ".addresses[]": (_address,),
+    ".infrastructure.annotations": (_keys,),
+    ".infrastructure.labels": (_keys,),
+}
+"""The rules about the spec of a Gateway."""

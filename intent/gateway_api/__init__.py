@@ -1,1 +1,0 @@
-"""The schemas of HTTPRoute and Gateway as data, and checks of a user's specs against them."""

@@ -1,0 +1,69 @@
+"""The fields of a role that contain specs of other APIs: their schemas, and the findings about them.
+
+The CRD embeds the schemas, so the API server refuses the same values, and drops the same unknown fields.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, Schema, schemas
+from intent import Object
+from intent.errors import FieldError, each_nearest
+from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
+from intent.schema import NO_RULES, Rules, Violation, violations
+from intent.shapes import listed, mapping
+
+UNKNOWN: Final = "FI702"
+MOST: Final = 100
+"""The most findings reported; an object may have one for each of its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A field of a role that contains a spec of another API."""
+
+    name: str
+    """The name of its schema."""
+    code: str
+    """The code of a violation; an unknown field is FI702."""
+    rules: Rules
+    """Upstream's rules beyond the schema."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of upstream."""
+        return schemas()[self.name]
+
+
+EMBEDDED: Final = {
+    "template": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
+    "httproute": Embedded(HTTP_ROUTE, "FI710", OF_HTTP_ROUTE),
+    "gateway": Embedded(GATEWAY, "FI710", OF_GATEWAY),
+}
+"""The fields, by their names."""
+
+
+def findings(service: Object | None) -> Iterator[FieldError]:
+    """Report the violations by all roles of an InferenceService, at most `MOST`."""
+    found = list(islice(_violations(service), MOST))
+    meant = each_nearest((one.unknown, one.known) for _, one in found if one.unknown)
+    for field, one in found:
+        if one.unknown:
+            hint = next(meant)
+            remedy = f"did you mean {hint}?" if hint else f"{field.schema.source} has none of this name"
+            yield FieldError(one.path, None, f"{one.message}; {remedy}", UNKNOWN)
+        else:
+            yield FieldError(one.path, one.value, one.message, field.code)
+
+
+def _violations(service: Any) -> Iterator[tuple[Embedded, Violation]]:
+    """Yield the violations with their fields. A field that is no object is reported by `read`."""
+    for at, role in enumerate(listed(mapping(mapping(service).get("spec")).get("roles"))):
+        for name, field in EMBEDDED.items():
+            value = mapping(role).get(name)
+            if isinstance(value, dict):
+                path = f"spec.roles[{at}].{name}"
+                for one in violations(value, field.schema.root, path, field.rules):
+                    yield field, one

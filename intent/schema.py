@@ -1,0 +1,238 @@
+"""Violations of a structural schema: values that the API server would refuse, and fields it would drop.
+
+Source: `k8s.io/apiextensions-apiserver` `pkg/apiserver/schema` and `k8s.io/kube-openapi` `pkg/validation`.
+Below a value of the wrong type nothing is checked. A null in an object is an absent field.
+
+The ranges of formats are checked too, which the API server leaves to Go's types.
+
+A caller may add rules that a schema cannot express, by the path of a field in the schema.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Final
+
+from intent import Object
+from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
+
+Check = Callable[[Any], str]
+"""Returns the violation by a value of the right type; empty for none."""
+Rules = Mapping[str, tuple[Check, ...]]
+"""Rules by the path of a field: `.rules[].filters[]`."""
+NO_RULES: Final[Rules] = {}
+Violations = Iterator["Violation"]
+
+_LIST_KEYS: Final = "x-kubernetes-list-map-keys"
+_LIST_TYPE: Final = "x-kubernetes-list-type"
+_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One violation, at the path of the value."""
+
+    path: str
+    value: Any
+    """The value to show in the message; None shows no value."""
+    message: str
+    unknown: str = ""
+    """The name of a field that the schema does not know; empty for a violation by a known one."""
+    known: tuple[str, ...] = ()
+    """The fields that the schema knows there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place in the value and in the schema."""
+
+    path: str
+    schema: Object
+    field: str
+    """The path in the schema."""
+    rules: Rules
+
+    def at(self, step: str, schema: Object, field: str) -> "_Place":
+        return _Place(self.path + step, schema, self.field + field, self.rules)
+
+
+def violations(value: Any, schema: Object, path: str, rules: Rules = NO_RULES) -> Violations:
+    """Yield the violations by a value; those of rules only where the types are right."""
+    return _checked(value, _Place(path, schema, "", rules))
+
+
+def _checked(value: Any, place: _Place) -> Violations:
+    name, fits, below = _kind(place.schema)
+    if not fits(value):
+        yield _wrong(place.path, value, f"must be {name}")
+        return
+    found = False
+    for one in chain(_limits(value, place), below(value, place)):
+        found = found or not one.unknown
+        yield one
+    said = (check(value) for check in place.rules.get(place.field, ()) if not found)
+    yield from (_wrong(place.path, None, message) for message in said if message)
+
+
+def _wrong(path: str, value: Any, message: str) -> Violation:
+    return Violation(path, None if isinstance(value, dict | list) else value, message)
+
+
+# --- limits -------------------------------------------------------------------------------------------
+
+
+def _limits(value: Any, place: _Place) -> Violations:
+    """Report the first violated limit, in the order of the schema: a length precedes its pattern."""
+    for key, limit in place.schema.items():
+        fits, message = LIMITS.get(key, _NO_LIMIT)
+        if not fits(value, limit):
+            yield _wrong(place.path, value, message(limit))
+            return
+
+
+def _matches(value: Any, pattern: str) -> bool:
+    """Return whether a text matches; a pattern does not apply to an integer."""
+    return not isinstance(value, str) or ("\n" not in value and _compiled(pattern).search(value) is not None)
+
+
+_compiled: Final = lru_cache(maxsize=64)(re.compile)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Return whether a number has the range of a format; other formats are not checked."""
+    most = _MOST.get(kind)
+    return most is None or -most <= value < most
+
+
+_MOST: Final = {"int32": 2**31, "int64": 2**63}
+
+
+def _said(message: str) -> Callable[[Any], str]:
+    return lambda limit: message.format(", ".join(map(str, limit)) if isinstance(limit, list) else limit)
+
+
+LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]]] = {
+    "enum": (lambda value, known: value in known, _said("must be one of {}")),
+    "maxLength": (lambda value, most: len(value) <= most, _said("must be at most {} characters")),
+    "minLength": (lambda value, least: len(value) >= least, _said("must not be empty")),
+    "pattern": (_matches, lambda pattern: PATTERNS.get(pattern, f"must match {pattern}")),
+    "format": (_fits, lambda kind: f"must be a number of type {kind}"),
+    "maximum": (lambda value, most: value <= most, _said("must be at most {}")),
+    "minimum": (lambda value, least: value >= least, _said("must be at least {}")),
+    "maxItems": (lambda value, most: len(value) <= most, _said("must have at most {} items")),
+    "minItems": (lambda value, least: len(value) >= least, _said("must have at least {} item")),
+    "maxProperties": (lambda value, most: len(value) <= most, _said("must have at most {} keys")),
+}
+"""By keyword of the schema: the test of a value of the right type, and the message."""
+_NO_LIMIT: Final = (lambda _value, _limit: True, str)
+
+_PATH: Final = r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+"
+_QUANTITY: Final = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+PATTERNS: Final[Mapping[str, str]] = {
+    f"^{DNS_LABEL}$": "must be a DNS-1123 label",
+    f"^{DNS_SUBDOMAIN}$": "must be a DNS-1123 subdomain",
+    f"^$|^{DNS_SUBDOMAIN}$": "must be a DNS-1123 subdomain, or empty",
+    f"^{DNS_HOSTNAME}$": "must be a hostname in lower case, without a port; *. may begin it",
+    r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$": "must be the name of a kind",
+    r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$": "must be the value of a label",
+    r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$": "must be the name of a header",
+    r"^([0-9]{1,5}(h|m|s|ms)){1,4}$": "must be a duration, such as 90s or 1m30s",
+    rf"^{_PATH}$": "must be a path",
+    r"(^\*$)|(^([a-zA-Z][a-zA-Z0-9+\-.]+):\/\/([^:/?#]+)(:([0-9]{1,5}))?$)": (
+        "must be an origin, such as https://example.com, or *"
+    ),
+    rf"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$|{DNS_SUBDOMAIN}\/[A-Za-z0-9]+$": (
+        "must be a protocol, such as HTTP or HTTPS"
+    ),
+    rf"^Hostname|IPAddress|NamedAddress|{DNS_SUBDOMAIN}\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$": (
+        "must be IPAddress, Hostname, NamedAddress or DOMAIN/NAME"
+    ),
+    rf"^(\+|-)?{_QUANTITY}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_QUANTITY}))?$": (
+        "must be a quantity, such as 500m, 4 or 16Gi"
+    ),
+}
+"""What each pattern of upstream means. A test compares the keys with the schemas."""
+
+
+# --- nested values ------------------------------------------------------------------------------------
+
+
+def _in_list(value: list[Any], place: _Place) -> Violations:
+    schema = place.schema
+    if len(value) > schema.get("maxItems", len(value)):
+        return
+    yield from _repeated(value, place)
+    for at, item in enumerate(value):
+        yield from _checked(item, place.at(f"[{at}]", schema["items"], "[]"))
+
+
+def _repeated(value: list[Any], place: _Place) -> Violations:
+    """Report items that repeat an earlier one, or its keys; an item without a key is reported elsewhere."""
+    keys = place.schema.get(_LIST_KEYS, ())
+    if keys:
+        named = ((at, item) for at, item in enumerate(value) if isinstance(item, dict))
+        identities = ((at, [item.get(key) for key in keys]) for at, item in named)
+        found = ((at, repr(one)) for at, one in identities if None not in one)
+        reason = f"the same {' and '.join(keys)}"
+    elif place.schema.get(_LIST_TYPE) == "set":
+        found, reason = ((at, repr(item)) for at, item in enumerate(value)), "the same value"
+    else:
+        return
+    first: dict[str, int] = {}
+    for at, identity in found:
+        if first.setdefault(identity, at) != at:
+            yield _wrong(
+                f"{place.path}[{at}]", None, f"must differ from [{first[identity]}]: it has {reason}"
+            )
+
+
+def _in_object(value: Object, place: _Place) -> Violations:
+    beside = place.schema.get("additionalProperties")
+    if beside is None:
+        yield from _in_fields(value, place)
+        return
+    for key, item in value.items():
+        if item is not None:
+            yield from _checked(item, place.at(f"[{key}]", beside, "[]"))
+
+
+def _in_fields(value: Object, place: _Place) -> Violations:
+    known = place.schema.get("properties", {})
+    for name in place.schema.get("required", ()):
+        if value.get(name) is None:
+            yield _wrong(f"{place.path}.{name}", None, "is required")
+    for name, item in value.items():
+        if name not in known:
+            yield Violation(f"{place.path}.{name}", None, "unknown field", name, tuple(known))
+        elif item is not None:
+            yield from _checked(item, place.at(f".{name}", known[name], f".{name}"))
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and value.is_integer())
+
+
+def _nothing(_value: Any, _place: _Place) -> Violations:
+    return iter(())
+
+
+_Kind = tuple[str, Callable[[Any], bool], Callable[[Any, _Place], Violations]]
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "object": ("an object", lambda value: isinstance(value, dict), _in_object),
+    "array": ("a list", lambda value: isinstance(value, list), _in_list),
+    "string": ("a string", lambda value: isinstance(value, str), _nothing),
+    "integer": ("a whole number", _is_whole, _nothing),
+    "boolean": ("true or false", lambda value: isinstance(value, bool), _nothing),
+}
+"""By type: its name in messages, its test, and the check of nested values."""
+_EITHER: Final[_Kind] = (
+    "a whole number or a string",
+    lambda value: isinstance(value, str) or _is_whole(value),
+    _nothing,
+)
+
+
+def _kind(schema: Object) -> _Kind:
+    return _EITHER if schema.get(_INT_OR_STRING) else _KINDS[schema["type"]]

@@ -1,0 +1,112 @@
+"""Findings about specs of HTTPRoutes and Gateways."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from catalog.schemas import GATEWAY, HTTP_ROUTE, schemas
+from intent import Object
+from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
+from intent.schema import violations
+from tests.catalog.upstream import nodes
+from tests.gateway_api import (
+    BROKEN_GATEWAYS,
+    BROKEN_ROUTES,
+    GOOD_GATEWAYS,
+    GOOD_ROUTES,
+    backed,
+    filtered,
+    matched,
+    route,
+)
+
+CORS = {"type": "CORS", "cors": {"allowOrigins": ["https://a.example.com"], "maxAge": 60}}
+RULES = {HTTP_ROUTE: OF_HTTP_ROUTE, GATEWAY: OF_GATEWAY}
+
+
+def said(value: Any, name: str = HTTP_ROUTE) -> list[tuple[str, str]]:
+    found = violations(value, schemas()[name].root, "r", RULES[name])
+    return [(one.path, one.message) for one in found]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_rule_is_about_a_field(name: str) -> None:
+    known = {path for path, _ in nodes(schemas()[name].root)}
+
+    assert RULES[name].keys() <= known
+
+
+@pytest.mark.parametrize("spec", GOOD_ROUTES.values(), ids=GOOD_ROUTES)
+def test_a_valid_route_is_accepted(spec: Object) -> None:
+    assert said(spec) == []
+
+
+@pytest.mark.parametrize(("spec", "path"), BROKEN_ROUTES.values(), ids=BROKEN_ROUTES)
+def test_an_invalid_route_is_reported_at_its_field(spec: Object, path: str) -> None:
+    assert {where for where, _ in said(spec)} == {f"r{path}"}
+
+
+@pytest.mark.parametrize("spec", GOOD_GATEWAYS.values(), ids=GOOD_GATEWAYS)
+def test_a_valid_gateway_is_accepted(spec: Object) -> None:
+    assert said(spec, GATEWAY) == []
+
+
+@pytest.mark.parametrize(("spec", "path"), BROKEN_GATEWAYS.values(), ids=BROKEN_GATEWAYS)
+def test_an_invalid_gateway_is_reported_at_its_field(spec: Object, path: str) -> None:
+    assert {where for where, _ in said(spec, GATEWAY)} == {f"r{path}"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (
+            matched(path={"type": "Prefix", "value": "/v1"}),
+            ("r.rules[0].matches[0].path.type", "must be one of Exact, PathPrefix, RegularExpression"),
+        ),
+        (
+            route(hostnames=["LLM.example.com"]),
+            ("r.hostnames[0]", "must be a hostname in lower case, without a port; *. may begin it"),
+        ),
+        (
+            matched(headers=[{"name": "a", "value": "b"}] * 2),
+            ("r.rules[0].matches[0].headers[1]", "must differ from [0]: it has the same name"),
+        ),
+        (
+            backed({"name": "models"}),
+            ("r.rules[0].backendRefs[0]", "port is required: it refers to a Service"),
+        ),
+        (
+            backed({"kind": "InferencePool", "name": "chat-pool"}),
+            (
+                "r.rules[0].backendRefs[0]",
+                "group must be inference.networking.k8s.io: it refers to an InferencePool",
+            ),
+        ),
+        (
+            filtered({"type": "URLRewrite"}),
+            ("r.rules[0].filters[0]", "urlRewrite is required where type is URLRewrite"),
+        ),
+    ],
+    ids=["enum", "pattern", "keys", "service", "pool", "filter"],
+)
+def test_a_message_contains_the_remedy(spec: Object, expected: tuple[str, str]) -> None:
+    assert said(spec) == [expected]
+
+
+def test_fields_of_the_experimental_channel_are_accepted() -> None:
+    assert said(filtered(CORS, retry={"attempts": 2, "codes": [503]})) == []
+
+
+@pytest.mark.parametrize("value", ["text", [], 1, None, True])
+def test_a_value_that_is_no_object_is_reported(value: Any) -> None:
+    assert said(value) == [("r", "must be an object")]
+
+
+def test_a_check_does_not_change_its_input() -> None:
+    spec = GOOD_ROUTES["backends"]
+    before = copy.deepcopy(spec)
+
+    said(spec)
+
+    assert spec == before
