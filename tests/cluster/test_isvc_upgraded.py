@@ -1,0 +1,177 @@
+"""An upgrade to a definition with schemas, while services run and stored objects are invalid by it."""
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from intent.inferenceservice.crd import crd
+from intent.inferenceservice.embedded import EMBEDDED
+from tests.cluster.testbed.api import ApiError, apply, create, get, items, patch, path, update
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import apply as kubectl_apply
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.rollouts import Rollout, caught_up, generation, rollout, started
+from tests.cluster.testbed.unchecked import unchecked
+from tests.cluster.testbed.wait import until
+from tests.gateway_api import PARENTS
+from tests.isvc import isvc, router, worker
+from tests.lws import changed
+
+TEMPLATE: Final = "spec.roles.0.template"
+CONTAINER: Final = f"{TEMPLATE}.spec.containers.0"
+ENV: Final = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
+RUNNING: Final = changed(isvc(worker(replicas=1), name="running"), f"{CONTAINER}.env", ENV)
+SET: Final = "running-inference"
+UNCHECKED: Final = isvc(worker(replicas=1), name="any", annotations={"fusioninfer.io/strategy": "queue-size"})
+"""The webhook refuses it, and the API server alone does not."""
+ROUTED: Final = isvc(router(), worker(replicas=1))
+WRONG: Final[dict[str, tuple[str, Any]]] = {
+    "type": (f"{CONTAINER}.ports", [{"containerPort": "8000"}]),
+    "required": (f"{CONTAINER}.ports", [{"name": "http"}]),
+    "keys": (f"{CONTAINER}.env", [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]),
+    "pattern": (f"{CONTAINER}.resources.limits.memory", "16 GB"),
+    "unknown": (f"{CONTAINER}.resorces", {"limits": {"cpu": "1"}}),
+    "enum": (
+        "spec.roles.0.httproute",
+        {"parentRefs": PARENTS, "rules": [{"matches": [{"path": {"type": "Prefix"}}]}]},
+    ),
+}
+
+UNTYPED: Final = "type"
+"""Server-side apply, also of the status, cannot read a stored value of the wrong type."""
+
+
+def wrong(name: str) -> Object:
+    """Return an InferenceService that the schemas do not allow."""
+    field, value = WRONG[name]
+    base = ROUTED if name == "enum" else isvc(worker(replicas=1))
+    return changed(changed(base, "metadata.name", f"wrong-{name}"), field, value)
+
+
+def earlier() -> Object:
+    """Return the definition of a release in which the specs of other APIs had no schema."""
+    whole = copy.deepcopy(crd())
+    schema = whole["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    fields = schema["properties"]["spec"]["properties"]["roles"]["items"]["properties"]
+    for name in EMBEDDED:
+        fields[name] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return whole
+
+
+def has_schemas(cluster: Cluster, namespace: str) -> bool:
+    """Return whether the API server knows the fields of a template."""
+    trial = changed(changed(isvc(), "metadata.name", "trial"), f"{TEMPLATE}.spec.added", 1)
+    try:
+        create(
+            cluster.api, path("inferenceservices", namespace), trial, dryRun="All", fieldValidation="Strict"
+        )
+    except ApiError as error:
+        return "strict decoding error" in error.body["message"]
+    return False
+
+
+@pytest.fixture(scope="module")
+def before(served: Cluster) -> Iterator[tuple[str, Rollout]]:
+    """The namespace of the objects of the earlier release, and the pods of the running one."""
+    with new_namespace(served) as namespace:
+        there = path("inferenceservices", namespace)
+        kubectl(
+            served, "apply", "--server-side", "--force-conflicts", "--filename=-", stdin=json.dumps(earlier())
+        )
+        until(lambda: not has_schemas(served, namespace), "the definition is the earlier one")
+        kubectl_apply(served, namespace, RUNNING)
+        pods = started(served, namespace, SET)
+        apply(served.api, f"{there}/applied", changed(RUNNING, "metadata.name", "applied"))
+        with unchecked(served, namespace, UNCHECKED):
+            for name in WRONG:
+                create(served.api, there, wrong(name))
+            patch(served.api, f"{there}/running", {"metadata": {"labels": {"a": "b"}}})
+            running = get(served.api, f"{there}/running")
+            update(served.api, f"{there}/running", changed(running, f"{CONTAINER}.added", {"a": 1}))
+        until(lambda: has_schemas(served, namespace), "the definition is the new one")
+        yield namespace, pods
+
+
+def test_no_pod_restarts_though_a_field_is_dropped(served: Cluster, before: tuple[str, Rollout]) -> None:
+    namespace, pods = before
+    patch(served.api, path("inferenceservices", namespace, "running"), {"metadata": {"labels": {"c": "d"}}})
+    caught_up(served, namespace)
+
+    stored = get(served.api, path("inferenceservices", namespace, "running"))
+    assert "added" not in stored["spec"]["roles"][0]["template"]["spec"]["containers"][0]
+    assert rollout(served, namespace, SET) == pods
+    assert generation(served, namespace, SET) == 1
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_stored_object_that_the_schema_does_not_allow_can_be_labelled_and_scaled(
+    served: Cluster, before: tuple[str, Rollout], name: str
+) -> None:
+    there = path("inferenceservices", before[0], f"wrong-{name}")
+
+    patch(served.api, there, {"metadata": {"labels": {"a": "b"}}})
+    role = 1 if name == "enum" else 0
+    scaled = update(served.api, there, changed(get(served.api, there), f"spec.roles.{role}.replicas", 2))
+
+    assert scaled["metadata"]["generation"] == 2
+
+
+@pytest.mark.parametrize("name", [name for name in WRONG if name != UNTYPED])
+def test_the_controller_writes_its_status(served: Cluster, before: tuple[str, Rollout], name: str) -> None:
+    there = path("inferenceservices", before[0], f"wrong-{name}")
+
+    def is_current() -> bool:
+        stored = get(served.api, there)
+        status = stored.get("status", {})
+        return bool(status.get("observedGeneration") == stored["metadata"]["generation"])
+
+    until(is_current, "its status is current")
+
+
+@pytest.mark.parametrize("name", ["type", "required", "keys", "pattern"])
+def test_the_wrong_field_may_be_corrected_and_not_be_wrong_otherwise(
+    served: Cluster, before: tuple[str, Rollout], name: str
+) -> None:
+    there = path("inferenceservices", before[0], f"wrong-{name}")
+    stored = get(served.api, there)
+
+    with pytest.raises(ApiError):
+        update(served.api, there, changed(stored, f"{CONTAINER}.ports", [{"containerPort": "81"}]))
+    right = isvc()["spec"]["roles"][0]["template"]
+    corrected = update(served.api, there, changed(stored, TEMPLATE, right))
+
+    assert corrected["spec"]["roles"][0]["template"] == right
+
+
+@pytest.mark.parametrize("server_side", [False, True], ids=["client-side", "server-side"])
+def test_a_file_that_was_applied_before_is_applied_again(
+    served: Cluster, before: tuple[str, Rollout], *, server_side: bool
+) -> None:
+    """Lists of the template become maps by key, with owners of the whole list."""
+    namespace, _ = before
+    name = "applied" if server_side else "running"
+    less = changed(changed(RUNNING, "metadata.name", name), f"{CONTAINER}.env", ENV[1:])
+    if server_side:
+        apply(served.api, path("inferenceservices", namespace, name), less)
+    else:
+        kubectl_apply(served, namespace, less)
+
+    stored = get(served.api, path("inferenceservices", namespace, name))
+    assert stored["spec"] == less["spec"]
+
+
+def test_the_set_follows_the_file(served: Cluster, before: tuple[str, Rollout]) -> None:
+    namespace, _ = before
+
+    def variables() -> list[str]:
+        (found,) = items(
+            served.api, path("leaderworkersets", namespace), fieldSelector=f"metadata.name={SET}"
+        )
+        containers = found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+        return [one["name"] for one in containers[0]["env"]]
+
+    until(lambda: "A" not in variables() and "B" in variables(), "the variable is removed")
