@@ -48,6 +48,7 @@ REASONS: Final = {
     "FI707": "NothingToDisaggregate",
     "FI708": "FieldsDisagree",
     "FI709": "AnnotationMisplaced",
+    "FI710": "RouteFieldInvalid",
     "FI801": "NothingToDisaggregate",
     "FI802": "RolesRoutedAlike",
     "FI803": "RouteWithoutEffect",

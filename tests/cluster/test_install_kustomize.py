@@ -4,8 +4,10 @@ The webhook and the controller are processes beside it; the testbed reports that
 """
 
 import json
+import sys
 from base64 import b64encode
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -43,7 +45,10 @@ STRICT: Final = (
     """ --patch='{"spec": {"validationActions": ["Deny"]}}'"""
 )
 UNINSTALL: Final = commands(OPERATIONS)["Uninstall"]
-RUN: Final = (APPLY, SEE_ROLLOUT, SEE_LEASE, SEE_RECORD, BYPASS, *TAKE_AWAY, *UNINSTALL)
+(SEE_FIELDS,) = [
+    one for each in commands(OPERATIONS).values() for one in each if "fusioninfer validate" in one
+]
+RUN: Final = (APPLY, SEE_ROLLOUT, SEE_LEASE, SEE_RECORD, SEE_FIELDS, BYPASS, *TAKE_AWAY, *UNINSTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def installed(bare: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Instal
     folder = tmp_path_factory.mktemp("overlay")
     overlay = files(INSTALL, CHAPTER)[0]
     (folder / "kustomization.yaml").write_text(overlay)
-    before, there = inventory(bare), console(bare, folder)
+    before, there = inventory(bare), console(bare, folder, Path(sys.executable).parent / "fusioninfer")
     must(there, APPLY)
     return Installed(bare, there, before)
 
@@ -162,6 +167,10 @@ def held(there: Console) -> list[str]:
 
 def test_a_dry_run_of_the_example_prints_a_record(working: Installed) -> None:
     assert "fusioninfer.io/expansion: '{" in must(working.console, SEE_RECORD)
+
+
+def test_all_inferenceservices_can_be_validated_before_an_upgrade(working: Installed) -> None:
+    assert "0 errors" in must(working.console, SEE_FIELDS)
 
 
 # --- the webhook is down ----------------------------------------------------------------------------

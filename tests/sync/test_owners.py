@@ -96,7 +96,7 @@ async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_
 @pytest.mark.usefixtures("annotated")
 async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api, eventually: Eventually) -> None:
     metadata = copy.deepcopy(api.objects[MEMBER]["metadata"]) | {"annotations": {}, "labels": {}}
-    spec = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {}}}}
+    spec: dict[str, object] = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {}}}}
 
     change(api, MEMBER, metadata=metadata, spec=spec)
 
