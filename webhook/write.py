@@ -4,8 +4,9 @@ The record of the live object is reverted, and the result parsed: that is what i
 the old object is computed once, and only if it is needed, since most writes need none.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 
 from intent import Object
@@ -45,8 +46,8 @@ class Write:
     """The record that the live object was made with; `NO_RECORD` if there is none."""
     text: str
     """The text of the record."""
-    stored: Record
-    """The record of the old object."""
+    read_stored: Callable[[], Record]
+    """Reads the record of the old object, which few writes need."""
     reading: Reading
     """The original, parsed."""
     facts: Object
@@ -56,6 +57,11 @@ class Write:
     def digest(self) -> str:
         """The digest of the Intent; empty if there is none."""
         return digests.digest(self.facts) if self.facts else ""
+
+    @property
+    def stored(self) -> Record:
+        """Return the record of the old object."""
+        return self.read_stored()
 
     @property
     def original(self) -> Object:
@@ -101,7 +107,7 @@ class Write:
         """Return whether the update removed the record, and fields that it injected are still there."""
         if self.has_record or self.stored is NO_RECORD or patch(self.live, self.original):
             return False
-        without = revert(self.live, None, self.stored, NO_RECORD, {}).original
+        without = revert(self.live, None, self.stored, lambda: NO_RECORD, {}).original
         return bool(patch(self.live, without))
 
     def inject(self, wished: Expansion) -> Injection:
@@ -138,7 +144,8 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
         if has_record(live):
             return record
         text, record = None, NO_RECORD
-    stored = record if records.find(old) == text else _stored_record(old)
+    known = record if records.find(old) == text else None
+    stored = cache(lambda: _stored_record(old) if known is None else known)
     file = written(live, old) if record.put_on else {}
     reverted = revert(live, old, record, stored, file)
     reading = read_lws(reverted.original)

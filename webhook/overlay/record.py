@@ -238,9 +238,6 @@ def _decision(value: Any) -> Decision:
 
 def _combined(parts: Mapping[str, Part], writable: Object) -> tuple[Overlay, Overlay]:
     """Combine what was injected of all parts, and their wishes. All paths must be writable, and agree."""
-    if not all(_fits(part.put_on, writable) and _fits(part.left, writable) for part in parts.values()):
-        message = "has a field that fusioninfer never writes"
-        raise _UnreadableError(message)
     try:
         put_on = wish = combine([part.put_on for part in parts.values()])
         if any(part.left for part in parts.values()):
@@ -248,6 +245,11 @@ def _combined(parts: Mapping[str, Part], writable: Object) -> tuple[Overlay, Ove
     except Contradiction:
         message = "has two values for one field"
         raise _UnreadableError(message) from None
+    except (AttributeError, RecursionError, TypeError):  # items that are no maps, or too many levels
+        raise _not_a_record() from None
+    if not _fits(wish, writable):
+        message = "has a field that fusioninfer never writes"
+        raise _UnreadableError(message)
     if not _launches_one(put_on):
         message = "has more than one launch in a template"
         raise _UnreadableError(message)

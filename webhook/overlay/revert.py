@@ -23,7 +23,7 @@ removed, and the author's own arguments get the edit:
     ...     {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [one]}}}}}
     ...     for one in (now, put_on, was)
     ... )
-    >>> found = revert(live, None, Record("", injected, replaced), Record("", {}, {}), {})
+    >>> found = revert(live, None, Record("", injected, replaced), lambda: Record("", {}, {}), {})
     >>> found.original["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
     [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]
 """
@@ -83,10 +83,12 @@ class _Template:
     is_copy: bool
 
 
-def revert(live: Object, old: Object | None, record: Record, before: Record, file: Object) -> Reverted:
+def revert(
+    live: Object, old: Object | None, record: Record, before: Callable[[], Record], file: Object
+) -> Reverted:
     """Revert the record of an object.
 
-    `old` is the stored object (None on CREATE) and `before` its record; `file` is the part of `live` that the
+    `old` is the stored object (None on CREATE) and `before` reads its record; `file` is what of `live` the
     writer's file holds, empty if that is not known.
     """
     if not record.put_on:
@@ -95,13 +97,12 @@ def revert(live: Object, old: Object | None, record: Record, before: Record, fil
     copied = None
     if worker and leader and leader.is_copy:
         if _holds_image(leader.file):
-            then = _template(_LEADER, old, before, NOTHING)
+            then = _template(_LEADER, old, before(), NOTHING)
             around = Around(leader.file, then and then.original, worker.original, worker.file)
             leader = replace(leader, original=taken_over(leader.original, around))
         elif not _is_written(leader) and not _differ(worker, leader):
             worker = _with_one_launch(worker, leader)
-            stored = leader if before is record and _group(old).get(_LEADER) == leader.live else None
-            copied = partial(_followed, worker, leader, old, before, stored)
+            copied = partial(_followed, worker, leader, record, old, before)
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
     templates = {_WORKER: worker, _LEADER: leader}
@@ -194,24 +195,22 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template:
 
 
 def _followed(
-    worker: _Template, leader: _Template, old: Object | None, before: Record, stored: _Template | None
+    worker: _Template, leader: _Template, record: Record, old: Object | None, before: Callable[[], Record]
 ) -> Object:
-    """Return the workers' template with what was edited on the leader alone, before or in this write.
-
-    `stored` is the leader's template of the old object, if this write did not change it.
-    """
-    return _with_volumes(_with_edits(worker, leader, old, before, stored), leader.live)
+    """Return the workers' template with what was edited on the leader alone, before or in this write."""
+    return _with_volumes(_with_edits(worker, leader, record, old, before), leader.live)
 
 
 def _with_edits(
-    worker: _Template, leader: _Template, old: Object | None, before: Record, stored: _Template | None
+    worker: _Template, leader: _Template, record: Record, old: Object | None, before: Callable[[], Record]
 ) -> Object:
     if leader.original == worker.original:
         return worker.original
+    stored = leader if before() is record and _group(old).get(_LEADER) == leader.live else None
     if stored and _group(old).get(_WORKER) == worker.live:
         return _with_arguments(leader.original, worker.original, leader.origins)
-    leader_then = stored if stored and not leader.file else _template(_LEADER, old, before, NOTHING)
-    workers_then = _template(_WORKER, old, before, NOTHING)
+    leader_then = stored if stored and not leader.file else _template(_LEADER, old, before(), NOTHING)
+    workers_then = _template(_WORKER, old, before(), NOTHING)
     if not workers_then or not leader_then or not leader_then.is_copy:
         return _with_arguments(leader.original, worker.original, leader.origins)
     launched = {*leader.origins, *leader_then.origins}

@@ -109,11 +109,11 @@ def test_a_revert_keeps_later_edits() -> None:
 
 
 def test_a_revert_of_no_record_changes_nothing() -> None:
-    assert revert(lws(), None, NO_RECORD, NO_RECORD, {}).original == lws()
+    assert revert(lws(), None, NO_RECORD, lambda: NO_RECORD, {}).original == lws()
 
 
 def original(live: Any, found: Record | None = None) -> Any:
-    return revert(live, None, found or _record(live), NO_RECORD, {}).original
+    return revert(live, None, found or _record(live), lambda: NO_RECORD, {}).original
 
 
 def _record(expanded: Any) -> Record:
