@@ -297,7 +297,7 @@ class Annotations:
         default="",
         metadata=_annotation(
             ROLE_NAME,
-            "unique in the service",
+            "unique in the service; of a DisaggregatedSet, in one revision",
             Check(
                 is_label,
                 "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
