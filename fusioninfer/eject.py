@@ -128,9 +128,9 @@ def _of_one(service: LiveService, lws: Object) -> Iterator[str]:
         if one.get("controller") is True and not _is_ours(one):
             owner = f"{one.get('kind')} {one.get('name')}"
             yield f"{described(lws)}: {owner} writes its annotations again; remove them there"
-    groups = [one for one in service.others if one["kind"] == POD_GROUP.kind]
-    if found and found.scheduler and not groups:
+    groups = [one["metadata"]["name"] for one in service.others if one["kind"] == POD_GROUP.kind]
+    if found and found.scheduler and found.gang not in groups:
         yield (
-            f"{described(lws)}: its pods wait for PodGroup {service.name}, which does not exist; "
+            f"{described(lws)}: its pods wait for PodGroup {found.gang}, which does not exist; "
             f"eject it once its Events no longer name a missing role"
         )

@@ -132,16 +132,17 @@ def _service_of(lws: Object) -> str:
 async def read_service(client: Client, key: ServiceKey) -> LiveService:
     """Read everything that may belong to a service. Raises `UnreadableClusterError`."""
     namespace, name = key
-    group = await _get(client, POD_GROUP, namespace, name)
     label = f"{SERVICE}={name}"
     routes = [obj for kind in ROUTE_KINDS for obj in await _list(client, kind, namespace, label)]
     sets = [obj for obj in await _list(client, LWS, namespace) if belongs(obj, name)]
+    named = dict.fromkeys([name, *(one.gang for obj in sets if (one := member(obj) or ejected(obj)))])
+    groups = [group for one in named if (group := await _get(client, POD_GROUP, namespace, one))]
     return LiveService(
         namespace,
         name,
         await _get(client, INFERENCE_SERVICE, namespace, name),
         tuple(sets),
-        (*([group] if group else ()), *routes),
+        (*groups, *routes),
     )
 
 

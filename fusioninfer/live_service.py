@@ -18,7 +18,7 @@ class LiveService:
     sets: tuple[Object, ...] = ()
     """The LeaderWorkerSets of the service, annotated or ejected."""
     others: tuple[Object, ...] = ()
-    """The PodGroup of its name and the objects of routes with its label, of any owner."""
+    """The PodGroups that its members name, and the objects of routes with its label, of any owner."""
 
     @property
     def members(self) -> tuple[Object, ...]:

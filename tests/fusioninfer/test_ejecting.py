@@ -133,6 +133,24 @@ async def test_an_ejected_object_is_found_without_its_labels(cluster: Api, kubec
     assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
 
 
+async def test_the_pod_group_of_a_revision_is_printed(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+    name = f"{KEY[1]}-0a1b2c3d"
+    for path in (P, D):
+        made = cluster.objects[path]
+        template = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]
+        template["annotations"]["scheduling.k8s.io/group-name"] = name
+        made["metadata"]["labels"]["disaggregatedset.x-k8s.io/revision"] = "0a1b2c3d"
+        cluster.put(path, made)
+    group = cluster.objects.pop(PG)
+    group["metadata"]["name"] = name
+    cluster.put(POD_GROUP.path(KEY[0], name), group)
+
+    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+
+    assert result.exit_code == 0, result.stderr
+    assert next(yaml.load(result.stdout))["metadata"]["name"] == name
+
+
 async def test_the_cluster_is_only_read(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
     cluster.requests.clear()
 
