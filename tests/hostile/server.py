@@ -41,8 +41,11 @@ from pathlib import Path
 from certs.reload import Source
 from fusioninfer import run, serve, settings
 from webhook.server.listen import Limits
+from webhook.server.offload import Offload
 
 options = json.loads(sys.argv[1])
+if not options["offload"]:
+    Offload.takes = lambda _self, _body: False
 if options["files"]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (options["files"], options["files"]))
 source = Source(Path(options["directory"]), ("localhost",), Path(options["ca"]) if options["ca"] else None)
@@ -126,7 +129,10 @@ class Server:
 
 @contextmanager
 def started(directory: Path, limits: Limits = SHORT, **options: Any) -> Iterator[Server]:
-    """Run a webhook until the end of the test. `options`: settings, ca, names, files, environment."""
+    """Run a webhook until the end of the test.
+
+    `options`: settings, ca, names, files, environment, and whether to `offload` expensive requests.
+    """
     bundle = issue.development(directory, ["localhost"])
     environment = os.environ | options.pop("environment", {})
     arguments = {
@@ -135,6 +141,7 @@ def started(directory: Path, limits: Limits = SHORT, **options: Any) -> Iterator
         "names": [],
         "settings": None,
         "files": None,
+        "offload": True,
     } | options
     arguments["limits"] = {name: getattr(limits, name) for name in Limits.__slots__}
     command = [sys.executable, "-c", PROGRAM, json.dumps(arguments)]
