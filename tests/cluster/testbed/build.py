@@ -26,6 +26,7 @@ from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
     MODULES,
+    PEER_MODULES,
     POLICY_MODULES,
     ROUTE_MODULES,
     Module,
@@ -38,6 +39,11 @@ BUILDAH: Final = (
     *("libgpgme11", "libassuan0", "libgpg-error0"),
 )
 """Its package and those that it cannot do without."""
+KNOWN: Final = (
+    *(*MODULES, *ROUTE_MODULES, *CHART_MODULES),
+    *(*CERTIFICATE_MODULES, *POLICY_MODULES, *PEER_MODULES),
+)
+"""Everything that can be built."""
 COMPONENTS: Final = Path(__file__).parent.parent / "components"
 LOW: Final = ("nice", "-n", "10")
 """Tests that run meanwhile go first."""
@@ -57,8 +63,7 @@ class Built:
 
     def binary(self, name: str) -> Path:
         """Return the path of a binary."""
-        known = (*MODULES, *ROUTE_MODULES, *CHART_MODULES, *CERTIFICATE_MODULES, *POLICY_MODULES)
-        module = next(m for m in known if name in dict(m.packages))
+        module = next(m for m in KNOWN if name in dict(m.packages))
         return self.folders[module.name] / "bin" / name
 
     def source(self, module: str, file: str) -> Path:

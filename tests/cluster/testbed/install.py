@@ -34,7 +34,7 @@ def install_definitions(cluster: Cluster, definitions: Sequence[tuple[str, str]]
     text = "\n---\n".join(TEMPLATED.sub("", file.read_text()) for file in files)
     wanted = [each for each in text.split("\n---\n") if not UNUSED.search(each)]
     kubectl(cluster, "create", "--validate=false", "--filename=-", stdin="\n---\n".join(wanted))
-    until(lambda: _all_established(cluster), "the custom resources are served")
+    until(lambda: _all_established(cluster), "the custom resources are served", seconds=120.0)
 
 
 def add_namespaces(cluster: Cluster) -> None:
