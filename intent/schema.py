@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from intent import Object
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
+from intent.shapes import without_nulls
 
 Check = Callable[[Any], str]
 """Returns the violation by a value of the right type; empty for none."""
@@ -72,7 +73,8 @@ def _checked(value: Any, place: _Place) -> Violations:
     for one in chain(_limits(value, place), below(value, place)):
         found = found or not one.unknown
         yield one
-    said = (check(value) for check in place.rules.get(place.field, ()) if not found)
+    checks = () if found else place.rules.get(place.field, ())
+    said = [check(without_nulls(value)) for check in checks]
     yield from (_wrong(place.path, None, message) for message in said if message)
 
 

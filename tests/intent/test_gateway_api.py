@@ -1,6 +1,7 @@
 """Findings about specs of HTTPRoutes and Gateways."""
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from catalog.schemas import GATEWAY, HTTP_ROUTE, schemas
 from intent import Object
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
 from intent.schema import violations
+from intent.shapes import without_nulls
 from tests.catalog.upstream import nodes
 from tests.gateway_api import (
     BROKEN_GATEWAYS,
@@ -101,6 +103,30 @@ def test_fields_of_the_experimental_channel_are_accepted() -> None:
 @pytest.mark.parametrize("value", ["text", [], 1, None, True])
 def test_a_value_that_is_no_object_is_reported(value: Any) -> None:
     assert said(value) == [("r", "must be an object")]
+
+
+def with_a_null(value: Any) -> Iterator[Any]:
+    """Yield a value once for each field in it, which is null."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            yield {**value, key: None}
+            yield from ({**value, key: one} for one in with_a_null(below))
+    elif isinstance(value, list):
+        for at, below in enumerate(value):
+            yield from ([*value[:at], one, *value[at + 1 :]] for one in with_a_null(below))
+
+
+SPECS = [
+    *((HTTP_ROUTE, spec) for spec in (*GOOD_ROUTES.values(), *(spec for spec, _ in BROKEN_ROUTES.values()))),
+    *((GATEWAY, spec) for spec in (*GOOD_GATEWAYS.values(), *(spec for spec, _ in BROKEN_GATEWAYS.values()))),
+]
+
+
+def test_a_null_is_an_absent_field_for_rules_too() -> None:
+    for name, spec in SPECS:
+        for null in with_a_null(spec):
+            known = [one for one in said(null, name) if one[1] != "unknown field"]
+            assert set(known) <= set(said(without_nulls(null), name))
 
 
 def test_a_check_does_not_change_its_input() -> None:
