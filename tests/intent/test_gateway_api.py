@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -123,8 +124,9 @@ SPECS = [
 
 
 def test_a_null_is_an_absent_field_for_rules_too() -> None:
-    for name, spec in SPECS:
-        for null in with_a_null(spec):
+    """Each specification has a null in every seventh place, each time from another one."""
+    for at, (name, spec) in enumerate(SPECS):
+        for null in islice(with_a_null(spec), at % 7, None, 7):
             known = [one for one in said(null, name) if one[1] != "unknown field"]
             assert set(known) <= set(said(without_nulls(null), name))
 
