@@ -80,12 +80,15 @@ def read_input(
 ) -> Input:
     """Plan the launch and the layout of one object, for the given concerns.
 
-    Recorded decisions (`decided`, fields of `Decision`) are taken again, unless no rule leads there any more.
+    Recorded decisions (`decided`, fields of `Decision`) are taken again. Where no rule leads to the layout
+    any more, the launcher alone is taken again.
     """
-    given = _input(intent, settings, concerns, decided)
-    found = decision(given)
-    if all(getattr(found, name) == value for name, value in decided.items()):
-        return given
+    launcher = {name: value for name, value in decided.items() if name == "launcher"}
+    for taken in (decided, launcher):
+        given = _input(intent, settings, concerns, taken)
+        found = decision(given)
+        if all(getattr(found, name) == value for name, value in taken.items()):
+            return given
     return _input(intent, settings, concerns, UNDECIDED)
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from catalog.pickers.generations import PICKERS, Sidecar
 from intent.annotations import ENGINE_CONTAINER, SKIP
-from intent.command_line.flags import HOST, PORT
+from intent.command_line.flags import END, HOST, PORT
 from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, text_of
@@ -102,6 +102,10 @@ _REASONS: Final[tuple[tuple[Callable[[Launch], bool], str], ...]] = (
     (
         _binds_one_address,
         "it calls the engine on localhost, probes call the pod's address; write --host 0.0.0.0",
+    ),
+    (
+        lambda launch: END in launch.command.argv[launch.command.arguments :],
+        "it moves the engine with --port, which is ignored behind `--`; remove the `--`",
     ),
     (has_tls, "it calls the engine without TLS; remove --ssl-certfile"),
 )

@@ -31,6 +31,8 @@ MESSAGE_LIMIT: Final = 4096
 MOST: Final = 256
 """Errors of a denial that are formatted; fewer of them fit into the message."""
 WARNINGS_LIMIT: Final = 20
+NAME_LENGTH: Final = 253
+"""Characters of a name of an object (RFC 1123)."""
 WARNING_LENGTH: Final = 120
 """Characters of a warning; clients may truncate more (`k8s.io/api` `admission/v1/types.go`, `Warnings`)."""
 AUDIT_LENGTH: Final = 256
@@ -131,6 +133,7 @@ def status(errors: list[FieldError], live: Object) -> Object:
     """Return the Status of a denial, in the form of the API server's own (reason Invalid, code 422)."""
     metadata = live.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
+    name = cut(name, NAME_LENGTH) if isinstance(name, str) else ""
     kind = KIND if live.get("kind") == KIND else "LeaderWorkerSet"
     causes = (
         {"reason": "FieldValueInvalid", "field": one.path, "message": cut(f"{one.message} ({one.code})", 512)}
@@ -141,7 +144,7 @@ def status(errors: list[FieldError], live: Object) -> Object:
         "reason": "Invalid",
         "status": "Failure",
         "message": cut("; ".join(map(str, errors[:MOST])), MESSAGE_LIMIT),
-        "details": {"kind": kind, "name": name or "", "causes": list(_bounded(causes))},
+        "details": {"kind": kind, "name": name, "causes": list(_bounded(causes))},
     }
 
 

@@ -114,7 +114,8 @@ class Write:
         """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""
         made = inject(self.original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
-        result = in_order_of(stored, made.result, made.put_on) if self.record.put_on else made.result
+        is_new = self.old is None and not self.record.put_on
+        result = made.result if is_new else in_order_of(stored, made.result, made.put_on)
         return made._replace(result=with_kept(result, self.reverted))
 
     def stands(self) -> bool:

@@ -129,3 +129,24 @@ def test_parts_that_contradict_each_other_are_made_again() -> None:
     found = jsonpatch.apply_patch(live, expand(live, stored, Settings(), without))
 
     assert found["metadata"]["labels"]["llm-d.ai/role"] == "later"
+
+
+def test_a_layout_that_is_not_possible_any_more_keeps_the_launcher() -> None:
+    pod = template(container(image="corp/llm:1", readinessProbe=PROBE))
+    stored = put(lws(2, pod, component_type="decoder", strategy="pd-disaggregation"))
+    live = changed(stored, f"{ENGINE}.volumeMounts", [{"name": "m", "mountPath": "/m"}])
+
+    found = jsonpatch.apply_patch(live, expand(live, stored, replace(NEXT, disaggregated_picker="gie-1.5")))
+
+    assert parts(stored)["decided"]["port"] == 8200
+    assert parts(found)["decided"]["launcher"] == "ray-symmetric"
+    assert "port" not in parts(found)["decided"]
+
+
+def test_a_replaced_object_keeps_its_order_when_it_is_expanded_again() -> None:
+    stored = put(FILE)
+    own = changed(FILE, f"{ENGINE}.env", [{"name": "RAY_py_gcs_connect_timeout_s", "value": "60"}])
+
+    once = put(own, stored)
+
+    assert put(once, stored) == once

@@ -106,6 +106,13 @@ def test_a_denial_is_at_most_4_kib() -> None:
     assert len(orjson.dumps(status["details"])) <= 4096 + 100
 
 
+@pytest.mark.parametrize("name", ["n" * 5000, {"a": "b" * 5000}])
+def test_a_name_of_any_size_and_type_gives_a_small_denial(name: Any) -> None:
+    live = changed(lws(component_type="x"), "metadata.name", name)
+
+    assert len(response(review.validate(body(live)))["status"]["details"]["name"]) <= 253
+
+
 def test_an_allowed_object_can_have_warnings() -> None:
     once = put(lws(size=4))
 

@@ -242,12 +242,13 @@ def _combined(parts: Mapping[str, Part], writable: Object) -> tuple[Overlay, Ove
         put_on = wish = combine([part.put_on for part in parts.values()])
         if any(part.left for part in parts.values()):
             wish = combine([part.wish for part in parts.values()])
+        is_writable = _fits(wish, writable)
     except Contradiction:
         message = "has two values for one field"
         raise _UnreadableError(message) from None
     except (AttributeError, RecursionError, TypeError):  # items that are no maps, or too many levels
         raise _not_a_record() from None
-    if not _fits(wish, writable):
+    if not is_writable:
         message = "has a field that fusioninfer never writes"
         raise _UnreadableError(message)
     if not _launches_one(put_on):
@@ -271,9 +272,23 @@ def _fits(overlay: Any, allowed: Object) -> bool:
         if key not in allowed:
             return False
         below = allowed[key]
-        if below is not None and value is not None and not _fits_below(key, value, below):
+        fits = (
+            _is_keyed_below(key, value) if below is None or value is None else _fits_below(key, value, below)
+        )
+        if not fits:
             return False
     return True
+
+
+def _is_keyed_below(key: str, value: Any) -> bool:
+    """Return whether all lists in a value of any type have the keys by which such lists merge."""
+    if isinstance(value, dict):
+        return all(_is_keyed_below(name, item) for name, item in value.items())
+    if not isinstance(value, list):
+        return True
+    if key in LIST_KEYS and not all(isinstance(item, dict) and _is_keyed(key, item) for item in value):
+        return False
+    return all(_is_keyed_below("", item) for item in value)
 
 
 def _fits_below(key: str, value: Any, allowed: Object) -> bool:

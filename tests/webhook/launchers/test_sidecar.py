@@ -289,6 +289,7 @@ LEFT_OUT: Final = (
     container(args=["M", "--host", "10.0.0.1"]),
     container(args=["M", "--host", "127.0.0.1"]),
     container(args=["M", "--ssl-certfile", "/tls.crt"]),
+    container(args=["-tp", "8", "--", "M"]),
     container(ports=[{"containerPort": port} for port in PORTS]),
     container(command=["sleep", "1"], args=None, resources=None),
 )

@@ -57,6 +57,8 @@ def in_worker(template: Any) -> Any:
         written(in_worker({"spec": {"containers": [{"name": f"c{at}", "args": []} for at in range(2)]}})),
         written(in_worker({"spec": {"containers": [{"name": "x", "volumeMounts": [{"name": ["x"]}]}]}})),
         written({}, [1]),
+        written(in_worker({"spec": {"initContainers": [{"name": "x", "env": [{"name": {}}]}]}})),
+        written(in_worker({"metadata": {"annotations": {"volcano.sh/task-spec": {"env": [{"name": []}]}}}})),
         written({}, v=1),
         written({}, decided=None),
         written({}, decided={"launcher": 7}),
