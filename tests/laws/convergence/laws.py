@@ -85,7 +85,7 @@ def _short(value: Any) -> str:
 def mounts(lws: Object) -> str:
     """Return the mount that has no volume, or nothing."""
     for field, template in templates(lws):
-        volumes = {item["name"] for item in template["spec"].get("volumes", ())}
+        volumes = {item["name"] for item in template.get("spec", {}).get("volumes", ())}
         for item in containers(template):
             for mount in item.get("volumeMounts", ()):
                 if mount["name"] not in volumes:
