@@ -103,7 +103,7 @@ def test_an_unreadable_record_is_removed_as_the_message_says_and_no_pod_restarts
     where = ("annotate", "leaderworkersets", NAME, "--overwrite", "--namespace", namespace)
     lws = put(admission, namespace, CLIENT_SIDE, ANNOTATED)
     before = started(admission, namespace, NAME)
-    newer = lws["metadata"]["annotations"][EXPANSION].replace('"v":1', '"v":2')
+    newer = lws["metadata"]["annotations"][EXPANSION].replace('"v":2', '"v":3')
     kubectl(admission, *where, "fusioninfer.io/inject=disabled", f"{EXPANSION}={newer}")
     kubectl(admission, *where, "fusioninfer.io/inject-")
 
@@ -114,5 +114,5 @@ def test_an_unreadable_record_is_removed_as_the_message_says_and_no_pod_restarts
 
     assert (said.returncode, "FI535" in said.stderr) == (0, True)
     assert (EXPANSION in removed["metadata"]["annotations"], removed["spec"]) == (False, lws["spec"])
-    assert (again["metadata"]["annotations"][EXPANSION][:6], again["spec"]) == ('{"in":', lws["spec"])
+    assert (again["metadata"]["annotations"][EXPANSION][:11], again["spec"]) == ('{"decided":', lws["spec"])
     assert started(admission, namespace, NAME) == before

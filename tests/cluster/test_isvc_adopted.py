@@ -89,6 +89,7 @@ def complete(cluster: Cluster, namespace: str) -> None:
     wait_pods(cluster, namespace, 4 + 1)
     node, *_ = add_gpu_nodes(cluster, 4)
     place_picker(cluster, namespace, node)
+    until(lambda: items(cluster.api, path("httproutes", namespace)), "its route is made")
     answer(cluster, namespace, NAME, TAKES, f"{NAME}-gateway")
     says(cluster, namespace, NAME, COMPLETE)
 
