@@ -20,11 +20,11 @@ unit: $(READY) ## The inner loop, under a minute on two cores: pure code, golden
 
 # Ray gives its nodes 30 s to start (`ray/_private/node.py`), and the safety law gives services a minute to heal, so
 # these tests have the machine to themselves. The components are written in Go: with GOGC they collect garbage less often
-# than by themselves, which takes more memory and a sixth less CPU. Three processes on two cores: most tests wait.
+# than by themselves, which takes more memory and a sixth less CPU.
 SAFETY := tests/cluster/test_safety.py
 test: export GOGC := $(or $(GOGC),400)
-test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (3) processes; then safety and Ray
-	$(PYTEST) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),3) --ignore $(SAFETY)
+test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then safety and Ray
+	$(PYTEST) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) --ignore $(SAFETY)
 	$(PYTEST) $(SAFETY)
 	$(PYTEST) tests/ray
 

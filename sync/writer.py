@@ -17,7 +17,7 @@ from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync import refusals
 from sync.desired.gang import Refusal
-from sync.kinds import INFERENCE_SERVICE, LWS, Kind
+from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.runtime.apply_history import ApplyHistory
@@ -69,6 +69,8 @@ class Writer:
         """Read from the caches and the settings what is paused."""
         measured = self.metrics
         measured.observe_only.set(self.observe_only)
+        for kind in APPLIED:
+            measured.repairs.labels(kind.kind)
         self.pause = Pause(self._is_marked, measured.paused, measured.paused_writes, self.observe_only)
 
     # --- apply --------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def tenant(fusioninfer: Cluster) -> Iterator[str]:
 def test_a_deep_object_of_one_tenant_does_not_delay_others(
     fusioninfer: Cluster, namespace: str, tenant: str
 ) -> None:
-    """The schema of the definition drops what is so deep; tests/kube/test_wire.py has every depth without it."""
+    """The schema of the definition drops what is so deep; tests/kube/test_wire.py reads every depth."""
     levels = 5000
     collection = f"/apis/fusioninfer.io/v1alpha1/namespaces/{tenant}/inferenceservices"
     with one_controller(fusioninfer) as port:
