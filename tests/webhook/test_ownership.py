@@ -276,3 +276,19 @@ def with_digest(live: Object) -> Object:
     for engine in engines(whole):
         engine["image"] = engine["image"].partition("@")[0] + "@sha256:" + "0" * 64
     return whole
+
+
+def test_an_edit_of_the_leader_follows_a_renamed_container() -> None:
+    probe = {"httpGet": {"path": "/health", "port": 8000}}
+    stored = created(file(container("engine", readinessProbe=probe)))
+    other = edited(stored, with_leaders_image, "leaderTemplate")
+
+    renamed = applied(other, file(container("vllm", readinessProbe=probe)))
+
+    leader, worker = engines(renamed)
+    assert (leader["name"], leader["image"], worker["name"]) == ("vllm", "corp/leader:2", "vllm")
+    assert len(renamed["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]) == 1
+
+
+def with_leaders_image(one: Object) -> None:
+    one["spec"]["containers"][0]["image"] = "corp/leader:2"

@@ -214,10 +214,21 @@ def _with_edits(
     if not workers_then or not leader_then or not leader_then.is_copy:
         return _with_arguments(leader.original, worker.original, leader.origins)
     launched = {*leader.origins, *leader_then.origins}
-    then = _with_arguments(leader_then.original, workers_then.original, launched)
-    now = _with_arguments(leader.original, workers_then.original, launched)
-    with_earlier = merge(worker.original, difference(workers_then.original, then))
-    return merge(with_earlier, difference(then, now))
+    workers = workers_then.original
+    templates = workers, *(_with_arguments(one.original, workers, launched) for one in (leader_then, leader))
+    workers, then, now = (_renamed(one, workers, worker.original) for one in templates)
+    return merge(merge(worker.original, difference(workers, then)), difference(then, now))
+
+
+def _renamed(template: Object, before: Object, after: Object) -> Object:
+    """Return the template with the new name of the one container that was renamed between two others."""
+    had, has = _containers(before).keys(), _containers(after).keys()
+    if len(had - has) != 1 or len(has - had) != 1 or not (has - had).isdisjoint(_containers(template)):
+        return template
+    (old,), (new,) = had - has, has - had
+    spec = mapping(template.get("spec"))
+    items = [{**item, "name": new} if _name(item) == old else item for item in listed(spec.get("containers"))]
+    return {**template, "spec": {**spec, "containers": items}}
 
 
 def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:
