@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from intent import Object
-from tests.cluster.testbed.api import create, get, patch, path
+from tests.cluster.testbed.api import create, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.wait import until
 
@@ -75,7 +75,11 @@ def ready_when(cluster: Cluster, namespace: str, service: str, reason: str) -> t
 
 
 def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:
-    generation = get(cluster.api, where)["metadata"]["generation"]
+    of_kind, _, name = where.rpartition("/")
+    found, *_ = until(
+        lambda: items(cluster.api, of_kind, fieldSelector=f"metadata.name={name}"), f"{name} is made"
+    )
+    generation = found["metadata"]["generation"]
     verdicts = {"Accepted": said, "ResolvedRefs": ("True", "ResolvedRefs")}
     parent = {**more, "conditions": _conditions(generation, verdicts)}
     patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})

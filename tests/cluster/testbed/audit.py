@@ -28,6 +28,7 @@ POLICY: Final[Object] = {
 AGENT: Final = "fusioninfer-sync"
 """How the controller calls itself; tests may take its identity, not its name."""
 WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+REFUSALS: Final = frozenset({http.client.UNAUTHORIZED, http.client.FORBIDDEN})
 
 
 def audit_args(directory: Path) -> list[str]:
@@ -117,8 +118,19 @@ def _succeeded(request: Object) -> bool:
 
 
 def refused(cluster: Cluster) -> list[str]:
-    """Return what the controller was not allowed to do."""
-    return [each["requestURI"] for each in requests(cluster) if each["responseStatus"]["code"] in (401, 403)]
+    """Return what the controller was not allowed to do, and was not allowed later either.
+
+    An API server that just started refuses everybody until it has listed the roles.
+    """
+    asked = requests(cluster)
+    allowed = {
+        words(each): at for at, each in enumerate(asked) if each["responseStatus"]["code"] not in REFUSALS
+    }
+    return [
+        each["requestURI"]
+        for at, each in enumerate(asked)
+        if each["responseStatus"]["code"] in REFUSALS and allowed.get(words(each), -1) < at
+    ]
 
 
 def words(request: Object) -> tuple[str, str]:
