@@ -41,11 +41,6 @@ class Reads:
     """Words of the annotation `skip`."""
 
 
-def facts(intent: Intent) -> Object:
-    """Return all fields that digests cover, as far as they are not at their default."""
-    return _facts(intent)
-
-
 def digest(known: Object) -> str:
     """Return the digest of all facts: 128 bits, in hex."""
     return _hashed(known, 32)
@@ -81,12 +76,13 @@ _COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
 """The fields that digests cover, with their defaults, by class."""
 
 
-def _facts(value: Any) -> Object:
+def facts(value: Any) -> Object:
+    """Return the fields of an Intent that digests cover, as far as they are not at their default."""
     counted = _COUNTED[type(value)]
     found = {name: item for name, default in counted if (item := getattr(value, name)) != default}
     for name, item in found.items():
         if type(item) in _COUNTED:
-            found[name] = _facts(item)
+            found[name] = facts(item)
         elif type(item) is tuple and type(item[0]) in _COUNTED:
-            found[name] = [_facts(one) for one in item]
+            found[name] = [facts(one) for one in item]
     return found

@@ -71,7 +71,7 @@ def measured(names: Sequence[str], seconds: float) -> dict[str, Calls]:
 
 def test_every_peer_is_compared_with_lws_and_ours_with_the_others() -> None:
     live = alone(leaderworkerset())
-    asked = {who: create(who, live, peers.gang, None) for who in ("ours", "Kyverno")}
+    asked = {name: create(name, live, peers.gang, None) for name in ("ours", "Kyverno")}
     two = [
         Peer("ours", "webhook", OURS, [asked["ours"]]),
         Peer("Kyverno", KYVERNO, MUTATE, [asked["Kyverno"]]),

@@ -38,7 +38,7 @@ def test_a_write_that_does_is_two_calls_of_each(rows: list[Row]) -> None:
 def test_our_webhooks_and_kyverno_admit_different_writes() -> None:
     rows = {one.name: one for one in peers.measure(Run(QUICK))}
 
-    own, other = (rows[f"CPU of a CREATE, {who} beside LWS"].beside for who in ("ours", "Kyverno"))
+    own, other = (rows[f"CPU of a CREATE, {name} beside LWS"].beside for name in ("ours", "Kyverno"))
     assert (own["calls"], own["calls_of_other"]) == (2.0, 2.0)
     assert other["calls"] in {1.0, 2.0}  # LWS's webhook may run between two calls of it
     assert "mean of validate, CREATE, Kyverno beside LWS" not in rows

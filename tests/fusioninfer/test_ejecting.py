@@ -74,7 +74,7 @@ class TestNames:
 
         assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
 
-    async def test_files(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811
+    async def test_files(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811 - the fixture
         config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
         one = file(tmp_path, of_author("p", namespace="team-a"), config_map)
 
@@ -82,7 +82,7 @@ class TestNames:
 
         assert (result.exit_code, len(kinds(result))) == (0, 3)
 
-    async def test_directories(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811
+    async def test_directories(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811 - the fixture
         file(tmp_path / "a", of_author("p"))
         file(tmp_path / "a" / "below", of_author("d"))
 
@@ -95,7 +95,7 @@ class TestNames:
         )
         assert (deep.exit_code, len(kinds(deep))) == (0, 3)
 
-    async def test_the_namespace_of_the_context(self, kubeconfig: Path) -> None:  # noqa: F811
+    async def test_the_namespace_of_the_context(self, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
         changed(kubeconfig, "    cluster: fake\n", "    cluster: fake\n    namespace: team-a\n")
 
         result = await eject(kubeconfig, "lws/p", "lws/d")
@@ -104,7 +104,7 @@ class TestNames:
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_notes_and_steps_are_on_standard_error(kubeconfig: Path) -> None:  # noqa: F811
+async def test_notes_and_steps_are_on_standard_error(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
 
     assert "note: PodGroup team-a/r1: nothing creates it again" in result.stderr
@@ -113,7 +113,7 @@ async def test_notes_and_steps_are_on_standard_error(kubeconfig: Path) -> None: 
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_json_is_a_list_with_notes_and_steps(kubeconfig: Path) -> None:  # noqa: F811
+async def test_json_is_a_list_with_notes_and_steps(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d", "-o", "json")
 
     printed = json.loads(result.stdout)
@@ -122,7 +122,7 @@ async def test_json_is_a_list_with_notes_and_steps(kubeconfig: Path) -> None:  #
     assert printed["steps"][1]["command"].startswith("kubectl --namespace team-a annotate ")
 
 
-async def test_an_ejected_object_is_found_without_its_labels(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+async def test_an_ejected_object_is_found_without_its_labels(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     for path in (P, D):
         gone = cluster.objects[path]
         gone["metadata"] |= {"labels": {}, "annotations": {}}
@@ -133,7 +133,7 @@ async def test_an_ejected_object_is_found_without_its_labels(cluster: Api, kubec
     assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
 
 
-async def test_the_pod_group_of_a_revision_is_printed(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+async def test_the_pod_group_of_a_revision_is_printed(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     name = f"{KEY[1]}-0a1b2c3d"
     for path in (P, D):
         made = cluster.objects[path]
@@ -151,7 +151,7 @@ async def test_the_pod_group_of_a_revision_is_printed(cluster: Api, kubeconfig: 
     assert next(yaml.load(result.stdout))["metadata"]["name"] == name
 
 
-async def test_the_cluster_is_only_read(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+async def test_the_cluster_is_only_read(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     cluster.requests.clear()
 
     await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
@@ -159,7 +159,7 @@ async def test_the_cluster_is_only_read(cluster: Api, kubeconfig: Path) -> None:
     assert {method for method, _ in cluster.requests} == {"GET"}
 
 
-async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     cluster.absent.add("destinationrules")
 
     result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
@@ -179,7 +179,7 @@ async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, kubeconfig
     ],
 )
 async def test_an_object_that_cannot_be_ejected_is_exit_code_1(
-    kubeconfig: Path,  # noqa: F811
+    kubeconfig: Path,  # noqa: F811 - the fixture
     words: list[str],
     message: str,
 ) -> None:
@@ -200,7 +200,7 @@ async def test_an_object_that_cannot_be_ejected_is_exit_code_1(
     ],
 )
 async def test_what_cannot_be_read_is_exit_code_2(
-    kubeconfig: Path,  # noqa: F811
+    kubeconfig: Path,  # noqa: F811 - the fixture
     words: list[str],
     text: str | None,
     message: str,
@@ -210,7 +210,7 @@ async def test_what_cannot_be_read_is_exit_code_2(
     assert (result.exit_code, result.stdout, message in result.stderr) == (2, "", True), result.stderr
 
 
-async def test_a_missing_right_is_named(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811
+async def test_a_missing_right_is_named(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     def refuse(request: Any) -> Any:
         return status(403, "Forbidden", "no") if request.path.endswith("/httproutes") else None
 
@@ -222,7 +222,7 @@ async def test_a_missing_right_is_named(cluster: Api, kubeconfig: Path) -> None:
     assert "you need the right to list httproutes" in result.stderr
 
 
-async def test_an_unreachable_cluster_is_no_traceback(kubeconfig: Path, api: Api) -> None:  # noqa: F811
+async def test_an_unreachable_cluster_is_no_traceback(kubeconfig: Path, api: Api) -> None:  # noqa: F811 - the fixture
     changed(kubeconfig, api.url, "http://127.0.0.1:1")
 
     result = await eject(kubeconfig, "-n", "team-a", "lws/p")

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from intent import Object
-from intent.annotations import PREFIX, REVISION
+from intent.annotations import PREFIX, REVISION, ComponentType
 from intent.service.member import member
 from sync.controller import Controller
 from sync.desired.preview import preview
@@ -18,10 +18,12 @@ from tests.sync.served import PG, ROUTES, reasons
 OLD, NEW = "0a1b2c3d", "4e5f6a7b"
 
 
-def of_revision(revision: str, component_type: str, replicas: int = 1, **annotations: str) -> Object:
+def of_revision(
+    revision: str, component_type: ComponentType, replicas: int = 1, **annotations: str
+) -> Object:
     """Return a LeaderWorkerSet of a revision as it is stored after its expansion."""
     role = {"prefiller": "prefill", "decoder": "decode"}[component_type]
-    obj = copy.deepcopy(lws(f"ds-{revision}-{role}", component_type, replicas=replicas))  # type: ignore[arg-type]
+    obj = copy.deepcopy(lws(f"ds-{revision}-{role}", component_type, replicas=replicas))
     group = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": f"{KEY[1]}-{revision}"}}}
     template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
     template["metadata"] |= group["metadata"]

@@ -119,11 +119,11 @@ def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
     return new + kept if field in FIRST else kept + new
 
 
-# --- remainder and shared: an overlay compared with a part of it ------------------------------------
+# --- remainder: an overlay without a part of it ------------------------------------------------------
 
 
 def remainder(overlay: Overlay, part: Overlay) -> Overlay:
-    """Return the fields of an overlay that a part of it lacks; `combine` of both gives the overlay again."""
+    """Return the fields of an overlay that another one, which has a part of them, lacks."""
     left: Overlay = {}
     for key, value in overlay.items():
         if key not in part:
@@ -134,34 +134,6 @@ def remainder(overlay: Overlay, part: Overlay) -> Overlay:
         elif key in LIST_KEYS and isinstance(value, list) and (items := _left_items(key, value, part[key])):
             left[key] = items
     return left
-
-
-def shared(overlay: Overlay, part: Overlay) -> Overlay:
-    """Return the fields of an overlay that a part of a larger one has too."""
-    found: Overlay = {}
-    for key, value in part.items():
-        if key not in overlay:
-            continue
-        have = overlay[key]
-        if isinstance(value, dict) and isinstance(have, dict):
-            if below := shared(have, value):
-                found[key] = below
-        elif key in LIST_KEYS and isinstance(value, list) and isinstance(have, list):
-            if items := _shared_items(key, have, value):
-                found[key] = items
-        else:
-            found[key] = have
-    return found
-
-
-def _shared_items(field: str, items: list[Overlay], part: list[Overlay]) -> list[Overlay]:
-    places, found = index(field, items), []
-    for item in part:
-        at = places.get(identity(field, item))
-        below = {} if at is None else shared(items[at], item)
-        if len(below) > len(keys_of(field, item)) or (at is not None and below == items[at]):
-            found.append(below)
-    return found
 
 
 def _left_items(field: str, items: list[Overlay], part: list[Overlay]) -> list[Overlay]:

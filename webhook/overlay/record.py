@@ -49,7 +49,7 @@ from intent.launch import Decision
 from intent.served import SERVES, Served, of_record, to_record
 from intent.shapes import annotations, listed, mapping
 from webhook.overlay.keyed import LIST_KEYS
-from webhook.overlay.overlay import Contradiction, Overlay, combine, remainder, shared
+from webhook.overlay.overlay import Contradiction, Overlay, combine, remainder
 
 VERSION: Final = 2
 LONGEST: Final = budget.VALUES.most
@@ -79,8 +79,8 @@ class Part:
     def without(self, left: Overlay) -> "Part":
         """Return the same if these fields of the wish of all parts were not injected."""
         wish = self.wish
-        mine = shared(wish, left) if left else {}
-        return Part(self.digest, remainder(wish, mine) if mine else wish, mine)
+        put_on = remainder(wish, left) if left else wish
+        return Part(self.digest, put_on, remainder(wish, put_on) if left else {})
 
 
 @dataclass(frozen=True, slots=True)

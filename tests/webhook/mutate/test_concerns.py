@@ -2,34 +2,19 @@
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from intent.annotations import PARTS
-from intent.lws import Intent
 from intent.settings import Settings
-from tests.golden.test_golden import CASES, leaderworkersets
+from tests.webhook.inputs import INTENTS
 from webhook import layout
 from webhook.mutate import CONCERNS, REPLACEABLE, WRITABLE, input_of
 from webhook.mutate.concern import Concern, Paths, union
-from webhook.state import Fresh, state
 
 each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
-
-
-def intents() -> Iterator[Intent]:
-    """Yield the Intents of all golden cases without errors."""
-    for case in CASES:
-        for document in leaderworkersets(case):
-            found = state(document.object)
-            if isinstance(found, Fresh):
-                yield found.intent
-
-
-INTENTS: Final = tuple(intents())
 
 
 def outside(overlay: Any, paths: Paths | None, at: str = "") -> list[str]:

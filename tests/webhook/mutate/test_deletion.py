@@ -14,9 +14,9 @@ import orjson
 import pytest
 
 from intent import Object
-from intent.lws import Intent
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, leaderworkersets
+from tests.webhook.inputs import INTENTS
 from tests.webhook.overlays import overlay
 from webhook.expand import expand
 from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT
@@ -24,7 +24,6 @@ from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
 from webhook.overlay.fields import LAUNCHER_WORDS
 from webhook.overlay.overlay import combine
-from webhook.state import Fresh, state
 
 ROOT: Final = Path(__file__).parents[3]
 SETTINGS: Final = Settings()
@@ -39,17 +38,6 @@ each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.
 def without(concern: Concern) -> tuple[Concern, ...]:
     """Return all other rows."""
     return tuple(one for one in CONCERNS if one is not concern)
-
-
-def intents() -> Iterator[Intent]:
-    """Yield the Intent of each golden object that is expanded."""
-    for live in OBJECTS:
-        found = state(live)
-        if isinstance(found, Fresh):
-            yield found.intent
-
-
-INTENTS: Final = tuple(intents())
 
 
 # --- the others give the same -----------------------------------------------------------------------

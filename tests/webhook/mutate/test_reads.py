@@ -13,28 +13,15 @@ import pytest
 from intent.launch import Decision
 from intent.lws import Engine, Intent, Template
 from intent.settings import Settings
-from tests.golden.test_golden import CASES, leaderworkersets
+from tests.webhook.inputs import INTENTS
 from webhook.digest import ALWAYS, Reads, digest_of, facts
 from webhook.layout import DECISIONS, Input, decision
 from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
-from webhook.state import Fresh, state
 
 SETTINGS: Final = Settings()
 TRIES: Final = 150
 """Pairs of golden objects for each concern and each decision."""
-
-
-def intents() -> Iterator[Intent]:
-    """Yield the Intent of each golden object that is expanded."""
-    for case in CASES:
-        for document in leaderworkersets(case):
-            found = state(document.object)
-            if isinstance(found, Fresh):
-                yield found.intent
-
-
-INTENTS: Final = tuple(intents())
 
 
 def names(kind: type) -> set[str]:
