@@ -169,7 +169,9 @@ def _pin(write: Write) -> Record | None:
     """
     if write.old is None:
         return None
-    return next((record for record in (write.record, write.stored) if _holds(write, record)), None)
+    if _holds(write, write.record):
+        return write.record
+    return write.stored if _holds(write, write.stored) else None
 
 
 def _holds(write: Write, record: Record) -> bool:

@@ -17,7 +17,7 @@ from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.shapes import annotations, labels
 from webhook import digest as digests
-from webhook.mutate import REPLACEABLE, WRITABLE
+from webhook.mutate import RECORDABLE, REPLACEABLE
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
@@ -140,7 +140,7 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
     stamp = _stamp(live)
     sent, live = live, merge(live, stamp) if stamp else live
     text = _text_of_record(live, old)
-    record = NO_RECORD if text is None else records.read(text, WRITABLE)
+    record = NO_RECORD if text is None else records.read(text, RECORDABLE)
     if isinstance(record, FieldError):
         if has_record(live):
             return record
@@ -173,7 +173,7 @@ def _text_of_record(live: Object, old: Object | None) -> Any:
 
 def _stored_record(old: Object | None) -> Record:
     text = records.find(old)
-    record = NO_RECORD if text is None else records.read(text, WRITABLE)
+    record = NO_RECORD if text is None else records.read(text, RECORDABLE)
     return record if isinstance(record, Record) else NO_RECORD
 
 

@@ -25,6 +25,7 @@ from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
 from webhook.overlay.overlay import Contradiction, combine
 from webhook.overlay.record import Expansion, Part
+from webhook.overlay.shape import shape_of
 from webhook.served import served
 
 CONCERNS: Final[tuple[Concern, ...]] = (LABELS, GANG, SPLIT, LAUNCH, ENV, SHM, PROBES, STARTUP, DNS, SIDECAR)
@@ -32,10 +33,9 @@ CONCERNS: Final[tuple[Concern, ...]] = (LABELS, GANG, SPLIT, LAUNCH, ENV, SHM, P
 ELSEWHERE: Final[Paths] = {}
 """Paths that only other releases write: of concerns that are gone, and of those to come (ADR 7)."""
 WRITABLE: Final = union(ELSEWHERE, *(concern.writes for concern in CONCERNS))
-"""Every path that mutators can write. A record with any other path is refused.
-
-Only `set` is checked: `was` is read only at the paths of `set`.
-"""
+"""Every path that mutators can write."""
+RECORDABLE: Final = shape_of(WRITABLE)
+"""The type of the overlays `set` and `left` of a record. `was` is read only at the paths of `set`."""
 REPLACED_ELSEWHERE: Final = frozenset[str]()
 """Fields that only other releases replace. Those of a removed concern stay here, so that pins keep them."""
 REPLACEABLE: Final = REPLACED_ELSEWHERE.union(*(concern.replaces for concern in CONCERNS))

@@ -85,9 +85,11 @@ _ENGINE: Final = {
     "ports": values("containerPort"),
     **values("readinessProbe", "livenessProbe", "startupProbe", "lifecycle"),
 }
-_PROXY: Final = values(
-    "name", "image", "args", "restartPolicy", "env", "ports", "readinessProbe", "resources", "securityContext"
-)
+_PROXY: Final = {
+    **values("name", "image", "args", "restartPolicy", "readinessProbe", "resources", "securityContext"),
+    "env": values("name", "value", "valueFrom"),
+    "ports": values("containerPort"),
+}
 
 SIDECAR: Final = Concern(
     NAME,

@@ -39,33 +39,26 @@ class Recorded(NamedTuple):
     replaced: Any = None
     file: Any = None
 
-    def below(self, key: str) -> "Recorded":
-        """Return the same of one field."""
-        replaced, file = self.replaced, self.file
-        return Recorded(
-            self.injected[key],
-            replaced.get(key) if isinstance(replaced, dict) else None,
-            file.get(key) if isinstance(file, dict) else None,
-        )
-
 
 def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restores: bool = True) -> Object:
     """Revert the fields of a map, and note the origin of each launch.
 
     If not `restores`, a field that was removed is not restored.
     """
-    left = dict(live)
+    left, before, file = dict(live), mapping(recorded.replaced), mapping(recorded.file)
     for key, value in recorded.injected.items():
-        have, one = live.get(key), recorded.below(key)
+        have, was = live.get(key), before.get(key)
         found: Any
         if isinstance(value, dict) and isinstance(have, dict):
-            found = _map(key, have, one, origins, restores=restores)
+            found = _map(key, have, Recorded(value, was, file.get(key)), origins, restores=restores)
         elif key in LIST_KEYS and isinstance(value, list) and isinstance(have, list):
-            found = _items(key, have, one, origins)
-        elif key not in DIRECTIVES and _is_as_injected(have, one) and (restores or value is not None):
-            found = merge(NOTHING, {key: one.replaced}).get(key)
-        else:
+            found = _items(key, have, Recorded(value, was, file.get(key)), origins)
+        elif key in DIRECTIVES or (value is None and not restores):
             continue
+        elif not same(have, value) or (was is None and file.get(key) is not None):
+            continue  # it was edited, or a file holds it as it was injected
+        else:
+            found = merge(NOTHING, {key: was}).get(key) if isinstance(was, dict | list) else was
         if found is not None:
             left[key] = found
         else:
@@ -73,18 +66,10 @@ def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restore
     return left
 
 
-def _is_as_injected(have: Any, one: Recorded) -> bool:
-    """Return whether a scalar, a plain list or an absent field is as it was injected, and not a file's.
-
-    A file may hold the field with the value that was replaced.
-    """
-    return same(have, one.injected) and (one.file is None or one.replaced is not None)
-
-
 def _map(key: str, live: Object, one: Recorded, origins: Origins, *, restores: bool) -> Object | None:
     is_new = one.replaced is None and not one.file
-    if is_new and key in WHOLE and is_edited(live, one.injected):
-        return live
+    if is_new and key in WHOLE:
+        return live if is_edited(live, one.injected) else None
     left = revert_fields(live, one, origins, restores=restores)
     return None if is_new and _is_bare(left, ()) else left
 
@@ -106,7 +91,8 @@ def _items(field: str, live: list[Any], recorded: Recorded, origins: Origins) ->
             continue
         one = Recorded(_without_keys(field, item), before.get(key), held.get(key))
         is_new = one.replaced is None and not one.file
-        if is_new and field in WHOLE and is_edited(live[at], item):
+        if is_new and field in WHOLE:
+            gone |= set() if is_edited(live[at], item) else {at}
             continue
         revert = _container if field == "containers" else revert_fields
         items[at] = revert(items[at], one, origins)
@@ -203,7 +189,7 @@ def with_arguments(container: Object, found: Arguments) -> Object:
 
 
 def _strings(value: Any) -> tuple[str, ...] | None:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else None
+    return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, list) else None
 
 
 # --- equality -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from intent import Object
@@ -87,7 +88,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _as_json(value: Any) -> bytes:
-    return orjson.dumps(value, option=_SORTED)
+    return orjson.dumps(value, default=_text, option=_SORTED)
+
+
+def _text(value: msgspec.Raw) -> str:
+    """Return JSON that was not decoded."""
+    return bytes(value).decode()
 
 
 _SORTED: Final = orjson.OPT_SORT_KEYS

@@ -44,6 +44,8 @@ def _patch_map(live: Object, wanted: Object, path: str, operations: list[Operati
 
 
 def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list[Operation]) -> None:
+    if same(live, wanted):
+        return
     if isinstance(live, dict) and isinstance(wanted, dict):
         if field not in QUANTITIES or canonical(live, field) != canonical(wanted, field):
             _patch_map(live, wanted, path, operations)
@@ -53,8 +55,7 @@ def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list
         if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
             _patch_items(have, want, path, operations)
             return
-    if not same(live, wanted):
-        operations.append({"op": "replace", "path": path, "value": wanted})
+    operations.append({"op": "replace", "path": path, "value": wanted})
 
 
 def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> bool:

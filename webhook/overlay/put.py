@@ -135,6 +135,8 @@ def in_order_of(stored: Object, result: Object, put_on: Overlay) -> Object:
     ordered = dict(result)
     for key, value in put_on.items():
         have, made = stored.get(key), result.get(key)
+        if have == made:
+            continue
         if isinstance(value, dict) and isinstance(have, dict) and isinstance(made, dict):
             ordered[key] = in_order_of(have, made, value)
         elif is_keyed(key, value) and is_keyed(key, have) and is_keyed(key, made):

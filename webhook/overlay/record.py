@@ -15,6 +15,7 @@ It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, 
 Here admission injected a label, and the author wrote no labels. `write` makes the annotation, and `read`
 decodes it if it names only fields that may be written:
 
+    >>> from webhook.overlay.shape import shape_of
     >>> injected = {"metadata": {"labels": {"fusioninfer.io/service": "qwen"}}}
     >>> expansion = Expansion({"labels": Part("2c3d", injected)}, injected, {"layout": "4e5f"})
     >>> text = write("0a1b", expansion, {"metadata": {"labels": None}})
@@ -28,8 +29,8 @@ decodes it if it names only fields that may be written:
     serves":{"port":8000}
     v":2
     was":{"metadata":{"labels":null}}}
-    >>> writable = {"metadata": {"labels": {"fusioninfer.io/service": None}}}
-    >>> read(text, writable).put_on == injected
+    >>> recordable = shape_of({"metadata": {"labels": {"fusioninfer.io/service": None}}})
+    >>> read(text, recordable).put_on == injected
     True
 
 A change of this form, or of the fields that a digest covers, makes stored objects restart their pods
@@ -40,6 +41,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from intent import Object, budget
@@ -48,8 +50,8 @@ from intent.errors import FieldError
 from intent.launch import Decision
 from intent.served import SERVES, Served, of_record, to_record
 from intent.shapes import annotations, listed, mapping
-from webhook.overlay.keyed import LIST_KEYS
 from webhook.overlay.overlay import Contradiction, Overlay, combine, remainder
+from webhook.overlay.shape import fits
 
 VERSION: Final = 2
 LONGEST: Final = budget.VALUES.most
@@ -62,13 +64,12 @@ _UNSAID: Final = 1
 """The reading of a record without `read`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True, rename={"digest": "in", "put_on": "set"}):
     """What one concern injects, and the digest of the input that it reads."""
 
     digest: str
-    put_on: Overlay
-    left: Overlay = field(default_factory=dict)
+    put_on: Overlay = msgspec.field(default_factory=dict)
+    left: Overlay = msgspec.field(default_factory=dict)
     """What it would inject, had the author not written other values there."""
 
     @property
@@ -76,11 +77,11 @@ class Part:
         """Return what it injects into an object without values of the author."""
         return combine((self.put_on, self.left)) if self.left else self.put_on
 
-    def without(self, left: Overlay) -> "Part":
-        """Return the same if these fields of the wish of all parts were not injected."""
+    def reduced(self, put_on: Overlay) -> "Part":
+        """Return the same with what was injected of the wish; `put_on` is that of all parts."""
         wish = self.wish
-        put_on = remainder(wish, left) if left else wish
-        return Part(self.digest, put_on, remainder(wish, put_on) if left else {})
+        left = remainder(wish, put_on)
+        return Part(self.digest, remainder(wish, left) if left else wish, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,12 @@ class Expansion:
 
     def reduced(self, put_on: Overlay) -> "Expansion":
         """Return the same with what was injected of the wish."""
-        left = {} if put_on == self.wish else remainder(self.wish, put_on)
-        return replace(self, parts={name: part.without(left) for name, part in self.parts.items()})
+        is_whole = put_on == self.wish
+        parts = {
+            name: Part(part.digest, part.wish) if is_whole else part.reduced(put_on)
+            for name, part in self.parts.items()
+        }
+        return replace(self, parts=parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,87 +179,71 @@ class _UnreadableError(Exception):
     """A text is no record, for the reason in the message."""
 
 
-def read(text: Any, writable: Object) -> Record | FieldError:
-    """Decode a record. Any other text is an error, not `NO_RECORD`; so is a path outside of `writable`."""
+class _Version(msgspec.Struct, rename={"version": "v"}):
+    """The version of any record."""
+
+    version: int
+
+
+class _Form(
+    msgspec.Struct, rename={"digest": "in", "digests": "from", "decision": "decided", "reading": "read"}
+):
+    """The members of a record of this version."""
+
+    digest: str
+    digests: dict[str, str]
+    decision: Decision
+    parts: dict[str, Part]
+    was: Overlay
+    serves: Any = None
+    reading: int = _UNSAID
+
+
+def read(text: Any, recordable: type) -> Record | FieldError:
+    """Decode a record. Any other text is an error, not `NO_RECORD`; so is an overlay of another type."""
     try:
-        return _read(text, writable)
+        return _read(text, recordable)
     except _UnreadableError as error:
         remedy = "remove the annotation, which restarts nothing, then kubectl replace it with your file"
         return FieldError(f"metadata.annotations[{EXPANSION}]", None, f"{error}; {remedy}", "FI901")
 
 
-def _read(text: Any, writable: Object) -> Record:
+def _read(text: Any, recordable: type) -> Record:
     if isinstance(text, str) and len(text) > LONGEST:
         message = f"has {len(text)} characters; an object has at most {LONGEST} in all annotations"
         raise _UnreadableError(message)
     try:
         whole = orjson.loads(text)
-        version, digest, was = whole["v"], whole["in"], whole["was"]
-    except (orjson.JSONDecodeError, TypeError, KeyError):
-        raise _not_a_record() from None
-    if version != VERSION:
-        message = f"is a record of version {version!r}; this release reads version {VERSION}"
+        version = msgspec.convert(whole, _Version).version
+        if version != VERSION:
+            message = f"is a record of version {version}; this release reads version {VERSION}"
+            raise _UnreadableError(message)
+        found = msgspec.convert(whole, _Form)
+    except (orjson.JSONDecodeError, msgspec.ValidationError):
+        message = "is not a record of fusioninfer"
+        raise _UnreadableError(message) from None
+    put_on, wish = _combined(found.parts, recordable)
+    expansion = Expansion(found.parts, wish, found.digests, found.decision, of_record(found.serves))
+    return Record(found.digest, put_on, found.was, found.reading, expansion)
+
+
+def _combined(parts: Mapping[str, Part], recordable: type) -> tuple[Overlay, Overlay]:
+    """Combine what was injected of all parts, and their wishes. All must be of the type, and agree."""
+    put_on = [part.put_on for part in parts.values()]
+    left = [part.left for part in parts.values() if part.left]
+    if not all(fits(overlay, recordable) for overlay in (*put_on, *left)):
+        message = "has a field that fusioninfer never writes"
         raise _UnreadableError(message)
-    reading, parts = whole.get("read", _UNSAID), _parts(whole.get("parts"))
-    if not (isinstance(digest, str) and isinstance(was, dict) and type(reading) is int):
-        raise _not_a_record()
-    put_on, wish = _combined(parts, writable)
-    digests, decision = _texts(whole.get("from")), _decision(whole.get("decided"))
-    expansion = Expansion(parts, wish, digests, decision, of_record(whole.get(SERVES)))
-    return Record(digest, put_on, was, reading, expansion)
-
-
-def _not_a_record() -> _UnreadableError:
-    return _UnreadableError("is not a record of fusioninfer")
-
-
-def _parts(value: Any) -> dict[str, Part]:
-    if not isinstance(value, dict):
-        raise _not_a_record()
-    return {name: _decoded(mapping(part)) for name, part in value.items()}
-
-
-def _decoded(part: Object) -> Part:
-    digest, put_on, left = part.get("in"), part.get("set", {}), part.get("left", {})
-    if not (isinstance(digest, str) and isinstance(put_on, dict) and isinstance(left, dict)):
-        raise _not_a_record()
-    return Part(digest, put_on, left)
-
-
-def _texts(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise _not_a_record()
-    return value
-
-
-def _decision(value: Any) -> Decision:
-    if not isinstance(value, dict):
-        raise _not_a_record()
-    made = {name: value.get(name, default) for name, default in _DECISION}
-    if any(type(made[name]) is not type(default) for name, default in _DECISION):
-        raise _not_a_record()
-    return Decision(**made)
-
-
-def _combined(parts: Mapping[str, Part], writable: Object) -> tuple[Overlay, Overlay]:
-    """Combine what was injected of all parts, and their wishes. All paths must be writable, and agree."""
     try:
-        put_on = wish = combine([part.put_on for part in parts.values()])
-        if any(part.left for part in parts.values()):
-            wish = combine([part.wish for part in parts.values()])
-        is_writable = _fits(wish, writable)
+        injected = combine(put_on)
+        wish = combine((injected, *left)) if left else injected
     except Contradiction:
         message = "has two values for one field"
         raise _UnreadableError(message) from None
-    except (AttributeError, RecursionError, TypeError):  # items that are no maps, or too many levels
-        raise _not_a_record() from None
-    if not is_writable:
-        message = "has a field that fusioninfer never writes"
-        raise _UnreadableError(message)
-    if not _launches_one(put_on):
+    if not _launches_one(injected):
         message = "has more than one launch in a template"
         raise _UnreadableError(message)
-    return put_on, wish
+    return injected, wish
 
 
 def _launches_one(put_on: Overlay) -> bool:
@@ -262,40 +251,3 @@ def _launches_one(put_on: Overlay) -> bool:
     templates = mapping(mapping(put_on.get("spec")).get("leaderWorkerTemplate")).values()
     containers = (listed(mapping(mapping(one).get("spec")).get("containers")) for one in templates)
     return all(sum("command" in item or "args" in item for item in items) <= 1 for items in containers)
-
-
-def _fits(overlay: Any, allowed: Object) -> bool:
-    """Return whether all paths of an overlay are allowed."""
-    if not isinstance(overlay, dict):
-        return False
-    for key, value in overlay.items():
-        if key not in allowed:
-            return False
-        below = allowed[key]
-        fits = (
-            _is_keyed_below(key, value) if below is None or value is None else _fits_below(key, value, below)
-        )
-        if not fits:
-            return False
-    return True
-
-
-def _is_keyed_below(key: str, value: Any) -> bool:
-    """Return whether all lists in a value of any type have the keys by which such lists merge."""
-    if isinstance(value, dict):
-        return all(_is_keyed_below(name, item) for name, item in value.items())
-    if not isinstance(value, list):
-        return True
-    if key in LIST_KEYS and not all(isinstance(item, dict) and _is_keyed(key, item) for item in value):
-        return False
-    return all(_is_keyed_below("", item) for item in value)
-
-
-def _fits_below(key: str, value: Any, allowed: Object) -> bool:
-    if key not in LIST_KEYS:
-        return _fits(value, allowed)
-    return isinstance(value, list) and all(_fits(item, allowed) and _is_keyed(key, item) for item in value)
-
-
-def _is_keyed(field: str, item: Object) -> bool:
-    return all(isinstance(item.get(key, ""), str | int) for key in (*LIST_KEYS[field], "name"))

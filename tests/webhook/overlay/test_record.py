@@ -10,7 +10,7 @@ from intent.errors import FieldError
 from intent.lws import Intent
 from tests.lws import changed, lws, put
 from webhook.digest import digest, facts
-from webhook.mutate import WRITABLE
+from webhook.mutate import RECORDABLE
 from webhook.overlay import record
 from webhook.overlay.record import NO_RECORD, Expansion, Part, Record
 from webhook.overlay.revert import revert
@@ -70,7 +70,7 @@ def in_worker(template: Any) -> Any:
     ],
 )
 def test_garbage_and_forgeries_are_errors(text: Any) -> None:
-    found = record.read(text, WRITABLE)
+    found = record.read(text, RECORDABLE)
 
     assert isinstance(found, FieldError)
     assert found.code == "FI901"
@@ -79,7 +79,7 @@ def test_garbage_and_forgeries_are_errors(text: Any) -> None:
 def test_a_written_record_can_be_read() -> None:
     put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
 
-    found = record.read(record.write("d", expansion(put_on), {"metadata": None}), WRITABLE)
+    found = record.read(record.write("d", expansion(put_on), {"metadata": None}), RECORDABLE)
 
     assert found == Record("d", put_on, {"metadata": None}, expansion=expansion(put_on))
 
@@ -88,7 +88,7 @@ def test_records_of_the_golden_files_can_be_read() -> None:
     once = put(lws())
 
     assert isinstance(
-        record.read(once["metadata"]["annotations"]["fusioninfer.io/expansion"], WRITABLE), Record
+        record.read(once["metadata"]["annotations"]["fusioninfer.io/expansion"], RECORDABLE), Record
     )
 
 
@@ -119,7 +119,7 @@ def original(live: Any, found: Record | None = None) -> Any:
 
 
 def _record(expanded: Any) -> Record:
-    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"], WRITABLE)
+    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"], RECORDABLE)
     assert isinstance(found, Record)
     return found
 
