@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
@@ -34,6 +34,7 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import (
     MANIFESTS,
     install_manifests,
+    logs_of_ours,
     start_controllers,
     start_sync,
     start_webhook,
@@ -50,6 +51,17 @@ HURRIED: Final = {"--lease-duration": 6, "--renew-deadline": 4, "--retry-period"
 AddNodes = Callable[[int], tuple[str, ...]]
 STARTED: Final[dict[str, Cluster]] = {}
 """The shared clusters that run, by their fixtures."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report the ends of our logs, and our processes that died, with each test that fails."""
+    report = yield
+    if report.failed:
+        clusters = {id(value): value for value in item.funcargs.values() if isinstance(value, Cluster)}
+        title = "logs of the webhook and the controller"
+        report.sections += [(title, logs_of_ours(one)) for one in clusters.values()]
+    return report
 
 
 @pytest.hookimpl(trylast=True)

@@ -14,8 +14,9 @@ from intent.annotations import EXPANSION, SERVICE
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import TRIAL_LWS, http_ok
-from tests.cluster.testbed.control_plane import start_process, wait_ready
+from tests.cluster.testbed.control_plane import logs, start_process, wait_ready
 from tests.cluster.testbed.install import on_loopback
+from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.wait import until
 
 ROOT: Final = Path(__file__).parents[3]
@@ -84,6 +85,13 @@ def start_controllers(cluster: Cluster, flags: Mapping[str, object]) -> None:
             "--metrics-port": cluster.ports[f"{name}-metrics"],
         }
         start_sync(cluster, name, {**own, **flags})
+
+
+def logs_of_ours(cluster: Cluster) -> str:
+    """Return the ends of the logs of our processes, and whether these run."""
+    ours = [name for name in ("webhook", *CONTROLLERS) if name in cluster.processes]
+    dead = [name for name in ours if not alive(cluster.processes[name])]
+    return f"ended: {', '.join(dead) or 'none'}\n{logs(cluster, ours) if ours else ''}"
 
 
 def wait_admission(cluster: Cluster) -> None:
