@@ -35,6 +35,7 @@ from tests.cluster.testbed.ours import (
     MANIFESTS,
     install_manifests,
     logs_of_ours,
+    restart_deposed,
     start_controllers,
     start_sync,
     start_webhook,
@@ -62,6 +63,13 @@ def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.T
         title = "logs of the webhook and the controller"
         report.sections += [(title, logs_of_ours(one)) for one in clusters.values()]
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Have a controller in each shared cluster, whatever the test before did to its API server."""
+    for there in STARTED.values():
+        restart_deposed(there)
 
 
 @pytest.hookimpl(trylast=True)

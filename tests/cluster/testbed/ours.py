@@ -14,9 +14,9 @@ from intent.annotations import EXPANSION, SERVICE
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import TRIAL_LWS, http_ok
-from tests.cluster.testbed.control_plane import logs, start_process, wait_ready
+from tests.cluster.testbed.control_plane import logs, start_again, start_process, wait_ready
 from tests.cluster.testbed.install import on_loopback
-from tests.cluster.testbed.processes import alive
+from tests.cluster.testbed.processes import alive, tail
 from tests.cluster.testbed.wait import until
 
 ROOT: Final = Path(__file__).parents[3]
@@ -87,6 +87,19 @@ def start_controllers(cluster: Cluster, flags: Mapping[str, object]) -> None:
         start_sync(cluster, name, {**own, **flags})
 
 
+def restart_deposed(cluster: Cluster) -> None:
+    """Start a controller again that lost its Lease, as the kubelet does: it ends then (ADR 10).
+
+    An API server that was killed may be away for longer than the renew deadline.
+    """
+    for name in CONTROLLERS:
+        process = cluster.processes.get(name)
+        if process and not alive(process) and "leadership lost" in tail(process):
+            start_again(cluster, name)
+            port = int(process.command[process.command.index("--metrics-port") + 1])
+            _wait_ready(cluster, name, port)
+
+
 def logs_of_ours(cluster: Cluster) -> str:
     """Return the ends of the logs of our processes, and whether these run."""
     ours = [name for name in ("webhook", *CONTROLLERS) if name in cluster.processes]
@@ -105,7 +118,10 @@ def _start(cluster: Cluster, program: tuple[str, str, str, Path], flags: Mapping
     words = [str(word) for flag in flags.items() for word in flag]
     command = [sys.executable, "-P", "-m", module, verb, *words]
     start_process(cluster, name, command, _environment(cluster, source))
-    port = int(str(flags["--metrics-port"]))
+    _wait_ready(cluster, name, int(str(flags["--metrics-port"])))
+
+
+def _wait_ready(cluster: Cluster, name: str, port: int) -> None:
     wait_ready(cluster, name, lambda _: http_ok(port, "/readyz"), seconds=PATIENCE)
 
 
