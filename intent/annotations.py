@@ -53,6 +53,7 @@ KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 EXCLUSIVE_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
+GROUP_SIZE: Final = "leaderworkerset.sigs.k8s.io/size"
 REVISION: Final = "disaggregatedset.x-k8s.io/revision"
 """The label of LeaderWorkerSets and pods that a DisaggregatedSet made (LWS `api/disaggregatedset/v1`)."""
 LEADERS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}

@@ -7,7 +7,7 @@ from typing import Final
 
 from intent import Object
 from intent.accelerators import read
-from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
+from intent.annotations import GROUP_INDEX, GROUP_SIZE, LWS_NAME, SERVICE
 from intent.shapes import listed, mapping, number, text
 from sync.observed.condition import conditions, shortened
 
@@ -52,6 +52,8 @@ class ObservedPod:
     """The LeaderWorkerSet that it belongs to."""
     group: str = ""
     """The index of its group, from its label."""
+    group_size: int = 0
+    """The size of its group, from its annotation: that of the revision it is of. 0: unknown."""
     ready: bool = False
     scheduled: bool = False
     held: str = ""
@@ -73,6 +75,7 @@ def project(obj: Object) -> ObservedPod:
         service=text(labels.get(SERVICE)),
         lws=text(labels.get(LWS_NAME)),
         group=text(labels.get(GROUP_INDEX)),
+        group_size=_group_size(metadata),
         ready=ready is not None and ready.status == "True",
         scheduled=bool(text(spec.get("nodeName"))),
         held=placed.message if placed and placed.status == "False" else "",
@@ -80,6 +83,12 @@ def project(obj: Object) -> ObservedPod:
         failure=_crash_of_deleted_pod(status) if metadata.get("deletionTimestamp") else _failure(status),
         deleting=bool(metadata.get("deletionTimestamp")),
     )
+
+
+def _group_size(metadata: Object) -> int:
+    """Read the size of the group, which LeaderWorkerSet writes on each pod; 0 if it is no number."""
+    size = text(mapping(metadata.get("annotations")).get(GROUP_SIZE))
+    return int(size) if size.isdecimal() and len(size) < 10 else 0
 
 
 def accelerators(spec: Object) -> Amounts:

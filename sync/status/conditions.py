@@ -12,7 +12,7 @@ from intent.gang import needs_gang
 from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.components import phase
-from sync.status.groups import Wait, counted, groups, placed, ready, updating, wait
+from sync.status.groups import Wait, absent, counted, group_size, groups, placed, ready, updating, wait
 from sync.status.inputs import Observed, behind, desired, unstored
 from sync.status.reasons import STATES, State, Verdict
 from sync.status.routes import routes_ready
@@ -73,8 +73,8 @@ def _with_quote(missing: list[Wait], seen: Observed) -> str:
 
 
 def _short_of_pods(seen: Observed, role: RoleIntent) -> str:
-    most = max((len(group) for group in groups(seen, role)), default=0)
-    return f"role {role.name} has {most} of {counted(role.nodes, 'pod')} of a replica"
+    fullest = min(groups(seen, role), key=lambda group: absent(group, role), default=())
+    return f"role {role.name} has {len(fullest)} of {counted(group_size(fullest, role), 'pod')} of a replica"
 
 
 def _partly(seen: Observed, role: RoleIntent) -> str:

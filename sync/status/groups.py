@@ -1,6 +1,8 @@
 """The groups of a role: which are scheduled, which are ready, and what the others wait for.
 
-A group counts as a whole or not at all, as the gang is scheduled and as LeaderWorkerSet counts replicas.
+A group counts as a whole or not at all, as the gang is scheduled and as LeaderWorkerSet counts replicas. Its
+size is that of its own revision: while a role is resized, groups of the previous size serve until they are
+replaced.
 """
 
 from collections import Counter, defaultdict
@@ -83,8 +85,18 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+def absent(group: Group, role: RoleIntent) -> int:
+    """Return the number of pods of a group that do not exist yet."""
+    return max(0, group_size(group, role) - len(group))
+
+
+def group_size(group: Group, role: RoleIntent) -> int:
+    """Return the size of a group. While it is replaced it has pods of two sizes; then the larger one."""
+    return max((pod.group_size for pod in group), default=0) or role.nodes
+
+
 def _whole(group: Group, role: RoleIntent) -> bool:
-    return len(group) >= role.nodes
+    return not absent(group, role)
 
 
 def _placed(group: Group, role: RoleIntent) -> bool:
@@ -94,12 +106,12 @@ def _placed(group: Group, role: RoleIntent) -> bool:
 def _wait(group: Group, role: RoleIntent) -> Wait:
     """Return the sum that a group lacks; pods that do not exist yet will request what the others do."""
     held = [pod for pod in group if not pod.scheduled]
-    absent = max(0, role.nodes - len(group))
+    missing = absent(group, role)
     total: Counter[str] = Counter()
-    for amounts in (*(pod.accelerators for pod in held), *([group[-1].accelerators] * absent)):
+    for amounts in (*(pod.accelerators for pod in held), *([group[-1].accelerators] * missing)):
         total.update(dict(amounts))
     message = next((pod.held for pod in held if pod.held), "")
-    return Wait(role.name, len(held) + absent, tuple(sorted(total.items())), message)
+    return Wait(role.name, len(held) + missing, tuple(sorted(total.items())), message)
 
 
 def _together(waits: list[Wait]) -> Wait:

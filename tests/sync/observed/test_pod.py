@@ -35,6 +35,16 @@ def test_a_pod_names_its_lws_and_group() -> None:
     assert (row.namespace, row.service, row.lws, row.group) == ("team-a", "r1", "r1-decode", "1")
 
 
+@pytest.mark.parametrize(
+    ("written", "read"), [("4", 4), ("", 0), ("four", 0), ("-4", 0), (4, 0), ("9" * 5000, 0)]
+)
+def test_a_pod_has_the_size_of_its_group(written: Any, read: int) -> None:
+    found = pod()
+    found["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/size": written}
+
+    assert project(found).group_size == read
+
+
 def test_a_pod_with_a_node_is_scheduled() -> None:
     assert project(pod({"nodeName": "n1"})).scheduled
 

@@ -47,6 +47,7 @@ PODS = st.builds(
     st.sampled_from(["a", "b", "c", "d"]),
     lws=st.sampled_from(["r1-prefill", "r1-decode", ""]),
     group=st.sampled_from(["0", "1", ""]),
+    group_size=st.integers(0, 4),
     ready=st.booleans(),
     scheduled=st.booleans(),
     held=st.sampled_from(["", "no room"]),

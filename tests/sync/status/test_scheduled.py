@@ -70,6 +70,27 @@ def test_a_role_waits_for_its_cheapest_group() -> None:
     )
 
 
+def test_a_group_is_measured_by_the_size_of_its_own_revision() -> None:
+    resized = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=2, nodes=5))
+    old, new = group("decode", 0, 2, group_size=2), waiting("decode", 1, 5, group_size=5)
+    observed = seen(P0, old, new, service=service(*resized))
+
+    assert reason("Scheduled", observed) == ("True", "PartlyScheduled")
+    assert reason("Ready", observed) == ("True", "ServiceReady")
+    assert message("Scheduled", observed) == (
+        "role decode has 1 of 2 replicas on nodes, waits for 40 more nvidia.com/gpu (5 pods)"
+    )
+
+
+def test_a_group_between_two_sizes_is_not_complete() -> None:
+    resized = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=1, nodes=2))
+    between = group("decode", 0, 1, group_size=2) + group("decode", 0, 3, group_size=4)[1:]
+
+    assert message("Scheduled", seen(P0, between, service=service(*resized))) == (
+        "role decode has 3 of 4 pods of a replica"
+    )
+
+
 def test_pods_without_accelerators_wait_for_a_node() -> None:
     plain = waiting("decode", 0, 4, accelerators=())
 
