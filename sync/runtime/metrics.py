@@ -8,6 +8,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
 OUTCOMES: Final = ("done", "retry", "bug")
 """Outcomes of a reconcile. Each has a series from the start, so that `increase` counts the first bug."""
+CERTIFICATE_OUTCOMES: Final = ("changed", "unchanged", "failed", "bug")
+"""Outcomes of a reconcile of the webhook's certificates, with a series each, too."""
 OPERATORS: Final = ("FI408", "FI409", "FI870", "FI873")
 """Codes that an operator can repair, and alerts use; authors repair the others."""
 REQUEST_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0)
@@ -130,6 +132,8 @@ def metrics(version: str = "") -> ControllerMetrics:
     )
     for outcome in OUTCOMES:
         made.reconciles.labels(outcome)
+    for outcome in CERTIFICATE_OUTCOMES:
+        made.certificate_reconciles.labels(outcome)
     for code in OPERATORS:
         made.findings.labels(code)
     return made

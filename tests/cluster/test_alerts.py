@@ -31,6 +31,7 @@ _UP: Final = f"up{{{_APISERVER}}}"
 _REQUESTS: Final = 'fusioninfer_admission_requests_total{path="/mutate",outcome="%s"}'
 _BUCKETS: Final = 'fusioninfer_admission_duration_seconds_bucket{path="/mutate",le="%s"}'
 _LOOKS: Final = 'fusioninfer_sync_reconciles_total{outcome="%s"}'
+_CERTIFICATES: Final = 'fusioninfer_sync_certificate_reconciles_total{outcome="%s"}'
 _DAY: Final = 86400
 
 
@@ -114,6 +115,21 @@ CASES: Final = (
     Case("FusionInferControllerBug", {_LOOKS % "bug": "0x10 1x30"}, silent=5, fires=6),
     Case("FusionInferControllerRetries", {_LOOKS % "retry": "0+1x120"}, silent=20, fires=30),
     Case(
+        "FusionInferControllerSlow",
+        {'fusioninfer_sync_queue_oldest_seconds{pod="a"}': "0x10 30+30x60"},
+        silent=10,
+        fires=13,
+    ),
+    Case(
+        "FusionInferWatchSilent",
+        {'fusioninfer_sync_watch_age_seconds{kind="Pod"}': "60x10 0+30x60"},
+        silent=14,
+        fires=17,
+        labels={"kind": "Pod"},
+    ),
+    Case("FusionInferLeaseNotRenewed", {"fusioninfer_sync_lease_failures_total": "0+1x120"}, 14, 17),
+    Case("FusionInferCertificatesNotReconciled", {_CERTIFICATES % "failed": "0+3x120"}, 10, 15),
+    Case(
         "FusionInferKindUnavailable",
         {'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x10 1x60"},
         silent=19,
@@ -156,6 +172,11 @@ CALM: Final = {
     'fusioninfer_sync_findings{code="FI872"}': "3x120",
     'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x40 1x10 0x70",  # for ten minutes
     "fusioninfer_sync_volcano_too_old": "0x120",
+    'fusioninfer_sync_queue_oldest_seconds{pod="a"}': "0x40 0+30x6 0x74",  # a slow sweep
+    'fusioninfer_sync_watch_age_seconds{kind="Pod"}': "60x40 60+30x11 60x60",  # the API server is restarted
+    "fusioninfer_sync_lease_failures_total": "0x40 0+1x9 9x70",
+    _CERTIFICATES % "unchanged": "0+3x120",
+    _CERTIFICATES % "failed": "0x40 0+1x9 9x70",
 }
 """An hour in which nothing is wrong for long."""
 

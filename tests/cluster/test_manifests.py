@@ -13,7 +13,7 @@ import yaml
 from intent import Object
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
-from tests.manifests.objects import MANIFESTS
+from tests.manifests.objects import MANIFESTS, parsed
 
 NAMESPACE: Final = "fusioninfer-system"
 OVERLAYS: Final = ("base", "cert-manager", "self-signed", "development", "monitoring")
@@ -126,13 +126,37 @@ def test_the_chart_in_another_namespace_names_ours_nowhere(helm: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["replica=3", 'backstop.actions=["Deny","Warn"]', 'settings.launcher="unknown"']
+    "value",
+    [
+        "replica=3",
+        'backstop.actions=["Deny","Warn"]',
+        'settings.launcher="unknown"',
+        "sync.workers=0",
+        "sync.qps=-1",
+        'sync.logLevel="loud"',
+    ],
 )
 def test_a_value_that_cannot_be_is_refused(helm: Path, value: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         rendered(helm, value)
 
     assert "values don't meet the specifications of the schema" in refused.value.stderr
+
+
+def test_the_flags_of_the_controller_are_values(helm: Path) -> None:
+    made = by_name(rendered(helm, "sync.workers=16", "sync.qps=0.5", 'sync.logLevel="debug"'))
+
+    found = parsed(
+        made["Deployment", "fusioninfer-sync"]["spec"]["template"]["spec"]["containers"][0]["args"]
+    )
+    assert (found["workers"], found["qps"], found["log_level"]) == (16, 0.5, "debug")
+
+
+def test_flags_without_a_value_have_their_defaults(helm: Path) -> None:
+    made = by_name(rendered(helm, "sync.workers=null", "sync.qps=null", "sync.logLevel=null"))
+
+    args = made["Deployment", "fusioninfer-sync"]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert (parsed(args)["workers"], [one for one in args if "null" in one or "nil" in one]) == (4, [])
 
 
 # --- the API server ---------------------------------------------------------------------------------

@@ -77,10 +77,20 @@ def _deployment(part: str) -> tuple[Rule, ...]:
     )
 
 
+def _flag(name: str, value: str, form: str) -> str:
+    """Return the template of a flag of the controller; without its value, as after `--reuse-values`, none."""
+    return (
+        f'{{{{- if not (kindIs "invalid" .Values.{value}) }}}}\n'
+        f"        - --{name}={{{{ {form.format(value)} }}}}\n{{{{- end }}}}\n"
+    )
+
+
 _FLAGS: Final = Rule(
-    r"^        - --config=.*\n",
-    "        - --config=/etc/fusioninfer/settings/settings.yaml\n"
-    "{{- if .Values.sync.observeOnly }}\n        - --observe-only\n{{- end }}\n"
+    r"^        - --workers=.*\n        - --qps=.*\n        - --log-level=.*\n",
+    _flag("workers", "sync.workers", "int .Values.{}")
+    + _flag("qps", "sync.qps", ".Values.{}")
+    + _flag("log-level", "sync.logLevel", ".Values.{}")
+    + "{{- if .Values.sync.observeOnly }}\n        - --observe-only\n{{- end }}\n"
     f"{{{{- if {SELF_SIGNED} }}}}\n        - --manage-certificates=fusioninfer-webhook-tls\n{{{{- end }}}}\n",
 )
 _INJECT: Final = (

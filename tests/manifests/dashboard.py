@@ -49,6 +49,12 @@ PANELS: Final = (
         "min by (pod) (fusioninfer_tls_not_after_seconds > 0) - time()",
         "{{pod}}",
     ),
+    Panel(
+        "Reconciles of the webhook's certificates by outcome",
+        "ops",
+        "sum by (outcome) (rate(fusioninfer_sync_certificate_reconciles_total[$__rate_interval]))",
+        "{{outcome}}",
+    ),
     Panel("Leader", "short", "sum by (pod) (fusioninfer_sync_is_leader)", "{{pod}}"),
     Panel("Current findings", "short", "max by (code) (fusioninfer_sync_findings) > 0", "{{code}}"),
     Panel(

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import yaml
 
+from fusioninfer.cli import main
 from intent import Object
 
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
@@ -46,6 +47,12 @@ def container(deployment: str) -> Object:
     spec = find("Deployment", deployment)["spec"]["template"]["spec"]
     (only,) = spec["containers"]
     return dict(only)
+
+
+def parsed(arguments: list[str]) -> dict[str, Any]:
+    """Parse the arguments of a container as the command does, without running it."""
+    command = main.commands[arguments[0]]
+    return command.make_context(arguments[0], arguments[1:]).params
 
 
 def _is_object(document: Any) -> bool:

@@ -14,19 +14,13 @@ from fusioninfer.syncing import LEASE
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, SERVICE
 from sync.runtime.lease import Timing
-from tests.manifests.objects import MANIFESTS, container, find, objects
+from tests.manifests.objects import MANIFESTS, container, find, objects, parsed
 from webhook.server.listen import Limits
 
 DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")
 SETTINGS: Final = MANIFESTS / "base" / "settings.yaml"
 MARGIN: Final = 5
 """Minimum seconds between the end of a graceful shutdown and SIGKILL."""
-
-
-def parsed(arguments: list[str]) -> dict[str, Any]:
-    """Parse the arguments of a container as the command does, without running it."""
-    command = main.commands[arguments[0]]
-    return command.make_context(arguments[0], arguments[1:]).params
 
 
 def pod_spec(deployment: str) -> Object:
@@ -76,6 +70,13 @@ def test_settings_are_read_where_they_are_mounted(deployment: str) -> None:
 
     config = parsed(container(deployment)["args"])["config"]
     assert str(config) == f"{mounts['settings']}/{SETTINGS.name}"
+
+
+@pytest.mark.parametrize("flag", ["workers", "qps", "log_level"])
+def test_the_shipped_flags_are_the_defaults(sync: dict[str, Any], flag: str) -> None:
+    default = next(each.default for each in main.commands["sync"].params if each.name == flag)
+
+    assert sync[flag] == default
 
 
 def test_the_lease_is_in_the_namespace_of_the_pod(sync: dict[str, Any]) -> None:

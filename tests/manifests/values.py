@@ -12,7 +12,7 @@ import yaml
 
 from fusioninfer.settings import SettingsFile
 from intent import Object
-from tests.manifests.objects import at, container, find
+from tests.manifests.objects import at, container, find, parsed
 
 TITLES: Final = frozenset({"title", "description", "default"})
 """Keys of a schema that do not restrict values."""
@@ -57,6 +57,7 @@ _PORTS: Final[Object] = {
     "items": {"type": "integer", "minimum": 1, "maximum": 65535},
 }
 _BINDING: Final = find("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer.io")
+_SYNC: Final = parsed(container("fusioninfer-sync")["args"])
 _API_PORTS: Final = at(find("NetworkPolicy", "fusioninfer-sync"), ("spec", "egress", 0, "ports"))
 
 VALUES: Final = (
@@ -91,6 +92,25 @@ VALUES: Final = (
         "sync.resources", container("fusioninfer-sync")["resources"], _OBJECT, "resources of its container"
     ),
     Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
+    Value(
+        "sync.workers",
+        _SYNC["workers"],
+        {"type": "integer", "minimum": 1},
+        "the number of services that are reconciled at once",
+    ),
+    Value(
+        "sync.qps",
+        int(_SYNC["qps"]),
+        {"type": "number", "minimum": 0},
+        "the maximum number of requests a second to the API server, without lists, watches and the Lease; "
+        "0 is no limit",
+    ),
+    Value(
+        "sync.logLevel",
+        _SYNC["log_level"],
+        {"enum": ["debug", "info", "warning", "error"]},
+        "the lowest level of the log lines that are written",
+    ),
     Value("priorityClassName", "", _TEXT, "of all pods"),
     Value("nodeSelector", {}, _OBJECT, "of all pods"),
     Value("tolerations", [], _OBJECTS, "of all pods"),
