@@ -159,6 +159,13 @@ def test_flags_without_a_value_have_their_defaults(helm: Path) -> None:
     assert (parsed(args)["workers"], [one for one in args if "null" in one or "nil" in one]) == (4, [])
 
 
+def test_roles_of_users_that_are_not_aggregated_have_no_labels(helm: Path) -> None:
+    made = by_name(rendered(helm, "userRoles.aggregate=false"))
+
+    roles = [made["ClusterRole", name] for name in ("fusioninfer-view", "fusioninfer-edit")]
+    assert ["labels" in each["metadata"] for each in roles] == [False, False]
+
+
 # --- the API server ---------------------------------------------------------------------------------
 
 

@@ -16,6 +16,8 @@ from tests.manifests.values import schema, values_yaml
 MADE: Final = "# generated from manifests/ by `make manifests`\n"
 NAMESPACE: Final = "fusioninfer-system"
 MODE: Final = '(eq .Values.certificates.mode "cert-manager")'
+KEPT_TEXT: Final = "KEPT-TEXT"
+"""What stands in a template for the text that a rule matched."""
 SELF_SIGNED: Final = '(eq .Values.certificates.mode "self-signed")'
 
 
@@ -112,11 +114,17 @@ _KEPT: Final = (
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
 _NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)
 _ACTIONS: Final = Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}")
+_AGGREGATED: Final = Rule(
+    r"^  labels:\n(?:    rbac\.authorization\.k8s\.io/.*\n)+",
+    f"{{{{- if .Values.userRoles.aggregate }}}}\n{KEPT_TEXT}{{{{- end }}}}\n",
+    times=2,
+)
 _MONITORED: Final = ".Values.monitoring.enabled"
 
 SOURCES: Final = (
     Source("base/inferenceservice.crd.yaml", (Rule(r"^metadata:\n", _KEPT),)),
     Source("base/rbac.yaml"),
+    Source("base/user-roles.yaml", (_AGGREGATED,)),
     Source("base/service.yaml"),
     Source("base/webhooks.yaml", _WEBHOOKS),
     Source("base/backstop.yaml", (_ACTIONS,)),
@@ -176,7 +184,9 @@ def template(source: Source, text: str) -> str:
 
 
 def _replaced(path: str, rule: Rule, text: str) -> str:
-    made, times = re.subn(rule.pattern, lambda _: rule.template, text, flags=re.MULTILINE)
+    made, times = re.subn(
+        rule.pattern, lambda found: rule.template.replace(KEPT_TEXT, found[0]), text, flags=re.MULTILINE
+    )
     if times != rule.times:
         raise ValueError(f"{path}: {rule.pattern!r} matches {times} times, not {rule.times}")
     return made

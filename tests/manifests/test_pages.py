@@ -18,14 +18,33 @@ SECURITY: Final = DOCS / "security.md"
 OPERATIONS: Final = DOCS / "operations.md"
 INSTALL: Final = DOCS / "install.md"
 PAGES: Final = (INSTALL, OPERATIONS, SECURITY)
+AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 BUILT: Final = commands(INSTALL)["The image"]
 """Commands that need a container engine and a registry; `tests/image` covers the Dockerfile itself."""
 
 
 def rights() -> list[dict[str, str]]:
-    """Return the rows of the table of rights, one per rule."""
-    roles = [each for each in objects("base") if each["kind"] in {"Role", "ClusterRole"}]
-    return [_row(role, rule) for role in roles for rule in role["rules"]]
+    """Return the rows of the table of the controller's rights, one per rule."""
+    return [_row(role, rule) for role in roles(aggregated=False) for rule in role["rules"]]
+
+
+def user_rights() -> list[dict[str, str]]:
+    """Return the rows of the table of rights that are added to roles of Kubernetes."""
+    return [
+        {
+            "role": ", ".join(name.removeprefix(AGGREGATE) for name in role["metadata"]["labels"]),
+            "resources": ", ".join(rule["resources"]),
+            "verbs": ", ".join(rule["verbs"]),
+        }
+        for role in roles(aggregated=True)
+        for rule in role["rules"]
+    ]
+
+
+def roles(*, aggregated: bool) -> list[Object]:
+    """Return the roles of users, or those of the controller."""
+    found = [each for each in objects("base") if each["kind"] in {"Role", "ClusterRole"}]
+    return [each for each in found if ("labels" in each["metadata"]) == aggregated]
 
 
 def _row(role: Object, rule: Object) -> dict[str, str]:
@@ -39,7 +58,7 @@ def _row(role: Object, rule: Object) -> dict[str, str]:
 
 
 def test_the_documented_rights_are_those_of_the_manifests(request: pytest.FixtureRequest) -> None:
-    made = {"rights": table(rights())}
+    made = {"rights": table(rights()), "users": table(user_rights())}
     text = SECURITY.read_text(encoding="utf-8")
     written = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)
     if request.config.getoption("--refresh"):

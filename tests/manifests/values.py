@@ -111,6 +111,12 @@ VALUES: Final = (
         {"enum": ["debug", "info", "warning", "error"]},
         "the lowest level of the log lines that are written",
     ),
+    Value(
+        "userRoles.aggregate",
+        True,
+        _SWITCH,
+        "whether the ClusterRoles view, edit and admin of Kubernetes include InferenceServices",
+    ),
     Value("priorityClassName", "", _TEXT, "of all pods"),
     Value("nodeSelector", {}, _OBJECT, "of all pods"),
     Value("tolerations", [], _OBJECTS, "of all pods"),

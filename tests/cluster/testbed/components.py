@@ -29,7 +29,7 @@ tiers:
 CONTROLLERS: Final = (
     *("statefulset-controller", "garbage-collector-controller", "namespace-controller"),
     *("deployment-controller", "replicaset-controller", "endpointslice-controller"),
-    "disruption-controller",
+    *("disruption-controller", "clusterrole-aggregation-controller"),
 )
 
 TRIAL_LWS: Final[Object] = {
