@@ -9,7 +9,8 @@ The path of a change:
 3. `desired` computes the objects that the service should have (`desired.service`): the gang (`desired.plan`),
    the routes (`desired.routes`), and their manifests (`desired.render`).
 4. `writer` applies the differences after a dry run (`runtime.apply_history`, `runtime.owners`); `refusals`
-   explains what it did not write. `status` computes the status, and `runtime.events` records Events.
+   explains what it did not write, and `changes` what it wrote. `status` computes the status, and
+   `runtime.events` and `runtime.occurrences` record Events.
 
 Only `runtime`, `controller` and `writer` do I/O.
 """

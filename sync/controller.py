@@ -18,6 +18,7 @@ from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError
 from kube.request import get
 from sync import refusals
+from sync.changes import occurrences, readiness
 from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind
@@ -31,6 +32,7 @@ from sync.runtime.clock import now
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
+from sync.runtime.occurrences import Occurrence, OccurrenceRecorder
 from sync.runtime.owners import OwnerCheck
 from sync.runtime.queue import Queue
 from sync.runtime.snapshots import ServiceMemory, observe
@@ -82,6 +84,7 @@ class Controller:
     caches: Caches
     writer: Writer
     recorder: EventRecorder
+    occurrences: OccurrenceRecorder = field(default_factory=OccurrenceRecorder)
     queue: Queue = field(default_factory=Queue)
     memories: dict[ServiceKey, ServiceMemory] = field(default_factory=dict)
     too_old: str = ""
@@ -117,6 +120,9 @@ class Controller:
             desired.requeue_after,
             report_in,
             await self.recorder.record(self.writer.event, key, findings),
+            await self.occurrences.record(
+                self.writer.event, key, tuple(self._occurrences(key, snapshot, desired))
+            ),
             RETRY_REFUSED if unapplied.is_refused or self.writer.contested(key) else None,
         )
         self.queue.add_later(key, min((seconds for seconds in delays if seconds is not None), default=None))
@@ -163,7 +169,7 @@ class Controller:
                     continue
                 try:
                     if await check.allows_deletion(row):
-                        await self.writer.delete(kind, row)
+                        await self.writer.delete(key, kind, row)
                 except ApiError as error:
                     errors.append(error)
         return tuple(errors)
@@ -189,11 +195,21 @@ class Controller:
         if refusal := self.writer.status_refusal(key):
             yield from (refusal_finding(subject, "status", refusal) for subject in snapshot.subjects)
 
+    def _occurrences(self, key: ServiceKey, snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
+        """Yield what this reconcile changed, and whether the service became ready."""
+        yield from occurrences(self.writer.take_changes(key), snapshot, desired)
+        row, memory = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key), self.memories[key]
+        if row is not None:
+            before = memory.ready or readiness("", snapshot.service or row)[0]
+            memory.ready, found = readiness(before, row)
+            yield from (found,) if found else ()
+
     def forget_if_gone(self, key: ServiceKey) -> None:
         """Drop the memory of a service that has neither members nor an InferenceService any more."""
         caches = [self.caches[kind.kind] for kind in (LWS, INFERENCE_SERVICE)]
         if not any(cache.of(key) or cache.unreadable_of(key) for cache in caches):
             self.recorder.forget(key)
+            self.occurrences.forget(key)
             self.writer.forget(key)
             self.memories.pop(key, None)
 

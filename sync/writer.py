@@ -16,10 +16,12 @@ from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync import refusals
+from sync.changes import Change, Verb
 from sync.desired.gang import Refusal
 from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
 from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.managed_fields import UNKNOWN, Takeover, taken_over
 from sync.runtime.apply_history import ApplyHistory
 from sync.runtime.cache import Caches, cache_of
 from sync.runtime.metrics import ControllerMetrics
@@ -33,6 +35,13 @@ M = TypeVar("M", bound=Callable[..., Awaitable[Any]])
 EVENT_SECONDS: Final = 5.0
 """Seconds that the API server may take for an Event: nothing waits for one."""
 NO_OWNERS: Final[frozenset[str]] = frozenset()
+VERBS: Final[dict[tuple[bool, bool], Verb]] = {
+    (False, False): "created",
+    (False, True): "recreated",
+    (True, False): "changed",
+    (True, True): "restored",
+}
+"""What a write does, by whether the object is stored and whether the same was applied before."""
 STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
 """The key of a status in `Writer.histories`."""
 
@@ -61,6 +70,8 @@ class Writer:
     caches: Caches
     histories: dict[ServiceKey, dict[tuple[str, str], ApplyHistory]] = field(default_factory=dict)
     """By service, and by kind and name of an object."""
+    changes: dict[ServiceKey, list[Change]] = field(default_factory=dict)
+    """The writes to a service's objects that took effect and are not recorded as Events yet."""
     observe_only: bool = False
     """Whether this process writes nothing at all."""
     pause: Pause = field(init=False)
@@ -118,12 +129,12 @@ class Writer:
         if refusal := self._obstacle(key, kind, desired, check, stored):
             return refusal
         try:
-            return await self._write_once(kind, desired, stored, history, check, of_version=True)
+            return await self._write_once(key, kind, desired, stored, history, check, of_version=True)
         except ApiError as error:
             if not error.crossed:
                 raise
         # Another writer came between the dry run and the apply; a status often does.
-        return await self._write_once(kind, desired, stored, history, check)
+        return await self._write_once(key, kind, desired, stored, history, check)
 
     def _obstacle(
         self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
@@ -139,8 +150,9 @@ class Writer:
             return refusals.contested(kind, refusals.described(kind, desired))
         return None
 
-    async def _write_once(  # noqa: PLR0913 - one step of `_apply`, with what it knows
+    async def _write_once(  # noqa: PLR0913, PLR0917 - one step of `_apply`, with what it knows
         self,
+        key: ServiceKey,
         kind: Kind[A],
         desired: Object,
         stored: A | None,
@@ -165,12 +177,35 @@ class Writer:
             return None
         if stored and check:
             await check.confirm(stored, desired)
+        is_known = history.desired == fingerprint
+        before = await self._as_it_is(kind, desired) if stored and is_known else {}
         metadata = answer["metadata"] if stored and answer and of_version else {}
         written = await self._write(kind, desired, premerge, str(metadata.get("resourceVersion", "")))
         if stored and history.note(fingerprint):
             self.metrics.repairs.labels(kind.kind).inc()
-        history.settle(fingerprint, written)
+        row = kind.projected(written)
+        history.settle(fingerprint, row.fingerprint)
+        verb = VERBS[stored is not None, is_known]
+        self._note(key, verb, kind.kind, row, taken_over(before, written) if before else UNKNOWN)
         return None
+
+    async def _as_it_is(self, kind: Kind[A], desired: Object) -> Object:
+        """Read an object that another client changed, for the Event about it; empty if that is refused."""
+        try:
+            return await self.client.call(get(kind.path_of(desired)))
+        except ApiError:
+            return {}
+
+    def _note(
+        self, key: ServiceKey, verb: Verb, kind: str, row: AppliedObject, takeover: Takeover = UNKNOWN
+    ) -> None:
+        """Note a write that took effect; the controller records it as an Event."""
+        change = Change(verb, kind, row.namespace, row.name, row.uid, row.owners, takeover)
+        self.changes.setdefault(key, []).append(change)
+
+    def take_changes(self, key: ServiceKey) -> tuple[Change, ...]:
+        """Return the writes to a service's objects since the last call."""
+        return tuple(self.changes.pop(key, ()))
 
     async def _dry_run(self, kind: Kind[A], desired: Object, stored: A | None) -> Object | None:
         """Return what the API server would store; None if it rejects what a premerge can make valid.
@@ -203,8 +238,8 @@ class Writer:
             await self.send(kind.kind, apply(kind.path_of(desired), body, manager=KEEPER))
         return bool(spec)
 
-    async def _write(self, kind: Kind[A], desired: Object, premerge: Object, version: str) -> bytes:
-        """Send the premerge, if any, and the apply; return the fingerprint of the stored object.
+    async def _write(self, kind: Kind[A], desired: Object, premerge: Object, version: str) -> Object:
+        """Send the premerge, if any, and the apply; return the stored object.
 
         With a `version` the API server refuses the write if the object has another version by now.
         """
@@ -213,9 +248,9 @@ class Writer:
             merged = await self.send(kind.kind, patch(path, _of_version(version, premerge)))
             version = merged["metadata"]["resourceVersion"]
         body = _of_version(version, kind.ownership.seal(desired))
-        row = kind.projected(await self.send(kind.kind, apply(path, body)))
-        cache_of(self.caches, kind).put(row)
-        return row.fingerprint
+        stored = await self.send(kind.kind, apply(path, body))
+        cache_of(self.caches, kind).put(kind.projected(stored))
+        return stored
 
     # --- status -------------------------------------------------------------------------------------
 
@@ -256,7 +291,7 @@ class Writer:
     # --- delete, send -------------------------------------------------------------------------------
 
     @unless_paused
-    async def delete(self, kind: Kind[A], row: A) -> None:
+    async def delete(self, key: ServiceKey, kind: Kind[A], row: A) -> None:
         """Delete an object in the version of its row; an object that is gone already is no error.
 
         The cache drops the row, so that it is not deleted twice. Raises `ApiError` (409) if the object was
@@ -268,6 +303,8 @@ class Writer:
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise
+        self.histories.get(key, {}).pop((kind.kind, row.name), None)
+        self._note(key, "deleted", kind.kind, row)
         cache_of(self.caches, kind).drop((row.namespace, row.name))
 
     async def send(self, kind: str, request: Request, at_most: float = math.inf) -> Object:
@@ -304,6 +341,7 @@ class Writer:
     def forget(self, key: ServiceKey) -> None:
         """Drop the histories of a service that is gone."""
         self.histories.pop(key, None)
+        self.changes.pop(key, None)
         self.pause.forget(key)
 
     def _history(self, key: ServiceKey, kind: str, name: str) -> ApplyHistory:

@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from sync.changes import EVENTS
 from sync.status import status
 from sync.status.components import PHASES
 from sync.status.reasons import CONDITIONS, REASONS, Reason, State
@@ -51,8 +52,16 @@ def phases() -> list[dict[str, str]]:
     return [{"phase": f"`{word}`", "when": meaning} for word, meaning, _ in PHASES]
 
 
+def events() -> list[dict[str, str]]:
+    """Return the table of Events about what the controller does."""
+    return [
+        {"reason": f"`{reason}`", "type": kind, "what happened": meaning}
+        for reason, (kind, meaning) in EVENTS.items()
+    ]
+
+
 def test_the_tables_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
-    tables = {"conditions": conditions(), "reasons": reasons(), "phases": phases()}
+    tables = {"conditions": conditions(), "reasons": reasons(), "phases": phases(), "events": events()}
     parts = {name: table(rows) for name, rows in tables.items()} | {"example": example()}
     text = PAGE.read_text(encoding="utf-8")
     written = ANY_TABLE.sub(lambda found: found[1] + parts[found[2]] + found[4], text)

@@ -22,6 +22,7 @@ from intent.service.member import ServiceKey
 from kube.client import NO_ANSWER, ApiError
 from kube.request import Request, create, patch
 from sync.runtime.clock import now
+from sync.runtime.event import LONGEST, rendered
 from sync.runtime.pause import PausedError
 
 REASONS: Final = {
@@ -87,8 +88,6 @@ AGAIN: Final = 10.0
 """Seconds after which a failed write of an Event is retried; the delay doubles each time, up to `REPEAT`."""
 MOST: Final = 100
 """Maximum number of findings of a service that are remembered after they ended."""
-LONGEST: Final = 1024
-"""Maximum length of `message` in the API."""
 Send = Callable[[Request], Awaitable[Object]]
 log: Final = structlog.stdlib.get_logger(__name__)
 
@@ -218,26 +217,8 @@ async def _create_or_count(send: Send, state: EventState, name: str, finding: Fi
 
 def event(finding: Finding, name: str) -> Object:
     """Render a finding as a `v1` Event of type Warning."""
-    one, at = finding.subject, now()
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name, "namespace": one.namespace},
-        "involvedObject": {
-            "apiVersion": one.api_version,
-            "kind": one.kind,
-            "namespace": one.namespace,
-            "name": one.name,
-            "uid": one.uid,
-        },
-        "type": "Warning",
-        "reason": REASONS.get(finding.error.code, INVALID),
-        "message": _message(finding),
-        "source": {"component": "fusioninfer-sync"},
-        "firstTimestamp": at,
-        "lastTimestamp": at,
-        "count": 1,
-    }
+    reason = REASONS.get(finding.error.code, INVALID)
+    return rendered(finding.subject, name, "Warning", reason, _message(finding))
 
 
 def _message(finding: Finding) -> str:

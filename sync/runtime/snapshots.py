@@ -28,6 +28,8 @@ class ServiceMemory:
     """The time (monotonic) since which a member, by uid, has no replicas."""
     last_replicas: dict[str, int | None] = field(default_factory=dict)
     """The replicas that the roles of the InferenceService asked for, as last seen."""
+    ready: str = ""
+    """The last known status of the condition `Ready`: `True`, `False`, or empty."""
     claimed: set[str] = field(default_factory=set)
     """Roles whose replicas their author changed since, and that are not stored yet."""
 

@@ -44,7 +44,10 @@ class Api:
     first: int = 0
     """The first event that is kept: a watch from an earlier one is answered with 410."""
     writes: list[tuple[str, str]] = field(default_factory=list)
-    """Method and path of every request that may have changed something, Leases excepted."""
+    """Method and path of every request that may have changed something.
+
+    Leases are excepted, and Events about changes, which follow other writes.
+    """
     requests: list[tuple[str, str]] = field(default_factory=list)
     fault: Fault = lambda _request: None
     prune: Callable[[Object], None] = lambda _obj: None
@@ -106,6 +109,10 @@ class Api:
         """Return all objects of a kind."""
         return [obj for path, obj in self.objects.items() if _plural(path) == plural]
 
+    def findings(self) -> list[Object]:
+        """Return the Events about findings; the messages of others have no code."""
+        return [event for event in self.kept("events") if "(FI" in event["message"]]
+
     # --- behaviour of the API server ------------------------------------------------------------
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -119,11 +126,11 @@ class Api:
         if served := _SERVED.get(request.path):
             there = [{"name": plural} for plural in sorted(served - self.absent)]
             return web.json_response({"kind": "APIResourceList", "resources": there})
-        if request.method in WRITES and "dryRun" not in request.query and "/leases" not in request.path:
-            self.writes.append((request.method, request.path))
         if "watch" in request.query:
             return await self._watch(request)
         body = orjson.loads(await request.read() or b"{}")
+        if request.method in WRITES and "dryRun" not in request.query and _counts(request, body):
+            self.writes.append((request.method, request.path))
         if request.method == "PATCH" and self._is_late(request, body):
             return status(409, "Conflict", name=request.path.rpartition("/")[2])
         if request.path in self.hanging:
@@ -260,6 +267,12 @@ class Api:
         obj["metadata"]["resourceVersion"] = str(len(self.history) + 1)
         self.history.append((kind, obj))
         self.changed.set()
+
+
+def _counts(request: web.Request, body: Any) -> bool:
+    """Return whether a request is one of `Api.writes`."""
+    is_change = "/events" in request.path and "(FI" not in body["message"]
+    return "/leases" not in request.path and not is_change
 
 
 def merge(value: Object, part: Object) -> Object:

@@ -78,7 +78,7 @@ def reported(api: Api, kind: str) -> str:
 
 def reasons(api: Api) -> list[tuple[str, str, str]]:
     """Return subjects and reasons of the Events."""
-    about = [(event["involvedObject"], event["reason"]) for event in api.kept("events")]
+    about = [(event["involvedObject"], event["reason"]) for event in api.findings()]
     return sorted((subject["kind"], subject["name"], reason) for subject, reason in about)
 
 

@@ -81,7 +81,7 @@ async def test_a_refusal_with_changing_messages_causes_one_event(
         )
         await quiet()
 
-    said = [event for event in api.kept("events") if event["reason"] == "PodGroupRefused"]
+    said = [event for event in api.findings() if event["reason"] == "PodGroupRefused"]
     assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
     assert all(len(memory) <= 4 for memory in controller.recorder.states.values())
 
@@ -102,7 +102,7 @@ async def test_findings_that_no_longer_hold_are_forgotten_in_time(
     monkeypatch.setattr("sync.runtime.events.REPEAT", 0.1)
     api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/p", lws("p"))
     controller = start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/d", lws("d", "decoder"))
     await eventually(lambda: POD_GROUP.path(HOME, "r1") in api.objects)

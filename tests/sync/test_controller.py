@@ -43,7 +43,7 @@ async def running(api: Api, service: None, start: Start, eventually: Eventually)
 
 def reasons(api: Api) -> list[tuple[str, str]]:
     """Return names and reasons of the Events."""
-    return sorted((event["involvedObject"]["name"], event["reason"]) for event in api.kept("events"))
+    return sorted((event["involvedObject"]["name"], event["reason"]) for event in api.findings())
 
 
 def pod_group_writes(api: Api) -> list[str]:
@@ -81,7 +81,7 @@ async def test_an_incomplete_service_has_no_pod_group(api: Api, start: Start, ev
     api.put(PREFILL, lws("p"))
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert (PG in api.objects, reasons(api)) == (False, [("p", "WaitingForRole")])
 
@@ -89,7 +89,7 @@ async def test_an_incomplete_service_has_no_pod_group(api: Api, start: Start, ev
 async def test_the_missing_role_opens_the_gate(api: Api, start: Start, eventually: Eventually) -> None:
     api.put(PREFILL, lws("p"))
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     api.put(DECODE, lws("d", "decoder"))
 
@@ -169,7 +169,7 @@ async def test_a_foreign_pod_group_is_not_touched(api: Api, start: Start, eventu
     api.put(PG, {"kind": "PodGroup", "metadata": {"namespace": "team-a", "name": "r1"}, "spec": {}})
 
     start()
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
     assert (api.objects[PG]["spec"], reasons(api)) == (
         {},
@@ -194,7 +194,7 @@ async def test_members_that_disagree_change_nothing(api: Api, eventually: Eventu
     other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
 
     api.put(DECODE, other)
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
     assert (api.objects[PG], reasons(api)) == (before, [("d", "QueuesDisagree"), ("p", "QueuesDisagree")])
 
@@ -292,7 +292,7 @@ async def test_a_field_that_admission_changes_on_every_write_is_accepted(
 async def test_an_event_is_written_once(api: Api, start: Start, eventually: Eventually) -> None:
     api.put(PREFILL, lws("p"))
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
     api.writes.clear()
 
     api.edit(PREFILL, replicas=3)
@@ -312,7 +312,7 @@ async def test_a_finding_that_passes_at_once_causes_no_event(
     api.put(DECODE, lws("d", "decoder"))
     await quiet()
 
-    assert api.kept("events") == []
+    assert api.findings() == []
 
 
 async def test_the_event_of_a_persistent_finding_is_repeated(
@@ -323,7 +323,7 @@ async def test_the_event_of_a_persistent_finding_is_repeated(
 
     start()
 
-    await eventually(lambda: [event["count"] for event in api.kept("events")] == [3])
+    await eventually(lambda: [event["count"] for event in api.findings()] == [3])
 
 
 async def test_an_event_has_the_code_the_remedy_and_the_cause(
@@ -332,11 +332,11 @@ async def test_an_event_has_the_code_the_remedy_and_the_cause(
     api.put(PREFILL, lws("p"))
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     row = CODES["FI410"]
     told = f"service r1 waits for a decoder (FI410: {row.remedy}. Often: {row.cause})"
-    assert api.kept("events")[0]["message"] == told
+    assert api.findings()[0]["message"] == told
 
 
 async def test_a_finding_that_returns_is_reported_again(
@@ -345,13 +345,13 @@ async def test_a_finding_that_returns_is_reported_again(
     other = lws("d", "decoder")
     other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
     api.put(DECODE, other)
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
     api.put(DECODE, lws("d", "decoder"))
     await eventually(lambda: not running.recorder.findings[KEY])
 
     api.put(DECODE, other)
 
-    await eventually(lambda: [event["count"] for event in api.kept("events")] == [2, 2])
+    await eventually(lambda: [event["count"] for event in api.findings()] == [2, 2])
 
 
 async def test_a_new_leader_does_not_repeat_the_events_of_the_old_one(
@@ -359,7 +359,7 @@ async def test_a_new_leader_does_not_repeat_the_events_of_the_old_one(
 ) -> None:
     api.put(PREFILL, lws("p"))
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     start()
     await quiet()
@@ -382,7 +382,7 @@ async def test_findings_are_counted(api: Api, start: Start, eventually: Eventual
     api.put(PREFILL, lws("p"))
 
     controller = start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     value = controller.metrics.registry.get_sample_value("fusioninfer_sync_findings", {"code": "FI410"})
     assert value == 1
@@ -396,7 +396,7 @@ async def test_with_an_old_volcano_configured_there_is_no_pod_group(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     start(settings=Settings(volcano_version="1.14.0"))
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
     assert (api.kept("podgroups"), reasons(api)) == ([], [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
 
@@ -410,7 +410,7 @@ async def test_an_old_volcano_is_detected_by_its_image(
     api.objects[SCHEDULER] = {"kind": "Deployment", "metadata": {}, "spec": {"template": template}}
 
     controller = start()
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
     too_old = controller.metrics.registry.get_sample_value("fusioninfer_sync_volcano_too_old")
     assert (api.kept("podgroups"), too_old) == ([], 1)
@@ -423,7 +423,7 @@ async def test_a_crd_that_prunes_subgroups_gets_no_pod_group(
     api.prune = lambda obj: obj["spec"].pop("subGroupPolicy", None)
 
     start()
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
     assert (pod_group_writes(api), reasons(api)[0]) == ([], ("d", "VolcanoTooOld"))
 
@@ -438,7 +438,7 @@ async def test_a_crd_without_subgroups_gets_no_pod_group(
 
     api.fault = refuse
     start()
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
     assert reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")]
 
@@ -464,9 +464,9 @@ async def test_a_refused_pod_group_is_reported(api: Api, start: Start, eventuall
 
     api.fault = refuse
     start()
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
-    assert "queue gpu is not open" in api.kept("events")[0]["message"]
+    assert "queue gpu is not open" in api.findings()[0]["message"]
 
 
 @pytest.mark.usefixtures("service")

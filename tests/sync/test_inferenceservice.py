@@ -67,7 +67,7 @@ async def test_a_lone_worker_of_one_pod_has_no_pod_group(
     await eventually(lambda: LWS.path(HOME, "r1-inference") in api.objects)
     await quiet()
 
-    assert (api.kept("podgroups"), api.kept("events")) == ([], [])
+    assert (api.kept("podgroups"), api.findings()) == ([], [])
 
 
 @pytest.mark.usefixtures("served")
@@ -134,7 +134,7 @@ async def test_an_lws_made_by_a_user_is_not_touched(api: Api, start: Start, even
     api.put(SERVICE, inference_service())
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert (api.objects[DECODE]["spec"], reasons(api)) == (
         theirs["spec"],
@@ -151,7 +151,7 @@ async def test_a_foreign_object_is_not_touched(
     api.put(SERVICE, routed())
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert (api.objects[ROUTES["ConfigMap"]]["data"], reasons(api)) == (
         {"a": "b"},
@@ -175,7 +175,7 @@ async def test_an_unreadable_inference_service_changes_nothing(api: Api, eventua
     api.writes.clear()
 
     api.put(SERVICE, inference_service(role("a", replicas="many"), generation=2))
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert {path for _, path in api.writes if "/events" not in path} <= {f"{SERVICE}/status"}
 
@@ -320,7 +320,7 @@ async def test_the_old_lws_stays_while_the_new_name_is_refused(api: Api, eventua
 
     api.fault = refuse
     api.put(SERVICE, routed(role("prefill", "prefiller"), role("decode-a", "decoder")))
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert DECODE in api.objects
 
@@ -456,7 +456,7 @@ async def test_a_foreign_gateway_is_not_touched_and_has_no_route(
     api.put(SERVICE, with_gateway())
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert (api.objects[OWN_GATEWAY]["spec"], reasons(api)) == (
         {"gatewayClassName": "mine"},

@@ -33,7 +33,7 @@ async def test_missing_crds_block_the_routes_only(api: Api, start: Start, eventu
     api.put(SERVICE, routed())
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert {PREFILL, DECODE, PG, ROUTES["ConfigMap"]} <= api.objects.keys()
 
@@ -43,9 +43,9 @@ async def test_an_event_names_the_missing_crds(api: Api, start: Start, eventuall
     api.put(SERVICE, routed())
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
-    message = api.kept("events")[0]["message"]
+    message = api.findings()[0]["message"]
     assert message.startswith(
         "this cluster has no InferencePool of inference.networking.k8s.io/v1; "
         "install the CRDs of the Gateway API Inference Extension (FI870: "
@@ -57,10 +57,10 @@ async def test_a_missing_istio_blocks_its_rule_only(api: Api, start: Start, even
     api.put(SERVICE, routed())
 
     start(settings=replace(SETTINGS, destination_rules=True))
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert set(ROUTES.values()) <= api.objects.keys()
-    assert api.kept("events")[0]["message"].startswith(
+    assert api.findings()[0]["message"].startswith(
         "this cluster has no DestinationRule of networking.istio.io/v1; install the CRDs of Istio (FI870: "
     )
 
@@ -72,7 +72,7 @@ async def test_objects_that_require_a_missing_kind_are_not_tried(
     api.put(SERVICE, routed())
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert not {ROUTES["Deployment"], ROUTES["HTTPRoute"]} & api.objects.keys()
 
@@ -84,7 +84,7 @@ async def test_crds_installed_later_need_no_restart(
     api.absent = {"inferencepools", "httproutes", "gateways"}
     api.put(SERVICE, routed())
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     api.absent = set()
 
@@ -101,7 +101,7 @@ async def test_missing_kinds_do_not_concern_services_without_routes(
     await eventually(lambda: PG in api.objects)
     await quiet()
 
-    assert api.kept("events") == []
+    assert api.findings() == []
 
 
 async def test_a_missing_kind_is_logged_once(
@@ -145,7 +145,7 @@ async def test_an_lws_that_admission_does_not_expand_is_not_created(
     api.put(SERVICE, inference_service())
 
     start()
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
     assert (api.kept("leaderworkersets"), set(reasons(api))) == (
         [],

@@ -157,4 +157,4 @@ async def test_a_pod_group_that_lost_its_label_gets_it_back(api: Api, eventually
     change(api, PG, metadata=metadata)
 
     await eventually(lambda: api.objects[PG]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"})
-    assert api.kept("events") == []
+    assert api.findings() == []

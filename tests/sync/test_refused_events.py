@@ -46,7 +46,7 @@ async def test_a_refused_event_affects_nothing_else(api: Api, start: Start, code
         )
         for outcome in ("retry", "bug")
     }
-    assert (len(api.kept("events")), len(asked), outcomes) == (1, 2, {"retry": 0, "bug": 0})
+    assert (len(api.findings()), len(asked), outcomes) == (1, 2, {"retry": 0, "bug": 0})
 
 
 @pytest.mark.usefixtures("disagreeing")
@@ -59,7 +59,7 @@ async def test_a_refused_event_is_written_later(
 
     start()
 
-    await eventually(lambda: len(api.kept("events")) == 2)
+    await eventually(lambda: len(api.findings()) == 2)
 
 
 @pytest.mark.usefixtures("disagreeing")

@@ -160,9 +160,9 @@ async def test_the_status_and_the_events_agree(api: Api, start: Start, eventuall
     api.put(SERVICE, inference_service(annotations={"fusioninfer.io/strategy": "queue-size"}))
 
     start()
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
-    code = api.kept("events")[0]["message"].rpartition("(")[2][:5]
+    code = api.findings()[0]["message"].rpartition("(")[2][:5]
     await eventually(lambda: f"({code})" in condition(api, "Failed").get("message", ""))
 
 

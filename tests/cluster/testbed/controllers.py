@@ -151,7 +151,7 @@ def told(cluster: Cluster, namespace: str) -> list[tuple[str, str]]:
     events = [
         each
         for each in items(cluster.api, path("events", namespace))
-        if each.get("source", {}).get("component") == "fusioninfer-sync"
+        if each.get("source", {}).get("component") == "fusioninfer-sync" and CODE.search(each["message"])
     ]
     return sorted(_about(each) for each in events for _ in range(each["count"]))
 

@@ -134,7 +134,12 @@ def says(cluster: Cluster, namespace: str, name: str, expected: Mapping[str, tup
 
 
 def told(cluster: Cluster, namespace: str, name: str) -> list[Object]:
-    """Return the Events of the controller about an InferenceService, oldest first."""
+    """Return the Events of the controller about findings of an InferenceService, oldest first."""
+    return [each for each in recorded_events(cluster, namespace, name) if "(FI" in each["message"]]
+
+
+def recorded_events(cluster: Cluster, namespace: str, name: str) -> list[Object]:
+    """Return all Events of the controller about an InferenceService, oldest first."""
     about = f"involvedObject.kind=InferenceService,involvedObject.name={name}"
     found = items(cluster.api, path("events", namespace), fieldSelector=about)
     return [each for each in found if each.get("source", {}).get("component") == "fusioninfer-sync"]

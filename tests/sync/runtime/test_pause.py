@@ -102,7 +102,7 @@ async def test_a_paused_service_gets_no_events_until_it_is_resumed(
 
     written = list(api.writes)
     annotate(api, PREFILL, None)
-    await eventually(lambda: bool(api.kept("events")))
+    await eventually(lambda: bool(api.findings()))
 
     assert (written, would(controller)) == ([], 1)
 
@@ -141,7 +141,7 @@ async def test_other_services_are_not_paused(api: Api, start: Start, eventually:
 
 
 WRITES: list[Callable[[Writer, Any], Any]] = [
-    lambda writer, row: writer.delete(LWS, row),
+    lambda writer, row: writer.delete(("team-a", "r1"), LWS, row),
     lambda writer, row: writer.report(("team-a", "r1"), row, {"conditions": []}),
 ]
 

@@ -1,0 +1,157 @@
+"""What one reconcile changed in the cluster, and the Events that say so.
+
+The subjects are those of findings: the InferenceService, else the LeaderWorkerSets that own a changed object.
+The Event of an undone change is recorded for the changed object, too.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from intent import Object
+from intent.annotations import PAUSED, ROLES
+from intent.errors import Subject
+from intent.lws import KIND as LWS
+from intent.shapes import mapping
+from sync.desired.service import Desired
+from sync.kinds import OUTPUTS, ROUTES
+from sync.observed.cached import Owner
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.managed_fields import UNKNOWN, Takeover
+from sync.observed.pod_group import KIND as POD_GROUP
+from sync.observed.snapshot import Snapshot
+from sync.runtime.event import EventType
+from sync.runtime.occurrences import Occurrence
+from sync.status.compare import by_type
+
+Verb = Literal["created", "changed", "deleted", "restored", "recreated"]
+"""`restored`: another client had changed the object; `recreated`: another client had deleted it."""
+FEW: Final = 3
+"""Changed fields that a message names."""
+EVENTS: Final[dict[str, tuple[EventType, str]]] = {
+    "Created": ("Normal", "LeaderWorkerSets of an InferenceService were created"),
+    "GangOpened": ("Normal", "every required role exists, and the PodGroup was created: pods may start"),
+    "RoutesCreated": ("Normal", "objects of the routes were created"),
+    "Updated": ("Normal", "objects were changed, because what is desired has changed"),
+    "Deleted": ("Normal", "objects that are no longer desired were deleted"),
+    "ChangeReverted": (
+        "Warning",
+        "another client changed or deleted an object of the controller, which restored it",
+    ),
+    "ServiceReady": ("Normal", "the condition `Ready` became True"),
+    "ServiceNotReady": ("Warning", "the condition `Ready` became False"),
+}
+"""The type and the meaning of each reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A write to one object that took effect."""
+
+    verb: Verb
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    owners: tuple[Owner, ...] = ()
+    takeover: Takeover = UNKNOWN
+
+    def __str__(self) -> str:
+        """Return kind and name, as messages show them."""
+        return f"{self.kind} {self.name}"
+
+
+def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
+    """Yield what to record about the changes of one reconcile; several changes of one sort are one Event."""
+    sorts: dict[tuple[Subject, str], list[str]] = {}
+    for one in changes:
+        if one.verb in {"restored", "recreated"}:
+            yield from _undone(one, snapshot)
+            continue
+        for subject in _subjects(one, snapshot):
+            sorts.setdefault((subject, _reason(one)), []).append(_text(one, desired))
+    for (subject, reason), texts in sorts.items():
+        message = f"{VERBS[reason]} {', '.join(texts)}"
+        yield _occurrence(subject, reason, message, about=message)
+
+
+def readiness(before: str, service: CachedInferenceService) -> tuple[str, Occurrence | None]:
+    """Return the last known status of `Ready`, and what to record if it has changed from `before`."""
+    condition = by_type(service.status).get("Ready", {})
+    now = str(condition.get("status", ""))
+    if now not in {"True", "False"}:
+        return before, None
+    if now == before or (now == "False" and not before):
+        return now, None
+    reason = "ServiceReady" if now == "True" else "ServiceNotReady"
+    return now, _occurrence(service.subject, reason, str(condition.get("message", "")))
+
+
+VERBS: Final = {
+    "Created": "created",
+    "GangOpened": "created",
+    "RoutesCreated": "created",
+    "Updated": "changed",
+    "Deleted": "deleted",
+}
+"""By reason, how its message begins."""
+
+
+def _reason(one: Change) -> str:
+    if one.verb != "created":
+        return "Updated" if one.verb == "changed" else "Deleted"
+    if one.kind == POD_GROUP:
+        return "GangOpened"
+    return "RoutesCreated" if one.kind in ROUTES else "Created"
+
+
+def _text(one: Change, desired: Desired) -> str:
+    """Return the name of an object; of a new PodGroup also what starts together."""
+    if (one.kind, one.verb) != (POD_GROUP, "created"):
+        return str(one)
+    found = (obj for obj in desired.objects if (obj["kind"], obj["metadata"]["name"]) == (one.kind, one.name))
+    return f"{one}: {_gate(next(found, {}))}"
+
+
+def _gate(pod_group: Object) -> str:
+    roles = mapping(mapping(pod_group.get("metadata")).get("annotations")).get(ROLES, "")
+    count = mapping(pod_group.get("spec")).get("minMember", 1)
+    return f"the required roles exist ({roles.replace(',', ', ')}); {count} pods start together"
+
+
+def _undone(one: Change, snapshot: Snapshot) -> Iterator[Occurrence]:
+    """Yield that a change of another client was undone."""
+    by = " and ".join(one.takeover.managers) or "another client"
+    if one.verb == "recreated":
+        done = f"was deleted by {by}, and was created again"
+    else:
+        done = f"was changed by {by}{_fields(one.takeover)}, and the change was undone"
+    instead = f"InferenceService {snapshot.service.name}" if snapshot.service else "the LeaderWorkerSets"
+    message = f'{one} {done}; change {instead} instead, or set {PAUSED}: "true" there first'
+    subjects = _subjects(one, snapshot)
+    if one.verb == "restored":
+        api_version = OUTPUTS[one.kind].resource.api_version
+        subjects = (*subjects, Subject(api_version, one.kind, one.namespace, one.name, one.uid))
+    for subject in dict.fromkeys(subjects):
+        yield _occurrence(subject, "ChangeReverted", message, about=str(one))
+
+
+def _fields(takeover: Takeover) -> str:
+    """Return the first changed fields in brackets."""
+    if not takeover.fields:
+        return ""
+    more = len(takeover.fields) - FEW
+    named = ", ".join(takeover.fields[:FEW])
+    return f" ({named}{f' and {more} more' if more > 0 else ''})"
+
+
+def _subjects(one: Change, snapshot: Snapshot) -> tuple[Subject, ...]:
+    """Return the InferenceService, else the members that own an object, else all members."""
+    if snapshot.service:
+        return snapshot.subjects
+    uids = {owner.uid for owner in one.owners if owner.kind == LWS}
+    return tuple(subject for subject in snapshot.subjects if subject.uid in uids) or snapshot.subjects
+
+
+def _occurrence(subject: Subject, reason: str, message: str, about: str = "") -> Occurrence:
+    return Occurrence(subject, reason, message, EVENTS[reason][0], about)
