@@ -4,8 +4,8 @@ Rules of this file:
 - A new CA is stored and then trusted by every webhook configuration; only the next reconcile signs a serving
   certificate with it. By then every API server has seen the new `caBundle`.
 - If no API server trusts the certificate that is served now, there is no reason to wait.
-- If the Secret is lost, the CAs that the configurations trust stay trusted: a serving certificate of theirs
-  is still mounted in running pods.
+- If the Secret is lost, or restored from an older state, the CAs that the configurations trust stay trusted: a
+  serving certificate of theirs is still mounted in running pods.
 - All state is in the cluster: a process that starts continues where another one stopped.
 """
 
@@ -53,11 +53,13 @@ async def reconcile(cluster: Cluster, place: Place, terms: Terms, now: datetime)
     """Make the next change, if one is due. Raises `ForeignError`, and what the cluster's callables raise."""
     stored = await cluster.get(place.path)
     found = {path: each for path in place.configurations if (each := await cluster.get(path))}
-    before = objects.read(stored)
-    if not before.ca_certificates:
-        before = rotation.adopted(objects.trusted(found.values()), now, terms)
+    known, trusted = objects.read(stored), objects.trusted(found.values())
+    if known.ca_certificates:
+        before = rotation.with_newer(known, trusted, now, terms)
+    else:
+        before = rotation.adopted(trusted, now, terms)
     kept = rotation.with_ca(before, now, terms)
-    if kept != before:
+    if kept != known:
         stored = await _store(cluster, place, kept, stored)
     trusting = await _trust(cluster, kept, found)
     done = ("CA", *trusting) if kept.key != before.key else trusting

@@ -188,6 +188,35 @@ async def test_a_ca_removed_from_the_secret_is_no_longer_trusted(due: Api) -> No
     assert objects.trusted(due.stored[path] for path in PLACE.configurations) == {newest}
 
 
+async def test_after_an_older_secret_is_restored_the_newer_ca_stays_trusted(due: Api) -> None:
+    older = copy.deepcopy(due.stored[PLACE.path])
+    for _ in range(2):
+        newest = (await due.reconcile(LATER)).kept.ca_certificates[0]
+    due.stored[PLACE.path] = {**older, "metadata": due.stored[PLACE.path]["metadata"]}
+
+    for _ in range(3):
+        await due.reconcile(LATER)
+
+    assert newest in objects.trusted([due.stored["/m"]]) & objects.trusted([due.stored["/v"]])
+    assert newest in objects.read(due.stored[PLACE.path]).ca_certificates
+
+
+async def test_after_an_older_secret_is_restored_its_own_ca_signs(api: Api) -> None:
+    older = (await api.reconcile()).kept
+    secret = copy.deepcopy(api.stored[PLACE.path])
+    del api.stored[PLACE.path]["data"]["ca.key"]
+    for _ in range(2):
+        newer = (await api.reconcile(NOW + DAY)).kept
+    api.stored[PLACE.path] = secret
+
+    done = [(await api.reconcile(NOW + DAY)).done for _ in range(3)]
+
+    assert done == [("trust by m", "trust by v"), (), ()]
+    kept = objects.read(api.stored[PLACE.path])
+    assert (kept.serving, kept.key) == (older.serving, older.key)
+    assert kept.ca_certificates == (*older.ca_certificates, newer.ca_certificates[0])
+
+
 async def test_a_foreign_ca_is_removed_from_the_bundle(api: Api) -> None:
     other = issue.issue_ca("other", NOW, NOW + 3650 * DAY).certificate
     api.stored["/m"]["webhooks"][0]["clientConfig"]["caBundle"] = b64encode(other).decode()
