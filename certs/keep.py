@@ -4,8 +4,8 @@ Rules of this file:
 - A new CA is stored and then trusted by every webhook configuration; only the next reconcile signs a serving
   certificate with it. By then every API server has seen the new `caBundle`.
 - If no API server trusts the certificate that is served now, there is no reason to wait.
-- If the Secret is lost, or restored from an older state, the CAs that the configurations trust stay trusted: a
-  serving certificate of theirs is still mounted in running pods.
+- If the Secret is lost, or restored from an older state, the CAs that the configurations trust stay trusted:
+  a serving certificate of theirs is still mounted in running pods.
 - All state is in the cluster: a process that starts continues where another one stopped.
 """
 

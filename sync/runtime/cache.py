@@ -147,6 +147,17 @@ class Cache(Generic[R]):
         if known is None or row.resource_version >= known.resource_version:
             self._store(row)
 
+    def lose(self, obj: Object) -> None:
+        """Remove the object of a DELETED event, unless a newer one is stored.
+
+        The event may come late: after the answer to our own write, which created or labelled it again.
+        """
+        metadata = obj["metadata"]
+        name = (metadata.get("namespace", ""), metadata["name"])
+        known = self.rows.get(name) or self.unreadable.by_name.get(name)
+        if known is None or resource_version(metadata) >= known.resource_version:
+            self.drop(name)
+
     def drop(self, name: NamespacedName) -> None:
         """Remove a row."""
         for key in (*self.known.drop(name), *self.unreadable.drop(name)):

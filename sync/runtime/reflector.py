@@ -146,7 +146,7 @@ def _learn(cache: Cache[R], event: Object) -> str:
     obj = event["object"]
     metadata = obj["metadata"]
     if event["type"] == "DELETED":
-        cache.drop((metadata.get("namespace", ""), metadata["name"]))
+        cache.lose(obj)
     elif event["type"] != "BOOKMARK":
         cache.take(obj)
     return str(metadata["resourceVersion"])

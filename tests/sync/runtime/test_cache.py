@@ -42,6 +42,15 @@ def test_a_change_concerns_the_service_and_its_index_keys() -> None:
     assert set(woken) == {KEY, PLACE, PICKER}
 
 
+@pytest.mark.parametrize(("version", "is_kept"), [(4, True), (5, False), (6, False)])
+def test_a_deletion_that_is_older_than_the_row_removes_nothing(version: int, *, is_kept: bool) -> None:
+    cache, woken = known(row(5))
+
+    cache.lose({"metadata": {"namespace": KEY[0], "name": "p", "resourceVersion": str(version)}})
+
+    assert (bool(cache.of(KEY)), KEY in woken) == (is_kept, not is_kept)
+
+
 def test_the_status_of_an_uncontrolled_lws_is_no_change() -> None:
     cache, woken = known(row(1))
 
