@@ -9,6 +9,7 @@ HASH: Final = len("-") + 10
 """Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
 (`k8s.io/kubernetes` `pkg/controller/history`)."""
 PICKER_ENDING: Final = "-epp"
+API_ENDING: Final = "-api"
 WAIT_FOR_LEADER: Final = "wait-for-leader"
 """The init container that waits until the leader's name resolves."""
 
@@ -49,6 +50,11 @@ def is_label_value(text: str) -> bool:
 def picker_name(service: str) -> str:
     """Return the name of the endpoint picker's ServiceAccount, Role, RoleBinding, Deployment and Service."""
     return service + PICKER_ENDING
+
+
+def api_name(service: str) -> str:
+    """Return the name of the Service through which clients reach the leaders without a Gateway."""
+    return service + API_ENDING
 
 
 def longest_name(size: int, replicas: int) -> int:

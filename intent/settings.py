@@ -30,6 +30,8 @@ class Settings:
     """Whether gateways call the endpoint picker with TLS; it creates its own certificate."""
     destination_rules: bool = False
     """Whether to create DestinationRules, by which Istio's gateways learn of that TLS."""
+    api_services: bool = True
+    """Whether each service gets a Service on its leaders, named `<service>-api`."""
     observe_only: bool = False
     """Whether the controller writes nothing, and only reports what it would write."""
     engines: Engines = ENGINES

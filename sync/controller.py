@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -21,7 +21,7 @@ from sync import refusals
 from sync.changes import occurrences, readiness
 from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
-from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind
+from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, part_of
 from sync.observed import volcano
 from sync.observed.cached import Row
 from sync.observed.index_keys import service_keys
@@ -61,7 +61,7 @@ class Unapplied:
     errors: tuple[ApiError, ...] = ()
     """Errors that another try may avoid."""
     kinds: frozenset[str] = frozenset()
-    """Kinds with a missing desired object."""
+    """Kinds with a missing desired object (`kinds.part_of`)."""
 
     @property
     def is_refused(self) -> bool:
@@ -69,10 +69,11 @@ class Unapplied:
         return any(refusal.code != UNAVAILABLE for refusal in self.refusals)
 
     def without(
-        self, kind: Kind[Any], refusals: tuple[Refusal, ...] = (), errors: tuple[ApiError, ...] = ()
+        self, part: str, refusals: tuple[Refusal, ...] = (), errors: tuple[ApiError, ...] = ()
     ) -> "Unapplied":
-        """Add an object of a kind that was not applied, and why."""
-        return Unapplied(self.refusals + refusals, self.errors + errors, self.kinds | {kind.kind})
+        """Add an object that was not applied, and why; `part` is its kind (`kinds.part_of`)."""
+        named = tuple(replace(refusal, kind=part) for refusal in refusals)
+        return Unapplied(self.refusals + named, self.errors + errors, self.kinds | {part})
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class Controller:
         ]
         report_in = None
         try:
-            missing = unapplied.kinds | self.writer.contested(key) & ALL
+            missing = unapplied.kinds | self.writer.contested(key) & (ALL | {API})
             report_in = await self.report(key, snapshot, desired, missing)
         except ApiError as error:
             errors.append(error)
@@ -138,17 +139,18 @@ class Controller:
         unapplied, check = Unapplied(), OwnerCheck(self.writer.client, self.caches, snapshot)
         for obj in desired.objects:
             kind = OUTPUTS[obj["kind"]]
+            part = part_of(kind.kind, obj["metadata"]["name"])
             if why := snapshot.unknown.get(kind.kind):
-                unapplied = unapplied.without(kind, (unavailable(kind.kind, why),))
+                unapplied = unapplied.without(part, (unavailable(kind.kind, why),))
                 continue
             if kind.ownership.requires & unapplied.kinds:
-                unapplied = unapplied.without(kind)
+                unapplied = unapplied.without(part)
                 continue
             try:
                 if refusal := await self.writer.apply(key, kind, obj, check):
-                    unapplied = unapplied.without(kind, (refusal,))
+                    unapplied = unapplied.without(part, (refusal,))
             except ApiError as error:
-                unapplied = unapplied.without(kind, (refusals.retryable(kind, obj, error),), (error,))
+                unapplied = unapplied.without(part, (refusals.retryable(kind, obj, error),), (error,))
         return unapplied
 
     async def prune(
@@ -165,7 +167,7 @@ class Controller:
         held = desired.held | unapplied.kinds & {kind for kind, _ in names}
         for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind not in held]):
             for row in cache_of(self.caches, kind).of(key):
-                if (kind.kind, row.name) in names or row.deleting:
+                if (kind.kind, row.name) in names | desired.kept or row.deleting:
                     continue
                 try:
                     if await check.allows_deletion(row):

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
+from intent.names import API_ENDING
 from sync.observed import pod, routes, volcano
 from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
 from sync.observed.index_keys import GATEWAY, own_key, parent_keys
@@ -118,6 +119,15 @@ class Kind(Generic[R]):
     def path_of(self, obj: Object) -> str:
         """Return the path of an object."""
         return self.path(obj["metadata"]["namespace"], obj["metadata"]["name"])
+
+
+API: Final = "Service/api"
+"""The part of a service that is its Service `<service>-api`: without it, routes are complete."""
+
+
+def part_of(kind: str, name: str) -> str:
+    """Return the part of a service to which an object belongs: its kind, but for one Service."""
+    return API if kind == "Service" and name.endswith(API_ENDING) else kind
 
 
 def rows_of(snapshot: Snapshot, kind: Kind[R]) -> tuple[R, ...]:

@@ -18,7 +18,7 @@ from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync import refusals
 from sync.changes import Change, Verb
 from sync.desired.gang import Refusal
-from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
+from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, part_of
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, Takeover, taken_over
@@ -326,10 +326,15 @@ class Writer:
     # --- history -----------------------------------------------------------------------------------
 
     def contested(self, key: ServiceKey) -> frozenset[str]:
-        """Return the kinds of which a write for a service was left out because another writer reverts it."""
+        """Return the kinds of which a write for a service was left out because another writer reverts it.
+
+        They are named as `kinds.part_of` names them.
+        """
         histories = self.histories.get(key, {})
         return frozenset(
-            kind for (kind, _), history in histories.items() if history.is_contested(history.desired)
+            part_of(kind, name)
+            for (kind, name), history in histories.items()
+            if history.is_contested(history.desired)
         )
 
     def status_refusal(self, key: ServiceKey) -> Refusal | None:

@@ -145,6 +145,24 @@ ROWS: Final[dict[str, Code]] = {
         "set the same fusioninfer.io/picker on every decoder",
         "admission sees one object at a time, so the decoder itself needs the generation",
     ),
+    "FI830": Code(
+        "warning",
+        "a LeaderWorkerSet has the name of the service's Service",
+        "rename the LeaderWorkerSet or the service, if clients are to call SERVICE-api",
+        "LWS makes a Service of the LeaderWorkerSet's name, by which its pods find their leader",
+    ),
+    "FI831": Code(
+        "warning",
+        "the name of the service's Service is too long",
+        "use a name of at most 59 characters for the service, if clients are to call SERVICE-api",
+        "the name of a Service has at most 63 characters",
+    ),
+    "FI832": Code(
+        "warning",
+        "the leaders behind the service's Service serve on different ports",
+        "use the same --port on all workers, or on all decoders",
+        "a Service has one target port; while ports differ, as in a rollout to another one, it stays",
+    ),
     "FI850": Code(
         "error",
         "a container has the name of the routing sidecar",

@@ -18,7 +18,7 @@ from intent.annotations import (
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED, NO_GANG
 from intent.service.kv_transfer import mismatch
-from intent.service.member import Member
+from intent.service.member import Member, gangs
 from intent.settings import Settings
 
 
@@ -78,6 +78,12 @@ def conflicting_members(members: tuple[Member, ...]) -> frozenset[str]:
     fitting = [one for one in members if one.component_type in DISAGGREGATED]
     holders = {one.role_name: one.name for one in reversed(fitting)}
     return frozenset(one.name for one in members) - frozenset(holders.values())
+
+
+def fitting_members(members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Return the members that violate no rule about roles in their gang; `members` are those of `present`."""
+    conflicting = {name for gang in gangs(members).values() for name in conflicting_members(gang)}
+    return tuple(one for one in members if one.name not in conflicting)
 
 
 def declared_roles(members: tuple[Member, ...]) -> frozenset[str]:

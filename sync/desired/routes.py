@@ -14,7 +14,7 @@ from intent.annotations import NO_ROUTING, Routing
 from intent.errors import Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
-from intent.service.member import Member, ServiceKey, gangs
+from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
     contradictions,
     disagreements,
@@ -25,7 +25,7 @@ from intent.service.routes import (
     unreachable,
     waiting,
 )
-from intent.service.rules import conflicting_members, present
+from intent.service.rules import fitting_members, present
 from intent.settings import Settings
 from sync.desired.strategies import preset
 
@@ -94,12 +94,11 @@ def desired_routes(
     members: tuple[Member, ...],
     service: InferenceServiceIntent | None,
     settings: Settings,
-    namesake: Subject | None = None,
+    namesakes: tuple[Subject, ...] = (),
 ) -> RoutePlan:
-    """Plan the routes of one service; `namesake` is a LeaderWorkerSet with the endpoint picker's name."""
+    """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it."""
     live = present(members)
-    conflicting = {name for gang in gangs(live).values() for name in conflicting_members(gang)}
-    fitting = tuple(one for one in live if one.name not in conflicting)
+    fitting = fitting_members(live)
     routing = _router_routing(service) if service else merged_routing(live)
     hints = tuple(unreachable(live, routing))
     if not routing.wanted:
@@ -109,7 +108,7 @@ def desired_routes(
     wrong = (
         *disagreements(live),
         *contradictions(fitting, routing, settings),
-        *_taken_name(namesake, key[1]),
+        *_taken_name(namesakes, key[1]),
     )
     waits = tuple(waiting(fitting))
     if waits or any(one.error.severity == "error" for one in wrong):
@@ -117,10 +116,11 @@ def desired_routes(
     return RoutePlan(_routes(key, fitting, service, routing, settings), findings=(*hints, *wrong))
 
 
-def _taken_name(namesake: Subject | None, service: str) -> Iterator[Finding]:
+def _taken_name(namesakes: tuple[Subject, ...], service: str) -> Iterator[Finding]:
     """Report a LeaderWorkerSet that has the endpoint picker's name (FI821)."""
-    if namesake and (error := named_like_picker(namesake.name, service)):
-        yield Finding(namesake, error)
+    for one in namesakes:
+        if error := named_like_picker(one.name, service):
+            yield Finding(one, error)
 
 
 def _router_routing(service: InferenceServiceIntent) -> Routing:

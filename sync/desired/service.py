@@ -9,7 +9,7 @@ Rules of this file:
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from intent import Object
@@ -18,14 +18,17 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing, member_name
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
+from intent.names import api_name
 from intent.service.rules import present
 from intent.settings import Settings
+from sync.desired.api import desired_api
 from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
+from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
+from sync.kinds import API, OUTPUTS, ROUTE_KINDS, ROUTES, rows_of
 from sync.kinds import LWS as LWS_KIND
-from sync.kinds import OUTPUTS, ROUTE_KINDS, ROUTES, rows_of
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Situation, Snapshot
 
@@ -42,6 +45,8 @@ class Desired:
     """Findings about the routes alone."""
     requeue_after: float | None = None
     """Seconds after which the result may change by time alone."""
+    kept: frozenset[tuple[str, str]] = frozenset()
+    """Kind and name of further objects that are not deleted."""
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
@@ -56,6 +61,7 @@ def combined(parts: Iterable[Desired]) -> Desired:
     return Desired(
         objects=tuple(obj for part in parts for obj in part.objects),
         held=frozenset[str]().union(*(part.held for part in parts)),
+        kept=frozenset[tuple[str, str]]().union(*(part.kept for part in parts)),
         findings=tuple(finding for part in parts for finding in part.findings),
         of_routes=tuple(finding for part in parts for finding in part.of_routes),
         requeue_after=min(seconds, default=None),
@@ -72,7 +78,7 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
     if snapshot.is_deleting:
         return combined((Desired(held=ALL), _unknown(snapshot)))
     gangs = (_gang(situation, settings, refusals) for situation in snapshot.gangs)
-    parts = [_sets(snapshot), *gangs, _routes(snapshot, settings)]
+    parts = [_sets(snapshot), *gangs, _api(snapshot, settings), _routes(snapshot, settings)]
     if LWS in snapshot.unknown:
         parts = [_unknown_sets(snapshot)]
     return combined(
@@ -149,17 +155,35 @@ def _gang(situation: Situation, settings: Settings, refusals: tuple[Refusal, ...
     return Desired(gang_objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
 
 
+def _api(snapshot: Snapshot, settings: Settings) -> Desired:
+    """Desire the Service on the leaders; without an author who can be read, nothing changes."""
+    kept = frozenset({("Service", api_name(snapshot.situation.key[1]))})
+    if _has_no_author(snapshot):
+        return Desired(kept=kept)
+    decided = desired_api(
+        snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes
+    )
+    return Desired(
+        api_objects(decided), kept=kept if decided.hold else frozenset(), findings=decided.findings
+    )
+
+
 def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the routes of the router; without an author who can be read, nothing changes."""
-    if (snapshot.service and snapshot.value is None) or _is_ejected(snapshot):
+    if _has_no_author(snapshot):
         return Desired(held=ROUTES)
     decided = desired_routes(
-        snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesake
+        snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes
     )
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
     return Desired(
         route_objects(decided), held, of_routes=tuple(_on_the_router(decided.findings, snapshot.value))
     )
+
+
+def _has_no_author(snapshot: Snapshot) -> bool:
+    """Return whether the InferenceService cannot be read, or all members were ejected."""
+    return bool(snapshot.service and snapshot.value is None) or _is_ejected(snapshot)
 
 
 def _is_ejected(snapshot: Snapshot) -> bool:
@@ -191,9 +215,14 @@ def _on_the_router(
 
 
 def _refusal_findings(snapshot: Snapshot, refusal: Refusal) -> Desired:
-    """Report a refusal of the API server to the authors; the plan reports that of a PodGroup."""
+    """Report a refusal of the API server to the authors; the plan reports that of a PodGroup.
+
+    Without its Service a service works as before, so that refusal is a warning.
+    """
     if refusal.kind == POD_GROUP:
         return Desired()
+    if refusal.kind == API:
+        refusal = replace(refusal, retryable=True)
     path = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]"
     findings = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
     return Desired(of_routes=findings) if refusal.kind in ROUTES else Desired(findings=findings)

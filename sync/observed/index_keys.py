@@ -7,7 +7,7 @@ from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.gang import pod_group_name
 from intent.lws import read_revision
-from intent.names import picker_name
+from intent.names import api_name, picker_name
 from intent.service.member import ServiceKey, ejected
 from intent.shapes import listed, mapping, text
 from sync.observed.cached import Row
@@ -47,15 +47,15 @@ def parent_keys(route: Object) -> tuple[ServiceKey, ...]:
 
 
 def leader_worker_set_keys(obj: Object) -> tuple[ServiceKey, ...]:
-    """Return the index keys of a LeaderWorkerSet: its own, and that of its service's endpoint picker.
+    """Return the index keys of a LeaderWorkerSet: its own, and those of its service's Services.
 
     PodGroups that LWS's own Volcano provider made for it have the first; a LeaderWorkerSet with the name of
-    the endpoint picker has the second. An ejected one is also found by the service and the PodGroup that its
-    templates name: its own labels may be gone. So is a member of a revision, by its PodGroup.
+    a Service has the others. An ejected one is also found by the service and the PodGroup that its templates
+    name: its own labels may be gone. So is a member of a revision, by its PodGroup.
     """
     metadata = mapping(obj.get("metadata"))
     namespace, service = text(metadata.get("namespace")), text(mapping(metadata.get("labels")).get(SERVICE))
-    reserved = (picker_key(namespace, service),) if service else ()
+    reserved = namesake_keys(namespace, service) if service else ()
     one = ejected(obj)
     if one is None and service and (revision := read_revision(mapping(metadata.get("labels")))):
         reserved = (*reserved, pod_group_key(namespace, pod_group_name(service, revision)))
@@ -69,9 +69,9 @@ def pod_group_key(namespace: str, name: str) -> ServiceKey:
     return index_key(POD_GROUP, namespace, name)
 
 
-def picker_key(namespace: str, service: str) -> ServiceKey:
-    """Return the index key of a LeaderWorkerSet that has the name of a service's endpoint picker.
+def namesake_keys(namespace: str, service: str) -> tuple[ServiceKey, ...]:
+    """Return the index keys of LeaderWorkerSets that have the name of one of a service's Services.
 
-    LWS creates a headless Service of its own name, which conflicts with the endpoint picker's Service.
+    LWS creates a headless Service of its own name, which conflicts with ours.
     """
-    return index_key(lws.KIND, namespace, picker_name(service))
+    return tuple(index_key(lws.KIND, namespace, name) for name in (picker_name(service), api_name(service)))

@@ -9,7 +9,7 @@ from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceInte
 from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
 from sync.observed.cached import TooDeepError, digest, resource_version
-from sync.observed.index_keys import picker_key
+from sync.observed.index_keys import namesake_keys
 
 UNREADABLE = "FI881"
 UNKNOWN_FIELD = "FI702"
@@ -75,7 +75,7 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
         status_digest=digests[1],
         deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
-        index_keys=(picker_key(namespace, name),),
+        index_keys=namesake_keys(namespace, name),
         resource_version=resource_version(metadata),
     )
 

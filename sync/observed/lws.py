@@ -6,6 +6,7 @@ from typing import Final
 from intent import Object, budget
 from intent.annotations import EXPANSION, INJECT, SERVICE
 from intent.inferenceservice import v1alpha1
+from intent.names import API_ENDING, PICKER_ENDING
 from intent.service.member import Member, ejected, member
 from intent.shapes import listed, mapping, number, text
 from kube.request import FIELD_MANAGER
@@ -58,7 +59,8 @@ class LeaderWorkerSetProjection:
 def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProjection] | None:
     """Project a LeaderWorkerSet; None if it does not concern the controller.
 
-    It does if it is a member, was ejected, has an InferenceService, or was applied by the controller.
+    It does if it is a member, was ejected, has an InferenceService, or was applied by the controller. So does
+    one that may have the name of a service's Service: LWS makes a Service of that name too.
 
     Raises TooLargeError for an expanded object over the budget of admission: reading it takes seconds.
     """
@@ -66,13 +68,19 @@ def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProject
         return None
     row = cached_object(obj, _project, leader_worker_set_keys)
     known = row.projection.member or row.projection.ejected
-    return row if known or _is_controlled(obj) or row.applied else None
+    return row if known or _is_controlled(obj) or row.applied or _is_namesake(obj) else None
 
 
 def _is_relevant(obj: Object) -> bool:
     """Return whether a LeaderWorkerSet may concern the controller; most of other products do not."""
     labels = mapping(mapping(obj.get("metadata")).get("labels"))
-    return bool(SERVICE in labels or ejected(obj) or _is_controlled(obj) or is_applied(obj))
+    marked = SERVICE in labels or ejected(obj) or _is_controlled(obj) or is_applied(obj)
+    return bool(marked or _is_namesake(obj))
+
+
+def _is_namesake(obj: Object) -> bool:
+    """Return whether a LeaderWorkerSet may have the name of a service's Service."""
+    return text(mapping(obj.get("metadata")).get("name")).endswith((API_ENDING, PICKER_ENDING))
 
 
 def _project(obj: Object) -> LeaderWorkerSetProjection:

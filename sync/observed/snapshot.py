@@ -51,8 +51,8 @@ class Snapshot:
     service: CachedInferenceService | None = None
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Rows of the caches, by kind (`kinds.rows_of`)."""
-    namesake: Subject | None = None
-    """The LeaderWorkerSet, of any service, that has the name of the endpoint picker."""
+    namesakes: tuple[Subject, ...] = ()
+    """The LeaderWorkerSets, of any service or none, that have the name of one of its Services."""
     claimed: frozenset[str] = frozenset()
     """Roles whose author was the last to change `replicas`."""
     unknown: Mapping[str, str] = field(default_factory=dict)

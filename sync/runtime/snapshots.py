@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from intent.errors import Subject
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.names import picker_name
+from intent.names import api_name, picker_name
 from intent.service.member import Member, ServiceKey
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
 from sync.observed.cached import CachedObject
@@ -79,7 +79,7 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         situation,
         service,
         rows,
-        _namesake(key, caches),
+        tuple(_namesakes(key, caches)),
         claimed=memory.claims(service.value if service else None, stored),
         unknown=_unknown(key, caches),
         unreadable=_unreadable(key, caches),
@@ -126,12 +126,12 @@ def _unreadable(key: ServiceKey, caches: Caches) -> tuple[tuple[Subject, str], .
     )
 
 
-def _namesake(key: ServiceKey, caches: Caches) -> Subject | None:
-    """Return the LeaderWorkerSet that has the name of the endpoint picker, unless it is being deleted."""
-    row = cache_of(caches, LWS).rows.get((key[0], picker_name(key[1])))
-    if row is None or row.deleting:
-        return None
-    return Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)
+def _namesakes(key: ServiceKey, caches: Caches) -> Iterator[Subject]:
+    """Yield the LeaderWorkerSets with the name of a Service of the service, if they are not being deleted."""
+    for name in (picker_name(key[1]), api_name(key[1])):
+        row = cache_of(caches, LWS).rows.get((key[0], name))
+        if row and not row.deleting:
+            yield Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)
 
 
 def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from

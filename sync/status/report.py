@@ -9,7 +9,7 @@ from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
 from sync.desired.routes import pool_name, route_name
 from sync.desired.service import Desired
-from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, ROUTES, Kind, rows_of
+from sync.kinds import API, DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, ROUTES, Kind, rows_of
 from sync.observed.cached import CachedObject
 from sync.observed.snapshot import Snapshot
 from sync.status import differs, status
@@ -42,7 +42,9 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
         pod_group=pod_group if pod_group and pod_group.service else None,
         routes=_routes(snapshot, value, desired),
         errors=_errors(desired.findings),
-        settled=snapshot.unapplied <= ROUTES and snapshot.value is not None and not snapshot.is_deleting,
+        settled=snapshot.unapplied <= ROUTES | {API}
+        and snapshot.value is not None
+        and not snapshot.is_deleting,
     )
 
 

@@ -31,6 +31,8 @@ Background = Callable[[Any], asyncio.Task[Any]]
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 Start = Callable[..., Controller]
 FOR_EVER = 3600.0
+WITHOUT_API = Settings(api_services=False)
+"""The default here: a test of PodGroups or routes has only these. `test_api_service.py` has the Services."""
 
 
 async def quiet(times: int = 1) -> None:
@@ -152,7 +154,7 @@ async def make(client: Client, background: Background) -> Start:
         for cache in caches.values():
             background(reflect(client, cache))
         writer = Writer(client, measured, permit, caches, observe_only=observe_only)
-        return Controller(settings or Settings(), measured, caches, writer, EventRecorder(measured.findings))
+        return Controller(settings or WITHOUT_API, measured, caches, writer, EventRecorder(measured.findings))
 
     return begin
 

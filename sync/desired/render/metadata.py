@@ -1,9 +1,30 @@
 """Renders the metadata and the owner references of objects."""
 
+from typing import Protocol
+
 from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.inferenceservice import v1alpha1
-from sync.desired.routes import Routes
+
+
+class Owned(Protocol):
+    """What a plan says about the metadata of its objects."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace; empty offline."""
+
+    @property
+    def service(self) -> str:
+        """The name of the service."""
+
+    @property
+    def members(self) -> tuple[tuple[str, str], ...]:
+        """Name and uid of the LeaderWorkerSets; they own the objects if there is no InferenceService."""
+
+    @property
+    def owner(self) -> tuple[str, str] | None:
+        """Name and uid of the InferenceService."""
 
 
 def member_reference(name: str, uid: str) -> Object:
@@ -26,19 +47,19 @@ def service_reference(name: str, uid: str) -> Object:
     }
 
 
-def metadata(routes: Routes, name: str) -> Object:
+def metadata(plan: Owned, name: str) -> Object:
     """Render the metadata of one object; the service label is on the object, not on its pods."""
     found: Object = {
         "name": name,
-        **({"namespace": routes.namespace} if routes.namespace else {}),
-        "labels": {SERVICE: routes.service},
+        **({"namespace": plan.namespace} if plan.namespace else {}),
+        "labels": {SERVICE: plan.service},
     }
-    if owners := _owner_references(routes):
+    if owners := _owner_references(plan):
         found["ownerReferences"] = owners
     return found
 
 
-def _owner_references(routes: Routes) -> list[Object]:
-    if routes.owner is not None:
-        return [service_reference(*routes.owner)] if routes.owner[1] else []
-    return [member_reference(name, uid) for name, uid in routes.members if uid]
+def _owner_references(plan: Owned) -> list[Object]:
+    if plan.owner is not None:
+        return [service_reference(*plan.owner)] if plan.owner[1] else []
+    return [member_reference(name, uid) for name, uid in plan.members if uid]

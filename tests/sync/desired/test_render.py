@@ -20,7 +20,7 @@ def test_the_pod_group_is_the_golden_one(request: pytest.FixtureRequest) -> None
     p = dataclasses.replace(prefill(f"{name}-prefill"), service=name)
     d = dataclasses.replace(decode(f"{name}-decode"), service=name)
 
-    (rendered,) = preview([p, d], SETTINGS).objects
+    rendered, _ = preview([p, d], SETTINGS).objects
     if request.config.getoption("--refresh"):
         GOLDEN.write_text(yaml.dump(rendered), encoding="utf-8")
 
@@ -51,7 +51,7 @@ def test_offline_the_lws_of_an_inference_service_are_passed_in_as_members() -> N
 
     found = preview([prefill(uid=""), decode(uid="")], SETTINGS, [value])
 
-    assert [obj["kind"] for obj in found.objects] == ["PodGroup"]
+    assert [obj["kind"] for obj in found.objects] == ["PodGroup", "Service"]
 
 
 def test_offline_there_are_routes_too() -> None:

@@ -139,7 +139,7 @@ def test_one_side_alone_waits_for_the_other(there: Member) -> None:
 
 
 def test_one_side_alone_is_never_routed_by_another_strategy() -> None:
-    assert preview([decode(routing=PD)], SETTINGS).objects == ()
+    assert [one["metadata"]["name"] for one in preview([decode(routing=PD)], SETTINGS).objects] == ["r1-api"]
 
 
 def test_prefillers_and_decoders_are_routed_alike_if_asked_and_their_authors_are_told() -> None:

@@ -67,13 +67,13 @@ def test_they_have_the_label_by_which_the_controller_finds_them() -> None:
 def test_the_order_follows_the_requirements() -> None:
     desired = desired_state(snapshot(routed(), ROUTED), SETTINGS)
 
-    assert kinds(desired) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", *PARTS]
+    assert kinds(desired) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", "Service", *PARTS]
 
 
 def test_users_keep_the_lws_that_they_wrote() -> None:
     desired = desired_state(snapshot(members=MEMBERS), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind})
+    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], {LWS.kind})
 
 
 def test_an_unreadable_inference_service_changes_no_lws_and_no_route() -> None:
@@ -162,7 +162,7 @@ def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
     desired = desired_state(snapshot(routed(), members), SETTINGS)
 
     assert (kinds(desired), set(desired.held)) == (
-        ["LeaderWorkerSet", "LeaderWorkerSet", *PARTS],
+        ["LeaderWorkerSet", "LeaderWorkerSet", "Service", *PARTS],
         {"PodGroup"},
     )
 
@@ -172,7 +172,7 @@ def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> N
 
     desired = desired_state(snapshot(members=members), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], {LWS.kind} | ROUTES)
 
 
 def test_before_its_lws_exist_no_route_is_made_or_deleted() -> None:
@@ -208,7 +208,7 @@ def test_an_old_volcano_removes_the_pod_group_only() -> None:
 
     desired = desired_state(snapshot(members=ROUTED), SETTINGS, (refusal,))
 
-    assert (kinds(desired), {code for _, _, code in said(desired)}) == (PARTS, {"FI408"})
+    assert (kinds(desired), {code for _, _, code in said(desired)}) == (["Service", *PARTS], {"FI408"})
 
 
 def test_findings_about_routes_are_kept_apart() -> None:

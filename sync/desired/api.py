@@ -1,0 +1,115 @@
+"""Plans the Service `<service>-api`: clients call the leaders through it, without a Gateway.
+
+It selects the leaders that answer whole requests: those of the workers, else of the decoders. A decoder
+without a prefiller's help computes the prompt itself. Every problem is a warning: the engines run without it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from intent.annotations import SERVICE, ComponentType, path
+from intent.errors import FieldError, Finding, Subject
+from intent.inferenceservice.read import InferenceServiceIntent
+from intent.names import LABEL, api_name
+from intent.service.member import Member, ServiceKey
+from intent.service.routes import is_split
+from intent.service.rules import fitting_members, present
+from intent.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ApiService:
+    """The Service that a service should have."""
+
+    namespace: str
+    service: str
+    component_type: ComponentType
+    """The component type of the pods that it selects."""
+    port: int
+    """The port on which the leaders serve: the routing sidecar's, or the engine's if there is no sidecar."""
+    members: tuple[tuple[str, str], ...] = ()
+    """Name and uid of the LeaderWorkerSets; they own it if there is no InferenceService."""
+    owner: tuple[str, str] | None = None
+    """Name and uid of the InferenceService."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPlan:
+    """The plan of one Service, and findings for its authors."""
+
+    api: ApiService | None = None
+    """None: there should be none."""
+    hold: bool = False
+    """Whether an existing Service is left as it is."""
+    findings: tuple[Finding, ...] = ()
+
+
+def desired_api(
+    key: ServiceKey,
+    members: tuple[Member, ...],
+    service: InferenceServiceIntent | None,
+    settings: Settings,
+    namesakes: tuple[Subject, ...] = (),
+) -> ApiPlan:
+    """Plan the Service; `namesakes` are LeaderWorkerSets with the name of one of the service's Services."""
+    live = present(members)
+    if not settings.api_services or not (live or service):
+        return ApiPlan()
+    if problem := _name_problem(key[1], namesakes):
+        return ApiPlan(findings=tuple(_reported(problem, live, service)))
+    fitting = fitting_members(live)
+    serving = _serving(fitting)
+    if not serving:
+        return ApiPlan(hold=True)
+    if problem := _port_problem(key[1], serving):
+        return ApiPlan(hold=True, findings=tuple(_reported(problem, live, service)))
+    made = ApiService(
+        *key,
+        component_type=serving[0].component_type,
+        port=serving[0].port,
+        members=tuple(sorted((one.name, one.uid) for one in fitting)),
+        owner=(service.name, service.uid) if service else None,
+    )
+    return ApiPlan(made)
+
+
+def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Return the members whose leaders answer whole requests; those without replicas count if all are so."""
+    wanted = "decoder" if is_split(fitting) else "worker"
+    all_of_it = tuple(one for one in fitting if one.component_type == wanted)
+    return tuple(one for one in all_of_it if one.replicas) or all_of_it
+
+
+def _name_problem(service: str, namesakes: tuple[Subject, ...]) -> tuple[str, str] | None:
+    """Return code and message if the Service cannot have its name (FI830, FI831)."""
+    name = api_name(service)
+    if len(name) > LABEL:
+        message = f"Service {name} is not created: the name exceeds {LABEL} characters; use a shorter one"
+        return "FI831", message
+    if any(one.name == name for one in namesakes):
+        return (
+            "FI830",
+            f"Service {name} is not created: LWS has a Service of that name for its LeaderWorkerSet",
+        )
+    return None
+
+
+def _port_problem(service: str, serving: tuple[Member, ...]) -> tuple[str, str] | None:
+    """Return code and message if the leaders serve on different ports (FI832)."""
+    if len({one.port for one in serving}) < 2:
+        return None
+    ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
+    message = f"Service {api_name(service)} stays as it is: its leaders serve on different ports ({ports})"
+    return "FI832", f"{message}; use the same --port"
+
+
+def _reported(
+    problem: tuple[str, str], live: tuple[Member, ...], service: InferenceServiceIntent | None
+) -> Iterator[Finding]:
+    """Yield a problem on the InferenceService, else on every member."""
+    code, message = problem
+    if service:
+        yield Finding(service.subject, FieldError("metadata.name", service.name, message, code))
+        return
+    for one in live:
+        yield Finding(one.subject, FieldError(path(SERVICE), one.service, message, code))

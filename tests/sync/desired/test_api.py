@@ -1,0 +1,167 @@
+"""The plan of the Service `<service>-api`, and how it is rendered."""
+
+from dataclasses import replace
+
+from intent import Object
+from intent.errors import Subject
+from intent.inferenceservice.read import InferenceServiceIntent
+from intent.service.member import Member
+from intent.settings import Settings
+from sync.desired.api import ApiPlan, desired_api
+from sync.desired.preview import preview
+from sync.desired.render.api import api_objects
+from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
+
+LEADERS = "leaderworkerset.sigs.k8s.io/worker-index"
+ISVC = InferenceServiceIntent(*KEY, uid="uid-isvc")
+
+
+def plan(
+    *members: Member,
+    service: InferenceServiceIntent | None = None,
+    settings: Settings = SETTINGS,
+    namesakes: tuple[Subject, ...] = (),
+) -> ApiPlan:
+    """Plan the Service of these members."""
+    return desired_api(KEY, members, service, settings, namesakes)
+
+
+def rendered(*members: Member, service: InferenceServiceIntent | None = None) -> Object:
+    """Render the Service, which must exist."""
+    (found,) = api_objects(plan(*members, service=service))
+    return found
+
+
+def codes(found: ApiPlan) -> set[tuple[str, str, str]]:
+    """Return subject, code and severity of the findings."""
+    return {(one.subject.name, one.error.code, one.error.severity) for one in found.findings}
+
+
+def test_a_worker_gets_a_service_on_its_leaders() -> None:
+    spec = rendered(member("w", port=8080))["spec"]
+
+    assert spec == {
+        "selector": {
+            "fusioninfer.io/service": "r1",
+            "fusioninfer.io/component-type": "worker",
+            LEADERS: "0",
+        },
+        "ports": [{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}],
+    }
+
+
+def test_of_prefillers_and_decoders_the_decoders_are_selected() -> None:
+    spec = rendered(prefill(port=9000), decode(port=8000))["spec"]
+
+    assert (spec["selector"]["fusioninfer.io/component-type"], spec["ports"][0]["targetPort"]) == (
+        "decoder",
+        8000,
+    )
+
+
+def test_the_members_own_it() -> None:
+    owners = rendered(prefill(), decode())["metadata"]["ownerReferences"]
+
+    assert [(one["kind"], one["name"]) for one in owners] == [
+        ("LeaderWorkerSet", "d"),
+        ("LeaderWorkerSet", "p"),
+    ]
+
+
+def test_an_inference_service_owns_it() -> None:
+    owners = rendered(member("w"), service=ISVC)["metadata"]["ownerReferences"]
+
+    assert [(one["kind"], one["name"]) for one in owners] == [("InferenceService", "r1")]
+
+
+def test_a_decoder_that_is_gone_leaves_it_as_it_is() -> None:
+    assert plan(prefill()) == ApiPlan(hold=True)
+
+
+def test_a_prefiller_that_is_gone_changes_nothing_but_the_owners() -> None:
+    before, after = plan(prefill(), decode()).api, plan(decode()).api
+
+    assert before is not None
+    assert after == replace(before, members=(("d", "uid-d"),))
+
+
+def test_an_inference_service_without_members_leaves_it_as_it_is() -> None:
+    assert plan(service=ISVC) == ApiPlan(hold=True)
+
+
+def test_a_member_that_breaks_a_rule_is_not_selected() -> None:
+    found = plan(member("w", created="2026-01-01"), decode(created="2026-01-02")).api
+
+    assert found is not None
+    assert (found.component_type, found.members) == ("worker", (("w", "uid-w"),))
+
+
+def test_decoders_on_different_ports_leave_it_as_it_is() -> None:
+    found = plan(prefill(), decode("d1", role_name="a", port=1), decode("d2", role_name="b", port=2))
+
+    assert (found.api, found.hold) == (None, True)
+    assert codes(found) == {(name, "FI832", "warning") for name in ("p", "d1", "d2")}
+
+
+def test_a_decoder_without_replicas_does_not_hold_the_port_of_the_others() -> None:
+    old = decode("old", role_name="a", port=1, replicas=0)
+
+    found = plan(prefill(), old, decode("new", role_name="b", port=2)).api
+
+    assert found is not None
+    assert found.port == 2
+
+
+def test_the_old_port_counts_for_no_longer_than_the_old_revision_has_replicas() -> None:
+    revisions = [
+        one
+        for revision, port in (("a", 1), ("b", 2))
+        for one in (
+            prefill(f"p-{revision}", revision=revision, group=f"r1-{revision}"),
+            decode(f"d-{revision}", revision=revision, group=f"r1-{revision}", port=port),
+        )
+    ]
+
+    assert [one.error.code for one in plan(*revisions).findings] == ["FI832"] * 4
+    found = plan(*(replace(one, replicas=int(one.revision == "b")) for one in revisions)).api
+    assert found is not None
+    assert found.port == 2
+
+
+def test_a_leaderworkerset_of_its_name_is_reported_and_keeps_the_name() -> None:
+    taken = Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", KEY[0], "r1-api")
+
+    found = plan(member("w"), namesakes=(taken,))
+
+    assert (found.api, found.hold, codes(found)) == (None, False, {("w", "FI830", "warning")})
+
+
+def test_a_leaderworkerset_with_the_name_of_the_endpoint_picker_does_not_matter() -> None:
+    taken = Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", KEY[0], "r1-epp")
+
+    assert plan(member("w"), namesakes=(taken,)).api is not None
+
+
+def test_a_name_that_is_too_long_is_reported_on_the_inference_service() -> None:
+    service = InferenceServiceIntent(KEY[0], "a" * 60)
+
+    found = desired_api((KEY[0], "a" * 60), (replace(member("w"), service="a" * 60),), service, SETTINGS)
+
+    assert (found.api, codes(found)) == (None, {("a" * 60, "FI831", "warning")})
+
+
+def test_the_operator_can_switch_it_off() -> None:
+    assert plan(member("w"), settings=Settings(api_services=False)) == ApiPlan()
+
+
+def test_a_file_shows_it() -> None:
+    names = [(one["kind"], one["metadata"]["name"]) for one in preview([member("w")], SETTINGS).objects]
+
+    assert names == [("PodGroup", "r1"), ("Service", "r1-api")]
+
+
+def test_a_file_with_a_leaderworkerset_of_its_name_shows_none() -> None:
+    found = preview([member("r1-api")], SETTINGS)
+
+    assert [one["kind"] for one in found.objects] == ["PodGroup"]
+    assert {one.error.code for one in found.findings} == {"FI830"}

@@ -1,0 +1,167 @@
+"""The Service `<service>-api` against a fake API server: made, kept, given up."""
+
+import copy
+from typing import Final
+
+import pytest
+
+from intent import Object
+from intent.annotations import COMPONENT_TYPE
+from intent.settings import Settings
+from sync.kinds import LWS, OUTPUTS
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import inference_service, lws, role, routed
+from tests.sync.served import HOME, SERVICE, accepted, admit, change, condition, reported
+
+API: Final = OUTPUTS["Service"].path(HOME, "r1-api")
+WORKER: Final = LWS.path(HOME, "w")
+NAMESAKE: Final = LWS.path(HOME, "r1-api")
+ON: Final = Settings()
+
+
+@pytest.fixture
+async def made(api: Api, start: Start, eventually: Eventually) -> None:
+    """Have the controller make the Service of one annotated LeaderWorkerSet."""
+    api.put(WORKER, lws("w", "worker"))
+    start(settings=ON)
+    await eventually(lambda: API in api.objects)
+
+
+def events(api: Api) -> set[tuple[str, str]]:
+    """Return name and reason of the Events."""
+    return {(one["involvedObject"]["name"], one["reason"]) for one in api.kept("events")}
+
+
+def foreign() -> Object:
+    """Return a Service of that name that a user made."""
+    metadata = {"namespace": HOME, "name": "r1-api", "labels": {"app": "mine"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata,
+        "spec": {"selector": {"app": "mine"}},
+    }
+
+
+@pytest.mark.usefixtures("made")
+async def test_the_members_own_it(api: Api) -> None:
+    assert [one["name"] for one in api.objects[API]["metadata"]["ownerReferences"]] == ["w"]
+
+
+@pytest.mark.usefixtures("made")
+async def test_another_port_is_followed(api: Api, eventually: Eventually) -> None:
+    metadata = copy.deepcopy(api.objects[WORKER]["metadata"])
+    metadata["annotations"]["fusioninfer.io/expansion"] = '{"v":1,"serves":{"port":9000}}'
+
+    change(api, WORKER, metadata=metadata)
+
+    await eventually(lambda: api.objects[API]["spec"]["ports"][0]["targetPort"] == 9000)
+
+
+@pytest.mark.usefixtures("made")
+async def test_a_change_of_it_is_undone(api: Api, eventually: Eventually) -> None:
+    before = copy.deepcopy(api.objects[API]["spec"])
+
+    api.edit(API, selector=before["selector"] | {COMPONENT_TYPE: "prefiller"})
+
+    await eventually(lambda: api.objects[API]["spec"] == before)
+
+
+@pytest.mark.usefixtures("made")
+async def test_it_goes_with_the_annotations(api: Api, eventually: Eventually) -> None:
+    plain = lws("w", "worker")
+    plain["metadata"] = {key: plain["metadata"][key] for key in ("namespace", "name", "uid")}
+    plain["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {}}
+
+    api.put(WORKER, plain)
+
+    await eventually(lambda: API not in api.objects)
+
+
+@pytest.mark.usefixtures("made")
+async def test_it_stays_with_an_ejected_leaderworkerset(api: Api) -> None:
+    """Annotations and record are removed together: clients of the Service notice nothing."""
+    kept = copy.deepcopy(api.objects[WORKER])
+    kept["metadata"]["annotations"] = {}
+    before = copy.deepcopy(api.objects[API])
+
+    api.put(WORKER, kept)
+    await quiet(2)
+
+    assert api.objects[API] == before
+
+
+@pytest.mark.usefixtures("made")
+async def test_a_leaderworkerset_of_its_name_gets_the_name(api: Api, eventually: Eventually) -> None:
+    """LWS would use our Service as the headless one of its pods, and no pod would find its leader."""
+    strange = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "spec": {}}
+
+    api.put(NAMESAKE, strange | {"metadata": {"namespace": HOME, "name": "r1-api", "uid": "strange"}})
+    await eventually(lambda: API not in api.objects)
+    await eventually(lambda: ("w", "ServiceNameTaken") in events(api))
+    api.remove(NAMESAKE)
+
+    await eventually(lambda: API in api.objects)
+
+
+async def test_a_foreign_service_is_left_alone_and_reported(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(API, foreign())
+    api.put(WORKER, lws("w", "worker"))
+
+    start(settings=ON)
+    await eventually(lambda: ("w", "ObjectNotOurs") in events(api))
+
+    assert api.objects[API]["spec"] == {"selector": {"app": "mine"}}
+
+
+@pytest.mark.parametrize("routes", [False, True])
+async def test_a_service_that_cannot_have_it_works_as_before(
+    api: Api, start: Start, eventually: Eventually, *, routes: bool
+) -> None:
+    """It may exist since before the release that made these Services."""
+    api.prune = admit
+    api.put(API, foreign())
+    api.put(SERVICE, routed() if routes else inference_service(role("worker")))
+    start(settings=ON)
+    await eventually(lambda: ("r1", "ObjectNotOurs") in events(api))
+
+    if routes:
+        route = OUTPUTS["HTTPRoute"].path(HOME, "r1-httproute")
+        await eventually(lambda: route in api.objects)
+        change(api, route, status=accepted())
+    await quiet(2)
+
+    assert condition(api, "Failed")["status"] == "False"
+    assert "r1-api" not in str(condition(api, "RoutesReady"))
+    assert reported(api, "Progressing") != "Applying"
+
+
+async def test_a_refused_service_stops_nothing_else(api: Api, start: Start, eventually: Eventually) -> None:
+    """A quota may forbid Services, and the range of their addresses may be used up."""
+    api.put(WORKER, lws("w", "worker"))
+    api.fault = lambda request: (
+        status(403, "Forbidden", "exceeded quota", "r1-api")
+        if request.method != "GET" and "/services" in request.path
+        else None
+    )
+
+    start(settings=ON)
+
+    await eventually(lambda: ("w", "ObjectRefused") in events(api))
+    assert OUTPUTS["PodGroup"].path(HOME, "r1") in api.objects
+
+
+async def test_a_service_that_was_switched_off_is_deleted(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(WORKER, lws("w", "worker"))
+    first = start(settings=ON)
+    await eventually(lambda: API in api.objects)
+
+    first.settings = Settings(api_services=False)
+    first.queue.add((HOME, "r1"))
+
+    await eventually(lambda: API not in api.objects)
