@@ -32,7 +32,9 @@ def test_expand_prints_objects_in_the_order_of_the_files_then_the_pod_group() ->
     result = run("expand", "-f", str(EXAMPLES / "prefill.yaml"), "-f", str(EXAMPLES / "decode.yaml"))
 
     kinds = [line for line in result.stdout.splitlines() if line.startswith("kind: ")]
-    assert kinds == ["kind: LeaderWorkerSet", "kind: LeaderWorkerSet", "kind: PodGroup"]
+    assert kinds == [
+        f"kind: {kind}" for kind in ("LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", "Service")
+    ]
 
 
 def test_expand_admission_only_omits_the_controllers_objects() -> None:
@@ -44,7 +46,8 @@ def test_expand_admission_only_omits_the_controllers_objects() -> None:
 def test_expand_writes_json() -> None:
     result = run("expand", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
 
-    assert [item["kind"] for item in json.loads(result.stdout)["items"]] == ["LeaderWorkerSet", "PodGroup"]
+    kinds = [item["kind"] for item in json.loads(result.stdout)["items"]]
+    assert kinds == ["LeaderWorkerSet", "PodGroup", "Service"]
 
 
 def test_expand_reads_standard_input() -> None:
@@ -57,7 +60,7 @@ def test_expand_sets_the_namespace() -> None:
     result = run("expand", "-n", "llm", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
 
     namespaces = [item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]]
-    assert namespaces == ["llm", "llm"]
+    assert namespaces == ["llm"] * 3
 
 
 def test_expand_passes_other_objects_through() -> None:
@@ -242,7 +245,7 @@ def test_an_inference_service_is_replaced_by_its_members() -> None:
     result = run("expand", "-o", "json", "-f", "-", text=around)
 
     found = [item["kind"] for item in json.loads(result.stdout)["items"]]
-    assert found == ["A", "LeaderWorkerSet", "LeaderWorkerSet", "B", "PodGroup"]
+    assert found == ["A", "LeaderWorkerSet", "LeaderWorkerSet", "B", "PodGroup", "Service"]
 
 
 def test_the_members_of_an_inference_service_get_the_namespace() -> None:

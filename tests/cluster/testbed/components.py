@@ -91,7 +91,7 @@ def _apiserver_args(cluster: Cluster) -> list[str]:
         *("--etcd-servers", f"http://127.0.0.1:{cluster.ports['etcd']}"),
         *("--bind-address", "127.0.0.1", "--secure-port", str(cluster.ports["kube-apiserver"])),
         *("--tls-cert-file", str(certificates / "tls.crt"), "--tls-private-key-file", key),
-        *("--cert-dir", str(certificates), "--service-cluster-ip-range", "10.0.0.0/24"),
+        *("--cert-dir", str(certificates), "--service-cluster-ip-range", "10.0.0.0/16"),
         *("--service-account-issuer", "https://kubernetes.default.svc"),
         *("--service-account-key-file", key, "--service-account-signing-key-file", key),
         *("--token-auth-file", str(cluster.directory / "tokens.csv"), "--authorization-mode", "RBAC"),
