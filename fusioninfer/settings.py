@@ -23,12 +23,15 @@ def _one_of(names: Iterable[str]) -> Any:
     return Annotated[str, Field(pattern=f"^({'|'.join(names)})$")]
 
 
+_NAMES: Final = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
+"""A list, which is kept as a tuple."""
 _RULES: Final[dict[str, Any]] = {
     "scheduler_name": Annotated[str, Field(min_length=1)],
     "launcher": _one_of((*LAUNCHERS, AUTO, NONE)),
     "volcano_version": Annotated[str, Field(pattern=r"^(\d+\.\d+\.\d+)?$")],
     "picker": _one_of(PICKERS),
     "disaggregated_picker": _one_of(SPLITTING),
+    "gateways": bool | _NAMES,
     "picker_replicas": Annotated[int, Field(ge=1, le=9)],
 }
 """The fields whose values are restricted."""

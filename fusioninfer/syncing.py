@@ -18,7 +18,7 @@ from intent.settings import Settings
 from kube.client import NONE, Client, connect
 from kube.limit import Limit
 from sync.controller import WORKERS, Controller
-from sync.kinds import WATCHED
+from sync.kinds import watched
 from sync.runtime.cache import Cache, Caches
 from sync.runtime.events import EventRecorder
 from sync.runtime.health import unhealthy
@@ -103,7 +103,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     answers = Answers(measured)
     client.timed = answers.note
     unlimited = replace(client, limit=Limit())  # nothing may delay a renewal of the Lease
-    caches: Caches = {kind.kind: Cache(kind) for kind in WATCHED}
+    caches: Caches = {kind.kind: Cache(kind) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     recorder = EventRecorder(measured.findings)
     controller = Controller(settings, measured, caches, writer, recorder, workers=workers)

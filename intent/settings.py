@@ -30,6 +30,10 @@ class Settings:
     """Whether gateways call the endpoint picker with TLS; it creates its own certificate."""
     destination_rules: bool = False
     """Whether to create DestinationRules, by which Istio's gateways learn of that TLS."""
+    routes: bool = True
+    """Whether services get routes; if not, existing ones are neither read, changed nor deleted."""
+    gateways: bool | tuple[str, ...] = True
+    """Whether InferenceServices may bring Gateways of their own; or the GatewayClasses that they may name."""
     api_services: bool = True
     """Whether each service gets a Service on its leaders, named `<service>-api`."""
     observe_only: bool = False

@@ -9,6 +9,7 @@ from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
 from intent.names import API_ENDING
+from intent.settings import Settings
 from sync.observed import pod, routes, volcano
 from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
 from sync.observed.index_keys import GATEWAY, own_key, parent_keys
@@ -121,13 +122,15 @@ class Kind(Generic[R]):
         return self.path(obj["metadata"]["namespace"], obj["metadata"]["name"])
 
 
-API: Final = "Service/api"
+SERVICE_KIND: Final = "Service"
+"""The kind that routes share with clients that use none."""
+API: Final = f"{SERVICE_KIND}/api"
 """The part of a service that is its Service `<service>-api`: without it, routes are complete."""
 
 
 def part_of(kind: str, name: str) -> str:
     """Return the part of a service to which an object belongs: its kind, but for one Service."""
-    return API if kind == "Service" and name.endswith(API_ENDING) else kind
+    return API if kind == SERVICE_KIND and name.endswith(API_ENDING) else kind
 
 
 def rows_of(snapshot: Snapshot, kind: Kind[R]) -> tuple[R, ...]:
@@ -253,3 +256,11 @@ OUTPUTS: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in APPLIED}
 """The kinds that the controller applies, in this order, and prunes, in the reverse order."""
 POD: Final = Kind(Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project))
 WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)
+
+
+def watched(settings: Settings) -> tuple[Kind[Any], ...]:
+    """Return the kinds that the controller lists and watches: those of parts that are not switched off."""
+    off = set[str]() if settings.routes else ROUTES - {SERVICE_KIND}
+    if not settings.routes and not settings.api_services:
+        off = ROUTES
+    return tuple(kind for kind in WATCHED if kind.kind not in off)

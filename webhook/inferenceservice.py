@@ -16,6 +16,7 @@ from intent.inferenceservice import embedded
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, ReadResult, read
 from intent.pickers.configuration import check_config
+from intent.service.allowed import brought, not_allowed
 from intent.service.routes import picker_of
 from intent.settings import Settings
 from intent.shapes import annotations, metadata, number
@@ -66,6 +67,8 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
     same = known_service is not None and _configuration(known_service) == _configuration(service)
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
     yield from _of_routes(service)
+    stays = known_service is not None and brought(known_service) == brought(service)
+    yield from (replace(one, softened=stays) for one in not_allowed(service, settings))
 
 
 def _read(service: Object | None) -> ReadResult:

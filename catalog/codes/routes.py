@@ -163,6 +163,18 @@ ROWS: Final[dict[str, Code]] = {
         "use the same --port on all workers, or on all decoders",
         "a Service has one target port; while ports differ, as in a rollout to another one, it stays",
     ),
+    "FI833": Code(
+        "error",
+        "the operator does not allow this Gateway",
+        "use a gatewayClassName in the message; or remove gateway, and name a shared Gateway in parentRefs",
+        "the settings restrict the Gateways that InferenceServices may bring (gateways)",
+    ),
+    "FI834": Code(
+        "error",
+        "routes are switched off",
+        "remove the router or the annotation; or have the operator set routes in the settings",
+        "the operator runs the controller without routes; a decoder gets its sidecar anyway",
+    ),
     "FI850": Code(
         "error",
         "a container has the name of the routing sidecar",

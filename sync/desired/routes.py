@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from catalog.pickers.generations import Picker
 from intent import Object, yaml
-from intent.annotations import NO_ROUTING, Routing
-from intent.errors import Finding, Subject
+from intent.annotations import NO_ROUTING, SERVICE, Routing, path
+from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
+from intent.service.allowed import not_allowed
 from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
     contradictions,
@@ -101,6 +102,8 @@ def desired_routes(
     fitting = fitting_members(live)
     routing = _router_routing(service) if service else merged_routing(live)
     hints = tuple(unreachable(live, routing))
+    if not settings.routes:
+        return RoutePlan(hold=True, findings=tuple(_switched_off(live, service)) if routing.wanted else ())
     if not routing.wanted:
         return RoutePlan(findings=hints)
     if not fitting:
@@ -109,6 +112,7 @@ def desired_routes(
         *disagreements(live),
         *contradictions(fitting, routing, settings),
         *_taken_name(namesakes, key[1]),
+        *_forbidden(service, settings),
     )
     waits = tuple(waiting(fitting))
     if waits or any(one.error.severity == "error" for one in wrong):
@@ -121,6 +125,25 @@ def _taken_name(namesakes: tuple[Subject, ...], service: str) -> Iterator[Findin
     for one in namesakes:
         if error := named_like_picker(one.name, service):
             yield Finding(one, error)
+
+
+def _switched_off(live: tuple[Member, ...], service: InferenceServiceIntent | None) -> Iterator[Finding]:
+    """FI834: a warning on members, since a decoder needs the strategy for its sidecar."""
+    message = "no routes are created, changed or deleted: the operator has switched routes off"
+    if service and service.router:
+        yield Finding(
+            service.subject, FieldError(f"spec.roles[{service.router.index}]", None, message, "FI834")
+        )
+        return
+    for one in live:
+        if one.routing.wanted:
+            yield Finding(one.subject, FieldError(path(SERVICE), None, message, "FI834", softened=True))
+
+
+def _forbidden(service: InferenceServiceIntent | None, settings: Settings) -> Iterator[Finding]:
+    """Report what the operator does not allow (FI833)."""
+    if service:
+        yield from (Finding(service.subject, error) for error in not_allowed(service, settings))
 
 
 def _router_routing(service: InferenceServiceIntent) -> Routing:

@@ -18,7 +18,7 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing, member_name
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
-from intent.names import api_name
+from intent.names import api_name, picker_name
 from intent.service.rules import present
 from intent.settings import Settings
 from sync.desired.api import desired_api
@@ -27,7 +27,7 @@ from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
-from sync.kinds import API, OUTPUTS, ROUTE_KINDS, ROUTES, rows_of
+from sync.kinds import API, OUTPUTS, ROUTE_KINDS, ROUTES, SERVICE_KIND, rows_of
 from sync.kinds import LWS as LWS_KIND
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Situation, Snapshot
@@ -157,7 +157,7 @@ def _gang(situation: Situation, settings: Settings, refusals: tuple[Refusal, ...
 
 def _api(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the Service on the leaders; without an author who can be read, nothing changes."""
-    kept = frozenset({("Service", api_name(snapshot.situation.key[1]))})
+    kept = frozenset({(SERVICE_KIND, api_name(snapshot.situation.key[1]))})
     if _has_no_author(snapshot):
         return Desired(kept=kept)
     decided = desired_api(
@@ -175,10 +175,12 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     decided = desired_routes(
         snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes
     )
+    findings = tuple(_on_the_router(decided.findings, snapshot.value))
+    if not settings.routes:
+        kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
+        return Desired(held=ROUTES - {SERVICE_KIND}, kept=kept, of_routes=findings)
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
-    return Desired(
-        route_objects(decided), held, of_routes=tuple(_on_the_router(decided.findings, snapshot.value))
-    )
+    return Desired(route_objects(decided), held, of_routes=findings)
 
 
 def _has_no_author(snapshot: Snapshot) -> bool:

@@ -67,6 +67,8 @@ REASONS: Final = {
     "FI830": "ServiceNameTaken",
     "FI831": "ServiceNameTooLong",
     "FI832": "PortsDisagree",
+    "FI833": "GatewayNotAllowed",
+    "FI834": "RoutesSwitchedOff",
     "FI870": "KindNotInstalled",
     "FI871": "ObjectNotOurs",
     "FI872": "ObjectRefused",

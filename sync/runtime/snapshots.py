@@ -10,7 +10,7 @@ from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import api_name, picker_name
 from intent.service.member import Member, ServiceKey
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
-from sync.observed.cached import CachedObject
+from sync.observed.cached import CachedObject, Row
 from sync.observed.index_keys import index_key, pod_group_key
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
@@ -69,9 +69,8 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     rows = {kind: cache.of(key) for kind, cache in caches.items()}
     names = _gang_names(key, caches)
     rows[LWS.kind] = _leader_worker_sets(key, names, caches)
-    gateways = cache_of(caches, GATEWAYS)
-    index_keys = {at for route in rows[HTTP_ROUTE.kind] for at in route.index_keys}
-    rows[GATEWAYS.kind] = tuple(row for at in sorted(index_keys) for row in gateways.of(at))
+    if GATEWAYS.kind in caches:
+        rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
@@ -85,6 +84,13 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         unreadable=_unreadable(key, caches),
         revisions=tuple(revisions),
     )
+
+
+def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:
+    """Yield the Gateways that HTTPRoutes name."""
+    index_keys = {at for route in routes for at in route.index_keys}
+    for at in sorted(index_keys):
+        yield from cache_of(caches, GATEWAYS).of(at)
 
 
 Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]

@@ -16,7 +16,7 @@ from intent.settings import Settings
 from kube.client import Client, connect
 from sync import controller as controller_module
 from sync.controller import Controller
-from sync.kinds import WATCHED
+from sync.kinds import watched
 from sync.runtime import clock, events
 from sync.runtime.cache import Cache
 from sync.runtime.events import EventRecorder
@@ -149,12 +149,13 @@ async def make(client: Client, background: Background) -> Start:
         *,
         observe_only: bool = False,
     ) -> Controller:
-        caches = {kind.kind: Cache(kind) for kind in WATCHED}
+        settings = settings or WITHOUT_API
+        caches = {kind.kind: Cache(kind) for kind in watched(settings)}
         measured = metrics()
         for cache in caches.values():
             background(reflect(client, cache))
         writer = Writer(client, measured, permit, caches, observe_only=observe_only)
-        return Controller(settings or WITHOUT_API, measured, caches, writer, EventRecorder(measured.findings))
+        return Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
 
     return begin
 

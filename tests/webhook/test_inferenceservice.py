@@ -8,6 +8,7 @@ import pytest
 
 from intent import Object, yaml
 from intent.errors import FieldError
+from intent.settings import Settings
 from tests.isvc import decoder, isvc, prefiller, router, worker
 from tests.lws import changed
 from tests.pickerconfig import QUEUE, config
@@ -188,6 +189,32 @@ def test_a_new_error_in_a_route_denies() -> None:
     more = rewritten(ROUTED, "spec.roles.0.httproute.hostnames", "a.b")
 
     assert errors(check(more, ROUTED)) == [("spec.roles[0].httproute.hostnames", "FI710")]
+
+
+LISTENERS = [{"name": "http", "port": 80, "protocol": "HTTP"}]
+BRINGING = isvc(router(gateway={"gatewayClassName": "istio", "listeners": LISTENERS}), worker())
+RESTRICTED = Settings(gateways=("shared",))
+
+
+def test_a_gateway_that_the_operator_does_not_allow_denies() -> None:
+    assert errors(check(BRINGING, settings=RESTRICTED)) == [
+        ("spec.roles[0].gateway.gatewayClassName", "FI833")
+    ]
+    assert check(BRINGING, settings=Settings(gateways=("istio",))) == []
+
+
+def test_a_gateway_that_is_no_longer_allowed_is_a_warning_until_it_changes() -> None:
+    scaled = rewritten(BRINGING, "spec.roles.1.replicas", 5)
+    other = rewritten(BRINGING, "spec.roles.0.gateway.listeners.0.port", 81)
+
+    assert (
+        [one.code for one in check(scaled, BRINGING, RESTRICTED)],
+        errors(check(scaled, BRINGING, RESTRICTED)),
+    ) == (
+        ["FI833"],
+        [],
+    )
+    assert [code for _, code in errors(check(other, BRINGING, RESTRICTED))] == ["FI833"]
 
 
 def test_a_route_without_a_gateway_is_a_warning() -> None:

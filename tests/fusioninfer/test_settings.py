@@ -1,0 +1,36 @@
+"""The settings file."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fusioninfer.documents import UnreadableFileError
+from fusioninfer.settings import read
+
+
+def written(path: Path, text: str) -> Path:
+    """Write a settings file."""
+    file = path / "settings.yaml"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "expected"),
+    [
+        ("routes: off", "routes", False),
+        ("gateways: off", "gateways", False),
+        ("gateways: on", "gateways", True),
+        ("gateways: [istio, nginx]", "gateways", ("istio", "nginx")),
+        ("apiServices: off", "api_services", False),
+    ],
+)
+def test_a_switch_is_read_as_people_write_it(tmp_path: Path, text: str, field: str, expected: Any) -> None:
+    assert getattr(read(written(tmp_path, text)), field) == expected
+
+
+@pytest.mark.parametrize("text", ["gateways: istio", "gateways: [1]", 'gateways: [""]', "routes: 1"])
+def test_a_wrong_value_is_an_error(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UnreadableFileError, match=text.partition(":")[0]):
+        read(written(tmp_path, text))

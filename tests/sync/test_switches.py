@@ -1,0 +1,150 @@
+"""The operator's switches: routes off, Gateways restricted. What is there stays as it is."""
+
+import copy
+from typing import Final
+
+import pytest
+from aiohttp import web
+
+from intent.settings import Settings
+from sync.controller import Controller
+from sync.kinds import OUTPUTS, ROUTES, SERVICE_KIND, watched
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import inference_service, lws, role, routed
+from tests.sync.served import HOME, NAMES, OWN_GATEWAY, PG, SERVICE, change, condition, reported, with_gateway
+from tests.sync.served import ROUTES as PATHS
+
+API: Final = OUTPUTS["Service"].path(HOME, "r1-api")
+GANGS_ALONE: Final = Settings(routes=False, api_services=False)
+OFF: Final = Settings(routes=False)
+
+
+def events(api: Api) -> set[tuple[str, str]]:
+    """Return name and reason of the Events."""
+    return {(one["involvedObject"]["name"], one["reason"]) for one in api.kept("events")}
+
+
+def test_without_routes_their_kinds_are_not_watched() -> None:
+    assert {kind.kind for kind in watched(OFF)} & ROUTES == {SERVICE_KIND}
+    assert not {kind.kind for kind in watched(GANGS_ALONE)} & ROUTES
+    assert {kind.kind for kind in watched(Settings())} >= ROUTES
+
+
+@pytest.mark.usefixtures("admission")
+async def test_gangs_alone_need_no_rights_on_routes(api: Api, start: Start, eventually: Eventually) -> None:
+    forbidden: list[str] = []
+
+    def only_gangs(request: web.Request) -> web.Response | None:
+        allowed = (
+            "inferenceservices",
+            "leaderworkersets",
+            "podgroups",
+            "pods",
+            "events",
+            "deployments/volcano",
+        )
+        if any(one in request.path for one in allowed):
+            return None
+        forbidden.append(request.path)
+        return status(403, "Forbidden", "no", "x")
+
+    api.fault = only_gangs
+    api.put(SERVICE, inference_service())
+    start(settings=GANGS_ALONE)
+
+    await eventually(lambda: PG in api.objects)
+    await eventually(lambda: reported(api, "RoutesReady") == "NoRoutesWanted")
+    assert forbidden == []
+    assert events(api) == set()
+
+
+async def test_existing_routes_stay_when_routes_are_switched_off(
+    api: Api, served: Controller, eventually: Eventually
+) -> None:
+    before = {path: copy.deepcopy(api.objects[path]) for path in PATHS.values()}
+
+    served.settings = GANGS_ALONE
+    served.queue.add((HOME, "r1"))
+    await eventually(lambda: ("r1", "RoutesSwitchedOff") in events(api))
+    change(api, SERVICE, spec=inference_service()["spec"])  # its author removes the router
+    await quiet(2)
+
+    assert {path: api.objects[path] for path in PATHS.values()} == before
+
+
+@pytest.mark.usefixtures("admission")
+async def test_an_inference_service_with_a_router_is_told(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, routed())
+
+    start(settings=OFF)
+
+    await eventually(lambda: "FI834" in condition(api, "Failed").get("message", ""))
+    await eventually(lambda: API in api.objects)
+    assert reported(api, "RoutesReady") == "RoutesRefused"
+    assert not [path for kind, path in PATHS.items() if kind in NAMES and path in api.objects]
+
+
+async def test_a_member_that_asks_for_routes_is_warned(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    asking = lws("w", "worker")
+    asking["metadata"]["annotations"]["fusioninfer.io/strategy"] = "queue-size"
+    api.put(OUTPUTS["LeaderWorkerSet"].path(HOME, "w"), asking)
+
+    start(settings=OFF)
+
+    await eventually(lambda: ("w", "RoutesSwitchedOff") in events(api))
+
+
+@pytest.mark.usefixtures("admission")
+async def test_a_gateway_that_the_operator_does_not_allow_is_not_created(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, with_gateway())
+
+    start(settings=Settings(gateways=("other",)))
+
+    await eventually(lambda: "FI833" in condition(api, "Failed").get("message", ""))
+    assert OWN_GATEWAY not in api.objects
+
+
+@pytest.mark.usefixtures("admission")
+async def test_a_gateway_that_is_no_longer_allowed_stays(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, with_gateway())
+    first = start()
+    await eventually(lambda: PATHS["HTTPRoute"] in api.objects)
+    before = copy.deepcopy(api.objects[OWN_GATEWAY])
+
+    first.settings = Settings(gateways=False, api_services=False)
+    first.queue.add((HOME, "r1"))
+    await eventually(lambda: "FI833" in condition(api, "Failed").get("message", ""))
+
+    assert api.objects[OWN_GATEWAY] == before
+
+
+@pytest.mark.usefixtures("admission")
+async def test_a_gateway_of_an_allowed_class_is_created(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, with_gateway())
+
+    start(settings=Settings(gateways=("istio",)))
+
+    await eventually(lambda: OWN_GATEWAY in api.objects)
+
+
+@pytest.mark.usefixtures("admission")
+async def test_a_service_without_a_router_does_not_notice(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, inference_service(role("worker")))
+
+    start(settings=OFF)
+
+    await eventually(lambda: API in api.objects)
+    assert events(api) == set()
