@@ -14,6 +14,9 @@ from typing import Any, Final
 POD_TEMPLATE: Final = "PodTemplateSpec"
 HTTP_ROUTE: Final = "HTTPRouteSpec"
 GATEWAY: Final = "GatewaySpec"
+AUTOSCALER: Final = "HorizontalPodAutoscalerSpec"
+"""Without `scaleTargetRef`: a role has one target."""
+ROLLOUT: Final = "RolloutStrategy"
 """The names of the schemas: upstream's Go types."""
 
 

@@ -4,9 +4,20 @@ import json
 
 import pytest
 
-from catalog.schemas import schemas
+from catalog.schemas import AUTOSCALER, POD_TEMPLATE, schemas
 from intent import Object
-from tests.catalog.upstream import LEFT_OUT, LIST_KEYS, LIST_TYPE, ORIGINS, laid_out, nodes, structural
+from tests.catalog.upstream import (
+    LEFT_OUT,
+    LIST_KEYS,
+    LIST_TYPE,
+    OPAQUE,
+    ORIGINS,
+    QUANTITY,
+    laid_out,
+    nodes,
+    resolved,
+    structural,
+)
 
 NAMED: Object = {"type": "object", "properties": {"name": {"type": "string", "default": ""}}}
 
@@ -47,3 +58,39 @@ def test_what_fits_into_a_line_is_one_line() -> None:
 
     assert written.splitlines()[1] == ' "a": [1, 2],'
     assert json.loads(written) == value
+
+
+def test_a_required_field_with_a_default_is_not_required() -> None:
+    node = {
+        "type": "object",
+        "properties": {"type": {"type": "string", "default": "A"}, "name": {"type": "string", "default": ""}},
+        "required": ["type", "name"],
+    }
+
+    assert structural(node)["required"] == ["name"]
+
+
+def test_references_of_an_openapi_document_are_resolved() -> None:
+    known: dict[str, Object] = {
+        "Limit": {"type": "object", "properties": {"most": {"allOf": [{"$ref": f"#/x/{QUANTITY}"}]}}},
+        QUANTITY: {"type": "string"},
+    }
+    node = {"type": "array", "items": {"allOf": [{"$ref": "#/x/Limit"}], "default": {}, "description": "d"}}
+
+    assert resolved(node, known) == {
+        "type": "array",
+        "items": {"type": "object", "properties": {"most": OPAQUE[QUANTITY]}},
+    }
+
+
+def test_quantities_of_kubernetes_and_of_definitions_have_one_schema() -> None:
+    pods = schemas()[POD_TEMPLATE].root["properties"]["spec"]["properties"]["overhead"]
+
+    assert pods["additionalProperties"] == OPAQUE[QUANTITY]
+
+
+def test_the_target_of_an_autoscaler_is_left_out() -> None:
+    root = schemas()[AUTOSCALER].root
+
+    assert set(root["properties"]) == {"minReplicas", "maxReplicas", "metrics", "behavior"}
+    assert root["required"] == ["maxReplicas"]

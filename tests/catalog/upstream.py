@@ -1,10 +1,11 @@
-"""Generation of `catalog/schemas.json` from the definitions of upstream's Go modules.
+"""Generation of `catalog/schemas.json` from upstream's Go modules: their definitions, and OpenAPI documents.
 
 Left out, besides descriptions:
 
 - Defaults: the API server would store them in the author's object.
-- What needs these defaults: CEL rules, `oneOf`, and keys of lists that are absent unless defaulted. A list
-  with such a key becomes atomic.
+- What needs these defaults: CEL rules, `oneOf`, required fields with a default, and keys of lists that are
+  absent unless defaulted. A list with such a key becomes atomic. Kubernetes' own types have empty defaults
+  (`""`, `0`, `{}`), which change nothing: such a field stays required.
 - `anyOf` of integer and string, which `x-kubernetes-int-or-string` says already.
 """
 
@@ -15,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE
+from catalog.schemas import AUTOSCALER, GATEWAY, HTTP_ROUTE, POD_TEMPLATE, ROLLOUT
 from intent import Object
 
 RULES: Final = "x-kubernetes-validations"
@@ -25,6 +26,20 @@ LEFT_OUT: Final = frozenset({"description", "default", "anyOf", "oneOf", RULES})
 WIDTH: Final = 110
 
 
+QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+OPAQUE: Final[dict[str, Object]] = {
+    QUANTITY: {
+        "pattern": (
+            r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+            r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+        ),
+        "x-kubernetes-int-or-string": True,
+    }
+}
+"""Types with a JSON form of their own, as controller-gen writes them
+(`sigs.k8s.io/controller-tools` `pkg/crd/known_types.go`)."""
+
+
 class Origin(NamedTuple):
     """Where upstream defines a type: the folder of the testbed's go.mod, the module, file, and fields."""
 
@@ -32,6 +47,9 @@ class Origin(NamedTuple):
     module: str
     file: str
     fields: tuple[str, ...]
+    """Of an OpenAPI document, the name of the type."""
+    without: tuple[str, ...] = ()
+    """Fields that are left out."""
 
 
 _LWS: Final = "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
@@ -44,6 +62,12 @@ ORIGINS: Final = {
         *("gateway-api", "sigs.k8s.io/gateway-api", f"{_GATEWAY_API}httproutes.yaml"), ("spec",)
     ),
     GATEWAY: Origin(*("gateway-api", "sigs.k8s.io/gateway-api", f"{_GATEWAY_API}gateways.yaml"), ("spec",)),
+    AUTOSCALER: Origin(
+        *("kubernetes", "k8s.io/kubernetes", "api/openapi-spec/v3/apis__autoscaling__v2_openapi.json"),
+        ("io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerSpec",),
+        without=("scaleTargetRef",),
+    ),
+    ROLLOUT: Origin(*("lws", "sigs.k8s.io/lws", _LWS), ("spec", "rolloutStrategy")),
 }
 """The experimental channel of the Gateway API includes the standard one."""
 
@@ -56,11 +80,42 @@ def generated(source: Callable[[str, str], Path], version: Callable[[str, str], 
     found = {
         name: {
             "source": f"{origin.module} {version(origin.component, origin.module)}",
-            "schema": structural(defined(source(origin.component, origin.file), origin.fields)),
+            "schema": structural(_original(origin, source(origin.component, origin.file))),
         }
         for name, origin in ORIGINS.items()
     }
     return laid_out(found) + "\n"
+
+
+def _original(origin: Origin, file: Path) -> Object:
+    node = published(file, *origin.fields) if file.suffix == ".json" else defined(file, origin.fields)
+    return without(node, origin.without)
+
+
+def without(node: Object, fields: tuple[str, ...]) -> Object:
+    """Return the schema of an object without fields."""
+    kept = {name: one for name, one in node["properties"].items() if name not in fields}
+    required = [name for name in node.get("required", ()) if name not in fields]
+    return node | {"properties": kept, "required": required}
+
+
+def published(file: Path, name: str) -> Object:
+    """Return the schema of a type in an OpenAPI document of the API server, with references resolved."""
+    known = json.loads(file.read_text(encoding="utf-8"))["components"]["schemas"]
+    return resolved({"$ref": f"#/components/schemas/{name}"}, known)
+
+
+def resolved(node: Object, known: dict[str, Object]) -> Object:
+    """Resolve references; beside one there are only a description and a default."""
+    (node,) = node.get("allOf", [node])
+    if "$ref" in node:
+        name = node["$ref"].rpartition("/")[2]
+        return OPAQUE.get(name) or resolved(known[name], known)
+    below: Object = {
+        key: resolved(node[key], known) for key in ("items", "additionalProperties") if key in node
+    }
+    fields = {name: resolved(one, known) for name, one in node.get("properties", {}).items()}
+    return {**node, **below, **({"properties": fields} if fields else {})}
 
 
 def defined(file: Path, fields: tuple[str, ...]) -> Object:
@@ -84,6 +139,8 @@ def structural(node: Object) -> Object:
             kept[key] = structural(kept[key])
     if "properties" in kept:
         kept["properties"] = {name: structural(one) for name, one in kept["properties"].items()}
+    if required := [name for name in kept.pop("required", ()) if not node["properties"][name].get("default")]:
+        kept["required"] = required
     return kept
 
 
