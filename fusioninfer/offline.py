@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from fusioninfer.documents import Document
 from intent import Object, disaggregatedset
@@ -13,6 +14,7 @@ from intent.inferenceservice.v1alpha1 import GROUP
 from intent.service.member import Member, member
 from intent.settings import Settings
 from sync.desired.preview import preview
+from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from webhook import inferenceservice
 from webhook.check import check
 from webhook.expand import expanded
@@ -118,6 +120,10 @@ def _check_roles(obj: Object, settings: Settings) -> Iterator[FieldError]:
         yield late
 
 
+PLACED: Final = (is_lws, is_inferenceservice, is_disaggregated_set, is_autoscaler)
+"""The kinds of which the namespace matters: objects of one service are in one."""
+
+
 def _expand(document: Document, settings: Settings) -> Object:
     return expanded(document.object, settings) if is_lws(document.object) else document.object
 
@@ -129,7 +135,7 @@ def _placed(document: Document, namespace: str) -> Document:
         not namespace
         or not isinstance(metadata, dict)
         or "namespace" in metadata
-        or not any(known(document.object) for known in (is_lws, is_inferenceservice, is_disaggregated_set))
+        or not any(known(document.object) for known in PLACED)
     ):
         return document
     return replace(document, object=document.object | {"metadata": metadata | {"namespace": namespace}})
@@ -148,5 +154,6 @@ def _preview(
             sources[one.subject] = part
     services = [(document, service) for document in documents if (service := _inferenceservice(document))]
     sources |= {service.subject: document for document, service in services}
-    ahead = preview(members, settings, [service for _, service in services])
+    autoscalers = [watched_autoscaler(one.object) for one in documents if is_autoscaler(one.object)]
+    ahead = preview(members, settings, [service for _, service in services], autoscalers)
     return list(ahead.objects), [Found(sources[one.subject], one.error) for one in ahead.findings]

@@ -10,7 +10,7 @@ from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
 from intent.names import API_ENDING
 from intent.settings import Settings
-from sync.observed import pod, routes, volcano
+from sync.observed import autoscaler, pod, routes, volcano
 from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
 from sync.observed.index_keys import GATEWAY, own_key, parent_keys
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
@@ -179,9 +179,9 @@ RBAC: Final = "rbac.authorization.k8s.io/v1"
 
 
 def _applied(
-    resource: Resource, *requires: str, project: Callable[[Object], CachedObject[P]]
+    resource: Resource, *requires: str, project: Callable[[Object], CachedObject[P] | None]
 ) -> Kind[CachedObject[P]]:
-    """Build the row of a kind that routes consist of."""
+    """Build the row of a kind whose lists are ours as a whole."""
     ownership: Ownership[CachedObject[P]] = Ownership(requires=frozenset(requires), premerge=_whole_content)
     return Kind(resource, project, ownership)
 
@@ -237,6 +237,12 @@ DEPLOYMENT: Final = _applied(
     *("RoleBinding", "ConfigMap", "InferencePool"),
     project=lambda obj: cached_object(obj, routes.project_deployment),
 )
+AUTOSCALER: Final = _applied(
+    Resource(autoscaler.API_VERSION, autoscaler.KIND, "horizontalpodautoscalers"),
+    lws.KIND,
+    project=autoscaler.cached_autoscaler,
+)
+"""All of them are watched: those of others may scale our LeaderWorkerSets too."""
 ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     _plain("v1", "ServiceAccount", "serviceaccounts"),
     _plain(RBAC, "Role", "roles"),
@@ -251,7 +257,7 @@ ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     HTTP_ROUTE,
 )
 ROUTES: Final = frozenset(kind.kind for kind in ROUTE_KINDS)
-APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, POD_GROUP, *ROUTE_KINDS)
+APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, AUTOSCALER, POD_GROUP, *ROUTE_KINDS)
 OUTPUTS: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in APPLIED}
 """The kinds that the controller applies, in this order, and prunes, in the reverse order."""
 POD: Final = Kind(Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project))

@@ -37,6 +37,7 @@ SLOW: Final = tuple(
         "sync/runtime/test_lease.py",
         "sync/runtime/test_pause.py",
         "sync/test_confirmed_owners.py",
+        "sync/test_autoscalers.py",
         "sync/test_bounded.py",
         "sync/test_inferenceservice.py",
         "sync/test_never_stale.py",

@@ -66,6 +66,24 @@ ROWS: Final[dict[str, Code]] = {
         "correct the field as the message says; the schema is that of the Gateway API, v1",
         "a value has the wrong type or length, a field is missing, or two fields exclude each other",
     ),
+    "FI715": Code(
+        "error",
+        "a role has both replicas and scaling",
+        "remove replicas, or scaling; the present number of replicas stays when you remove replicas",
+        "replicas is a fixed number, and scaling lets an autoscaler choose it; the autoscaler wins meanwhile",
+    ),
+    "FI716": Code(
+        "error",
+        "Kubernetes refuses the scaling of a role",
+        "correct the field as the message says; the schema is that of a HorizontalPodAutoscaler",
+        "a value has the wrong type or range, a field is missing, or two fields exclude each other",
+    ),
+    "FI717": Code(
+        "error",
+        "LeaderWorkerSet refuses the rollout strategy of a role",
+        "correct the field as the message says; the schema is that of LeaderWorkerSet",
+        "a value has the wrong type or range, or no replica could ever be replaced",
+    ),
     "FI750": Code(
         "warning",
         "an earlier name of a field is used",
@@ -77,5 +95,19 @@ ROWS: Final[dict[str, Code]] = {
         "an HTTPRoute without a Gateway",
         "add parentRefs to httproute, or a gateway beside it",
         "httproute has no parentRefs, and the router has no gateway",
+    ),
+    "FI755": Code(
+        "warning",
+        "scaling without metrics",
+        "add metrics, such as the queue length of the engine (docs/autoscaling.md)",
+        "the API server's default is 80 % of the requested CPU, which hardly changes with the load of an "
+        "engine on accelerators",
+    ),
+    "FI756": Code(
+        "warning",
+        "minReplicas is 0",
+        "enable the feature gate HPAScaleToZero, or use a ScaledObject of KEDA (docs/autoscaling.md)",
+        "Kubernetes accepts 0 only with this feature gate, which is off by default; otherwise it refuses the "
+        "HorizontalPodAutoscaler (FI872), and nothing scales the role",
     ),
 }

@@ -232,14 +232,29 @@ ROWS: Final[dict[str, Code]] = {
     "FI875": Code(
         "error",
         "a role sets replicas, and an autoscaler scales it",
-        "remove replicas from the role; or remove the autoscaler, then run kubectl scale once",
-        "a HorizontalPodAutoscaler targets the LeaderWorkerSet; the controller leaves replicas to it",
+        "remove replicas from the role, or delete the autoscaler; after one that is no "
+        "HorizontalPodAutoscaler, run kubectl scale once",
+        "a HorizontalPodAutoscaler, KEDA or another program scales the LeaderWorkerSet; the controller "
+        "leaves replicas to it",
     ),
     "FI876": Code(
         "error",
         "an object of the service is changed again after each repair",
         "find the field manager with kubectl get --show-managed-fields, and stop it",
         "a policy, a GitOps tool or another controller writes fields that the service sets otherwise",
+    ),
+    "FI878": Code(
+        "error",
+        "two autoscalers scale one role",
+        "delete the autoscaler in the message, or remove scaling from the role",
+        "the role has scaling, and another HorizontalPodAutoscaler or ScaledObject has the same target; "
+        "Kubernetes scales by neither (AmbiguousSelector)",
+    ),
+    "FI879": Code(
+        "warning",
+        "the autoscaler of a role does not scale",
+        "read the cause in the message; kubectl describe hpa shows its conditions",
+        "the metrics API is missing or has no value yet, or the pods request none of the resource",
     ),
     "FI880": Code(
         "warning",

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, Schema, schemas
+from catalog.schemas import AUTOSCALER, GATEWAY, HTTP_ROUTE, POD_TEMPLATE, ROLLOUT, Schema, schemas
 from intent import Object
+from intent.autoscaling import OF_AUTOSCALER
 from intent.errors import FieldError, each_nearest
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
+from intent.rollout import OF_ROLLOUT
 from intent.schema import NO_RULES, Rules, Violation, violations
 from intent.shapes import listed, mapping
 
@@ -38,6 +40,8 @@ class Embedded:
 
 
 EMBEDDED: Final = {
+    "scaling": Embedded(AUTOSCALER, "FI716", OF_AUTOSCALER),
+    "rolloutStrategy": Embedded(ROLLOUT, "FI717", OF_ROLLOUT),
     "template": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
     "httproute": Embedded(HTTP_ROUTE, "FI710", OF_HTTP_ROUTE),
     "gateway": Embedded(GATEWAY, "FI710", OF_GATEWAY),

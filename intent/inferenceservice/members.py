@@ -32,6 +32,7 @@ def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
 def leader_worker_set(service: InferenceServiceIntent, role: RoleIntent) -> Object:
     """Render one role."""
     replicas = {} if role.replicas is None else {"replicas": role.replicas}
+    rollout = {"rolloutStrategy": role.rollout} if role.rollout else {}
     group = {"size": role.nodes, "workerTemplate": _copy(role.template)}
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
@@ -41,7 +42,7 @@ def leader_worker_set(service: InferenceServiceIntent, role: RoleIntent) -> Obje
             **({"namespace": service.namespace} if service.namespace else {}),
             "annotations": dict(_annotations(service, role)),
         },
-        "spec": {**replicas, "leaderWorkerTemplate": group},
+        "spec": {**replicas, **rollout, "leaderWorkerTemplate": group},
     }
 
 
@@ -96,6 +97,7 @@ _FIELDS: Final = (
     (f"{LWT}.size", "spec.roles[{role}].multinode.nodeCount"),
     (LWT, "spec.roles[{role}]"),
     ("spec.replicas", "spec.roles[{role}].replicas"),
+    ("spec.rolloutStrategy", "spec.roles[{role}].rolloutStrategy"),
     ("metadata.name", "spec.roles[{role}].name"),
     *((path(key), field) for key, field in ELSEWHERE.items()),
 )

@@ -59,6 +59,10 @@ class RoleIntent:
     nodes: int = 1
     index: int = 0
     """Its index in `spec.roles`."""
+    scaling: Object | None = None
+    """The spec of its autoscaler without the target; None: it has none."""
+    rollout: Object = field(default_factory=dict)
+    """The rollout strategy; empty: that of LeaderWorkerSet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,16 @@ def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
 def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
     for at, role in enumerate(spec.roles):
         if role.component_type != "router":
-            yield RoleIntent(role.name, role.component_type, role.template, role.asked, role.nodes, at)
+            yield RoleIntent(
+                role.name,
+                role.component_type,
+                role.template,
+                replicas=None if role.is_scaled else role.asked,
+                nodes=role.nodes,
+                index=at,
+                scaling=without_nulls(role.scaling) if role.is_scaled else None,
+                rollout=without_nulls(role.rollout_strategy),
+            )
 
 
 def _routing(written: Object) -> Routing:

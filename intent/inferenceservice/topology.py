@@ -16,15 +16,20 @@ from intent.inferenceservice.v1alpha1 import (
     ROUTER_FIELDS,
     InferenceService,
     InferenceServiceSpec,
+    Role,
 )
 from intent.names import LABEL, PICKER_ENDING, longest_name
-from intent.shapes import mapping, text
+from intent.rollout import least_unavailable
+from intent.shapes import mapping, number, text
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
 ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
 NOT_A_ROUTERS: Final = "must be absent: a router has no pods"
 A_ROUTERS: Final = "must be absent: only a router has it"
 NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
+ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remove one of the two"
+NO_METRICS: Final = "has no metrics: the default is 80 % of the requested CPU"
+FROM_ZERO: Final = "needs the feature gate HPAScaleToZero in the cluster"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
 
 PASSED: Final = tuple(row.key for row in KEYS.values() if row.service == CARRIED)
@@ -125,6 +130,43 @@ def _aliases(service: InferenceService) -> Iterator[FieldError]:
                 yield FieldError(path, value, message, "FI708")
 
 
+def _scaling(service: InferenceService) -> Iterator[FieldError]:
+    """FI715, FI755, FI756: either the author or an autoscaler counts replicas, and it can scale."""
+    for at, role in enumerate(service.spec.roles):
+        path = f"spec.roles[{at}]"
+        if not role.is_scaled:
+            continue
+        for name in (name for name in ("replicas", "roleReplicas") if name in role.given):
+            yield FieldError(f"{path}.{name}", role.asked, ONE_COUNT, "FI715")
+        if not role.scaling.get("metrics"):
+            yield FieldError(f"{path}.scaling", None, NO_METRICS, "FI755")
+        elif role.scaling.get("minReplicas") == 0:
+            yield FieldError(f"{path}.scaling.minReplicas", 0, FROM_ZERO, "FI756")
+
+
+def _rollouts(service: InferenceService) -> Iterator[FieldError]:
+    """FI717: a share of the replicas is at least one replica, as LeaderWorkerSet requires."""
+    for at, role in enumerate(service.spec.roles):
+        replicas = _least(role)
+        if replicas and least_unavailable(role.rollout_strategy, replicas) == 0:
+            share = mapping(role.rollout_strategy["rollingUpdateConfiguration"])["maxUnavailable"]
+            message = f"must be at least one replica, or maxSurge must not be 0: of {replicas} it is none"
+            where = f"spec.roles[{at}].rolloutStrategy.rollingUpdateConfiguration.maxUnavailable"
+            yield FieldError(where, share, message, "FI717")
+
+
+def _least(role: Role) -> int:
+    """Return the lowest number of replicas that a role may have."""
+    if role.is_scaled:
+        return number(role.scaling.get("minReplicas", 1))
+    return 1 if role.asked is None else role.asked
+
+
+def _most(role: Role) -> int:
+    """Return the highest number of replicas that a role may have."""
+    return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
+
+
 def _lengths(service: InferenceService) -> Iterator[FieldError]:
     """FI109: names derived from the service and its roles have valid lengths."""
     name = text(service.metadata.get("name"))
@@ -134,7 +176,7 @@ def _lengths(service: InferenceService) -> Iterator[FieldError]:
         message = f"must be at most {limit} characters: a Service is named {name}{PICKER_ENDING}"
         yield FieldError("metadata.name", name, message, "FI109")
     for at, role in enumerate(service.spec.roles):
-        limit, made = longest_name(role.nodes, role.asked or 1), f"{name}-{role.name}"
+        limit, made = longest_name(role.nodes, _most(role)), f"{name}-{role.name}"
         if role.component_type != "router" and len(made) > limit:
             message = (
                 f"must be {len(made) - limit} characters shorter, or metadata.name: {made} exceeds {limit}"
@@ -190,5 +232,7 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _fields,
     _strategy,
     _aliases,
+    _scaling,
+    _rollouts,
     _lengths,
 )

@@ -18,7 +18,10 @@ KIND: Final = "InferenceService"
 PLURAL: Final = "inferenceservices"
 
 ROUTER_FIELDS: Final = ("strategy", "httproute", "gateway", "endpointPickerConfig")
-ENGINE_FIELDS: Final = ("replicas", "multinode", "template", "roleReplicas", "podReplicas")
+ENGINE_FIELDS: Final = (
+    *("replicas", "scaling", "multinode", "rolloutStrategy", "template"),
+    *("roleReplicas", "podReplicas"),
+)
 ALIASES: Final = {"roleReplicas": "replicas", "podReplicas": "multinode.nodeCount"}
 """Earlier names of fields, and the current ones."""
 
@@ -78,7 +81,12 @@ class Role(_Model):
     """Task of the role: whole requests (worker), prompts (prefiller), answers (decoder), routing (router)."""
     replicas: NonNegative = 1
     """Number of instances, each of `multinode.nodeCount` pods. Absent: not managed, initially 1."""
+    scaling: Object = {}
+    """In place of `replicas`: `minReplicas`, `maxReplicas`, `metrics` and `behavior` of a
+    HorizontalPodAutoscaler (autoscaling/v2) that scales the role."""
     multinode: Multinode = Multinode.model_construct(node_count=1)
+    rollout_strategy: Object = {}
+    """How a new template replaces replicas: the `rolloutStrategy` of the LeaderWorkerSet."""
     template: Object = {}
     """Pod template of an engine (PodTemplateSpec), with the plain single-node command."""
     strategy: Strategy = "prefix-cache"
@@ -107,6 +115,11 @@ class Role(_Model):
         if "replicas" in self.given:
             return self.replicas
         return self.role_replicas if "roleReplicas" in self.given else None
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether it has an autoscaler, which decides the replicas even if they are set too."""
+        return "scaling" in self.given
 
     @property
     def nodes(self) -> int:

@@ -15,6 +15,9 @@ from intent.names import api_name, picker_name
 from intent.service.member import Member, ServiceKey, gangs, services
 from intent.settings import Settings
 from sync.desired.service import combined, desired_state
+from sync.kinds import AUTOSCALER
+from sync.observed.autoscaler import Autoscaler
+from sync.observed.cached import CachedObject
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Situation, Snapshot
 
@@ -31,9 +34,13 @@ def preview(
     members: Iterable[Member],
     settings: Settings,
     inferenceservices: Iterable[InferenceServiceIntent] = (),
+    autoscalers: Iterable[CachedObject[Autoscaler]] = (),
 ) -> Preview:
-    """Plan and render every service of these members and InferenceServices, in the controller's order."""
-    members = tuple(members)
+    """Plan and render every service of these members and InferenceServices, in the controller's order.
+
+    `autoscalers` are those of others.
+    """
+    members, autoscalers = tuple(members), tuple(autoscalers)
     found = services(members)
     requests = {(one.namespace, one.name): _cached(one) for one in inferenceservices}
     keys: tuple[ServiceKey, ...] = tuple({**found, **requests})
@@ -42,6 +49,7 @@ def preview(
         Snapshot(
             _situation(key, key[1], found.get(key, ())),
             requests.get(key),
+            {AUTOSCALER.kind: tuple(row for row in autoscalers if row.namespace == key[0])},
             namesakes=tuple(
                 named[key[0], name]
                 for name in (picker_name(key[1]), api_name(key[1]))

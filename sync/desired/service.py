@@ -1,4 +1,4 @@
-"""Computes everything that one service should have: LeaderWorkerSets, PodGroup, routes.
+"""Computes everything that one service should have: LeaderWorkerSets, autoscalers, PodGroup, routes.
 
 Rules of this file:
 1. Each part is decided separately: a problem of one part does not change another.
@@ -15,7 +15,7 @@ from typing import Final
 from intent import Object
 from intent.annotations import SERVICE
 from intent.errors import FieldError, Finding
-from intent.inferenceservice.members import authored_routing, member_name
+from intent.inferenceservice.members import authored_routing
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.names import api_name, picker_name
@@ -25,9 +25,10 @@ from sync.desired.api import desired_api
 from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
-from sync.desired.render.workloads import gang_objects, leader_worker_sets
+from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
-from sync.kinds import API, OUTPUTS, ROUTE_KINDS, ROUTES, SERVICE_KIND, rows_of
+from sync.desired.scaling import left_alone, scaling_errors
+from sync.kinds import API, AUTOSCALER, OUTPUTS, ROUTE_KINDS, ROUTES, SERVICE_KIND, rows_of
 from sync.kinds import LWS as LWS_KIND
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Situation, Snapshot
@@ -69,6 +70,7 @@ def combined(parts: Iterable[Desired]) -> Desired:
 
 
 ALL: Final = frozenset(OUTPUTS)
+SETS: Final = frozenset({LWS, AUTOSCALER.kind})
 UNAVAILABLE: Final = "FI880"
 UNREADABLE: Final = "FI881"
 
@@ -108,36 +110,23 @@ def unavailable(kind: str, why: str) -> Refusal:
 
 
 def _sets(snapshot: Snapshot) -> Desired:
-    """Desire a LeaderWorkerSet for each role; without an InferenceService the users manage their own."""
+    """Desire a LeaderWorkerSet for each role, and the autoscalers; without an InferenceService neither.
+
+    Users manage LeaderWorkerSets of their own, and the autoscalers of these.
+    """
     if snapshot.service is None:
-        return Desired(held=frozenset({LWS}))
+        return Desired(held=SETS)
     findings = tuple(Finding(snapshot.service.subject, error) for error in snapshot.service.errors)
-    held = frozenset({LWS} if findings else ())
+    held = SETS if findings else frozenset[str]()
     if snapshot.value is None:
         return Desired((), held, findings)
-    scaled = dict(_scaled_by_others(snapshot, snapshot.value))
+    left = left_alone(snapshot, snapshot.value)
     sets = (
-        _without_replicas(obj) if obj["metadata"]["name"] in scaled else obj
+        _without_replicas(obj) if obj["metadata"]["name"] in left else obj
         for obj in leader_worker_sets(snapshot.value)
     )
-    scaling = (Finding(snapshot.service.subject, error) for error in scaled.values())
-    return Desired(tuple(sets), held, (*findings, *scaling))
-
-
-def _scaled_by_others(
-    snapshot: Snapshot, service: InferenceServiceIntent
-) -> Iterator[tuple[str, FieldError]]:
-    """Yield the LeaderWorkerSets that an autoscaler scales although their role has replicas (FI875).
-
-    The autoscaler would revert each repair, and groups of GPUs would start and stop forever.
-    """
-    rows = {row.name: row.projection.report for row in rows_of(snapshot, LWS_KIND) if row.projection.report}
-    for role in service.roles:
-        row = rows.get(member_name(service, role))
-        left = row and row.scaler and role.name not in snapshot.claimed
-        if row and left and role.replicas not in (None, row.replicas):
-            message = f"{row.scaler} scaled LeaderWorkerSet {row.name} to {row.replicas} and keeps control"
-            yield row.name, FieldError(f"spec.roles[{role.index}].replicas", role.replicas, message, "FI875")
+    scaling = (Finding(snapshot.service.subject, error) for error in scaling_errors(snapshot, snapshot.value))
+    return Desired((*sets, *autoscalers(snapshot.value)), held, (*findings, *scaling))
 
 
 def _without_replicas(lws: Object) -> Object:

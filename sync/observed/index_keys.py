@@ -46,6 +46,13 @@ def parent_keys(route: Object) -> tuple[ServiceKey, ...]:
     return tuple(dict.fromkeys(index_keys))
 
 
+def target_keys(autoscaler: Object) -> tuple[ServiceKey, ...]:
+    """Return the index key of the LeaderWorkerSet of this name as the one that an autoscaler scales."""
+    namespace = text(mapping(autoscaler.get("metadata")).get("namespace"))
+    name = text(mapping(mapping(autoscaler.get("spec")).get("scaleTargetRef")).get("name"))
+    return (index_key(lws.KIND, namespace, name),)
+
+
 def leader_worker_set_keys(obj: Object) -> tuple[ServiceKey, ...]:
     """Return the index keys of a LeaderWorkerSet: its own, and those of its service's Services.
 

@@ -9,7 +9,8 @@ from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import api_name, picker_name
 from intent.service.member import Member, ServiceKey
-from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
+from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
+from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
 from sync.observed.index_keys import index_key, pod_group_key
 from sync.observed.lws import LeaderWorkerSetProjection
@@ -71,6 +72,7 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     rows[LWS.kind] = _leader_worker_sets(key, names, caches)
     if GATEWAYS.kind in caches:
         rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
+    rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], caches)
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
@@ -109,6 +111,13 @@ def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], caches: Caches)
     cache = cache_of(caches, LWS)
     by_group = (row for name in names for row in cache.of(pod_group_key(key[0], name)))
     return tuple({row.name: row for row in (*cache.of(key), *by_group)}.values())
+
+
+def _autoscalers(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[CachedObject[Autoscaler], ...]:
+    """Return the autoscalers of a service, and those of others with the same targets, each once."""
+    cache = cache_of(caches, AUTOSCALER)
+    by_target = (row for one in sets for row in cache.of(index_key(LWS.kind, key[0], one.name)))
+    return tuple({row.name: row for row in (*cache.of(key), *by_target)}.values())
 
 
 def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:

@@ -70,11 +70,11 @@ async def test_a_dry_run_precedes_the_write(api: Api, start: Start, eventually: 
     api.fault = lambda r: None if r.method == "GET" else tried.append((r.method, dict(r.query)))
 
     start()
-    await eventually(lambda: len(tried) == 2)
+    await eventually(lambda: len(tried) >= 2)
 
     manager = {"fieldManager": "fusioninfer"}
     write = {"force": "true", "timeout": "30000ms"}
-    assert tried == [("POST", manager | {"dryRun": "All"}), ("PATCH", manager | write)]
+    assert tried[:2] == [("POST", manager | {"dryRun": "All"}), ("PATCH", manager | write)]
 
 
 async def test_an_incomplete_service_has_no_pod_group(api: Api, start: Start, eventually: Eventually) -> None:

@@ -7,12 +7,15 @@ import pytest
 from aiohttp import web
 
 from intent import Object
+from sync import kinds
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import role, routed
-from tests.sync.served import DECODE, SERVICE, admit, condition, reasons
+from tests.sync.served import DECODE, HOME, SERVICE, admit, condition, reasons
 
 HPA = "kube-controller-manager"
+KEDA = "keda"
+AUTOSCALER = kinds.AUTOSCALER.path(HOME, "mine")
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +60,14 @@ def scale(api: Api, count: int, manager: str) -> None:
     ] + [entry]
     obj["spec"]["replicas"] = count
     api.put(DECODE, obj)
+
+
+def autoscaled(api: Api, target: str = "r1-decode") -> None:
+    """Add an autoscaler of the user's own."""
+    reference = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": target}
+    spec = {"scaleTargetRef": reference, "maxReplicas": 9}
+    metadata = {"namespace": HOME, "name": "mine"}
+    api.put(AUTOSCALER, {"kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec})
 
 
 @pytest.fixture
@@ -111,12 +122,48 @@ async def test_replicas_that_are_set_again_belong_to_the_author(api: Api, eventu
 
 @pytest.mark.usefixtures("three")
 async def test_an_autoscaler_is_reported_and_not_reverted(api: Api, eventually: Eventually) -> None:
+    autoscaled(api)
     scale(api, 8, HPA)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
     await quiet()
 
     assert replicas(api) == 8
     assert "FI875" in condition(api, "Failed")["message"]
+
+
+@pytest.mark.usefixtures("three")
+async def test_an_autoscaler_is_reported_before_it_scales(api: Api, eventually: Eventually) -> None:
+    before = len(api.writes)
+    autoscaled(api)
+    await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
+
+    assert "HorizontalPodAutoscaler mine scales" in condition(api, "Failed")["message"]
+    assert ("PATCH", DECODE) not in api.writes[before:]
+
+
+@pytest.mark.usefixtures("three")
+async def test_replicas_are_applied_again_when_the_autoscaler_is_deleted(
+    api: Api, eventually: Eventually
+) -> None:
+    autoscaled(api)
+    scale(api, 8, HPA)
+    await eventually(lambda: "FI875" in str(condition(api, "Failed")))
+    before = replicas(api)
+
+    api.remove(AUTOSCALER)
+
+    await eventually(lambda: replicas(api) == 3)
+    await eventually(lambda: condition(api, "Failed")["reason"] == "NothingFailed")
+    assert before == 8
+
+
+@pytest.mark.usefixtures("three")
+async def test_another_program_that_scales_is_not_reverted(api: Api, eventually: Eventually) -> None:
+    scale(api, 0, KEDA)
+    await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
+    await quiet()
+
+    assert replicas(api) == 0
 
 
 @pytest.mark.usefixtures("three")
@@ -128,6 +175,7 @@ async def test_kubectl_scale_is_reverted(api: Api, eventually: Eventually) -> No
 
 @pytest.mark.usefixtures("three")
 async def test_an_author_who_changes_replicas_wins_once(api: Api, eventually: Eventually) -> None:
+    autoscaled(api)
     scale(api, 8, HPA)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
 
@@ -141,6 +189,7 @@ async def test_an_author_who_changes_replicas_wins_once(api: Api, eventually: Ev
 
 @pytest.mark.usefixtures("three")
 async def test_replicas_removed_after_a_scale_keep_their_value(api: Api) -> None:
+    autoscaled(api)
     scale(api, 8, HPA)
     api.put(SERVICE, asking(None, 2))
     await quiet(2)

@@ -21,8 +21,8 @@ OFF: Final = Settings(routes=False)
 
 
 def events(api: Api) -> set[tuple[str, str]]:
-    """Return name and reason of the Events."""
-    return {(one["involvedObject"]["name"], one["reason"]) for one in api.kept("events")}
+    """Return name and reason of the Events about findings."""
+    return {(one["involvedObject"]["name"], one["reason"]) for one in api.findings()}
 
 
 def test_without_routes_their_kinds_are_not_watched() -> None:
@@ -37,6 +37,7 @@ async def test_gangs_alone_need_no_rights_on_routes(api: Api, start: Start, even
 
     def only_gangs(request: web.Request) -> web.Response | None:
         allowed = (
+            "horizontalpodautoscalers",
             "inferenceservices",
             "leaderworkersets",
             "podgroups",

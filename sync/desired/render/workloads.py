@@ -1,16 +1,22 @@
-"""Renders the LeaderWorkerSets of an InferenceService, and a gang as Volcano's PodGroup.
+"""Renders the LeaderWorkerSets of an InferenceService, their autoscalers, and a gang as Volcano's PodGroup.
 
 PodGroup: `volcano.sh/apis` `pkg/apis/scheduling/v1beta1`; subgroups since 1.14. No `minTaskMember`: it counts
 pods, and strands half replicas. No `minResources`: on a full cluster a gang that lost pods would never be
 queued again.
 """
 
+from collections.abc import Iterator
+
 from intent import Object
 from intent.annotations import ROLES, SERVICE
 from intent.inferenceservice.members import leader_worker_sets as written
-from intent.inferenceservice.read import InferenceServiceIntent
+from intent.inferenceservice.members import member_name
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
+from intent.lws import API_VERSION as LWS_API_VERSION
+from intent.lws import KIND as LWS
 from sync.desired.gang import Gang, GangPlan, Policy
 from sync.desired.render.metadata import member_reference, service_reference
+from sync.observed import autoscaler
 from sync.observed.pod_group import API_VERSION, KIND
 
 
@@ -74,3 +80,26 @@ def _ours(lws: Object, service: InferenceServiceIntent) -> Object:
     """Return the label, by which the controller finds it even without admission, and the owner."""
     labels = lws["metadata"].get("labels", {}) | {SERVICE: service.name}
     return {"labels": labels, "ownerReferences": [service_reference(service.name, service.uid)]}
+
+
+def autoscalers(service: InferenceServiceIntent) -> Iterator[Object]:
+    """Render the HorizontalPodAutoscaler of each role with `scaling`: it has the name of what it scales."""
+    for role in service.roles:
+        if role.scaling is not None:
+            yield _autoscaler(service, role, role.scaling)
+
+
+def _autoscaler(service: InferenceServiceIntent, role: RoleIntent, scaling: Object) -> Object:
+    name = member_name(service, role)
+    target = {"apiVersion": LWS_API_VERSION, "kind": LWS, "name": name}
+    return {
+        "apiVersion": autoscaler.API_VERSION,
+        "kind": autoscaler.KIND,
+        "metadata": {
+            "name": name,
+            **({"namespace": service.namespace} if service.namespace else {}),
+            "labels": {SERVICE: service.name},
+            **({"ownerReferences": [service_reference(service.name, service.uid)]} if service.uid else {}),
+        },
+        "spec": {**scaling, "scaleTargetRef": target},
+    }

@@ -9,7 +9,7 @@ from intent import Object
 from intent.annotations import Routing
 from intent.errors import Subject
 from sync.desired.gang import Refusal
-from sync.desired.service import ALL, Desired, desired_state
+from sync.desired.service import ALL, SETS, Desired, desired_state
 from sync.kinds import LWS, ROUTES
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.snapshot import Situation, Snapshot
@@ -73,7 +73,7 @@ def test_the_order_follows_the_requirements() -> None:
 def test_users_keep_the_lws_that_they_wrote() -> None:
     desired = desired_state(snapshot(members=MEMBERS), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], {LWS.kind})
+    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], set(SETS))
 
 
 def test_an_unreadable_inference_service_changes_no_lws_and_no_route() -> None:
@@ -81,7 +81,7 @@ def test_an_unreadable_inference_service_changes_no_lws_and_no_route() -> None:
 
     desired = desired_state(snapshot(broken, ROUTED), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == (["PodGroup"], {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == (["PodGroup"], set(SETS | ROUTES))
 
 
 def test_an_inference_service_with_a_field_of_a_later_release_changes_nothing() -> None:
@@ -89,7 +89,7 @@ def test_an_inference_service_with_a_field_of_a_later_release_changes_nothing() 
 
     desired = desired_state(snapshot(newer), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == ([], {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == ([], set(SETS | ROUTES))
     assert said(desired) == [("InferenceService", "r1", "FI702")]
 
 
@@ -98,7 +98,7 @@ def test_an_inference_service_that_breaks_a_rule_is_applied_and_loses_nothing() 
 
     desired = desired_state(snapshot(broken), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet"] * 2, {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet"] * 2, set(SETS | ROUTES))
 
 
 def test_a_broken_rule_is_reported() -> None:
@@ -172,7 +172,7 @@ def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> N
 
     desired = desired_state(snapshot(members=members), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], {LWS.kind} | ROUTES)
+    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], set(SETS | ROUTES))
 
 
 def test_before_its_lws_exist_no_route_is_made_or_deleted() -> None:

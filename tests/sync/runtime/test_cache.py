@@ -16,6 +16,7 @@ from tests.sync.samples import KEY, lws
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
 PLACE = (KEY[0], "LeaderWorkerSet/p")
 PICKER = (KEY[0], "LeaderWorkerSet/r1-epp")
+ON_LEADERS = (KEY[0], "LeaderWorkerSet/r1-api")
 
 
 def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spec: Any) -> Any:
@@ -39,7 +40,7 @@ def test_a_change_concerns_the_service_and_its_index_keys() -> None:
 
     cache.put(row(2, replicas=3))
 
-    assert set(woken) == {KEY, PLACE, PICKER}
+    assert set(woken) == {KEY, PLACE, PICKER, ON_LEADERS}
 
 
 @pytest.mark.parametrize(("version", "is_kept"), [(4, True), (5, False), (6, False)])
@@ -97,7 +98,7 @@ def test_objects_missing_from_a_list_are_dropped() -> None:
 
     cache.replace([])
 
-    assert (set(woken), cache.of(KEY)) == ({KEY, PLACE, PICKER}, ())
+    assert (set(woken), cache.of(KEY)) == ({KEY, PLACE, PICKER, ON_LEADERS}, ())
 
 
 # --- keys that stand twice --------------------------------------------------------------------------
@@ -115,10 +116,10 @@ def test_two_references_to_one_gateway_have_one_index_key() -> None:
     assert parent_keys(parents("g", "g", "h")) == (("team-a", "Gateway/g"), ("team-a", "Gateway/h"))
 
 
-def test_an_lws_with_the_name_of_its_endpoint_picker_has_one_index_key() -> None:
+def test_an_lws_with_the_name_of_its_endpoint_picker_has_no_key_twice() -> None:
     obj = lws("r1-epp")
 
-    assert leader_worker_set_keys(obj) == ((KEY[0], "LeaderWorkerSet/r1-epp"),)
+    assert leader_worker_set_keys(obj) == (PICKER, ON_LEADERS)
 
 
 def test_a_duplicate_key_of_a_row_does_no_harm() -> None:
@@ -163,7 +164,7 @@ def test_an_object_that_becomes_readable_has_a_row_again() -> None:
     unread = (cache.of(KEY), [one.name for one in cache.unreadable_of(KEY)], set(woken))
     cache.put(row(5))
 
-    assert unread == ((), ["p"], {KEY, (KEY[0], "p"), PLACE, PICKER})
+    assert unread == ((), ["p"], {KEY, (KEY[0], "p"), PLACE, PICKER, ON_LEADERS})
     assert (cache.of(KEY), cache.unreadable_of(KEY)) == ((row(5),), ())
 
 

@@ -233,4 +233,5 @@ async def test_an_equal_row_causes_no_reconcile(
         ("team-a", "r1"),
         ("team-a", "LeaderWorkerSet/p"),
         ("team-a", "LeaderWorkerSet/r1-epp"),
+        ("team-a", "LeaderWorkerSet/r1-api"),
     ]

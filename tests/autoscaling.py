@@ -1,0 +1,170 @@
+"""Specs of HorizontalPodAutoscalers without their target, and rollout strategies: valid ones and others.
+
+They are checked here, and compared with a real API server and LeaderWorkerSet's webhook
+(`tests/cluster/test_autoscaling_rules.py`).
+"""
+
+from typing import Any, Final
+
+from intent import Object
+
+AVERAGE: Final[Object] = {"type": "AverageValue", "averageValue": "5"}
+
+
+def external(target: Object = AVERAGE, **metric: Any) -> Object:
+    """Return an external metric."""
+    return {"type": "External", "external": {"metric": {"name": "queue", **metric}, "target": target}}
+
+
+def resource(target: Object) -> Object:
+    """Return a metric of the CPU."""
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def container(**source: Any) -> Object:
+    """Return a metric of the CPU of one container."""
+    target = {"type": "Utilization", "averageUtilization": 80}
+    known = {"name": "cpu", "container": "vllm", "target": target}
+    return {"type": "ContainerResource", "containerResource": known | source}
+
+
+def pods(target: Object = AVERAGE, **metric: Any) -> Object:
+    """Return a metric of the pods."""
+    return {"type": "Pods", "pods": {"metric": {"name": "waiting", **metric}, "target": target}}
+
+
+def of_object(target: Object, **described: Any) -> Object:
+    """Return a metric of another object."""
+    known = {"apiVersion": "v1", "kind": "Service", "name": "s"}
+    source = {"metric": {"name": "hits"}, "describedObject": known | described, "target": target}
+    return {"type": "Object", "object": source}
+
+
+def scaling(*metrics: Object, **fields: Any) -> Object:
+    """Return a spec with a maximum of four replicas."""
+    return {"maxReplicas": 4, **({"metrics": list(metrics)} if metrics else {}), **fields}
+
+
+def down(**rules: Any) -> Object:
+    """Return a spec with rules about scaling down."""
+    return scaling(behavior={"scaleDown": rules})
+
+
+def policy(**fields: Any) -> Object:
+    """Return a spec with one policy about scaling down."""
+    return down(policies=[{"type": "Pods", "value": 1, "periodSeconds": 60, **fields}])
+
+
+UTILIZATION: Final[Object] = {"type": "Utilization", "averageUtilization": 80}
+GOOD_SCALINGS: Final[dict[str, Object]] = {
+    "a maximum": scaling(),
+    "both limits": scaling(minReplicas=4),
+    "zero replicas": scaling(external(), minReplicas=0),
+    "zero replicas by an object": scaling(of_object({"type": "Value", "value": 3}), minReplicas=0),
+    "an external metric": scaling(external(selector={"matchLabels": {"service": "chat"}})),
+    "the value of an external metric": scaling(external({"type": "Value", "value": "1500m"})),
+    "a metric of pods": scaling(pods()),
+    "a metric with a colon": scaling(pods(name="vllm:num_requests_waiting")),
+    "a metric of a container": scaling(container()),
+    "utilization": scaling(resource(UTILIZATION)),
+    "an average": scaling(resource({"type": "AverageValue", "averageValue": "500m"})),
+    "both values of an object": scaling(of_object({"type": "Value", "value": 3, "averageValue": 1})),
+    "several metrics": scaling(external(), pods(), resource(UTILIZATION)),
+    "a window": down(stabilizationWindowSeconds=3600),
+    "no scaling down": down(selectPolicy="Disabled"),
+    "a tolerance": down(tolerance="0.05"),
+    "policies": policy(),
+    "a share": policy(type="Percent", value=100, periodSeconds=1800),
+    "nothing about a direction": scaling(behavior={"scaleUp": {}}),
+}
+BROKEN_SCALINGS: Final[dict[str, tuple[Object, str]]] = {
+    "no maximum": ({"minReplicas": 1}, ".maxReplicas"),
+    "a maximum of zero": (scaling(maxReplicas=0), ""),
+    "a negative minimum": (scaling(external(), minReplicas=-1), ""),
+    "a minimum above the maximum": (scaling(minReplicas=5), ""),
+    "zero replicas without a metric": (scaling(minReplicas=0), ""),
+    "zero replicas with a metric of pods": (scaling(pods(), minReplicas=0), ""),
+    "a maximum as a text": (scaling(maxReplicas="4"), ".maxReplicas"),
+    "a misspelt field": (scaling(maxReplica=4), ".maxReplica"),
+    "a target": (scaling(scaleTargetRef={"kind": "Deployment", "name": "d"}), ".scaleTargetRef"),
+    "metrics as an object": (scaling(metrics={}), ".metrics"),
+    "a metric without a type": (scaling({"external": external()["external"]}), ".metrics[0].type"),
+    "an unknown type": (scaling({"type": "Queue"}), ".metrics[0]"),
+    "a type in lower case": (scaling(external() | {"type": "external"}), ".metrics[0]"),
+    "a type without its field": (scaling({"type": "External"}), ".metrics[0]"),
+    "two sources": (scaling(external() | {"pods": pods()["pods"]}), ".metrics[0]"),
+    "a metric without a name": (scaling(external(name="")), ".metrics[0].external.metric"),
+    "a metric with a slash": (scaling(external(name="a/b")), ".metrics[0].external.metric"),
+    "an object without a kind": (
+        scaling(of_object({"type": "Value", "value": 1}, kind="")),
+        ".metrics[0].object.describedObject",
+    ),
+    "an object without a value": (scaling(of_object({"type": "Value"})), ".metrics[0].object.target"),
+    "an external metric without a value": (
+        scaling(external({"type": "Value"})),
+        ".metrics[0].external.target",
+    ),
+    "an external metric with both values": (
+        scaling(external({"type": "Value", "value": 1, "averageValue": 1})),
+        ".metrics[0].external.target",
+    ),
+    "a value of zero": (scaling(external({"type": "Value", "value": 0})), ".metrics[0].external.target"),
+    "a negative average": (
+        scaling(pods({"type": "AverageValue", "averageValue": "-1"})),
+        ".metrics[0].pods.target",
+    ),
+    "pods without an average": (scaling(pods({"type": "Value", "value": 1})), ".metrics[0].pods.target"),
+    "an unknown target": (
+        scaling(external({"type": "Average", "averageValue": 1})),
+        ".metrics[0].external.target",
+    ),
+    "no utilization": (
+        scaling(resource({"type": "Utilization", "averageUtilization": 0})),
+        ".metrics[0].resource.target",
+    ),
+    "utilization and an average": (
+        scaling(resource({**UTILIZATION, "averageValue": 1})),
+        ".metrics[0].resource.target",
+    ),
+    "a container without a name": (scaling(container(container="")), ".metrics[0].containerResource"),
+    "a resource without a name": (scaling(container(name="")), ".metrics[0].containerResource"),
+    "a window of two hours": (down(stabilizationWindowSeconds=7200), ".behavior.scaleDown"),
+    "a negative window": (down(stabilizationWindowSeconds=-1), ".behavior.scaleDown"),
+    "an unknown selection": (down(selectPolicy="All"), ".behavior.scaleDown"),
+    "no policies": (down(policies=[]), ".behavior.scaleDown"),
+    "a negative tolerance": (down(tolerance="-0.1"), ".behavior.scaleDown"),
+    "a policy that changes nothing": (policy(value=0), ".behavior.scaleDown.policies[0]"),
+    "a period of zero": (policy(periodSeconds=0), ".behavior.scaleDown.policies[0]"),
+    "a period of an hour": (policy(periodSeconds=3600), ".behavior.scaleDown.policies[0]"),
+    "an unknown policy": (policy(type="Groups"), ".behavior.scaleDown.policies[0]"),
+}
+"""With the path at which the finding is."""
+
+
+def rolling(**configuration: Any) -> Object:
+    """Return a rollout strategy."""
+    return {"rollingUpdateConfiguration": configuration}
+
+
+CONFIGURATION: Final = ".rollingUpdateConfiguration"
+GOOD_ROLLOUTS: Final[dict[str, Object]] = {
+    "nothing": {},
+    "its type": {"type": "RollingUpdate"},
+    "a surge": rolling(maxSurge=1, maxUnavailable=0),
+    "a share of the surge": rolling(maxSurge="25%", maxUnavailable=0),
+    "a share": rolling(maxUnavailable="50%", maxSurge=1),
+    "all at once": rolling(maxUnavailable="100%"),
+    "a partition": rolling(partition=3),
+}
+BROKEN_ROLLOUTS: Final[dict[str, tuple[Object, str]]] = {
+    "an unknown type": ({"type": "Recreate"}, ".type"),
+    "a misspelt field": (rolling(maxSurges=1), f"{CONFIGURATION}.maxSurges"),
+    "neither": (rolling(maxUnavailable=0), CONFIGURATION),
+    "no share of either": (rolling(maxUnavailable="0%", maxSurge="0%"), CONFIGURATION),
+    "a negative surge": (rolling(maxSurge=-1), CONFIGURATION),
+    "a text": (rolling(maxSurge="one"), CONFIGURATION),
+    "more than all": (rolling(maxUnavailable="101%"), CONFIGURATION),
+    "a negative partition": (rolling(partition=-1), CONFIGURATION),
+    "a partition as a share": (rolling(partition="50%"), f"{CONFIGURATION}.partition"),
+}
+"""With the path at which the finding is."""

@@ -1,0 +1,115 @@
+"""A role with an autoscaler, or with a rollout strategy: how it is read and rendered, and its findings."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from intent import Object
+from intent.inferenceservice.members import leader_worker_sets
+from intent.inferenceservice.read import RoleIntent, read
+from tests.autoscaling import external, pods, rolling, scaling
+from tests.isvc import isvc, worker
+
+ROLE = "spec.roles[0]"
+QUEUE = scaling(pods())
+
+
+def scaled(**fields: Any) -> Object:
+    return isvc(worker(**{"scaling": QUEUE, **fields}))
+
+
+def found(obj: Object) -> list[tuple[str, str]]:
+    return [(one.path, one.code) for one in read(obj)[1]]
+
+
+def role_of(obj: Object) -> RoleIntent:
+    service, _ = read(obj)
+    assert service is not None
+    return service.roles[0]
+
+
+def rendered(obj: Object) -> Object:
+    service, _ = read(obj)
+    assert service is not None
+    spec: Object = leader_worker_sets(service)[0]["spec"]
+    return spec
+
+
+def test_a_scaled_role_has_no_findings_and_no_replicas() -> None:
+    obj = scaled()
+
+    assert (found(obj), role_of(obj).scaling, role_of(obj).replicas) == ([], QUEUE, None)
+    assert "replicas" not in rendered(obj)
+
+
+def test_a_role_without_scaling_has_none() -> None:
+    assert role_of(isvc(worker(replicas=2))).scaling is None
+
+
+def test_nulls_in_scaling_are_absent_fields() -> None:
+    assert role_of(scaled(scaling=QUEUE | {"minReplicas": None})).scaling == QUEUE
+
+
+@pytest.mark.parametrize("field", ["replicas", "roleReplicas"])
+def test_replicas_beside_scaling_are_refused_and_the_autoscaler_wins(field: str) -> None:
+    obj = scaled(**{field: 3})
+
+    assert (f"{ROLE}.{field}", "FI715") in found(obj)
+    assert (role_of(obj).replicas, "replicas" in rendered(obj)) == (None, False)
+
+
+def test_the_message_names_both_fields() -> None:
+    (error,) = [one for one in read(scaled(replicas=3))[1] if one.code == "FI715"]
+
+    assert str(error) == (
+        "spec.roles[0].replicas: Invalid value: 3: must be absent: scaling decides the number of replicas; "
+        "remove one of the two (FI715)"
+    )
+
+
+def test_scaling_without_metrics_is_a_warning() -> None:
+    assert found(scaled(scaling=scaling())) == [(f"{ROLE}.scaling", "FI755")]
+
+
+def test_a_minimum_of_zero_is_a_warning() -> None:
+    assert found(scaled(scaling=scaling(external(), minReplicas=0))) == [
+        (f"{ROLE}.scaling.minReplicas", "FI756")
+    ]
+
+
+def test_the_maximum_of_replicas_limits_the_length_of_names() -> None:
+    fits = isvc(worker(name="w", scaling=scaling(pods(), maxReplicas=10)), name="s" * 48)
+    long = isvc(worker(name="w", scaling=scaling(pods(), maxReplicas=11)), name="s" * 48)
+
+    assert (found(fits), found(long)) == ([], [(f"{ROLE}.name", "FI109")])
+
+
+def test_a_rollout_strategy_is_that_of_the_leader_worker_set() -> None:
+    strategy = rolling(maxSurge=1, partition=2)
+    obj = isvc(worker(rolloutStrategy=copy.deepcopy(strategy)))
+
+    assert (found(obj), rendered(obj)["rolloutStrategy"]) == ([], strategy)
+
+
+def test_without_a_rollout_strategy_that_of_leader_worker_set_applies() -> None:
+    assert "rolloutStrategy" not in rendered(isvc())
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_refused"),
+    [
+        ({"replicas": 3}, True),
+        ({"replicas": 4}, False),
+        ({"replicas": 0}, False),
+        ({"replicas": None}, True),
+        ({"scaling": scaling(pods(), minReplicas=3)}, True),
+        ({"scaling": scaling(pods(), minReplicas=4)}, False),
+    ],
+)
+def test_a_share_of_the_replicas_must_be_one_replica(fields: Object, *, is_refused: bool) -> None:
+    """LeaderWorkerSet's webhook refuses such an object, and with it each later change."""
+    refused = found(isvc(worker(rolloutStrategy=rolling(maxUnavailable="25%"), **fields)))
+
+    where = f"{ROLE}.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable"
+    assert refused == ([(where, "FI717")] if is_refused else [])

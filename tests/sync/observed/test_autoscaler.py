@@ -1,0 +1,112 @@
+"""The projection of an autoscaler."""
+
+from typing import Any
+
+import pytest
+
+from intent import Object
+from sync.observed.autoscaler import Autoscaler, cached_autoscaler, is_autoscaler, watched_autoscaler
+from tests.sync.samples import APPLIED
+
+SET = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "r1-decode"}
+
+
+def hpa(target: Object = SET, *conditions: Object, **metadata: Any) -> Object:
+    """Return a HorizontalPodAutoscaler as it is in a list: without its kind."""
+    return {
+        "metadata": {"namespace": "team-a", "name": "mine", **metadata},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 4},
+        "status": {"conditions": list(conditions)},
+    }
+
+
+def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def test_it_is_found_by_the_set_that_it_scales() -> None:
+    row = cached_autoscaler(hpa())
+
+    assert row is not None
+    assert row.projection == Autoscaler("HorizontalPodAutoscaler mine", "r1-decode")
+    assert row.index_keys == (("team-a", "LeaderWorkerSet/r1-decode"),)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        SET | {"kind": "Deployment"},
+        SET | {"apiVersion": "apps/v1"},
+        {"kind": "LeaderWorkerSet", "name": "r1-decode"},
+        {},
+        None,
+        [],
+    ],
+)
+def test_one_that_scales_something_else_is_not_kept(target: Any) -> None:
+    assert cached_autoscaler(hpa(target)) is None
+
+
+def test_ours_is_kept_whatever_somebody_else_made_it_scale() -> None:
+    row = cached_autoscaler(hpa({"kind": "Deployment", "name": "d"}, managedFields=APPLIED))
+
+    assert row is not None
+    assert row.projection.target == ""
+
+
+@pytest.mark.parametrize(
+    ("conditions", "problem"),
+    [
+        ([], ""),
+        ([condition("AbleToScale", "True", "ReadyForNewScale")], ""),
+        ([condition("ScalingLimited", "False", "DesiredWithinRange")], ""),
+        ([condition("ScalingActive", "Unknown", "x", "m")], ""),
+        ([condition("ScalingActive", "False", "FailedGetPodsMetric", "no metrics")], "no metrics"),
+        ([condition("ScalingActive", "False", "FailedGetPodsMetric")], "FailedGetPodsMetric"),
+        ([condition("ScalingActive", "False", "ScalingDisabled", "replicas is zero")], ""),
+        (
+            [
+                condition("ScalingActive", "False", "FailedGetPodsMetric", "no metrics"),
+                condition("AbleToScale", "False", "AmbiguousSelector", "two"),
+            ],
+            "two",
+        ),
+    ],
+)
+def test_a_problem_is_that_of_the_conditions_without_which_it_does_not_scale(
+    conditions: list[Object], problem: str
+) -> None:
+    row = cached_autoscaler(hpa(SET, *conditions))
+
+    assert row is not None
+    assert row.projection.problem == problem
+
+
+def test_a_change_of_the_status_changes_no_fingerprint() -> None:
+    before, after = cached_autoscaler(hpa()), cached_autoscaler(hpa(SET, condition("a", "b", "c")))
+
+    assert before is not None
+    assert after is not None
+    assert before.fingerprint == after.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "expected"),
+    [
+        ("autoscaling/v2", "HorizontalPodAutoscaler", True),
+        ("autoscaling/v1", "HorizontalPodAutoscaler", True),
+        ("keda.sh/v1alpha1", "ScaledObject", True),
+        ("other.sh/v1", "ScaledObject", False),
+        ("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", False),
+        (None, "ScaledObject", False),
+        (None, None, False),
+    ],
+)
+def test_autoscalers_in_files(api_version: Any, kind: Any, *, expected: bool) -> None:
+    assert is_autoscaler({"apiVersion": api_version, "kind": kind}) is expected
+
+
+def test_a_scaled_object_is_named_as_what_it_is() -> None:
+    scaled = hpa() | {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"}
+
+    assert watched_autoscaler(scaled).projection == Autoscaler("ScaledObject mine", "r1-decode")

@@ -1,0 +1,196 @@
+"""The autoscaler of a role: made, repaired, and deleted; and what becomes of the replicas."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from intent import Object
+from sync import kinds
+from tests.autoscaling import pods, scaling
+from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.fake_api import Api
+from tests.sync.samples import role, routed
+from tests.sync.served import DECODE, HOME, SERVICE, admit, condition, reasons, reported
+from tests.sync.test_replicas import owners, replicas, scale
+
+AUTOSCALER = kinds.AUTOSCALER.path(HOME, "r1-decode")
+KUBERNETES = "kube-controller-manager"
+
+
+@pytest.fixture(autouse=True)
+def _defaults(api: Api) -> None:
+    """Admit and default as the API server does."""
+
+    def defaulted(obj: Object) -> None:
+        admit(obj)
+        if obj["kind"] == "LeaderWorkerSet":
+            obj["spec"].setdefault("replicas", 1)
+        if obj["kind"] == "HorizontalPodAutoscaler":
+            obj["spec"].setdefault("minReplicas", 1)
+
+    api.prune = defaulted
+
+
+def asking(generation: int = 1, **fields: Any) -> Object:
+    """Return a service whose decode role has these fields."""
+    decode = role("decode", "decoder", **fields)
+    if "replicas" not in fields:
+        del decode["replicas"]
+    return routed(role("prefill", "prefiller"), decode, generation=generation)
+
+
+def scaled(generation: int = 1, **fields: Any) -> Object:
+    """Return a service whose decode role has an autoscaler."""
+    return asking(generation, scaling=scaling(pods(), **fields))
+
+
+@pytest.fixture
+async def served(api: Api, start: Start, eventually: Eventually) -> None:
+    """Run a controller until the role has its autoscaler, which has scaled it to five."""
+    api.put(SERVICE, scaled())
+    start()
+    await eventually(lambda: AUTOSCALER in api.objects)
+    scale(api, 5, KUBERNETES)
+    await quiet()
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_role_with_scaling_has_an_autoscaler(api: Api) -> None:
+    made = api.objects[AUTOSCALER]
+
+    assert made["spec"]["scaleTargetRef"]["name"] == "r1-decode"
+    assert [one["name"] for one in made["metadata"]["ownerReferences"]] == ["r1"]
+    assert reported(api, "Failed") == "NothingFailed"
+
+
+@pytest.mark.usefixtures("served")
+async def test_the_controller_does_not_write_what_it_scales(api: Api) -> None:
+    before = len(api.writes)
+    for count in (6, 3, 0, 1):
+        scale(api, count, KUBERNETES)
+        await quiet()
+
+    assert ("PATCH", DECODE) not in api.writes[before:]
+    assert (replicas(api), owners(api)) == (1, {KUBERNETES})
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_manual_scale_is_left_to_the_autoscaler(api: Api) -> None:
+    scale(api, 2, "kubectl")
+    await quiet()
+
+    assert replicas(api) == 2
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_edit_of_the_autoscaler_is_reverted(api: Api, eventually: Eventually) -> None:
+    api.edit(AUTOSCALER, maxReplicas=99)
+
+    await eventually(lambda: api.objects[AUTOSCALER]["spec"]["maxReplicas"] == 4)
+
+
+@pytest.mark.usefixtures("served")
+async def test_another_target_is_reverted(api: Api, eventually: Eventually) -> None:
+    api.edit(AUTOSCALER, scaleTargetRef={"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"})
+
+    await eventually(lambda: api.objects[AUTOSCALER]["spec"]["scaleTargetRef"]["kind"] == "LeaderWorkerSet")
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_deleted_autoscaler_is_made_again(api: Api, eventually: Eventually) -> None:
+    api.remove(AUTOSCALER)
+
+    await eventually(lambda: AUTOSCALER in api.objects)
+    assert replicas(api) == 5
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_change_of_scaling_changes_the_autoscaler(api: Api, eventually: Eventually) -> None:
+    api.put(SERVICE, scaled(2, maxReplicas=8))
+
+    await eventually(lambda: api.objects[AUTOSCALER]["spec"]["maxReplicas"] == 8)
+    assert replicas(api) == 5
+
+
+@pytest.mark.usefixtures("served")
+async def test_scaling_that_is_removed_keeps_the_replicas(api: Api, eventually: Eventually) -> None:
+    api.put(SERVICE, asking(2))
+
+    await eventually(lambda: AUTOSCALER not in api.objects)
+    await quiet()
+    assert replicas(api) == 5
+
+
+@pytest.mark.usefixtures("served")
+async def test_replicas_in_place_of_scaling_are_applied(api: Api, eventually: Eventually) -> None:
+    api.put(SERVICE, asking(2, replicas=2))
+
+    await eventually(lambda: AUTOSCALER not in api.objects and replicas(api) == 2)
+    await eventually(lambda: reported(api, "Failed") == "NothingFailed")
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_late_scale_by_the_deleted_autoscaler_is_reverted(api: Api, eventually: Eventually) -> None:
+    api.put(SERVICE, asking(2, replicas=2))
+    await eventually(lambda: AUTOSCALER not in api.objects and replicas(api) == 2)
+
+    scale(api, 5, KUBERNETES)
+
+    await eventually(lambda: replicas(api) == 2)
+
+
+async def test_scaling_in_place_of_replicas_keeps_them(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, asking(replicas=3))
+    start()
+    await eventually(lambda: DECODE in api.objects and replicas(api) == 3)
+
+    api.put(SERVICE, scaled(2))
+    await eventually(lambda: AUTOSCALER in api.objects)
+    await quiet()
+
+    assert (replicas(api), owners(api)) == (3, {"fusioninfer-let-go"})
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_second_autoscaler_is_reported(api: Api, eventually: Eventually) -> None:
+    other = copy.deepcopy(api.objects[AUTOSCALER])
+    other["metadata"] = {"namespace": HOME, "name": "mine"}
+    api.put(kinds.AUTOSCALER.path(HOME, "mine"), other)
+
+    await eventually(lambda: ("InferenceService", "r1", "ScaledTwice") in reasons(api))
+    assert "HorizontalPodAutoscaler mine" in condition(api, "Failed")["message"]
+
+
+@pytest.mark.parametrize("kind", ["LeaderWorkerSet", "Deployment"])
+async def test_an_autoscaler_of_the_users_own_of_that_name_is_left_alone(
+    api: Api, start: Start, eventually: Eventually, kind: str
+) -> None:
+    """`kubectl autoscale` names the autoscaler after what it scales."""
+    group = {"LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1", "Deployment": "apps/v1"}[kind]
+    spec = {"scaleTargetRef": {"apiVersion": group, "kind": kind, "name": "r1-decode"}, "maxReplicas": 9}
+    metadata = {"namespace": HOME, "name": "r1-decode"}
+    api.put(AUTOSCALER, {"kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec})
+    api.put(SERVICE, scaled())
+    start()
+
+    await eventually(lambda: ("InferenceService", "r1", "ObjectNotOurs") in reasons(api))
+    assert api.objects[AUTOSCALER]["spec"] == spec
+
+
+@pytest.mark.usefixtures("served")
+async def test_an_autoscaler_without_metrics_is_a_warning(api: Api, eventually: Eventually) -> None:
+    inactive = {
+        "type": "ScalingActive",
+        "status": "False",
+        "reason": "FailedGetPodsMetric",
+        "message": "none",
+    }
+    changed = copy.deepcopy(api.objects[AUTOSCALER]) | {"status": {"conditions": [inactive]}}
+
+    api.put(AUTOSCALER, changed)
+
+    await eventually(lambda: ("InferenceService", "r1", "NotScaling") in reasons(api))
+    assert reported(api, "Failed") == "NothingFailed"
