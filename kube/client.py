@@ -9,6 +9,7 @@ import contextlib
 import math
 import os
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from intent import Object
 from intent.shapes import mapping
 from kube.limit import Limit
 from kube.request import Request, within
+from kube.trust import Trust
 from kube.wire import Page, read_object, read_page, shallow
 
 config: Final[Any] = untyped_config  # its functions have no types
@@ -86,6 +88,7 @@ class Client:
 
     session: aiohttp.ClientSession
     configuration: Any  # kubernetes.aio ships no types
+    trust: Trust
     refreshing: asyncio.Task[None] | None = None
     timed: Callable[[str, str, float], None] = lambda _verb, _code, _seconds: None
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
@@ -149,6 +152,7 @@ class Client:
             headers={"Content-Type": request.content_type} | credentials,
             timeout=limits,
             proxy=self.configuration.proxy,
+            ssl=self.trust.current(),
             server_hostname=self.configuration.tls_server_name,
         )
         try:
@@ -183,10 +187,10 @@ async def connect(
     configuration, in_pod = Configuration(), SERVICE_HOST in os.environ
     if in_pod and not (kubeconfig or context):
         config.load_incluster_config(client_configuration=configuration)
-        return Client(_session(configuration, ack_timeout), configuration)
+        return Client(_session(ack_timeout), configuration, _trust(configuration))
     loader = await _load(configuration, kubeconfig, context)
     refreshing = asyncio.create_task(_keep_fresh(loader, configuration))
-    return Client(_session(configuration, ack_timeout), configuration, refreshing)
+    return Client(_session(ack_timeout), configuration, _trust(configuration), refreshing)
 
 
 async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> Any:
@@ -226,10 +230,16 @@ async def _keep_fresh(loader: Any, configuration: Any) -> None:
             return
 
 
-def _session(configuration: Any, ack_timeout: float) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(
-        ssl=RESTClientObject(configuration).ssl_context, socket_factory=sockets(ack_timeout)
-    )
+def _trust(configuration: Any) -> Trust:
+    def build() -> ssl.SSLContext:
+        context: ssl.SSLContext = RESTClientObject(configuration).ssl_context
+        return context
+
+    return Trust(build, Path(configuration.ssl_ca_cert) if configuration.ssl_ca_cert else None)
+
+
+def _session(ack_timeout: float) -> aiohttp.ClientSession:
+    connector = aiohttp.TCPConnector(socket_factory=sockets(ack_timeout))
     headers = {"User-Agent": "fusioninfer-sync", "Accept": "application/json"}
     return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True, read_bufsize=BUFFER)
 
