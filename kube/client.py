@@ -94,6 +94,8 @@ class Client:
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
     limit: Limit = field(default_factory=Limit)
     """Delays reads and dry runs. Before a write, `limit.wait` is for the caller: a write has a deadline."""
+    unanswered: dict[object, float] = field(default_factory=dict)
+    """When each request that has no answer yet was sent, on the clock of `time.monotonic`."""
 
     async def call(self, request: Request, seconds: float = TIMEOUT) -> Object:
         """Send a request and return the answer's JSON. Raises `ApiError` or one of `NO_ANSWER`."""
@@ -102,8 +104,18 @@ class Client:
 
     async def _call(self, request: Request, seconds: float) -> Object:
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
-        async with self._send(request, limits) as response:
-            return _as_object(await read_at_any_depth(read_object, await response.read()))
+        sent = object()
+        self.unanswered[sent] = time.monotonic()
+        try:
+            async with self._send(request, limits) as response:
+                return _as_object(await read_at_any_depth(read_object, await response.read()))
+        finally:
+            del self.unanswered[sent]
+
+    def hanging(self, seconds: float) -> int:
+        """Return the number of requests that have had no answer for this long; lists and watches aside."""
+        end = time.monotonic() - seconds
+        return sum(at < end for at in self.unanswered.values())
 
     async def page(self, request: Request) -> Page:
         """Read one page of a list. Raises `ApiError`, ValueError or one of `NO_ANSWER`."""

@@ -41,6 +41,10 @@ from sync.writer import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
 WORKERS: Final = 4
+HANGING: Final = 2.0
+"""Seconds after which a request without an answer counts as hanging, often in another product's webhook."""
+SPARE: Final = 48
+"""The most workers that replace those that wait for hanging requests."""
 RETRY_REFUSED: Final = 30.0
 """Seconds after which a refused write is tried again."""
 STATUS_DELAY: Final = 1.0
@@ -91,7 +95,9 @@ class Controller:
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
     workers: int = WORKERS
-    """The number of services that are reconciled at once."""
+    """The number of services that are reconciled at once, beside those that wait for a hanging request."""
+    active: int = 0
+    """The number of running workers."""
 
     # --- one service --------------------------------------------------------------------------------
 
@@ -264,8 +270,7 @@ class Controller:
         self._sweep()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_volcano_version())
-            for _ in range(self.workers):
-                tasks.create_task(self._work())
+            tasks.create_task(self._keep_workers(tasks))
 
     async def _wait_for_caches(self) -> None:
         """Wait until every kind is listed or unavailable, a minute at most."""
@@ -274,9 +279,28 @@ class Controller:
                 for cache in self.caches.values():
                     await cache.settled.wait()
 
+    async def _keep_workers(self, tasks: asyncio.TaskGroup) -> None:
+        """Start workers, and further ones in place of those that wait for a hanging request.
+
+        Otherwise a dozen services whose Deployment hangs in a webhook would keep every new gang waiting.
+        """
+        while True:
+            while self.active < self._wanted():
+                self.active += 1
+                tasks.create_task(self._work())
+            await asyncio.sleep(HANGING / 4)
+
+    def _wanted(self) -> int:
+        return self.workers + min(SPARE, self.writer.client.hanging(HANGING))
+
     async def _work(self) -> None:
+        """Reconcile one service after the other, until there are more workers than wanted."""
         while True:
             key = await self.queue.get()
+            if self.active > self._wanted():
+                self.active -= 1
+                self.queue.give_back(key)
+                return
             try:
                 await self._reconcile_safely(key)
             finally:

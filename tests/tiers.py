@@ -39,6 +39,8 @@ SLOW: Final = tuple(
         "sync/test_confirmed_owners.py",
         "sync/test_autoscalers.py",
         "sync/test_bounded.py",
+        "sync/test_changes.py",
+        "sync/test_hanging.py",
         "sync/test_inferenceservice.py",
         "sync/test_never_stale.py",
         "sync/test_obstacles.py",

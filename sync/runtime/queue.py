@@ -100,6 +100,11 @@ class Queue:
             self.again.discard(key)
             self.add(key)
 
+    def give_back(self, key: ServiceKey) -> None:
+        """End the reconcile of a key before it began, and queue it again."""
+        self.again.add(key)
+        self.done(key)
+
     def depth(self) -> int:
         """Return the number of services that wait, without those with a delay."""
         return len(self.since)
