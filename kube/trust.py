@@ -21,11 +21,11 @@ INTERVAL: Final = 60.0
 class Trust:
     """Which API servers are trusted."""
 
-    build: Callable[[], ssl.SSLContext]
-    """Builds the context from the file as it is now."""
+    build: Callable[[], ssl.SSLContext | bool]
+    """Builds the context from the file as it is now; True for connections without TLS."""
     file: Path | None = None
     """The file with the CA; None: the CAs of the system."""
-    context: ssl.SSLContext = field(init=False)
+    context: ssl.SSLContext | bool = field(init=False)
     content: bytes = field(init=False)
     read_at: float = field(init=False)
 
@@ -33,7 +33,7 @@ class Trust:
         """Build the first context."""
         self.content, self.context, self.read_at = self._content(), self.build(), time.monotonic()
 
-    def current(self) -> ssl.SSLContext:
+    def current(self) -> ssl.SSLContext | bool:
         """Return the context for the next connection; connections with another one are not used again."""
         if time.monotonic() >= self.read_at + INTERVAL:
             self.read_at = time.monotonic()
