@@ -127,8 +127,8 @@ def test_a_null_is_an_absent_field_for_rules_too() -> None:
     """Each specification has a null in every seventh place, each time from another one."""
     for at, (name, spec) in enumerate(SPECS):
         for null in islice(with_a_null(spec), at % 7, None, 7):
-            known = [one for one in said(null, name) if one[1] != "unknown field"]
-            assert set(known) <= set(said(without_nulls(null), name))
+            known = {one for one in said(null, name) if one[1] != "unknown field"}
+            assert not known or known <= set(said(without_nulls(null), name))
 
 
 def test_a_check_does_not_change_its_input() -> None:

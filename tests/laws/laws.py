@@ -201,7 +201,8 @@ def spares(engine: Engine, lws: Object) -> bool:
     """Check that every value of the author survives, except those in `REPLACEABLE`."""
     once = engine.put(lws)
 
-    lost = [path for path, value in leaves(lws) if dict(leaves(once)).get(path, lost_value) != value]
+    after = dict(leaves(once))
+    lost = [path for path, value in leaves(lws) if after.get(path, lost_value) != value]
     assert [path for path in lost if not REPLACEABLE & set(path)] == []
     return once != lws
 

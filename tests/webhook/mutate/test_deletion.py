@@ -6,24 +6,26 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import jsonpatch
 import orjson
 import pytest
 
 from intent import Object
+from intent.lws import Intent
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, leaderworkersets
 from tests.webhook.inputs import INTENTS
 from tests.webhook.overlays import overlay
-from webhook.expand import expand
-from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT
+from webhook.expand import change, expand
+from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT, Input
 from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
 from webhook.overlay.fields import LAUNCHER_WORDS
-from webhook.overlay.overlay import combine
+from webhook.overlay.overlay import Overlay, combine
+from webhook.state import State, state
 
 ROOT: Final = Path(__file__).parents[3]
 SETTINGS: Final = Settings()
@@ -35,9 +37,21 @@ SHAPES: Final = frozenset({LAUNCH, PROBES, SIDECAR, SPLIT})
 each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
 
 
-def without(concern: Concern) -> tuple[Concern, ...]:
-    """Return all other rows."""
-    return tuple(one for one in CONCERNS if one is not concern)
+def without(name: str) -> tuple[Concern, ...]:
+    """Return all rows but the one of this name."""
+    return tuple(one for one in CONCERNS if one.name != name)
+
+
+@cache
+def whole() -> tuple[tuple[Intent, Input, Overlay], ...]:
+    """Return the input and the overlay of all concerns, for each golden Intent. They must not be changed."""
+    return tuple((one, input_of(one, SETTINGS), overlay(one, SETTINGS)) for one in INTENTS)
+
+
+@cache
+def reduced(name: str) -> tuple[Overlay, ...]:
+    """Return the overlay without a concern, for each golden Intent. It must not be changed."""
+    return tuple(overlay(intent, SETTINGS, without(name)) for intent in INTENTS)
 
 
 # --- the others give the same -----------------------------------------------------------------------
@@ -47,27 +61,28 @@ def without(concern: Concern) -> tuple[Concern, ...]:
     "concern", [one for one in CONCERNS if one.name not in SHAPES], ids=lambda one: one.name
 )
 def test_the_others_give_exactly_what_they_gave(concern: Concern) -> None:
-    for intent in INTENTS:
-        given = input_of(intent, SETTINGS)
-        others = combine(one.mutate(given) for one in without(concern) if one.name in given.concerns)
+    for (_, given, _), rest in zip(whole(), reduced(concern.name), strict=True):
+        others = combine(one.mutate(given) for one in without(concern.name) if one.name in given.concerns)
 
-        assert overlay(intent, SETTINGS, without(concern)) == others
+        assert rest == others
 
 
 @pytest.mark.parametrize("concern", [one for one in CONCERNS if one.skip], ids=lambda one: one.name)
 def test_a_deleted_concern_is_one_that_every_author_skips(concern: Concern) -> None:
-    for intent in INTENTS:
+    for intent, rest in zip(INTENTS, reduced(concern.name), strict=True):
         skipped = replace(intent, skip=(*intent.skip, concern.skip))
 
-        assert overlay(intent, SETTINGS, without(concern)) == overlay(skipped, SETTINGS)
+        assert rest == overlay(skipped, SETTINGS)
 
 
 @each_concern
 def test_an_object_that_the_concern_does_not_touch_stays_the_same(concern: Concern) -> None:
-    for intent in INTENTS:
-        given, rest = (input_of(intent, SETTINGS, rows) for rows in (CONCERNS, without(concern)))
-        if not concern.mutate(given) and given.layout == rest.layout:
-            assert overlay(intent, SETTINGS, without(concern)) == overlay(intent, SETTINGS)
+    for (intent, given, full), rest in zip(whole(), reduced(concern.name), strict=True):
+        if (
+            not concern.mutate(given)
+            and given.layout == input_of(intent, SETTINGS, without(concern.name)).layout
+        ):
+            assert rest == full
 
 
 # --- the object is sound ----------------------------------------------------------------------------
@@ -77,8 +92,8 @@ def test_an_object_that_the_concern_does_not_touch_stays_the_same(concern: Conce
 def test_the_expanded_object_is_sound(concern: Concern) -> None:
     wrong = [
         (live["metadata"]["name"], problem)
-        for live in OBJECTS
-        for problem in problems(live, expanded(live, without(concern)))
+        for live, made in zip(OBJECTS, expanded(concern.name), strict=True)
+        for problem in problems(live, made)
     ]
 
     assert wrong == []
@@ -86,15 +101,26 @@ def test_the_expanded_object_is_sound(concern: Concern) -> None:
 
 @each_concern
 def test_the_expanded_object_does_not_change_again(concern: Concern) -> None:
-    once = [expanded(live, without(concern)) for live in OBJECTS]
+    others = without(concern.name)
+    again = [
+        operations for made in expanded(concern.name) if (operations := expand(made, None, SETTINGS, others))
+    ]
 
-    assert [expanded(live, without(concern)) for live in once] == once
+    assert again == []
 
 
-def expanded(live: Object, concerns: tuple[Concern, ...]) -> Object:
-    """Return an object as these concerns expand it."""
-    made: Object = jsonpatch.apply_patch(live, expand(live, None, SETTINGS, concerns))
-    return made
+@cache
+def expanded(name: str) -> tuple[Object, ...]:
+    """Return the golden objects as they expand without a concern. They must not be changed."""
+    return tuple(
+        change(live, found, SETTINGS, without(name)) for live, found in zip(OBJECTS, states(), strict=True)
+    )
+
+
+@cache
+def states() -> tuple[State, ...]:
+    """Return the state of the CREATE of each golden object, which no concern influences."""
+    return tuple(map(state, OBJECTS))
 
 
 def problems(live: Object, made: Object) -> Iterator[str]:
@@ -191,7 +217,9 @@ def test_everything_else_works_without_the_module(concern: Concern, tmp_path: Pa
     )
 
     assert done.returncode == 0, done.stderr.decode()
-    assert orjson.loads(done.stdout) == [expand(live, None, SETTINGS, without(concern)) for live in OBJECTS]
+    assert orjson.loads(done.stdout) == [
+        expand(live, None, SETTINGS, without(concern.name)) for live in OBJECTS
+    ]
 
 
 def delete(concern: Concern, folder: Path) -> None:

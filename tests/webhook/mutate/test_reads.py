@@ -68,12 +68,17 @@ def pairs(reads: Reads, seed: str) -> Iterator[tuple[Intent, Intent]]:
     chance = random.Random(seed)  # noqa: S311 - a test
     for _ in range(TRIES):
         one = chance.choice(INTENTS)
-        alike = [other for other in INTENTS if fielded(other) == fielded(one)]
-        yield one, hybrid(one, chance.choice(alike), reads, chance)
+        yield one, hybrid(one, chance.choice(ALIKE[fielded(one)]), reads, chance)
 
 
-def fielded(intent: Intent) -> list[str]:
-    return [template.field for template in intent.templates]
+def fielded(intent: Intent) -> tuple[str, ...]:
+    return tuple(template.field for template in intent.templates)
+
+
+ALIKE: Final = {
+    each: [intent for intent in INTENTS if fielded(intent) == each] for each in set(map(fielded, INTENTS))
+}
+"""The golden Intents by the templates that they have."""
 
 
 @pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
