@@ -15,6 +15,7 @@ with pytest 9.2 (pytest-xdist issue 1386).
 """
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Final
@@ -101,11 +102,16 @@ def is_left_out(path: Path, expression: str) -> bool:
 def mark(items: list[pytest.Item]) -> None:
     """Mark every test by its file and folder."""
     for item in items:
-        folder = item.path.relative_to(HERE).parts[0]
-        if not {item.path, *item.path.parents}.isdisjoint(SLOW):
-            item.add_marker("slow")
-        if folder in REAL:
-            item.add_marker(folder)
+        for name in _marks(item.path):
+            item.add_marker(name)
+
+
+@cache
+def _marks(path: Path) -> tuple[str, ...]:
+    """Return the markers of a file."""
+    folder = path.relative_to(HERE).parts[0]
+    slow = () if {path, *path.parents}.isdisjoint(SLOW) else ("slow",)
+    return (*slow, folder) if folder in REAL else slow
 
 
 GROUPS: Final = pytest.StashKey[Mapping[str, str]]()

@@ -26,13 +26,16 @@ def objects(*folders: str) -> Iterator[Object]:
 
 @cache
 def _objects_of(file: Path) -> list[Object]:
-    return [each for each in yaml.safe_load_all(file.read_text()) if _is_object(each)]
+    return [each for each in yaml.load_all(file.read_text(), yaml.CSafeLoader) if _is_object(each)]
 
 
 def find(kind: str, name: str, *folders: str) -> Object:
     """Return one object by kind and name."""
-    found = objects(*(folders or ("base",)))
-    return next(each for each in found if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    files = (file for folder in folders or ("base",) for file in sorted((MANIFESTS / folder).glob("*.yaml")))
+    found = (each for file in files for each in _objects_of(file))
+    return copy.deepcopy(
+        next(each for each in found if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    )
 
 
 def at(value: Any, path: Sequence[str | int]) -> Any:
