@@ -20,7 +20,7 @@ from intent.lws import KIND as LWS_KIND
 from intent.service.member import ejected, member
 from intent.shapes import listed, mapping
 from kube.request import FIELD_MANAGER
-from sync.kinds import DEPLOYMENT, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, Kind
+from sync.kinds import AUTOSCALER, DEPLOYMENT, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, Kind
 
 FILE: Final = "ejected.yaml"
 """The name of the file in the commands of the steps."""
@@ -80,6 +80,7 @@ NOTES: Final[tuple[tuple[str, Callable[[Object], bool], str], ...]] = (
         "minMember and subGroupPolicy follow no change of size or roles: edit them with each",
     ),
     (POD_GROUP.kind, _always, "nothing creates it again: without it new pods stay Pending"),
+    (AUTOSCALER.kind, _always, "it decides the replicas of its target; nothing creates it again"),
     (
         POOL.kind,
         _always,

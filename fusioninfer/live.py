@@ -22,7 +22,7 @@ from intent.shapes import mapping, text
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, connect, read_at_any_depth
 from kube.request import get, page
 from kube.wire import read_object
-from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP, ROUTE_KINDS, Kind
+from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, POD_GROUP, ROUTE_KINDS, Kind
 
 KINDS: Final[dict[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INFERENCE_SERVICE)}
 WORDS: Final[dict[str, str]] = {
@@ -133,7 +133,8 @@ async def read_service(client: Client, key: ServiceKey) -> LiveService:
     """Read everything that may belong to a service. Raises `UnreadableClusterError`."""
     namespace, name = key
     label = f"{SERVICE}={name}"
-    routes = [obj for kind in ROUTE_KINDS for obj in await _list(client, kind, namespace, label)]
+    labelled = (AUTOSCALER, *ROUTE_KINDS)
+    others = [obj for kind in labelled for obj in await _list(client, kind, namespace, label)]
     sets = [obj for obj in await _list(client, LWS, namespace) if belongs(obj, name)]
     named = dict.fromkeys([name, *(one.gang for obj in sets if (one := member(obj) or ejected(obj)))])
     groups = [group for one in named if (group := await _get(client, POD_GROUP, namespace, one))]
@@ -142,7 +143,7 @@ async def read_service(client: Client, key: ServiceKey) -> LiveService:
         name,
         await _get(client, INFERENCE_SERVICE, namespace, name),
         tuple(sets),
-        (*groups, *routes),
+        (*groups, *others),
     )
 
 

@@ -18,7 +18,7 @@ class LiveService:
     sets: tuple[Object, ...] = ()
     """The LeaderWorkerSets of the service, annotated or ejected."""
     others: tuple[Object, ...] = ()
-    """The PodGroups that its members name, and the objects of routes with its label, of any owner."""
+    """The PodGroups that its members name; autoscalers and objects of routes with its label, of any owner."""
 
     @property
     def members(self) -> tuple[Object, ...]:
@@ -33,8 +33,8 @@ class LiveService:
         return tuple(obj for obj in self.others if self._is_made(obj, uids))
 
     def _is_made(self, obj: Object, uids: frozenset[str]) -> bool:
-        row = OUTPUTS[obj["kind"]].projected(obj)
-        return is_ours(row, uids) or is_orphaned(row, self.name)
+        row = OUTPUTS[obj["kind"]].project(obj)
+        return row is not None and (is_ours(row, uids) or is_orphaned(row, self.name))
 
 
 def belongs(lws: Object, service: str) -> bool:

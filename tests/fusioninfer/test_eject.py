@@ -277,6 +277,37 @@ def test_an_autoscaled_object_has_a_note_about_replicas() -> None:
     assert "remove replicas" not in messages(service(stored()))
 
 
+def autoscaler(uid: str, target: Object) -> Object:
+    """Return an autoscaler with the label of the service."""
+    owner = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceService", "name": "svc", "uid": uid}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {
+            "namespace": "llm",
+            "name": "x",
+            "labels": {f"{PREFIX}service": "svc"},
+            "ownerReferences": [owner],
+            "managedFields": APPLIED if uid else [],
+        },
+        "spec": {"scaleTargetRef": target, "maxReplicas": 4},
+    }
+
+
+def test_the_autoscaler_of_a_role_is_ejected_and_one_of_the_users_own_is_not() -> None:
+    whole = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceService"}
+    whole |= {"metadata": {"namespace": "llm", "name": "svc", "uid": "uid-svc"}}
+    target = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "x"}
+    ours, other = autoscaler("uid-svc", target), autoscaler("", {"kind": "Deployment", "name": "d"})
+
+    live = service(stored(), inferenceservice=whole, others=(ours, other))
+
+    (found,) = [obj for obj in eject([live]).objects if obj["kind"] == "HorizontalPodAutoscaler"]
+    assert (found["spec"], found["metadata"]) == (ours["spec"], {"namespace": "llm", "name": "x"})
+    assert "horizontalpodautoscalers.autoscaling/x" in " ".join(one.command for one in eject([live]).steps)
+    assert "HorizontalPodAutoscaler llm/x: it decides the replicas" in messages(live)
+
+
 def test_kubectl_gets_resources_with_their_group() -> None:
     (step,) = [one for one in eject([service(routed())]).steps if " patch " in one.command]
 
