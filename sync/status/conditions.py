@@ -13,7 +13,7 @@ from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import Wait, absent, counted, group_size, groups, placed, ready, updating, wait
-from sync.status.inputs import Observed, behind, desired, unstored
+from sync.status.inputs import Observed, behind, desired, unapplied
 from sync.status.reasons import STATES, State, Verdict
 from sync.status.routes import routes_ready
 
@@ -161,9 +161,9 @@ def active(seen: Observed) -> Verdict:
 def progressing(seen: Observed) -> Verdict:
     """Judge `Progressing`: objects are being applied, or pods start."""
     cause = failures.cause(seen)
-    if cause and unstored(seen):
+    if cause and unapplied(seen):
         return Verdict("Held", f"not all objects are applied; repair first: {cause}")
-    if late := unstored(seen) or behind(seen):
+    if late := unapplied(seen) or behind(seen):
         return Verdict("Applying", late)
     rolling = [role.name for role in seen.service.roles if updating(seen, role)]
     if rolling:

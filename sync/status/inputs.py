@@ -54,7 +54,9 @@ class Observed:
     errors: tuple[FieldError, ...] = ()
     """Findings about it, warnings included; those about its routes are in `routes`."""
     settled: bool = True
-    """Whether everything that this generation desires, routes aside, is stored and has been observed."""
+    """Whether everything that serves, routes aside, is stored as this generation desires it, and observed."""
+    is_scaled: bool = True
+    """Whether all desired autoscalers are stored; nothing serves less without them."""
 
     memory: FailureMemory = FailureMemory()
     """What the stored status remembers; `status` reads it."""
@@ -78,9 +80,16 @@ def desired(seen: Observed, role: RoleIntent) -> int:
 
 
 def unstored(seen: Observed) -> str:
-    """Return that a desired object is not stored, routes included; empty if all are."""
-    if seen.settled and (seen.routes is None or seen.routes.settled):
-        return ""
+    """Return that a desired object that serves is not stored, routes included; empty if all are."""
+    return "" if seen.settled and (seen.routes is None or seen.routes.settled) else _not_all_applied(seen)
+
+
+def unapplied(seen: Observed) -> str:
+    """Return that any desired object is not stored; empty if all are."""
+    return unstored(seen) or ("" if seen.is_scaled else _not_all_applied(seen))
+
+
+def _not_all_applied(seen: Observed) -> str:
     problem = f"not all objects of generation {seen.service.generation} are applied yet"
     errors = (*seen.errors, *(seen.routes.errors if seen.routes else ()))
     return next((f"{problem}: {error.message}" for error in errors if error.softened), problem)

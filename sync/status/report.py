@@ -9,13 +9,28 @@ from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
 from sync.desired.routes import pool_name, route_name
 from sync.desired.service import Desired
-from sync.kinds import API, DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, ROUTES, Kind, rows_of
+from sync.kinds import (
+    API,
+    AUTOSCALER,
+    DEPLOYMENT,
+    GATEWAYS,
+    HTTP_ROUTE,
+    LWS,
+    POD,
+    POD_GROUP,
+    POOL,
+    ROUTES,
+    Kind,
+    rows_of,
+)
 from sync.observed.cached import CachedObject
 from sync.observed.snapshot import Snapshot
 from sync.status import differs, status
 from sync.status.inputs import Observed, ObservedRoutes
 
 P = TypeVar("P")
+ASIDE: Final = ROUTES | {API, AUTOSCALER.kind}
+"""Kinds that are judged apart: pods start and run without them."""
 SEEN: Final = frozenset({LWS.kind, POD.kind, POD_GROUP.kind})
 """Kinds without which a status would be wrong: it would report pods as missing that cannot be listed."""
 
@@ -42,9 +57,8 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
         pod_group=pod_group if pod_group and pod_group.service else None,
         routes=_routes(snapshot, value, desired),
         errors=_errors(desired.findings),
-        settled=snapshot.unapplied <= ROUTES | {API}
-        and snapshot.value is not None
-        and not snapshot.is_deleting,
+        settled=snapshot.unapplied <= ASIDE and snapshot.value is not None and not snapshot.is_deleting,
+        is_scaled=AUTOSCALER.kind not in snapshot.unapplied,
     )
 
 

@@ -299,3 +299,20 @@ def test_a_crash_hidden_by_an_error_is_reported_again_without_its_message() -> N
     assert condition("Failed", seen(P0, D_STARTS), before)["message"] == (
         "a pod of role decode failed, and it is not complete since"
     )
+
+
+# --- an autoscaler that is refused ------------------------------------------------------------------
+
+
+def test_a_service_serves_without_its_autoscaler() -> None:
+    refused = FieldError("spec", None, "HorizontalPodAutoscaler r1-decode is refused", "FI872")
+    without = seen(is_scaled=False, errors=(refused,))
+
+    others = [name for name in CONDITIONS if name not in {"Progressing", "Failed"}]
+    assert {name: reason(name, without) for name in others} == {name: reason(name, seen()) for name in others}
+    assert reason("Progressing", without) == ("False", "Held")
+    assert reason("Failed", without) == ("True", "InferenceServiceFailed")
+
+
+def test_an_autoscaler_that_is_not_stored_yet_is_progress() -> None:
+    assert reason("Progressing", seen(is_scaled=False)) == ("True", "Applying")

@@ -190,7 +190,13 @@ def test_of_an_unreadable_service_only_name_and_generation_are_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unapplied", "settled"), [((), True), (("LeaderWorkerSet",), False), (("Service",), True)]
+    ("unapplied", "settled"),
+    [
+        ((), True),
+        (("LeaderWorkerSet",), False),
+        (("Service",), True),
+        (("HorizontalPodAutoscaler",), True),
+    ],
 )
 def test_a_service_with_an_unstored_object_is_not_settled(
     unapplied: tuple[str, ...],
