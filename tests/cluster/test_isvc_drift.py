@@ -19,7 +19,7 @@ from tests.cluster.testbed.controllers import apply, becomes, controller_down, m
 from tests.cluster.testbed.differences import differences
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.services import FOR_ISTIO, MADE, Objects, comparable, made, says
+from tests.cluster.testbed.services import FOR_ISTIO, MADE, OF_SCALING, Objects, comparable, made, says
 from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
 
@@ -155,7 +155,7 @@ def test_a_controller_that_starts_writes_nothing(drifted: Drifted) -> None:
 def complete(cluster: Cluster, namespace: str) -> Objects:
     """Return what the controller made, once it is all there."""
     found = made(cluster, namespace)
-    return found if {resource for resource, _ in found} == {*MADE} - {FOR_ISTIO} else {}
+    return found if {resource for resource, _ in found} == {*MADE} - {FOR_ISTIO, OF_SCALING} else {}
 
 
 def writes_to(drifted: Drifted) -> list[Object]:

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from intent.annotations import SERVICE as SERVICE_LABEL
+from tests.autoscaling import external, scaling
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster, kubectl
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, configured, told
@@ -24,14 +25,19 @@ GATEWAY: Final = {
     "gatewayClassName": "any",
     "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
 }
-ROUTED: Final = isvc(router(strategy="pd-disaggregation", gateway=GATEWAY), prefiller(), decoder(), name=NAME)
+ROUTED: Final = isvc(
+    router(strategy="pd-disaggregation", gateway=GATEWAY),
+    prefiller(),
+    decoder(scaling=scaling(external())),
+    name=NAME,
+)
 BARE: Final = isvc(
     prefiller(name="first"), decoder(), name=NAME, schedulingStrategy={"schedulerName": "default-scheduler"}
 )
-"""Neither routes nor a gang, and one role under another name."""
+"""Neither routes nor a gang nor an autoscaler, and one role under another name."""
 SETS: Final = {("leaderworkersets", f"{NAME}-first"), ("leaderworkersets", f"{NAME}-decode")}
 PLACED: Final = {("podgroups", SERVICE)}
-RACES: Final = {("get", "podgroups"), ("get", "gateways")}
+RACES: Final = {("get", "podgroups"), ("get", "gateways"), ("get", "horizontalpodautoscalers")}
 """Asked only where the cache of a kind that is watched whole lacks an object."""
 ODD: Final = named(read(DECODE), f"{SERVICE}-decode", scheduler_name="default-scheduler")
 """A member that contradicts the other."""

@@ -49,6 +49,7 @@ GROUPS: Final = {
     "gateways": "/apis/gateway.networking.k8s.io/v1",
     "inferencepools": "/apis/inference.networking.k8s.io/v1",
     "poddisruptionbudgets": "/apis/policy/v1",
+    "horizontalpodautoscalers": "/apis/autoscaling/v2",
     "destinationrules": "/apis/networking.istio.io/v1",
     "inferenceobjectives": "/apis/inference.networking.x-k8s.io/v1alpha2",
     "certificates": "/apis/cert-manager.io/v1",

@@ -15,13 +15,16 @@ from tests.cluster.testbed.written import LAST_APPLIED, composed_offline, listed
 
 GOLDEN: Final = ROOT / "tests" / "golden"
 MADE: Final = (
-    *("leaderworkersets", "podgroups", "serviceaccounts", "roles", "rolebindings", "configmaps"),
+    *("leaderworkersets", "horizontalpodautoscalers", "podgroups"),
+    *("serviceaccounts", "roles", "rolebindings", "configmaps"),
     *("inferencepools", "deployments", "poddisruptionbudgets", "services", "destinationrules"),
     *("gateways", "httproutes"),
 )
 """What the controller makes, in the order in which it does."""
 FOR_ISTIO: Final = "destinationrules"
 """What it makes only where an operator says so."""
+OF_SCALING: Final = "horizontalpodautoscalers"
+"""What it makes only for roles with scaling."""
 LEFT_OUT: Final = (LAST_APPLIED, "deployment.kubernetes.io/revision", EXPANSION)
 """Annotations that kubectl and Kubernetes' controllers add; and the record, which holds what the controller
 wrote before admission: it labels each LeaderWorkerSet itself.

@@ -1,0 +1,370 @@
+"""Kubernetes' own autoscaler scales the roles of InferenceServices, and the controller lets it."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from tests.autoscaling import external, scaling
+from tests.cluster.testbed.api import MERGE_PATCH, call, create, delete, get, items, patch, path
+from tests.cluster.testbed.audit import stored, words
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import apply, becomes, controller_down, required
+from tests.cluster.testbed.groups import bound
+from tests.cluster.testbed.metrics import Metrics, autoscaling
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.nodes import add_gpu_nodes
+from tests.cluster.testbed.rollouts import caught_up, rollout
+from tests.cluster.testbed.services import says, status, told
+from tests.cluster.testbed.wait import until
+from tests.isvc import decoder, isvc, prefiller
+
+NAME: Final = "chat"
+PREFILL, DECODE = (f"{NAME}-{role}" for role in ("prefill", "decode"))
+AT_ONCE: Final = {"scaleDown": {"stabilizationWindowSeconds": 0}}
+QUEUE: Final = scaling(external(), behavior=AT_ONCE)
+"""One decoder for five waiting requests, four at most."""
+PATIENCE: Final = 40.0
+HEALTHY: Final = {"Failed": ("False", "NothingFailed")}
+TARGET: Final = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": DECODE}
+
+
+@pytest.fixture(scope="module")
+def metrics(served: Cluster) -> Iterator[Metrics]:
+    """The autoscaler runs, and asks this."""
+    with autoscaling(served) as values:
+        yield values
+
+
+@pytest.fixture
+def namespace(served: Cluster, metrics: Metrics) -> Iterator[str]:
+    """A new namespace in which ten requests wait."""
+    with new_namespace(served) as name:
+        metrics.values[name, "queue"] = 10
+        yield name
+
+
+@pytest.fixture(scope="module", autouse=True)
+def emptied(served: Cluster) -> Iterator[str]:
+    """A namespace in which KEDA scaled the decoders to 0 at the start: a role rests after a minute."""
+    with new_namespace(served) as name:
+        apply(served, name, asking())
+        until(lambda: len(bound(served, name)) == 2, "a group of each role")
+        scale(served, name, 0, "keda")
+        yield name
+
+
+def asking(**fields: Any) -> Object:
+    """Return a service with one prefiller, and decoders with these fields."""
+    return isvc(prefiller(replicas=1), decoder(**fields), name=NAME)
+
+
+def replicas(cluster: Cluster, namespace: str) -> int:
+    return int(get(cluster.api, path("leaderworkersets", namespace, DECODE))["spec"]["replicas"])
+
+
+def scaled_to(cluster: Cluster, namespace: str, count: int) -> None:
+    """Wait until the decoders have so many replicas."""
+
+    def there() -> bool:
+        named = {"fieldSelector": f"metadata.name={DECODE}"}
+        return [one["spec"]["replicas"] for one in _sets(cluster, namespace, named)] == [count]
+
+    until(there, f"{count} replicas", seconds=PATIENCE)
+
+
+def _sets(cluster: Cluster, namespace: str, query: dict[str, str]) -> list[Object]:
+    return items(cluster.api, path("leaderworkersets", namespace), **query)
+
+
+def scale(cluster: Cluster, namespace: str, count: int, manager: str) -> None:
+    """Scale as another program does."""
+    target = f"{path('leaderworkersets', namespace, DECODE, 'scale')}?fieldManager={manager}"
+    call(cluster.api, "PATCH", target, {"spec": {"replicas": count}}, MERGE_PATCH)
+
+
+def autoscalers(cluster: Cluster, namespace: str) -> dict[str, Object]:
+    found = items(cluster.api, path("horizontalpodautoscalers", namespace))
+    return {one["metadata"]["name"]: one for one in found}
+
+
+def own(cluster: Cluster, namespace: str, **spec: Any) -> None:
+    """Create an autoscaler of the user's own for the decoders."""
+    whole = {"scaleTargetRef": TARGET, **scaling(external(), behavior=AT_ONCE), **spec}
+    create(
+        cluster.api,
+        path("horizontalpodautoscalers", namespace),
+        {"metadata": {"name": "mine"}, "spec": whole},
+    )
+
+
+def failure(cluster: Cluster, namespace: str) -> str:
+    """Return the message of the condition Failed."""
+    conditions = status(cluster, namespace, NAME).get("conditions", ())
+    return next((str(one["message"]) for one in conditions if one["type"] == "Failed"), "")
+
+
+def written_sets(cluster: Cluster, namespace: str) -> list[Object]:
+    """Return the writes of the controller to LeaderWorkerSets of a namespace, dry runs aside."""
+    return [
+        one
+        for one in stored(cluster)
+        if words(one)[1] == "leaderworkersets" and one["objectRef"].get("namespace") == namespace
+    ]
+
+
+# --- scaling ----------------------------------------------------------------------------------------------
+
+
+def test_a_queue_scales_decoders_and_the_controller_writes_none_of_it(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    apply(served, namespace, asking(scaling=QUEUE))
+    scaled_to(served, namespace, 2)
+    before = written_sets(served, namespace)
+    for queue, count in ((20, 4), (100, 4), (11, 3), (1, 1)):
+        metrics.values[namespace, "queue"] = queue
+        scaled_to(served, namespace, count)
+    caught_up(served, namespace)
+
+    says(served, namespace, NAME, HEALTHY)
+    assert written_sets(served, namespace) == before
+    assert sorted(one["objectRef"]["name"] for one in before) == [DECODE, PREFILL]
+
+
+def test_scaled_replicas_join_the_gang_whole(served: Cluster, metrics: Metrics, namespace: str) -> None:
+    metrics.values[namespace, "queue"] = 1
+    apply(served, namespace, asking(scaling=QUEUE))
+    until(lambda: len(bound(served, namespace)) == 2, "a group of each role")
+    add_gpu_nodes(served, 7)
+    until(lambda: set(bound(served, namespace).values()) == {(2, 2)}, "the gang is on nodes")
+    gang = required(served, namespace, NAME)
+
+    metrics.values[namespace, "queue"] = 15
+    scaled_to(served, namespace, 3)
+
+    whole = {f"{PREFILL}-0": (2, 2), **{f"{DECODE}-{at}": (2, 2) for at in range(3)}}
+    assert becomes(lambda: bound(served, namespace), whole | {f"{DECODE}-2": (0, 2)}, 5.0) in (
+        whole | {f"{DECODE}-2": (0, 2)},
+        whole | {f"{DECODE}-1": (0, 2)},
+    )
+    assert required(served, namespace, NAME) == gang
+
+
+def test_a_minimum_of_zero_is_refused_by_kubernetes_and_reported(served: Cluster, namespace: str) -> None:
+    apply(served, namespace, asking(scaling=QUEUE | {"minReplicas": 0}))
+
+    said = until(lambda: "FI872" in failure(served, namespace), "it is reported")
+
+    assert said
+    assert "must be greater than or equal to 1" in failure(served, namespace)
+    assert replicas(served, namespace) == 1
+
+
+def test_an_autoscaler_without_a_metric_is_reported_until_there_is_one(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    del metrics.values[namespace, "queue"]
+    apply(served, namespace, asking(scaling=QUEUE))
+    events = until(
+        lambda: [one for one in told(served, namespace, NAME) if "FI879" in one["message"]],
+        "it is reported",
+        seconds=PATIENCE,
+    )
+    says(served, namespace, NAME, HEALTHY)
+
+    metrics.values[namespace, "queue"] = 20
+    scaled_to(served, namespace, 4)
+
+    assert "unable to" in events[0]["message"]
+
+
+# --- from one to another ----------------------------------------------------------------------------------
+
+
+def test_from_replicas_to_scaling_and_back_no_pod_is_another_one(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    metrics.values[namespace, "queue"] = 15
+    apply(served, namespace, asking(replicas=3))
+    scaled_to(served, namespace, 3)
+    until(lambda: len(rollout(served, namespace, DECODE).pods) == 6, "three groups")
+    before = rollout(served, namespace, DECODE)
+
+    apply(served, namespace, asking(scaling=QUEUE))
+    until(lambda: autoscalers(served, namespace), "the autoscaler is made")
+    active = {"AbleToScale", "ScalingActive"}
+    until(lambda: active <= truths(autoscalers(served, namespace).get(DECODE, {})), "it has decided")
+    caught_up(served, namespace)
+    between = rollout(served, namespace, DECODE)
+    apply(served, namespace, asking(replicas=3))
+    until(lambda: not autoscalers(served, namespace), "the autoscaler is deleted")
+    caught_up(served, namespace)
+
+    assert (between, rollout(served, namespace, DECODE)) == (before, before)
+    says(served, namespace, NAME, HEALTHY)
+
+
+def truths(autoscaler: Object) -> set[str]:
+    """Return the conditions of an autoscaler that are true."""
+    found = autoscaler.get("status", {}).get("conditions", ())
+    return {one["type"] for one in found if one["status"] == "True"}
+
+
+def test_replicas_replace_scaling_even_while_the_controller_is_away(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    metrics.values[namespace, "queue"] = 20
+    apply(served, namespace, asking(scaling=QUEUE))
+    scaled_to(served, namespace, 4)
+
+    with controller_down(served):
+        apply(served, namespace, asking(replicas=2))
+
+    scaled_to(served, namespace, 2)
+    until(lambda: not autoscalers(served, namespace), "the autoscaler is deleted")
+    says(served, namespace, NAME, HEALTHY)
+
+
+def test_scaling_that_is_removed_keeps_the_replicas(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    metrics.values[namespace, "queue"] = 20
+    apply(served, namespace, asking(scaling=QUEUE))
+    scaled_to(served, namespace, 4)
+
+    apply(served, namespace, asking())
+    until(lambda: not autoscalers(served, namespace), "the autoscaler is deleted")
+    caught_up(served, namespace)  # Kubernetes' autoscaler too: it may decide once more
+    metrics.values[namespace, "queue"] = 1
+    caught_up(served, namespace)
+
+    assert replicas(served, namespace) == 4
+
+
+def test_there_and_back_several_times_ends_with_the_last_one(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    metrics.values[namespace, "queue"] = 20
+    for fields in ({"replicas": 2}, {"scaling": QUEUE}, {"replicas": 3}, {"scaling": QUEUE}, {"replicas": 1}):
+        apply(served, namespace, asking(**fields))
+
+    scaled_to(served, namespace, 1)
+    until(lambda: not autoscalers(served, namespace), "no autoscaler is left")
+    says(served, namespace, NAME, HEALTHY)
+
+
+# --- other hands ------------------------------------------------------------------------------------------
+
+
+def test_edits_and_the_deletion_of_the_autoscaler_are_undone(served: Cluster, namespace: str) -> None:
+    apply(served, namespace, asking(scaling=QUEUE))
+    scaled_to(served, namespace, 2)
+    where = path("horizontalpodautoscalers", namespace, DECODE)
+
+    for change in (
+        {"spec": {"maxReplicas": 50}},
+        {"spec": {"metrics": [external({"type": "Value", "value": 1})]}},
+        {"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}},
+        {"metadata": {"labels": {"fusioninfer.io/service": None}}},
+        {"metadata": {"ownerReferences": None}},
+    ):
+        before = autoscalers(served, namespace)[DECODE]
+        patch(served.api, where, change)
+        until(lambda kept=before: like(autoscalers(served, namespace)[DECODE], kept), f"{change} is undone")  # type: ignore[misc]
+    delete(served.api, where)
+
+    until(lambda: DECODE in autoscalers(served, namespace), "it is made again")
+    assert replicas(served, namespace) == 2
+
+
+def like(one: Object, other: Object) -> bool:
+    """Return whether two autoscalers have the same spec, label and owners."""
+    parts = (("spec",), ("metadata", "labels"), ("metadata", "ownerReferences"))
+    return all(_at(one, *part) == _at(other, *part) for part in parts)
+
+
+def _at(obj: Object, *steps: str) -> Any:
+    for step in steps:
+        obj = obj.get(step, {})
+    return obj
+
+
+def test_two_autoscalers_of_one_role_are_reported(served: Cluster, namespace: str) -> None:
+    apply(served, namespace, asking(scaling=QUEUE))
+    scaled_to(served, namespace, 2)
+
+    own(served, namespace)
+    until(lambda: "FI878" in failure(served, namespace), "it is reported", seconds=PATIENCE)
+    ambiguous = until(lambda: reasons(served, namespace, "AmbiguousSelector"), "Kubernetes says so too")
+    delete(served.api, path("horizontalpodautoscalers", namespace, "mine"))
+
+    says(served, namespace, NAME, HEALTHY)
+    assert ambiguous
+
+
+def reasons(cluster: Cluster, namespace: str, reason: str) -> list[str]:
+    """Return the autoscalers with a reason in their conditions."""
+    found = autoscalers(cluster, namespace).items()
+    return [
+        name
+        for name, one in found
+        if any(each["reason"] == reason for each in one.get("status", {}).get("conditions", ()))
+    ]
+
+
+def test_an_autoscaler_beside_replicas_is_reported_obeyed_and_forgotten(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    metrics.values[namespace, "queue"] = 10
+    apply(served, namespace, asking(replicas=2))
+    scaled_to(served, namespace, 2)
+
+    own(served, namespace)
+    until(lambda: "FI875" in failure(served, namespace), "it is reported before it scales")
+    unscaled = replicas(served, namespace)
+    before = written_sets(served, namespace)
+    for queue, count in ((20, 4), (15, 3)):
+        metrics.values[namespace, "queue"] = queue
+        scaled_to(served, namespace, count)
+    caught_up(served, namespace)
+    fought = written_sets(served, namespace)[len(before) :]
+    delete(served.api, path("horizontalpodautoscalers", namespace, "mine"))
+    scaled_to(served, namespace, 2)
+
+    says(served, namespace, NAME, HEALTHY)
+    assert (unscaled, fought) == (2, [])
+
+
+def test_kubectl_autoscale_of_a_role_without_replicas_is_no_error(served: Cluster, namespace: str) -> None:
+    apply(served, namespace, asking())
+    scaled_to(served, namespace, 1)
+
+    kubectl(served, "autoscale", "-n", namespace, f"lws/{DECODE}", "--min=2", "--max=4", "--cpu=50%")
+
+    scaled_to(served, namespace, 2)
+    says(served, namespace, NAME, HEALTHY)
+    apply(served, namespace, asking(scaling=QUEUE))
+    until(lambda: "FI871" in failure(served, namespace), "the name is taken")
+    delete(served.api, path("horizontalpodautoscalers", namespace, DECODE))
+    until(
+        lambda: autoscalers(served, namespace).get(DECODE, {}).get("metadata", {}).get("ownerReferences"),
+        "made",
+    )
+    says(served, namespace, NAME, HEALTHY)
+
+
+def test_decoders_at_zero_rest_and_are_required_again(served: Cluster, emptied: str) -> None:
+    """KEDA scales to 0 and back; its autoscaler is for what lies between."""
+    resting, both = {PREFILL: (1, 2), DECODE: (0, 2)}, {PREFILL: (1, 2), DECODE: (1, 2)}
+    rested = becomes(lambda: required(served, emptied, NAME), (2, resting), 90.0)
+    add_gpu_nodes(served, 4)
+    alone = becomes(lambda: bound(served, emptied), {f"{PREFILL}-0": (2, 2)}, PATIENCE)
+
+    scale(served, emptied, 1, "keda")
+    again = becomes(lambda: required(served, emptied, NAME), (4, both), PATIENCE)
+    whole = {f"{PREFILL}-0": (2, 2), f"{DECODE}-0": (2, 2)}
+
+    assert (rested, alone) == ((2, resting), {f"{PREFILL}-0": (2, 2)})
+    assert (again, becomes(lambda: bound(served, emptied), whole, PATIENCE)) == ((4, both), whole)
