@@ -87,6 +87,11 @@ NOTES: Final[tuple[tuple[str, Callable[[Object], bool], str], ...]] = (
         "routes follow neither annotations nor roles: edit the port, the strategy and the route yourself",
     ),
     (
+        "RoleBinding",
+        _always,
+        "refers to a ClusterRole of FusionInfer: keep that ClusterRole when you uninstall FusionInfer",
+    ),
+    (
         DEPLOYMENT.kind,
         _always,
         "the endpoint picker is not upgraded, and does not restart when its ConfigMap changes",

@@ -245,8 +245,7 @@ AUTOSCALER: Final = _applied(
 """All of them are watched: those of others may scale our LeaderWorkerSets too."""
 ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     _plain("v1", "ServiceAccount", "serviceaccounts"),
-    _plain(RBAC, "Role", "roles"),
-    _plain(RBAC, "RoleBinding", "rolebindings", "ServiceAccount", "Role"),
+    _plain(RBAC, "RoleBinding", "rolebindings", "ServiceAccount"),
     _plain("v1", "ConfigMap", "configmaps"),
     POOL,
     DEPLOYMENT,

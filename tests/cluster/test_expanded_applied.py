@@ -19,7 +19,7 @@ from tests.cluster.testbed.written import listed
 
 CASE: Final = ROOT / "tests" / "golden" / "isvc-readme-monolithic" / "input.yaml"
 ACCOUNT: Final = "qwen-inference-epp"
-RIGHTS: Final = ("ServiceAccount", "Role", "RoleBinding")
+RIGHTS: Final = ("ServiceAccount", "RoleBinding")
 
 
 def printed(file: Path) -> list[Object]:

@@ -13,7 +13,7 @@ from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.services import Objects, made, offline, story
 
 ROUTES: Final = {
-    *("serviceaccounts", "roles", "rolebindings", "configmaps"),
+    *("serviceaccounts", "rolebindings", "configmaps"),
     *("inferencepools", "deployments", "services", "httproutes"),
 }
 

@@ -8,9 +8,10 @@ import pytest
 from catalog.pickers.generations import PICKERS
 from intent import yaml
 from sync.desired.strategies import preset
-from tests.cluster.testbed.api import get, patch, path
+from tests.cluster.testbed.api import create, delete, items, path
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.network import Network
+from tests.cluster.testbed.ours import MANIFESTS
 from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_picker
 from tests.cluster.testbed.processes import tail
 from tests.cluster.testbed.rendered import routes, store
@@ -22,6 +23,7 @@ RIGHTS: Final = [
     (row, resource) for row in ROWS for resource in (*(name for _, name in PICKERS[row].rights), "leases")
 ]
 ALL: Final = "all"
+ROLES: Final = MANIFESTS / "picker-roles.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +52,39 @@ def test_it_needs_each_of_its_rights(
     assert not serves(served_network, picker)
 
 
+def take(there: Network, namespace: str, account: str, lacking: str) -> None:
+    """Give an account, in place of what the manifests grant, the same rights but one."""
+    api = there.cluster.api
+    for binding in items(api, path("rolebindings", namespace)):
+        if binding["metadata"]["name"] in {f"{account}-read", f"{account}-election"}:
+            delete(api, path("rolebindings", namespace, binding["metadata"]["name"]))
+    rules = [
+        {**rule, "resources": [name for name in rule["resources"] if name != lacking]}
+        for role in yaml.load(ROLES.read_text())
+        for rule in role["rules"]
+    ]
+    group = "rbac.authorization.k8s.io"
+    create(
+        api,
+        path("roles", namespace),
+        {"metadata": {"name": account}, "rules": [rule for rule in rules if rule["resources"]]},
+    )
+    create(
+        api,
+        path("rolebindings", namespace),
+        {
+            "metadata": {"name": account},
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": account},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+        },
+    )
+
+
 def started(there: Network, namespace: str, row: str, lacking: str) -> Picker:
     """Start a picker that lacks a right, as another service."""
     name = f"{row}-{lacking}".replace(".", "-")
     config = yaml.dump(preset(PICKERS[row], "queue-size"))
     store(there, routes(namespace, name, PICKERS[row], config, replicas=2))
-    role = path("roles", namespace, f"{name}-epp")
-    rules = [rule for rule in get(there.cluster.api, role)["rules"] if lacking not in rule["resources"]]
-    patch(there.cluster.api, role, {"rules": rules})
+    if lacking != ALL:
+        take(there, namespace, f"{name}-epp", lacking)
     return start_picker(there, namespace, f"{name}-epp")

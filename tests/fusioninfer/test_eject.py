@@ -92,7 +92,7 @@ def test_the_order_is_pod_group_routes_leaderworkersets() -> None:
     kinds = [obj["kind"] for obj in eject([service(routed())]).objects]
 
     assert kinds == [
-        *("PodGroup", "Service", "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "InferencePool"),
+        *("PodGroup", "Service", "ServiceAccount", "RoleBinding", "ConfigMap", "InferencePool"),
         *("Deployment", "Service", "HTTPRoute", "LeaderWorkerSet"),
     ]
 
@@ -316,8 +316,7 @@ def test_kubectl_gets_resources_with_their_group() -> None:
         "podgroups.scheduling.volcano.sh/svc",
         "services/svc-api",
         "serviceaccounts/svc-epp",
-        "roles.rbac.authorization.k8s.io/svc-epp",
-        "rolebindings.rbac.authorization.k8s.io/svc-epp",
+        "rolebindings.rbac.authorization.k8s.io/svc-epp-read",
         "configmaps/svc-epp-config",
         "inferencepools.inference.networking.k8s.io/svc-pool",
         "deployments.apps/svc-epp",

@@ -111,6 +111,9 @@ _KEPT: Final = (
     "metadata:\n  annotations:\n"
     "    helm.sh/resource-policy: keep  # deleting the CRD would delete all InferenceServices\n"
 )
+_BOUND: Final = (
+    "metadata:\n  annotations:\n    helm.sh/resource-policy: keep  # endpoint pickers that run need it\n"
+)
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
 _NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)
 _ACTIONS: Final = Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}")
@@ -125,6 +128,7 @@ SOURCES: Final = (
     Source("base/inferenceservice.crd.yaml", (Rule(r"^metadata:\n", _KEPT),)),
     Source("base/rbac.yaml"),
     Source("base/user-roles.yaml", (_AGGREGATED,)),
+    Source("base/picker-roles.yaml", (Rule(r"^metadata:\n", _BOUND, times=2),)),
     Source("base/service.yaml"),
     Source("base/webhooks.yaml", _WEBHOOKS),
     Source("base/backstop.yaml", (_ACTIONS,)),

@@ -18,8 +18,7 @@ DECODE: Final = LWS.path(HOME, "r1-decode")
 PG: Final = POD_GROUP.path(HOME, "r1")
 NAMES: Final = {
     "ServiceAccount": "r1-epp",
-    "Role": "r1-epp",
-    "RoleBinding": "r1-epp",
+    "RoleBinding": "r1-epp-read",
     "ConfigMap": "r1-epp-config",
     "InferencePool": "r1-pool",
     "Deployment": "r1-epp",

@@ -246,7 +246,6 @@ async def test_a_manual_edit_of_an_lws_is_reverted(api: Api, eventually: Eventua
     ("kind", "section", "edit"),
     [
         ("ServiceAccount", "metadata", {"ownerReferences": []}),
-        ("Role", "rules", []),
         ("RoleBinding", "subjects", []),
         ("ConfigMap", "data", {"config.yaml": ""}),
         ("InferencePool", "spec", {"targetPorts": [{"number": 81}]}),
@@ -370,7 +369,7 @@ async def test_orphans_are_adopted_by_the_next_service_of_the_name(api: Api, eve
     await quiet()
 
     api.put(SERVICE, routed(uid="uid-again"))
-    await eventually(lambda: controllers(api, PREFILL, DECODE, *ROUTES.values()) == ["uid-again"] * 10)
+    await eventually(lambda: controllers(api, PREFILL, DECODE, *ROUTES.values()) == ["uid-again"] * 9)
 
     assert {path: api.objects[path]["metadata"]["uid"] for path in kept} == before
     assert "ObjectNotOurs" not in [reason for _, _, reason in reasons(api)]
@@ -402,11 +401,11 @@ async def test_nothing_is_adopted_for_a_service_that_is_being_deleted(api: Api, 
         return status(404, "NotFound", name="r1") if gone else web.json_response(there | {"metadata": going})
 
     api.fault = fresh
-    for path in (DECODE, ROUTES["Role"]):
+    for path in (DECODE, ROUTES["RoleBinding"]):
         orphan(api, path)
     await quiet()
 
-    assert controllers(api, DECODE, ROUTES["Role"]) == []
+    assert controllers(api, DECODE, ROUTES["RoleBinding"]) == []
 
 
 @pytest.mark.usefixtures("served")

@@ -1,22 +1,17 @@
-"""The manifests grant what the rows of `sync.kinds` need, and what endpoint pickers are granted in turn."""
+"""The manifests grant what the rows of `sync.kinds` need, and to endpoint pickers what these read."""
 
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from catalog.pickers.generations import PICKERS
+from sync.desired.render.endpoint_picker import ELECTING, READING
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind
 
-MANIFEST = Path(__file__).parents[2] / "manifests" / "base" / "rbac.yaml"
+BASE = Path(__file__).parents[2] / "manifests" / "base"
+RBAC = "rbac.authorization.k8s.io"
 Right = tuple[str, str, str]
-EXTENSION = "inference.networking.x-k8s.io"
-GRANTED = {
-    ("", "pods"),
-    ("inference.networking.k8s.io", "inferencepools"),
-    (EXTENSION, "inferenceobjectives"),
-    (EXTENSION, "inferencemodelrewrites"),
-}
-"""What an endpoint picker reads (`config/charts/inferencepool/templates/rbac.yaml` of the extension, 1.5)."""
 ELECTION = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "update")}
 """What several endpoint pickers need to elect a leader."""
 
@@ -25,8 +20,8 @@ def group(kind: Kind[Any]) -> str:
     return kind.resource.api_version.rpartition("/")[0]
 
 
-def granted(name: str) -> set[Right]:
-    documents: list[Any] = list(yaml.safe_load_all(MANIFEST.read_text()))
+def granted(name: str, file: str = "rbac.yaml") -> set[Right]:
+    documents: list[Any] = list(yaml.safe_load_all((BASE / file).read_text()))
     (role,) = (one for one in documents if one["kind"] == "ClusterRole" and one["metadata"]["name"] == name)
     return {
         (api_group, resource, verb)
@@ -38,15 +33,36 @@ def granted(name: str) -> set[Right]:
 
 
 def test_the_controller_has_the_rights_that_its_kinds_need_and_no_more() -> None:
-    reads = {(group(kind), kind.resource.plural) for kind in WATCHED} | GRANTED
+    reads = {(group(kind), kind.resource.plural) for kind in WATCHED}
     writes = {(group(kind), kind.resource.plural) for kind in OUTPUTS.values()}
     needed = {
         *((*of, verb) for of in reads for verb in ("list", "watch")),
         *((*of, verb) for of in writes for verb in ("get", "create", "patch", "delete")),
         *(("", "events", verb) for verb in ("create", "patch")),
         (group(INFERENCE_SERVICE), "inferenceservices", "get"),  # the live read before an adoption
-        *ELECTION,
+        (RBAC, "clusterroles", "bind"),
         (group(INFERENCE_SERVICE), "inferenceservices/status", "patch"),
     }
 
     assert granted("fusioninfer-sync") == needed
+
+
+def test_the_controller_may_bind_the_roles_of_endpoint_pickers_and_no_others() -> None:
+    own, given = (BASE / file for file in ("rbac.yaml", "picker-roles.yaml"))
+    rules = [rule for one in yaml.safe_load_all(own.read_text()) for rule in one.get("rules", ())]
+    roles = [one["metadata"]["name"] for one in yaml.safe_load_all(given.read_text())]
+
+    assert [rule["resourceNames"] for rule in rules if "bind" in rule["verbs"]] == [roles]
+    assert roles == [READING, ELECTING]
+
+
+def test_endpoint_pickers_may_read_what_their_generations_read_and_no_more() -> None:
+    read = {right for picker in PICKERS.values() for right in picker.rights}
+
+    assert granted(READING, "picker-roles.yaml") == {(*of, verb) for of in read for verb in ("list", "watch")}
+
+
+def test_several_endpoint_pickers_may_elect_a_leader() -> None:
+    events = {("", "events", verb) for verb in ("create", "patch")}
+
+    assert granted(ELECTING, "picker-roles.yaml") == ELECTION | events

@@ -203,8 +203,10 @@ def _probe(name: str, period: int, failures: int) -> Object:
     return {"grpc": grpc, "periodSeconds": period, "failureThreshold": failures}
 
 
-LEASES: Final = "coordination.k8s.io"
-ENDING: Final = "gateway-api-inference-extension.sigs.k8s.io"
+READING: Final = "fusioninfer-endpoint-picker"
+"""The ClusterRole of every endpoint picker (`manifests/base/picker-roles.yaml`), bound in its namespace."""
+ELECTING: Final = "fusioninfer-endpoint-picker-election"
+"""The ClusterRole of those that elect a leader."""
 
 
 def account(routes: Routes) -> Object:
@@ -212,45 +214,24 @@ def account(routes: Routes) -> Object:
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(routes)}
 
 
-def role(routes: Routes) -> Object:
-    """Render the Role."""
-    rules = [_rule(group, resource, "list", "watch") for group, resource in routes.picker.rights]
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": _metadata(routes),
-        "rules": [*rules, *(_election(routes) if elects(routes) else ())],
-    }
+def reading(routes: Routes) -> Object:
+    """Render the RoleBinding for the objects that every endpoint picker reads."""
+    return _binding(routes, READING, "read")
 
 
-def role_binding(routes: Routes) -> Object:
-    """Render the RoleBinding."""
-    name = picker_name(routes.service)
+def electing(routes: Routes) -> Object:
+    """Render the RoleBinding for leader election."""
+    return _binding(routes, ELECTING, "election")
+
+
+def _binding(routes: Routes, role: str, purpose: str) -> Object:
+    """Render a RoleBinding; another name than in earlier releases, as the role of a binding cannot change."""
+    account = picker_name(routes.service)
     namespace = {"namespace": routes.namespace} if routes.namespace else {}
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
-        "metadata": _metadata(routes),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, **namespace}],
+        "metadata": metadata(routes, f"{account}-{purpose}"),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, **namespace}],
     }
-
-
-def _election(routes: Routes) -> tuple[Object, ...]:
-    """Return the rules for leader election by a Lease of their own, and for its Events."""
-    return (
-        _rule(LEASES, "leases", "create"),
-        {**_rule(LEASES, "leases", "get", "update"), **_of_lease(routes)},
-        _rule("", "events", "create", "patch"),
-    )
-
-
-def _of_lease(routes: Routes) -> Object:
-    """Limit a rule to the Lease's name, which has the namespace in it; offline that may be unknown."""
-    if not routes.namespace:
-        return {}
-    return {"resourceNames": [f"epp-{routes.namespace}-{pool_name(routes.service)}.{ENDING}"]}
-
-
-def _rule(group: str, resource: str, *verbs: str) -> Object:
-    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}

@@ -19,9 +19,9 @@ from sync.desired.render.endpoint_picker import (
     config_map,
     deployment,
     disruption_budget,
+    electing,
     elects,
-    role,
-    role_binding,
+    reading,
     service,
 )
 from sync.desired.render.metadata import metadata
@@ -131,8 +131,8 @@ def _everybody(_routes: Routes) -> bool:
 
 PARTS: Final[tuple[tuple[Part, Callable[[Routes], Any]], ...]] = (
     (account, _everybody),
-    (role, _everybody),
-    (role_binding, _everybody),
+    (reading, _everybody),
+    (electing, elects),
     (config_map, _everybody),
     (inference_pool, _everybody),
     (deployment, _everybody),

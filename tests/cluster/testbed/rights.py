@@ -6,8 +6,8 @@ import yaml
 
 from tests.cluster.testbed.ours import ROOT
 
-HANDED_ON: Final = frozenset({"inferenceobjectives", "inferencemodelrewrites"})
-"""What the controller only grants to endpoint pickers, and never asks for itself."""
+HANDED_ON: Final = frozenset({"clusterroles"})
+"""What the controller only binds for endpoint pickers, and never asks for itself."""
 
 
 def rights() -> set[tuple[str, str]]:

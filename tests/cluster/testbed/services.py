@@ -16,7 +16,7 @@ from tests.cluster.testbed.written import LAST_APPLIED, composed_offline, listed
 GOLDEN: Final = ROOT / "tests" / "golden"
 MADE: Final = (
     *("leaderworkersets", "horizontalpodautoscalers", "podgroups"),
-    *("serviceaccounts", "roles", "rolebindings", "configmaps"),
+    *("serviceaccounts", "rolebindings", "configmaps"),
     *("inferencepools", "deployments", "poddisruptionbudgets", "services", "destinationrules"),
     *("gateways", "httproutes"),
 )

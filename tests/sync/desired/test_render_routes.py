@@ -8,6 +8,7 @@ import pytest
 from catalog.pickers.generations import PICKERS, Picker
 from intent import Object
 from intent.annotations import Routing
+from sync.desired.render.endpoint_picker import ELECTING, READING
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import RoutePlan, Routes
 from tests.sync.desired.test_routes import PD, isvc, routes, worker
@@ -15,7 +16,6 @@ from tests.sync.samples import decode, prefill
 
 KINDS = [
     "ServiceAccount",
-    "Role",
     "RoleBinding",
     "ConfigMap",
     "InferencePool",
@@ -32,6 +32,12 @@ SEVERAL = dataclasses.replace(routes(worker()), replicas=3)
 def made(found: Routes) -> dict[str, Object]:
     """Render routes, by kind."""
     return {obj["kind"]: obj for obj in route_objects(RoutePlan(found))}
+
+
+def bound(found: Routes) -> list[str]:
+    """Return the roles that are bound for the endpoint picker."""
+    objects = route_objects(RoutePlan(found))
+    return [obj["roleRef"]["name"] for obj in objects if obj["kind"] == "RoleBinding"]
 
 
 def pod(found: Routes) -> Object:
@@ -68,7 +74,7 @@ def test_without_a_parent_there_is_no_http_route() -> None:
 def test_every_object_has_the_label_of_the_service() -> None:
     found = made(dataclasses.replace(routes(worker()), replicas=2, destination_rule=True))
 
-    assert [obj["metadata"]["labels"]["fusioninfer.io/service"] for obj in found.values()] == ["r1"] * 10
+    assert [obj["metadata"]["labels"]["fusioninfer.io/service"] for obj in found.values()] == ["r1"] * 9
 
 
 @each_row
@@ -123,15 +129,6 @@ def test_without_the_endpoint_picker_no_request_goes_to_a_prefiller() -> None:
 
 
 @each_row
-def test_the_rights_are_those_of_the_generation_and_no_others(row: Picker) -> None:
-    rules = made(dataclasses.replace(routes(worker()), picker=row))["Role"]["rules"]
-
-    assert [(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in rules] == [
-        ([group], [resource], ["list", "watch"]) for group, resource in row.rights
-    ]
-
-
-@each_row
 def test_every_generation_may_read_pods_and_pools(row: Picker) -> None:
     assert {("", "pods"), ("inference.networking.k8s.io", "inferencepools")} <= set(row.rights)
 
@@ -143,7 +140,7 @@ def test_the_rights_are_bound_to_the_account_of_the_pod() -> None:
     assert found["RoleBinding"]["subjects"] == [
         {"kind": "ServiceAccount", "name": account, "namespace": "team-a"}
     ]
-    assert found["RoleBinding"]["roleRef"]["name"] == found["Role"]["metadata"]["name"]
+    assert found["RoleBinding"]["roleRef"]["name"] == READING
     assert pod(routes(worker()))["spec"]["serviceAccountName"] == account
 
 
@@ -214,7 +211,7 @@ def test_one_endpoint_picker_has_no_leader_election() -> None:
 
     assert "PodDisruptionBudget" not in found
     assert not [word for word in epp(routes(worker()))["args"] if "leader" in word]
-    assert not [rule for rule in found["Role"]["rules"] if rule["resources"] == ["leases"]]
+    assert bound(routes(worker())) == [READING]
 
 
 @each_row
@@ -225,21 +222,8 @@ def test_several_endpoint_pickers_elect_a_leader(row: Picker) -> None:
     assert "--ha-enable-leader-election=true" in epp(found)["args"]
 
 
-def test_several_endpoint_pickers_may_change_their_lease_and_no_other() -> None:
-    rules = made(SEVERAL)["Role"]["rules"]
-
-    assert [
-        (rule["verbs"], rule.get("resourceNames")) for rule in rules if rule["resources"] == ["leases"]
-    ] == [
-        (["create"], None),
-        (["get", "update"], ["epp-team-a-r1-pool.gateway-api-inference-extension.sigs.k8s.io"]),
-    ]
-
-
-def test_a_lease_whose_name_is_not_known_yet_is_not_named() -> None:
-    rules = made(dataclasses.replace(SEVERAL, namespace=""))["Role"]["rules"]
-
-    assert [rule for rule in rules if "resourceNames" in rule] == []
+def test_several_endpoint_pickers_may_have_leases() -> None:
+    assert bound(SEVERAL) == [READING, ELECTING]
 
 
 def test_a_rollout_of_several_endpoint_pickers_waits_for_no_second_leader() -> None:

@@ -19,7 +19,7 @@ MEMBERS = (prefill(), decode())
 SPLIT = Routing("pd-disaggregation", gateway="gate")
 ROUTED = (prefill(routing=SPLIT), decode(routing=SPLIT))
 PARTS = [
-    *("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "InferencePool", "Deployment", "Service"),
+    *("ServiceAccount", "RoleBinding", "ConfigMap", "InferencePool", "Deployment", "Service"),
     "HTTPRoute",
 ]
 
