@@ -32,13 +32,17 @@ _RULES: Final[dict[str, Any]] = {
     "picker": _one_of(PICKERS),
     "disaggregated_picker": _one_of(SPLITTING),
     "gateways": bool | _NAMES,
+    "picker_registry": Annotated[str, Field(pattern=r"^([^/\s]+(/[^/\s]+)*)?$")],
+    "picker_image_pull_secrets": _NAMES,
+    "picker_tolerations": Annotated[tuple[dict[str, Any], ...], Field(strict=False)],
     "picker_replicas": Annotated[int, Field(ge=1, le=9)],
 }
 """The fields whose values are restricted."""
 
 
 _FIELDS: Final[dict[str, Any]] = {
-    field.name: (_RULES.get(field.name, field.type), field.default) for field in fields(Settings)
+    field.name: (_RULES.get(field.name, field.type), getattr(_DEFAULTS, field.name))
+    for field in fields(Settings)
 } | {"engines": (str, "")}
 SettingsFile: Final[type[BaseModel]] = create_model(
     "SettingsFile",

@@ -1,8 +1,9 @@
 """The operator's settings: one frozen value, read by the command and passed down."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.engines import ENGINES, Engines
+from intent import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,21 @@ class Settings:
     """The default endpoint picker generation of services with prefillers and decoders."""
     picker_replicas: int = 1
     """The default number of endpoint picker replicas; with more than one they elect a leader."""
+    picker_registry: str = ""
+    """The registry, with a path or without, from which endpoint pickers and sidecars are pulled.
+
+    Empty: the registries of their projects.
+    """
+    picker_image_pull_secrets: tuple[str, ...] = ()
+    """The names of the pull Secrets of endpoint pickers; they must exist in the namespace of each service."""
+    picker_resources: Object = field(default_factory=dict)
+    """Requests and limits of endpoint pickers; empty: small requests."""
+    picker_tolerations: tuple[Object, ...] = ()
+    """Tolerations of endpoint pickers."""
+    picker_node_selector: Object = field(default_factory=dict)
+    """The nodes of endpoint pickers, by label."""
+    picker_priority_class_name: str = ""
+    """The PriorityClass of endpoint pickers."""
     secure_serving: bool = True
     """Whether gateways call the endpoint picker with TLS; it creates its own certificate."""
     destination_rules: bool = False

@@ -83,6 +83,11 @@ class Picker:
     disaggregation: Disaggregation | None = None
 
 
+def pulled_from(registry: str, image: str) -> str:
+    """Return an image with the same path and tag in another registry; an empty registry changes nothing."""
+    return f"{registry}/{image.partition('/')[2]}" if registry else image
+
+
 _WATCHES: Final[tuple[Right, ...]] = (
     ("", "pods"),
     (POOLS, "inferencepools"),

@@ -73,6 +73,12 @@ class Routes:
     """The spec of the HTTPRoute, without its backends; empty: none."""
     gateway: Object = field(default_factory=dict)
     """The spec of the service's own Gateway; empty: none."""
+    registry: str = ""
+    """The registry of the endpoint picker's image; empty: that of its project."""
+    pods: Object = field(default_factory=dict)
+    """Fields of the endpoint picker's pods that the operator sets."""
+    resources: Object = field(default_factory=dict)
+    """Requests and limits of the endpoint picker; empty: the defaults."""
     members: tuple[tuple[str, str], ...] = ()
     """Name and uid of the LeaderWorkerSets; they own the routes if there is no InferenceService."""
     owner: tuple[str, str] | None = None
@@ -177,9 +183,23 @@ def _routes(
         destination_rule=settings.destination_rules and settings.secure_serving,
         http_route=_http_route(routing),
         gateway=service.router.gateway if service and service.router else {},
+        registry=settings.picker_registry,
+        pods=_pods(settings),
+        resources=settings.picker_resources,
         members=tuple(sorted((one.name, one.uid) for one in members)),
         owner=(service.name, service.uid) if service else None,
     )
+
+
+def _pods(settings: Settings) -> Object:
+    """Return the fields of the endpoint picker's pods that the operator sets."""
+    found = {
+        "imagePullSecrets": [{"name": name} for name in settings.picker_image_pull_secrets],
+        "tolerations": list(settings.picker_tolerations),
+        "nodeSelector": settings.picker_node_selector,
+        "priorityClassName": settings.picker_priority_class_name,
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _http_route(routing: Routing) -> Object:

@@ -35,7 +35,11 @@ BARE: Final = isvc(
     prefiller(name="first"), decoder(), name=NAME, schedulingStrategy={"schedulerName": "default-scheduler"}
 )
 """Neither routes nor a gang nor an autoscaler, and one role under another name."""
-SETS: Final = {("leaderworkersets", f"{NAME}-first"), ("leaderworkersets", f"{NAME}-decode")}
+SETS: Final = {
+    ("leaderworkersets", f"{NAME}-first"),
+    ("leaderworkersets", f"{NAME}-decode"),
+    ("services", f"{NAME}-api"),
+}
 PLACED: Final = {("podgroups", SERVICE)}
 RACES: Final = {("get", "podgroups"), ("get", "gateways"), ("get", "horizontalpodautoscalers")}
 """Asked only where the cache of a kind that is watched whole lacks an object."""
@@ -52,7 +56,7 @@ def whole_life(served: Cluster) -> Iterator[Cluster]:
         until(lambda: kinds(served, namespace) == set(MADE), "it has an object of every kind")
         lose_labels(served, namespace)
         apply(served, namespace, BARE)
-        until(lambda: set(made(served, namespace)) == SETS, "only its sets are left")
+        until(lambda: set(made(served, namespace)) == SETS, "only its sets and their Service are left")
         come_back(served, namespace)
         yield served
 

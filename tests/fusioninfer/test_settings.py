@@ -24,13 +24,27 @@ def written(path: Path, text: str) -> Path:
         ("gateways: on", "gateways", True),
         ("gateways: [istio, nginx]", "gateways", ("istio", "nginx")),
         ("apiServices: off", "api_services", False),
+        ("pickerRegistry: mirror.example.com:5000/a", "picker_registry", "mirror.example.com:5000/a"),
+        ("pickerImagePullSecrets: [mirror]", "picker_image_pull_secrets", ("mirror",)),
+        ("pickerTolerations: [{key: a}]", "picker_tolerations", ({"key": "a"},)),
+        ("pickerNodeSelector: {pool: system}", "picker_node_selector", {"pool": "system"}),
     ],
 )
 def test_a_switch_is_read_as_people_write_it(tmp_path: Path, text: str, field: str, expected: Any) -> None:
     assert getattr(read(written(tmp_path, text)), field) == expected
 
 
-@pytest.mark.parametrize("text", ["gateways: istio", "gateways: [1]", 'gateways: [""]', "routes: 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gateways: istio",
+        "gateways: [1]",
+        'gateways: [""]',
+        "routes: 1",
+        "pickerRegistry: mirror/",
+        "pickerTolerations: [a]",
+    ],
+)
 def test_a_wrong_value_is_an_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(UnreadableFileError, match=text.partition(":")[0]):
         read(written(tmp_path, text))

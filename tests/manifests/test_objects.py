@@ -106,7 +106,7 @@ def test_the_shipped_settings_list_every_field_with_its_default() -> None:
     lines = SETTINGS.read_text().splitlines()[1:]
 
     named = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
-    assert named == SettingsFile.model_validate({}).model_dump(by_alias=True)
+    assert named == SettingsFile.model_validate({}).model_dump(mode="json", by_alias=True)
 
 
 # --- pods -------------------------------------------------------------------------------------------

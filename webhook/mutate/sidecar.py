@@ -4,12 +4,14 @@ It is a native sidecar, an init container with `restartPolicy: Always` (Kubernet
 runs before the engine starts, and ends after it.
 """
 
+from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import Sidecar
+from catalog.pickers.generations import Sidecar, pulled_from
 from intent import Object
 from intent.container import CALLS, ROUTING_PROXY
 from intent.lws import Engine, Moved, Probe, Template
+from intent.settings import Settings
 from webhook.digest import COMMAND, Reads
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
@@ -38,11 +40,16 @@ def sidecar(given: Input) -> Overlay:
     row = sidecar_of(given.intent, given.settings)
     opens = "port" not in given.intent.skip
     made = {
-        one.field: _template(one, one.engine, one.moved, row, opens=opens)
+        one.field: _template(one, one.engine, one.moved, _mirrored(row, given.settings), opens=opens)
         for one in given.layout.templates
         if row and one.moved and one.engine
     }
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
+
+
+def _mirrored(row: Sidecar, settings: Settings) -> Sidecar:
+    """Return the sidecar with an image of the operator's registry, if there is one."""
+    return replace(row, image=pulled_from(settings.picker_registry, row.image))
 
 
 def _template(template: Template, engine: Engine, moved: Moved, row: Sidecar, *, opens: bool) -> Overlay:

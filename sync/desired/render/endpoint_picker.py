@@ -10,7 +10,7 @@ that waits for a second ready replica waits forever.
 from hashlib import sha256
 from typing import Final
 
-from catalog.pickers.generations import POOLS
+from catalog.pickers.generations import POOLS, pulled_from
 from intent import Object
 from intent.annotations import PICKER
 from intent.names import picker_name
@@ -30,6 +30,8 @@ GRACE: Final = 130
 (`GracefulShutdownTimeout` of controller-runtime)."""
 STARTUP: Final = 60
 """Failures of the startup probe, 5 seconds apart: without a pool an endpoint picker is not alive."""
+RESOURCES: Final[Object] = {"requests": {"cpu": "250m", "memory": "256Mi"}}
+"""Unless the operator sets others."""
 USER: Final = 65532
 """`nonroot` of the images of both projects."""
 ELECTION: Final = "--ha-enable-leader-election"
@@ -131,6 +133,7 @@ def _pod(routes: Routes) -> Object:
         "containers": [_container(routes)],
         "volumes": [{"name": "config", "configMap": {"name": config_name(routes.service)}}],
         **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
+        **routes.pods,
     }
 
 
@@ -149,14 +152,14 @@ def _container(routes: Routes) -> Object:
     ports = (("grpc", GRPC_PORT), ("grpc-health", HEALTH_PORT), ("metrics", METRICS_PORT))
     return {
         "name": "epp",
-        "image": routes.picker.image,
+        "image": pulled_from(routes.registry, routes.picker.image),
         "args": args(routes),
         "env": _env(routes),
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports],
         "startupProbe": _probe("liveness", 5, STARTUP),
         "livenessProbe": _probe("liveness", 10, 3),
         "readinessProbe": _probe("readiness", 2, 3),
-        "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}},
+        "resources": routes.resources or RESOURCES,
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,

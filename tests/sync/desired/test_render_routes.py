@@ -8,6 +8,7 @@ import pytest
 from catalog.pickers.generations import PICKERS, Picker
 from intent import Object
 from intent.annotations import Routing
+from intent.settings import Settings
 from sync.desired.render.endpoint_picker import ELECTING, READING
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import RoutePlan, Routes
@@ -201,6 +202,41 @@ def test_the_new_endpoint_picker_serves_before_the_old_one_ends() -> None:
     spec = made(routes(worker()))["Deployment"]["spec"]
 
     assert (spec["replicas"], spec["strategy"]["rollingUpdate"]) == (1, {"maxSurge": 1, "maxUnavailable": 0})
+
+
+# --- settings of the operator -----------------------------------------------------------------------
+
+OPERATED = Settings(
+    picker_registry="mirror.example.com/upstream",
+    picker_image_pull_secrets=("mirror",),
+    picker_resources={"limits": {"memory": "1Gi"}},
+    picker_tolerations=({"key": "system", "operator": "Exists"},),
+    picker_node_selector={"pool": "system"},
+    picker_priority_class_name="high",
+)
+
+
+@each_row
+def test_the_operator_chooses_the_registry(row: Picker) -> None:
+    image = epp(dataclasses.replace(routes(worker(), settings=OPERATED), picker=row))["image"]
+
+    assert image == f"mirror.example.com/upstream/{row.image.partition('/')[2]}"
+
+
+def test_the_operator_chooses_where_endpoint_pickers_run_and_with_what() -> None:
+    spec = pod(routes(worker(), settings=OPERATED))["spec"]
+
+    assert spec["imagePullSecrets"] == [{"name": "mirror"}]
+    assert spec["tolerations"] == [{"key": "system", "operator": "Exists"}]
+    assert (spec["nodeSelector"], spec["priorityClassName"]) == ({"pool": "system"}, "high")
+    assert spec["containers"][0]["resources"] == {"limits": {"memory": "1Gi"}}
+
+
+def test_what_the_operator_leaves_out_is_absent() -> None:
+    spec = pod(routes(worker()))["spec"]
+
+    assert not {"imagePullSecrets", "tolerations", "nodeSelector", "priorityClassName"} & spec.keys()
+    assert epp(routes(worker()))["resources"] == {"requests": {"cpu": "250m", "memory": "256Mi"}}
 
 
 # --- several endpoint pickers -----------------------------------------------------------------------
