@@ -8,7 +8,7 @@ from intent.annotations import SERVICE
 from intent.gang import pod_group_name
 from intent.lws import read_revision
 from intent.names import api_name, picker_name
-from intent.service.member import ServiceKey, ejected
+from intent.service.member import Member, ServiceKey
 from intent.shapes import listed, mapping, text
 from sync.observed.cached import Row
 
@@ -53,17 +53,17 @@ def target_keys(autoscaler: Object) -> tuple[ServiceKey, ...]:
     return (index_key(lws.KIND, namespace, name),)
 
 
-def leader_worker_set_keys(obj: Object) -> tuple[ServiceKey, ...]:
+def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[ServiceKey, ...]:
     """Return the index keys of a LeaderWorkerSet: its own, and those of its service's Services.
 
     PodGroups that LWS's own Volcano provider made for it have the first; a LeaderWorkerSet with the name of
     a Service has the others. An ejected one is also found by the service and the PodGroup that its templates
-    name: its own labels may be gone. So is a member of a revision, by its PodGroup.
+    name: its own labels may be gone. So is a member of a revision, by its PodGroup. `one` is what
+    `member.ejected` returns.
     """
     metadata = mapping(obj.get("metadata"))
     namespace, service = text(metadata.get("namespace")), text(mapping(metadata.get("labels")).get(SERVICE))
     reserved = namesake_keys(namespace, service) if service else ()
-    one = ejected(obj)
     if one is None and service and (revision := read_revision(mapping(metadata.get("labels")))):
         reserved = (*reserved, pod_group_key(namespace, pod_group_name(service, revision)))
     named = ((namespace, one.service),) if one and one.service else ()

@@ -1,6 +1,7 @@
 """Projection of a LeaderWorkerSet: the member that it is, its replicas, and whether its status is current."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from intent import Object, budget
@@ -64,18 +65,18 @@ def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProject
 
     Raises TooLargeError for an expanded object over the budget of admission: reading it takes seconds.
     """
-    if not _is_relevant(obj):
+    one = ejected(obj)
+    if not (one or _is_relevant(obj)):
         return None
-    row = cached_object(obj, _project, leader_worker_set_keys)
-    known = row.projection.member or row.projection.ejected
+    row = cached_object(obj, partial(_project, one=one), partial(leader_worker_set_keys, one=one))
+    known = row.projection.member or one
     return row if known or _is_controlled(obj) or row.applied or _is_namesake(obj) else None
 
 
 def _is_relevant(obj: Object) -> bool:
     """Return whether a LeaderWorkerSet may concern the controller; most of other products do not."""
     labels = mapping(mapping(obj.get("metadata")).get("labels"))
-    marked = SERVICE in labels or ejected(obj) or _is_controlled(obj) or is_applied(obj)
-    return bool(marked or _is_namesake(obj))
+    return SERVICE in labels or _is_controlled(obj) or is_applied(obj) or _is_namesake(obj)
 
 
 def _is_namesake(obj: Object) -> bool:
@@ -83,13 +84,13 @@ def _is_namesake(obj: Object) -> bool:
     return text(mapping(obj.get("metadata")).get("name")).endswith((API_ENDING, PICKER_ENDING))
 
 
-def _project(obj: Object) -> LeaderWorkerSetProjection:
+def _project(obj: Object, one: Member | None) -> LeaderWorkerSetProjection:
     annotations = mapping(mapping(obj.get("metadata")).get("annotations"))
     if EXPANSION in annotations and (over := budget.of_leaderworkerset(obj)):
         raise TooLargeError(over.message)
     report = project(obj) if _is_controlled(obj) else None
     disabled = annotations.get(INJECT) == "disabled"
-    return LeaderWorkerSetProjection(member(obj), ejected(obj), report, disabled)
+    return LeaderWorkerSetProjection(member(obj), one, report, disabled)
 
 
 def _is_controlled(obj: Object) -> bool:

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from intent import Object
+from intent.service.member import Member, ejected
 from sync.observed import lws
+from tests.sync.samples import lws as stored
 
 
 def condition(kind: str, status: str, message: str = "", **fields: Any) -> Object:
@@ -53,3 +55,16 @@ def test_a_rolling_update_is_seen(status: str, updating: bool) -> None:  # noqa:
     said = condition("UpdateInProgress", status)
 
     assert lws.project(leader_worker_set({}, conditions=[said])).updating == updating
+
+
+def test_what_was_ejected_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Object] = []
+
+    def counted(obj: Object) -> Member | None:
+        read.append(obj)
+        return ejected(obj)
+
+    monkeypatch.setattr(lws, "ejected", counted)
+
+    assert lws.cached_leader_worker_set(stored()) is not None
+    assert len(read) == 1

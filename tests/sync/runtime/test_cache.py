@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
-from intent.service.member import ServiceKey
+from intent.service.member import ServiceKey, ejected
 from sync.kinds import HTTP_ROUTE, LWS
 from sync.observed.index_keys import leader_worker_set_keys, parent_keys
 from sync.runtime.cache import ENOUGH, Cache
@@ -119,7 +119,7 @@ def test_two_references_to_one_gateway_have_one_index_key() -> None:
 def test_an_lws_with_the_name_of_its_endpoint_picker_has_no_key_twice() -> None:
     obj = lws("r1-epp")
 
-    assert leader_worker_set_keys(obj) == (PICKER, ON_LEADERS)
+    assert leader_worker_set_keys(obj, ejected(obj)) == (PICKER, ON_LEADERS)
 
 
 def test_a_duplicate_key_of_a_row_does_no_harm() -> None:
