@@ -170,10 +170,11 @@ class Controller:
         errors = []
         check = OwnerCheck(self.writer.client, self.caches, snapshot)
         names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects}
+        kept = names | desired.held_objects
         held = desired.held | unapplied.kinds & {kind for kind, _ in names}
         for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind in self.caches.keys() - held]):
             for row in cache_of(self.caches, kind).of(key):
-                if (kind.kind, row.name) in names | desired.kept or row.deleting:
+                if (kind.kind, row.name) in kept or row.deleting:
                     continue
                 try:
                     if await check.allows_deletion(row):

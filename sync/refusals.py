@@ -19,20 +19,21 @@ def lasting(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None
     codes = kind.ownership.codes
     if error.code == INVALID and UNANSWERED in str(error):
         message = f"admission does not answer for {described(kind, desired)}"
-        return Refusal(codes.altered, message, kind.kind)
+        return Refusal(codes.altered, message, kind.kind, name=_name(desired))
     if error.code == NOT_FOUND and not error.named:
         return absent(kind, f"this cluster has no {kind.kind} of {kind.resource.api_version}")
     if error.undeclared:
         return absent(kind, f"this cluster's {kind.kind} lacks fields that are needed")
     if error.code in REFUSED:
-        return Refusal(codes.refused, f"{described(kind, desired)} is refused: {error}", kind.kind)
+        message = f"{described(kind, desired)} is refused: {error}"
+        return Refusal(codes.refused, message, kind.kind, name=_name(desired))
     return None
 
 
 def retryable(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal:
     """Return the refusal for an error that may pass; the write is tried again, with a growing delay."""
     message = f"{described(kind, desired)} is not written: {error}"
-    return Refusal(kind.ownership.codes.refused, message, kind.kind, retryable=True)
+    return Refusal(kind.ownership.codes.refused, message, kind.kind, retryable=True, name=_name(desired))
 
 
 def absent(kind: Kind[Any], message: str) -> Refusal:
@@ -44,15 +45,20 @@ def absent(kind: Kind[Any], message: str) -> Refusal:
 def foreign(kind: Kind[Any], desired: Object) -> Refusal:
     """Return the refusal for an object that the controller does not own."""
     message = f"{described(kind, desired)} was not made for this service; it is left alone"
-    return Refusal(kind.ownership.codes.foreign, message, kind.kind)
+    return Refusal(kind.ownership.codes.foreign, message, kind.kind, name=_name(desired))
 
 
-def contested(kind: Kind[Any], subject: str) -> Refusal:
+def contested(kind: Kind[Any], subject: str, name: str) -> Refusal:
     """Return the refusal for an object, or its status, that another writer keeps changing."""
     message = f"{subject} was applied {FIGHT} times in a minute, and another writer changed it each time"
-    return Refusal(kind.ownership.codes.contested, f"{message}; it is left alone for a while", kind.kind)
+    message = f"{message}; it is left alone for a while"
+    return Refusal(kind.ownership.codes.contested, message, kind.kind, name=name)
 
 
 def described(kind: Kind[Any], obj: Object) -> str:
     """Return kind and name of an object, as messages show them."""
     return f"{kind.kind} {obj['metadata']['name']}"
+
+
+def _name(obj: Object) -> str:
+    return str(obj["metadata"]["name"])

@@ -145,9 +145,9 @@ class Writer:
         if stored and not is_orphaned(stored, key[1]) and not is_ours(stored, owners):
             return refusals.foreign(kind, desired)
         if problem := kind.ownership.blocked(stored, row):
-            return Refusal(codes.blocked, problem, kind.kind)
+            return Refusal(codes.blocked, problem, kind.kind, name=row.name)
         if stored and self._history(key, kind.kind, row.name).is_contested(row.fingerprint):
-            return refusals.contested(kind, refusals.described(kind, desired))
+            return refusals.contested(kind, refusals.described(kind, desired), row.name)
         return None
 
     async def _write_once(  # noqa: PLR0913, PLR0917 - one step of `_apply`, with what it knows
@@ -168,7 +168,8 @@ class Writer:
         released = bool(stored) and await self._keep_live_values(kind, desired)
         answer = await self._dry_run(kind, desired, stored)
         if answer and (problem := kind.ownership.verify(desired, answer)):
-            return Refusal(kind.ownership.codes.altered, problem, kind.kind)
+            name = desired["metadata"]["name"]
+            return Refusal(kind.ownership.codes.altered, problem, kind.kind, name=name)
         fingerprint = kind.projected(desired).fingerprint
         premerge = kind.ownership.premerge(stored, desired, answer is None) if stored else {}
         is_same = stored and answer and kind.projected(answer).fingerprint == stored.fingerprint
@@ -341,7 +342,9 @@ class Writer:
         """Return why a service's status is not written: another writer reverts it; None if it is."""
         if STATUS not in self.contested(key):
             return None
-        return refusals.contested(INFERENCE_SERVICE, f"{INFERENCE_SERVICE.kind} {key[1]} (its status)")
+        return refusals.contested(
+            INFERENCE_SERVICE, f"{INFERENCE_SERVICE.kind} {key[1]} (its status)", key[1]
+        )
 
     def forget(self, key: ServiceKey) -> None:
         """Drop the histories of a service that is gone."""

@@ -84,6 +84,8 @@ class Refusal:
     kind: str
     retryable: bool = False
     """Whether another try may succeed."""
+    name: str = ""
+    """The name of the object; empty if the refusal concerns all objects of the kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,8 @@ class Desired:
     """Findings about the routes alone."""
     requeue_after: float | None = None
     """Seconds after which the result may change by time alone."""
-    kept: frozenset[tuple[str, str]] = frozenset()
-    """Kind and name of further objects that are not deleted."""
+    held_objects: frozenset[tuple[str, str]] = frozenset()
+    """Kind and name of single objects that are not deleted."""
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
@@ -62,7 +62,7 @@ def combined(parts: Iterable[Desired]) -> Desired:
     return Desired(
         objects=tuple(obj for part in parts for obj in part.objects),
         held=frozenset[str]().union(*(part.held for part in parts)),
-        kept=frozenset[tuple[str, str]]().union(*(part.kept for part in parts)),
+        held_objects=frozenset[tuple[str, str]]().union(*(part.held_objects for part in parts)),
         findings=tuple(finding for part in parts for finding in part.findings),
         of_routes=tuple(finding for part in parts for finding in part.of_routes),
         requeue_after=min(seconds, default=None),
@@ -73,6 +73,8 @@ ALL: Final = frozenset(OUTPUTS)
 SETS: Final = frozenset({LWS, AUTOSCALER.kind})
 UNAVAILABLE: Final = "FI880"
 UNREADABLE: Final = "FI881"
+TOO_OLD: Final = "FI408"
+"""The installed Volcano schedules no gang."""
 
 
 def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Desired:
@@ -138,22 +140,31 @@ def _gang(situation: Situation, settings: Settings, refusals: tuple[Refusal, ...
     """Desire the PodGroup of the existing members: those of the author and those of the controller."""
     decided = plan(situation, settings)
     for refusal in refusals:
-        if refusal.kind == POD_GROUP:
+        if refusal.kind == POD_GROUP and _concerns(refusal, situation):
             decided = plan_after_refusal(decided, refusal, situation, settings)
-    held = frozenset({POD_GROUP} if decided.hold else ())
-    return Desired(gang_objects(decided), held, decided.findings, requeue_after=decided.requeue_after)
+    return Desired(
+        gang_objects(decided),
+        held_objects=frozenset({(POD_GROUP, situation.pod_group)} if decided.hold else ()),
+        findings=decided.findings,
+        requeue_after=decided.requeue_after,
+    )
+
+
+def _concerns(refusal: Refusal, situation: Situation) -> bool:
+    """Return whether a refusal concerns a gang: that of its own PodGroup, and one that Volcano causes."""
+    return refusal.name in {"", situation.pod_group} or refusal.code == TOO_OLD
 
 
 def _api(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the Service on the leaders; without an author who can be read, nothing changes."""
     kept = frozenset({(SERVICE_KIND, api_name(snapshot.situation.key[1]))})
     if _has_no_author(snapshot):
-        return Desired(kept=kept)
+        return Desired(held_objects=kept)
     decided = desired_api(
         snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes
     )
     return Desired(
-        api_objects(decided), kept=kept if decided.hold else frozenset(), findings=decided.findings
+        api_objects(decided), held_objects=kept if decided.hold else frozenset(), findings=decided.findings
     )
 
 
@@ -167,7 +178,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     findings = tuple(_on_the_router(decided.findings, snapshot.value))
     if not settings.routes:
         kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
-        return Desired(held=ROUTES - {SERVICE_KIND}, kept=kept, of_routes=findings)
+        return Desired(held=ROUTES - {SERVICE_KIND}, held_objects=kept, of_routes=findings)
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
     return Desired(route_objects(decided), held, of_routes=findings)
 

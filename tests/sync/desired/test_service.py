@@ -8,6 +8,7 @@ import pytest
 from intent import Object
 from intent.annotations import Routing
 from intent.errors import Subject
+from intent.service.member import Member
 from sync.desired.gang import Refusal
 from sync.desired.service import ALL, SETS, Desired, desired_state
 from sync.kinds import LWS, ROUTES
@@ -18,6 +19,7 @@ from tests.sync.samples import KEY, SETTINGS, decode, inference_service, prefill
 MEMBERS = (prefill(), decode())
 SPLIT = Routing("pd-disaggregation", gateway="gate")
 ROUTED = (prefill(routing=SPLIT), decode(routing=SPLIT))
+FIRST, SECOND = f"{KEY[1]}-54b76dbb9c", f"{KEY[1]}-7d9f6c5b4d"
 PARTS = [
     *("ServiceAccount", "RoleBinding", "ConfigMap", "InferencePool", "Deployment", "Service"),
     "HTTPRoute",
@@ -161,10 +163,8 @@ def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
 
     desired = desired_state(snapshot(routed(), members), SETTINGS)
 
-    assert (kinds(desired), set(desired.held)) == (
-        ["LeaderWorkerSet", "LeaderWorkerSet", "Service", *PARTS],
-        {"PodGroup"},
-    )
+    assert kinds(desired) == ["LeaderWorkerSet", "LeaderWorkerSet", "Service", *PARTS]
+    assert (desired.held, set(desired.held_objects)) == (frozenset(), {("PodGroup", "r1")})
 
 
 def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> None:
@@ -209,6 +209,37 @@ def test_an_old_volcano_removes_the_pod_group_only() -> None:
     desired = desired_state(snapshot(members=ROUTED), SETTINGS, (refusal,))
 
     assert (kinds(desired), {code for _, _, code in said(desired)}) == (["Service", *PARTS], {"FI408"})
+
+
+def revisions(*members: Member) -> Snapshot:
+    """Return two revisions of a DisaggregatedSet: the first has `MEMBERS`, the second these."""
+    gangs = (Situation(KEY, MEMBERS, group=FIRST), Situation(KEY, members, group=SECOND))
+    return Snapshot(Situation(KEY, ()), revisions=gangs)
+
+
+def test_a_refused_pod_group_is_reported_on_its_own_revision_only() -> None:
+    refusal = Refusal("FI411", "a webhook refuses it", "PodGroup", name=SECOND)
+
+    desired = desired_state(revisions(prefill("new-p"), decode("new-d")), SETTINGS, (refusal,))
+
+    assert sorted(said(desired)) == [("LeaderWorkerSet", name, "FI411") for name in ("new-d", "new-p")]
+
+
+def test_an_old_volcano_is_reported_on_all_revisions() -> None:
+    refusal = Refusal("FI408", "too old", "PodGroup", name=SECOND)
+
+    desired = desired_state(revisions(prefill("new-p"), decode("new-d")), SETTINGS, (refusal,))
+
+    assert {name for _, name, _ in said(desired)} == {"d", "p", "new-d", "new-p"}
+    assert kinds(desired) == ["Service"]
+
+
+def test_a_revision_whose_members_disagree_holds_its_own_pod_group_only() -> None:
+    desired = desired_state(revisions(prefill("new-p", queue="gpu"), decode("new-d")), SETTINGS)
+
+    assert [obj["metadata"]["name"] for obj in desired.objects] == [FIRST, f"{KEY[1]}-api"]
+    assert desired.held_objects == {("PodGroup", SECOND)}
+    assert "PodGroup" not in desired.held
 
 
 def test_findings_about_routes_are_kept_apart() -> None:
