@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.tiers import HERE, SLOW, UNIT, groups_of, is_left_out, left, place
+from tests.tiers import ALONE, EARLY, HERE, SHARED, SLOW, UNIT, groups_of, is_beside, is_left_out, left, place
 
 
 def test_a_file_is_a_group() -> None:
@@ -42,7 +42,7 @@ def test_a_cluster_ends_with_its_last_group(here: str, there: str, cluster: str)
     assert left(here, there) == cluster
 
 
-def test_tests_that_wait_start_before_tests_that_compute() -> None:
+def test_groups_that_take_long_start_first() -> None:
     groups = [
         "tests/intent/test_read.py",
         "tests/checks/test_checks.py",
@@ -51,6 +51,27 @@ def test_tests_that_wait_start_before_tests_that_compute() -> None:
     ]
 
     assert sorted(groups, key=place) == groups[::-1]
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*EARLY, *ALONE} - {group for groups in SHARED.values() for group in groups})
+)
+def test_what_starts_early_or_alone_exists(name: str) -> None:
+    assert (HERE.parent / name).exists()
+
+
+def test_every_group_of_a_cluster_starts_early() -> None:
+    assert {group for groups in SHARED.values() for group in groups} <= set(EARLY)
+
+
+@pytest.mark.parametrize(
+    ("count", "beside"),
+    [(2, []), (3, ["gw2"]), (4, ["gw3"])],
+)
+def test_the_last_of_three_processes_runs_beside_the_others(count: int, beside: list[str]) -> None:
+    names = [f"gw{number}" for number in range(count)]
+
+    assert [name for name in names if is_beside({"workercount": count, "workerid": name})] == beside
 
 
 @pytest.mark.parametrize("path", SLOW, ids=lambda path: path.name)
@@ -64,18 +85,22 @@ def test_a_test_of_another_folder_is_not_slow(request: pytest.FixtureRequest) ->
     assert "slow" not in {mark.name for mark in request.node.iter_markers()}
 
 
-@pytest.mark.parametrize(("name", "examples"), [("unit", 20), ("test", 120)])
+@pytest.mark.parametrize(("name", "examples"), [("unit", 20), ("test", 60)])
 def test_hypothesis_has_a_profile_for_each_tier(name: str, examples: int) -> None:
     assert settings.get_profile(name).max_examples == examples
 
 
 @pytest.mark.slow
-def test_the_tests_of_a_file_run_in_one_process(tmp_path: Path) -> None:
+def test_a_file_runs_in_one_process_and_one_of_three_runs_only_what_needs_no_other(tmp_path: Path) -> None:
     """With the pytest and the pytest-xdist that are installed."""
+    alone = ("tests/bench/test_noise.py", "tests/bench/test_histogram.py", "tests/bench/test_report.py")
     files = ("tests/certs/test_issue.py", "tests/certs/test_objects.py", "tests/intent/test_image.py")
 
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "--numprocesses=2", "-o", f"cache_dir={tmp_path}", *files],
+        [
+            *(sys.executable, "-m", "pytest", "-v", "--numprocesses=3", "-o", f"cache_dir={tmp_path}"),
+            *(*alone, *files),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -83,4 +108,5 @@ def test_the_tests_of_a_file_run_in_one_process(tmp_path: Path) -> None:
     )
 
     ran = set(re.findall(r"\[(gw\d)\] \[ *\d+%\] PASSED ([^:]+)::", done.stdout))
-    assert sorted(file for _, file in ran) == sorted(files), done.stdout
+    assert sorted(file for _, file in ran) == sorted((*alone, *files)), done.stdout
+    assert {file for process, file in ran if process == "gw2"} <= {*files}

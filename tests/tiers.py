@@ -11,14 +11,17 @@ with pytest 9.2 (pytest-xdist issue 1386).
 - A cluster takes long to start, so the files that use one share a group. A cluster that many files use has
   several groups, each with a cluster of its own. The fixtures of a file show which cluster it uses. A cluster
   ends with its group (`ended`): an idle one takes memory, and with ours a twenty-fifth of a core.
-- Tests that wait for other programs start first; the ones that only compute run beside them.
+- Groups that take long start first, so that no process waits for another one at the end.
+- Of three processes or more, the last one runs only tests that need nothing but their own process, and leaves
+  the processors to the others when they have work (`BESIDE`): tests of clusters mostly wait.
 """
 
+import os
 from collections.abc import Collection, Mapping
 from functools import cache
 from itertools import cycle
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import settings
@@ -61,7 +64,7 @@ REAL: Final = ("cluster", "ray")
 """The folders whose name is a marker as well: these tests may be impossible on some machines."""
 UNIT: Final = "not slow"
 """The marker expression of `make unit`."""
-EXAMPLES: Final = {"unit": 20, "test": 120, "soak": 3000}
+EXAMPLES: Final = {"unit": 20, "test": 60, "soak": 3000}
 """How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
 Those of `unit` are the same in every run."""
 SHARED: Final = {
@@ -72,16 +75,48 @@ SHARED: Final = {
 }
 """The groups of each cluster, by its fixture, the longest first."""
 EARLY: Final = (
-    *(group for groups in SHARED.values() for group in groups),
+    "routed",
+    "cluster-1",
+    "cluster-2",
+    "certified",
+    "tests/cluster/test_safety.py",
+    "bare",
+    "tests/cluster/test_chaos.py",
+    "tests/hostile/test_worst.py",
+    "tests/hostile/test_tenants.py",
+    "tests/laws/test_laws.py",
+    "tests/laws/convergence/test_law.py",
+    "tests/sync/test_inferenceservice.py",
+    "tests/sync/test_controller.py",
+    "tests/webhook/mutate/test_deletion.py",
+    "tests/golden/",
+    "tests/hostile/",
     "tests/cluster/",
     "tests/image/",
     "tests/checks/",
-    "tests/hostile/",
+    "tests/sync/",
     "tests/laws/",
     "tests/webhook/",
 )
-"""What starts first, in this order: groups, and the files of a folder. Those that take long come before short
-ones, so that no process waits for another one at the end."""
+"""What starts first, in this order: groups, files, and the files of a folder."""
+ALONE: Final = (
+    *(group for groups in SHARED.values() for group in groups),
+    "tests/bench/",
+    "tests/cluster/",
+    "tests/fusioninfer/test_serve.py",
+    "tests/hostile/test_tenants.py",
+    "tests/hostile/test_worst.py",
+    "tests/image/",
+    "tests/sync/runtime/test_lease.py",
+    "tests/sync/test_process.py",
+    "tests/webhook/server/",
+)
+"""Groups, files and folders that the last process of `BESIDE` does not run: they start other processes, have
+deadlines of less than a second, or measure."""
+BESIDE: Final = 3
+"""From this number of processes on, the last one runs beside the others, with less priority."""
+NICE: Final = 10
+"""By how much its priority is lowered."""
 
 
 def register_profiles() -> None:
@@ -132,13 +167,34 @@ class Groups(LoadScopeScheduling):  # type: ignore[misc] # it ships no types
         file = file_of(nodeid)
         return self.groups.get(file, file)
 
+    def _assign_work_unit(self, node: Any) -> None:
+        """Give the next group to a process; the one beside the others gets the next that it may run."""
+        if is_beside(node.workerinput):
+            chosen = next((group for group in self.workqueue if not group.startswith(ALONE)), None)
+            if chosen is None:
+                node.shutdown()
+                return
+            self.workqueue.move_to_end(chosen, last=False)
+        super()._assign_work_unit(node)
+
+
+def is_beside(worker: Mapping[str, Any]) -> bool:
+    """Return whether a process of several runs beside the others: the last one, if there are enough."""
+    count: int = worker["workercount"]
+    return count >= BESIDE and worker["workerid"] == f"gw{count - 1}"
+
 
 def group(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Put the early groups first, and keep the group of each file. Every process gets the same order."""
+    """Put the early groups first, and keep the group of each file. Every process gets the same order.
+
+    The process that runs beside the others lowers its priority: they have waited for its collection.
+    """
     groups = groups_of(_fixtures(items))
     items.sort(key=lambda item: place(groups[file_of(item.nodeid)]))
     config.cache.set(KEPT, groups)
     config.stash[GROUPS] = groups
+    if is_beside(config.workerinput):  # type: ignore[attr-defined] # an attribute of pytest-xdist's
+        os.nice(NICE)
 
 
 def groups_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
