@@ -3,8 +3,8 @@
 The CRD embeds the schemas, so the API server refuses the same values, and drops the same unknown fields.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
@@ -32,6 +32,8 @@ class Embedded:
     """The code of a violation; an unknown field is FI702."""
     rules: Rules
     """Upstream's rules beyond the schema."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Names that are no fields here, though authors expect them, each with its remedy."""
 
     @property
     def schema(self) -> Schema:
@@ -39,9 +41,14 @@ class Embedded:
         return schemas()[self.name]
 
 
+_BELOW: Final = dict.fromkeys(
+    ("maxSurge", "maxUnavailable", "partition"), "write it in rollingUpdateConfiguration"
+)
 EMBEDDED: Final = {
-    "scaling": Embedded(AUTOSCALER, "FI716", OF_AUTOSCALER),
-    "rolloutStrategy": Embedded(ROLLOUT, "FI717", OF_ROLLOUT),
+    "scaling": Embedded(
+        AUTOSCALER, "FI716", OF_AUTOSCALER, {"scaleTargetRef": "remove it: the role is the target"}
+    ),
+    "rolloutStrategy": Embedded(ROLLOUT, "FI717", OF_ROLLOUT, _BELOW),
     "template": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
     "httproute": Embedded(HTTP_ROUTE, "FI710", OF_HTTP_ROUTE),
     "gateway": Embedded(GATEWAY, "FI710", OF_GATEWAY),
@@ -53,21 +60,26 @@ def findings(service: Object | None) -> Iterator[FieldError]:
     """Report the violations by all roles of an InferenceService, at most `MOST`."""
     found = list(islice(_violations(service), MOST))
     meant = each_nearest((one.unknown, one.known) for _, one in found if one.unknown)
-    for field, one in found:
+    for row, one in found:
         if one.unknown:
-            hint = next(meant)
-            remedy = f"did you mean {hint}?" if hint else f"{field.schema.source} has none of this name"
-            yield FieldError(one.path, None, f"{one.message}; {remedy}", UNKNOWN)
+            yield FieldError(one.path, None, f"{one.message}; {_remedy(row, one, next(meant))}", UNKNOWN)
         else:
-            yield FieldError(one.path, one.value, one.message, field.code)
+            yield FieldError(one.path, one.value, one.message, row.code)
+
+
+def _remedy(row: Embedded, one: Violation, meant: str) -> str:
+    """Return what to write in place of an unknown field; `meant` is the most similar known one."""
+    if one.unknown in row.left_out:
+        return row.left_out[one.unknown]
+    return f"did you mean {meant}?" if meant else f"{row.schema.source} has none of this name"
 
 
 def _violations(service: Any) -> Iterator[tuple[Embedded, Violation]]:
     """Yield the violations with their fields. A field that is no object is reported by `read`."""
     for at, role in enumerate(listed(mapping(mapping(service).get("spec")).get("roles"))):
-        for name, field in EMBEDDED.items():
+        for name, row in EMBEDDED.items():
             value = mapping(role).get(name)
             if isinstance(value, dict):
                 path = f"spec.roles[{at}].{name}"
-                for one in violations(value, field.schema.root, path, field.rules):
-                    yield field, one
+                for one in violations(value, row.schema.root, path, row.rules):
+                    yield row, one

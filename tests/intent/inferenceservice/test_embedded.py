@@ -74,6 +74,36 @@ def test_a_route_and_a_gateway_have_their_own_code(field: str, value: Object, ex
 
 
 @pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        (
+            "scaling",
+            {"maxReplicas": 4, "scaleTargetRef": {"kind": "Deployment", "name": "d"}},
+            ".scaleTargetRef: unknown field; remove it: the role is the target (FI702)",
+        ),
+        (
+            "scaling",
+            {"maxReplicas": 4, "minReplica": 2},
+            ".minReplica: unknown field; did you mean minReplicas? (FI702)",
+        ),
+        ("scaling", {"minReplicas": 2}, ".maxReplicas: is required (FI716)"),
+        (
+            "rolloutStrategy",
+            {"maxSurge": 1},
+            ".maxSurge: unknown field; write it in rollingUpdateConfiguration (FI702)",
+        ),
+        (
+            "rolloutStrategy",
+            {"type": "A"},
+            '.type: Invalid value: "A": must be one of RollingUpdate (FI717)',
+        ),
+    ],
+)
+def test_scaling_and_rollouts_have_their_own_codes(field: str, value: Object, expected: str) -> None:
+    assert said(isvc(worker(**{field: value}))) == [f"spec.roles[0].{field}{expected}"]
+
+
+@pytest.mark.parametrize(
     "service",
     [
         None,
