@@ -50,7 +50,7 @@ def emptied(served: Cluster) -> Iterator[str]:
     """A namespace in which KEDA scaled the decoders to 0 at the start: a role rests after a minute."""
     with new_namespace(served) as name:
         apply(served, name, asking())
-        until(lambda: len(bound(served, name)) == 2, "a group of each role")
+        until(lambda: len(bound(served, name)) == 2, "a group of each role", seconds=120.0)
         scale(served, name, 0, "keda")
         yield name
 
