@@ -295,7 +295,7 @@ def autoscaler(uid: str, target: Object) -> Object:
 
 
 def test_the_autoscaler_of_a_role_is_ejected_and_one_of_the_users_own_is_not() -> None:
-    whole = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceService"}
+    whole: Object = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceService"}
     whole |= {"metadata": {"namespace": "llm", "name": "svc", "uid": "uid-svc"}}
     target = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "x"}
     ours, other = autoscaler("uid-svc", target), autoscaler("", {"kind": "Deployment", "name": "d"})
