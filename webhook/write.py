@@ -26,7 +26,7 @@ from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader
-from webhook.overlay.written import is_applied, written
+from webhook.overlay.written import is_applied, is_applied_after_export, written
 
 UNREAD: Final = frozenset({EXPANSION, PAUSED})
 """Annotations of FusionInfer that do not affect admission."""
@@ -161,13 +161,14 @@ def _text_of_record(live: Object, old: Object | None) -> Any:
     """Return the record that the live object was made with; None if it has none.
 
     A write without the record comes from a file that holds all there is (`kubectl replace`), or ejects the
-    object. Two writes lose it on the way: one that removed nothing else, and a server-side apply that removed
-    its last annotation, which removes those without an owner too.
+    object. Three writes lose it on the way: one that removed nothing else, a server-side apply that removed
+    its last annotation, which removes those without an owner too, and a client-side apply after an export.
     """
     if has_record(live) or old is None or not has_record(old):
         return records.find(live)
     is_ours = any(key.startswith(PREFIX) for key in annotations(live))
-    is_lost = (is_ours and same(scaled_spec(live), scaled_spec(old))) or is_applied(live, old)
+    is_lost = is_ours and (same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old))
+    is_lost = is_lost or is_applied(live, old)
     return records.find(old) if is_lost else None
 
 

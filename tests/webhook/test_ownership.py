@@ -292,3 +292,45 @@ def test_an_edit_of_the_leader_follows_a_renamed_container() -> None:
 
 def with_leaders_image(one: Object) -> None:
     one["spec"]["containers"][0]["image"] = "corp/leader:2"
+
+
+@LAUNCHERS
+def test_an_export_that_was_edited_and_replaced_is_an_edit(launcher: str) -> None:
+    stored = created(file(launcher=launcher))
+    wanted = copy.deepcopy(stored)
+    for field in TEMPLATES:
+        if field in wanted["spec"]["leaderWorkerTemplate"]:
+            restart(wanted["spec"]["leaderWorkerTemplate"][field])
+
+    body = clients.exported(stored, wanted)
+
+    assert body is not None
+    assert not list(differences(edited(stored, restart), SERVER.admit(body, stored)))
+
+
+def test_an_init_container_that_the_file_removes_is_gone_from_the_leader() -> None:
+    init = [{"name": "download", "image": "busybox:1"}]
+    one, other = (
+        named(lws(worker=template(container(), **more), launcher="vllm-native"))
+        for more in ({"initContainers": init}, {})
+    )
+    stored = applied(created(one), changed(one, "metadata.labels.team", "a"))
+    longer = container(args=[*container()["args"], *LENGTH])
+    stored = applied(stored, named(lws(worker=template(longer, initContainers=init), launcher="vllm-native")))
+
+    stored = applied(stored, other)
+
+    assert not list(differences(created(other), stored))
+
+
+def test_an_edit_of_the_leaders_own_program_reaches_the_workers() -> None:
+    whole: Any = {"command": ["vllm", "serve", "org/M", "-tp", "16"], "args": None}
+    stored = created(file(container(**whole), launcher="vllm-native"))
+
+    def shorten(pod: Object) -> None:
+        pod["spec"]["containers"][0]["command"].extend(LENGTH)
+
+    stored = edited(stored, shorten, "leaderTemplate")
+
+    longer: Any = {**whole, "command": [*whole["command"], *LENGTH]}
+    assert not list(differences(created(file(container(**longer), launcher="vllm-native")), stored))

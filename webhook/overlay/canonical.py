@@ -14,6 +14,7 @@ from intent.quantity import parse
 
 QUANTITIES: Final = frozenset({"limits", "requests"})
 _QUANTITY: Final = frozenset({"sizeLimit", "divisor"})
+_FILLED: Final = frozenset({"creationTimestamp", "metadata", "resources"})
 _DEFAULTS: Final = (("protocol", "TCP"), ("divisor", "0"))
 
 
@@ -32,6 +33,11 @@ def canonical(value: Any, field: str = "") -> Any:
 def is_default(key: str, item: Any) -> bool:
     """Return whether a field means the same with this value as without it."""
     return item in (None, {}, [], "") or (key, item) in _DEFAULTS
+
+
+def is_filled_in(key: str, item: Any) -> bool:
+    """Return whether the API server or LWS adds this field where an author wrote none."""
+    return (key in _FILLED and item in ({}, None)) or (key, item) in _DEFAULTS
 
 
 def _number(item: Any) -> Any:

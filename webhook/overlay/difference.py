@@ -1,6 +1,7 @@
 """The overlay that makes one object from another: `merge(one, difference(one, other)) == other`.
 
-The order of keyed lists is not part of it. It describes what was edited on the leader's template alone:
+Neither the order of keyed lists nor a default that was filled in is part of it. It describes what was edited
+on the leader's template alone:
 
     >>> worker = {"containers": [{"name": "vllm", "image": "a"}], "nodeSelector": {"pool": "x"}}
     >>> leader = {"containers": [{"name": "vllm", "image": "b"}]}
@@ -11,16 +12,19 @@ The order of keyed lists is not part of it. It describes what was edited on the 
 from typing import Any
 
 from intent import Object
+from webhook.overlay.canonical import is_filled_in
 from webhook.overlay.keyed import are_items, index, is_keyed, keys_of, same
 from webhook.overlay.overlay import PATCH, Overlay
 
 
 def difference(one: Object, other: Object) -> Overlay:
     """Return the overlay that makes `other` from `one`."""
-    found: Overlay = {key: None for key in one if key not in other}
+    found: Overlay = {
+        key: None for key, value in one.items() if key not in other and not is_filled_in(key, value)
+    }
     for key, value in other.items():
         if key not in one:
-            found[key] = value
+            found |= {} if is_filled_in(key, value) else {key: value}
         elif (changed := _difference(key, one[key], value)) is not None:
             found[key] = changed
     return found

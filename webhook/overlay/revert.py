@@ -96,6 +96,7 @@ def revert(
     worker, leader = (_template(name, live, record, file) for name in (_WORKER, _LEADER))
     copied = None
     if worker and leader and leader.is_copy:
+        leader = _with_own_edits(leader, worker, old, before)
         if _holds_image(leader.file):
             then = _template(_LEADER, old, before(), NOTHING)
             around = Around(leader.file, then and then.original, worker.original, worker.file)
@@ -186,6 +187,25 @@ def _differ(worker: _Template, leader: _Template) -> bool:
     leaders, workers = _containers(leader.original), _containers(worker.original)
     edited = _edited(worker, leader, "edited")
     return any(arguments(leaders[name]) != arguments(workers[name]) for name in edited)
+
+
+def _with_own_edits(
+    leader: _Template, worker: _Template, old: Object | None, before: Callable[[], Record]
+) -> _Template:
+    """Return the leader with the origin of launches whose author's words were edited on it alone: edited."""
+    now, workers = _containers(leader.original), _containers(worker.original)
+    differ = [
+        name
+        for name, origin in leader.origins.items()
+        if origin == worker.origins.get(name) == "injected"
+        and arguments(now[name]) != arguments(workers[name])
+    ]
+    then = _template(_LEADER, old, before(), NOTHING) if differ else None
+    known = _containers(then.original) if then else {}
+    edited: Origins = {
+        name: "edited" for name in differ if name in known and arguments(known[name]) != arguments(now[name])
+    }
+    return replace(leader, origins=leader.origins | edited) if edited else leader
 
 
 def _with_one_launch(worker: _Template, leader: _Template) -> _Template:

@@ -3,7 +3,7 @@
 An AdmissionReview does not say which client writes, or how. Two of its fields show what a file holds:
 
 - `kubectl apply` keeps its file in the annotation `last-applied-configuration`. It counts if this write
-  changed it.
+  changed it. `kubectl replace` renews the annotation if there is one.
 - `kubectl apply --server-side` is an entry of `managedFields` with the operation `Apply`, which names the
   fields of the file. It counts if this write changed it. The API server computes it before it calls mutating
   webhooks (`k8s.io/apiserver` `pkg/endpoints/handlers/patch.go`), so an injected field has no owner.
@@ -34,10 +34,7 @@ def written(live: Object, old: Object | None) -> Object:
 
     A file that holds the record was exported from the cluster, and shows nothing about its other fields.
     """
-    if old is None:
-        return {}
-    found = _last_applied(live, old) or _applied(live, old)
-    return {} if EXPANSION in _annotations(found) else found
+    return {} if old is None else _last_applied(live, old) or _applied(live, old)
 
 
 def is_applied(live: Object, old: Object | None) -> bool:
@@ -53,11 +50,27 @@ def is_applied(live: Object, old: Object | None) -> bool:
     return any(time is not None and then.get(manager) != time for manager, time in now.items())
 
 
+def is_applied_after_export(live: Object, old: Object) -> bool:
+    """Return whether the write is a client-side apply, and the file of the last one held the record.
+
+    Such an apply removes every field of that file that the new one lacks, the record too.
+    """
+    before = _noted(old)
+    return before != _noted(live) and EXPANSION in _annotations(mapping(_read(before)))
+
+
 def _last_applied(live: Object, old: Object) -> Object:
-    text = _annotations(live).get(LAST_APPLIED)
-    if not isinstance(text, str) or text == _annotations(old).get(LAST_APPLIED):
+    text = _noted(live)
+    if not text or text == _noted(old):
         return {}
-    return mapping(_common(live, _read(text)))
+    file = mapping(_read(text))
+    return {} if EXPANSION in _annotations(file) else mapping(_common(live, file))
+
+
+def _noted(lws: Object) -> str:
+    """Return the note of the last file of `kubectl apply`; empty if there is none."""
+    text = _annotations(lws).get(LAST_APPLIED)
+    return text if isinstance(text, str) else ""
 
 
 def _common(live: Any, file: Any, field: str = "") -> Any:
@@ -76,7 +89,8 @@ def _applied(live: Object, old: Object) -> Object:
     fields: Object = {}
     for entry in _changed_entries(live, old):
         fields = _united(fields, entry) if fields else entry
-    return mapping(_owned(live, fields)) if fields else {}
+    found = mapping(_owned(live, fields)) if fields else {}
+    return {} if EXPANSION in _annotations(found) else found
 
 
 def _united(one: Object, other: Object) -> Object:

@@ -35,8 +35,6 @@ class Report:
     pairs: dict[str, Counter[str]] = field(default_factory=dict)
     """The last edits of each cause."""
     failing: int = 0
-    creatable: Counter[str] = field(default_factory=Counter)
-    """Steps that were denied although a CREATE of the same is allowed."""
     first: dict[str, tuple[int, Sequence]] = field(default_factory=dict)
     """The shortest sequence of each cause, with its number."""
 
@@ -45,7 +43,6 @@ class Report:
         self.sequences += 1
         self.outcomes.update(outcome for _, outcome in walk.outcomes)
         self.unmapped.update(walk.unmapped)
-        self.creatable.update(walk.denied_but_creatable)
         self.failing += bool(walk.violations)
         for found in walk.violations:
             self._add(number, sequence, found, is_first=found is walk.violations[0])
@@ -73,7 +70,6 @@ class Report:
             ("by last client", self.clients),
             ("by last edit", self.edits),
             ("edits without a mapping", self.unmapped),
-            ("denied though a CREATE is allowed", self.creatable),
         ):
             yield f"{title}: " + (
                 ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "none"

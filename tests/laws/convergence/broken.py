@@ -77,12 +77,12 @@ class Broken:
 SEED: Final = 1
 ENGINES: Final[dict[str, Broken]] = {
     "the leader keeps its old copy": Broken(_replaced(revert, "_followed", _leader), 1),
-    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _worker), 37),
+    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _worker), 73),
     "an edit of launched arguments is dropped": Broken(_replaced(fields, "transferred", _author), 3),
-    "a volume is removed while mounted": Broken(_replaced(revert, "_with_volumes", _as_it_is), 495),
-    "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 26),
+    "a volume is removed while mounted": Broken(_replaced(revert, "_with_volumes", _as_it_is), 24),
+    "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 66),
     "a removed record reverts": Broken(_reverting, 34, Engine(validate=allow)),
     "arguments from a file keep the removed probes": Broken(
-        _replaced(fields, "revert_fields", _all_restored), 144
+        _replaced(fields, "revert_fields", _all_restored), 25
     ),
 }

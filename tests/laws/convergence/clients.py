@@ -10,6 +10,7 @@ For a custom resource no client has a strategic merge: lists are replaced as a w
                          has Helm's own label and annotations in every patch (`pkg/action/validate.go`)
     helm_three_way       the same with the live object between them (`threeWayMergeForUnstructured`)
     edit, put, json_patch   a change by hand: kubectl edit or patch; GET and PUT; JSON patch
+    exported             a change by hand: kubectl get -o yaml, an editor, and kubectl replace
 """
 
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def server_side_apply(stored: Object | None, file: Object) -> Object | None:
     """Apply a file server-side; None if that changes nothing, not even an owner."""
     before = None if stored is None else managed.migrated(stored)
     live = managed.apply(before, file)
-    return None if live == stored else live
+    return None if stored and managed.timeless(live) == managed.timeless(stored) else live
 
 
 def replace(stored: Object | None, file: Object) -> Object | None:
@@ -157,6 +158,19 @@ def put(stored: Object, wanted: Object) -> Object | None:
     return update(stored, wanted, "controller")
 
 
+def exported(stored: Object, wanted: Object) -> Object | None:
+    """Send the whole object from a file, with kubectl's note of that file if the object has a note.
+
+    `kubectl replace` renews the note, and adds none (`kubectl/pkg/util/apply.go`, CreateOrUpdateAnnotation).
+    """
+    if LAST_APPLIED not in stored["metadata"].get("annotations", {}):
+        return update(stored, wanted, "kubectl-replace")
+    file = merge_patch(without_managers(wanted), {"metadata": {"annotations": {LAST_APPLIED: None}}})
+    text = orjson.dumps(file, option=orjson.OPT_SORT_KEYS).decode()
+    note = {"metadata": {"annotations": {LAST_APPLIED: text}}}
+    return update(stored, merge_patch(wanted, note), "kubectl-replace")
+
+
 def json_patch(stored: Object, wanted: Object) -> Object | None:
     """Send the difference as a JSON patch."""
     operations = jsonpatch.make_patch(without_managers(stored), without_managers(wanted))
@@ -189,7 +203,7 @@ OF_FILES: Final = {
 }
 OF_RELEASES: Final = {"helm": helm, "helm three-way": helm_three_way}
 TOOLS: Final = (*OF_FILES, *OF_RELEASES)
-BY_HAND: Final = {"edit": edit, "put": put, "json patch": json_patch}
+BY_HAND: Final = {"edit": edit, "put": put, "replace by hand": exported, "json patch": json_patch}
 SCALE: Final = "scale"
 
 

@@ -248,7 +248,8 @@ def set_env(lws: Object) -> bool:
 
 
 def write_env(lws: Object) -> bool:
-    """Write the variable with the value that `set_env` gives it, where ours would be."""
+    """Write the variable with the value that `set_env` gives it, where ours is or would be."""
+    set_env(lws)
     for engine in engines(lws):
         if _named(engine.get("env"), "VLLM_HOST_IP") is None:
             engine.setdefault("env", []).insert(0, {"name": "VLLM_HOST_IP", "value": "10.9.9.9"})

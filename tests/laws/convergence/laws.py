@@ -17,6 +17,7 @@ from typing import Any, Final
 from intent import Object
 from intent.annotations import EXPANSION
 from tests.laws.convergence.hands import engine_of
+from tests.laws.convergence.managed import LAST_APPLIED
 from tests.laws.convergence.schema import LIST_KEYS, containers, is_keyed, keys_of, templates
 
 UNORDERED: Final = frozenset({"volumes", "volumeMounts", "ports", "env"})
@@ -32,9 +33,13 @@ MARKS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_
 
 
 def compared(lws: Object, *, ordered: bool = True) -> Object:
-    """Return the part of an object that is compared, in canonical form."""
+    """Return the part of an object that is compared, in canonical form.
+
+    Without kubectl's note of its last file: one that was exported holds the record.
+    """
     metadata = lws["metadata"]
-    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != EXPANSION}
+    noted = metadata.get("annotations", {})
+    annotations = {key: value for key, value in noted.items() if key not in (EXPANSION, LAST_APPLIED)}
     whole = {"annotations": annotations, "labels": metadata.get("labels", {}), "spec": lws["spec"]}
     found: Object = _canonical(whole, "", ordered=ordered)
     return found

@@ -2,9 +2,11 @@
 
 Sources: `k8s.io/apimachinery` `pkg/util/managedfields/internal` and `sigs.k8s.io/structured-merge-diff`
 `merge/update.go`. The API server computes the entries of a write before its mutating webhooks are called, and
-not again after them: a field that a webhook adds has no owner. Times are left out.
+not again after them: a field that a webhook adds has no owner. Only an apply has a time, each a second later.
 """
 
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -28,6 +30,7 @@ Manager = tuple[str, str]
 """The name and the operation (`Update`, `Apply`) of an entry."""
 Managers = dict[Manager, Fields]
 
+NO_TIMES: Final[Mapping[Manager, str]] = {}
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"
 """The manager of `kubectl apply --server-side`."""
@@ -47,7 +50,19 @@ def managers_of(lws: Object | None) -> Managers:
     return {(one["manager"], one["operation"]): decoded(one["fieldsV1"]) for one in entries}
 
 
-def with_managers(lws: Object, managers: Managers) -> Object:
+def _times_of(lws: Object | None) -> dict[Manager, str]:
+    """Return the times of the entries that have one."""
+    entries = lws["metadata"].get("managedFields", ()) if lws else ()
+    return {(one["manager"], one["operation"]): one["time"] for one in entries if "time" in one}
+
+
+def _now(times: Mapping[Manager, str]) -> str:
+    """Return a time a second after the last one."""
+    last = max(times.values(), default="2026-01-01T00:00:00Z")
+    return (datetime.fromisoformat(last) + timedelta(seconds=1)).isoformat().replace("+00:00", "Z")
+
+
+def with_managers(lws: Object, managers: Managers, times: Mapping[Manager, str] = NO_TIMES) -> Object:
     """Return the object with these owners."""
     entries = [
         {
@@ -57,6 +72,7 @@ def with_managers(lws: Object, managers: Managers) -> Object:
             "fieldsType": "FieldsV1",
             "fieldsV1": encoded(fields - _STRIPPED),
             **({"subresource": "scale"} if (name, operation) == SCALER else {}),
+            **({"time": times[name, operation]} if (name, operation) in times else {}),
         }
         for (name, operation), fields in sorted(managers.items())
         if fields - _STRIPPED
@@ -72,6 +88,11 @@ def without_managers(lws: Object | None) -> Object:
     return {**lws, "metadata": metadata}
 
 
+def timeless(lws: Object) -> Object:
+    """Return the object without the times of its entries: they alone are no change."""
+    return with_managers(without_managers(lws), managers_of(lws))
+
+
 def update(stored: Object | None, live: Object, manager: str) -> Object:
     """Return the object of a PUT or PATCH by a manager, with the owners of its fields.
 
@@ -83,7 +104,7 @@ def update(stored: Object | None, live: Object, manager: str) -> Object:
     me = (manager, "Update")
     if changed:
         owners[me] = owners.get(me, NO_FIELDS) | changed
-    return with_managers(live, owners)
+    return with_managers(live, owners, _times_of(stored))
 
 
 def apply(stored: Object | None, config: Object, manager: str = KUBECTL) -> Object:
@@ -108,7 +129,8 @@ def merged(stored: Object | None, config: Object, manager: str) -> Object:
         whole = _pruned(whole, last, frozenset().union(*owners.values()))
     changed, removed = compare(live, whole)
     owners |= {one: fields - changed - removed for one, fields in owners.items() if one != me}
-    return with_managers(_with_last_applied(whole, config, manager), owners)
+    times = _times_of(stored)
+    return with_managers(_with_last_applied(whole, config, manager), owners, {**times, me: _now(times)})
 
 
 def _pruned(merged: Object, last: Fields, owned: Fields) -> Object:
@@ -151,7 +173,9 @@ def scaled(stored: Object, replicas: int) -> Object:
     }
     if is_changed and replicas and any(path in fields for fields in before.values()):
         owners[SCALER] = frozenset({path})
-    return with_managers({**stored, "spec": {**stored["spec"], "replicas": replicas}}, owners)
+    return with_managers(
+        {**stored, "spec": {**stored["spec"], "replicas": replicas}}, owners, _times_of(stored)
+    )
 
 
 def migrated(stored: Object) -> Object:
@@ -169,4 +193,4 @@ def migrated(stored: Object) -> Object:
     for one in owning:
         if one[1] == "Update":
             owners[KUBECTL, "Apply"] = owners.get((KUBECTL, "Apply"), NO_FIELDS) | owners.pop(one)
-    return with_managers(stored, owners)
+    return with_managers(stored, owners, _times_of(stored))

@@ -9,7 +9,7 @@ import pytest
 from intent import Object
 from tests.laws.convergence import clients
 from tests.laws.convergence.clients import merge_patch, three_way, two_way
-from tests.laws.convergence.managed import LAST_APPLIED, managers_of, update
+from tests.laws.convergence.managed import LAST_APPLIED, managers_of, update, without_managers
 
 Stored = dict[str, Any]
 
@@ -148,6 +148,21 @@ def test_every_change_by_hand_sends_the_wanted_object() -> None:
         assert live is not None
         assert live["spec"] == wanted["spec"]
         assert live["metadata"]["annotations"] == wanted["metadata"]["annotations"]
+
+
+def test_a_replaced_export_is_the_last_applied_file() -> None:
+    stored = clients.client_side_apply(None, lws([ENGINE]))
+    plain = clients.replace(None, lws([ENGINE]))
+    assert stored is not None
+    assert plain is not None
+
+    found, unnoted = (clients.exported(one, one) for one in (stored, plain))
+
+    assert found is not None
+    text = found["metadata"]["annotations"].pop(LAST_APPLIED)
+    assert orjson.loads(text) == without_managers(found)
+    assert unnoted is not None
+    assert LAST_APPLIED not in unnoted["metadata"]["annotations"]
 
 
 def test_an_edit_without_a_change_sends_nothing() -> None:

@@ -3,11 +3,21 @@
 import pytest
 
 from tests.laws.convergence.files import EXPORT, File, Pod
-from tests.laws.convergence.unknowable import APPLY, CASES, COPY, INJECTED, OWNERS
+from tests.laws.convergence.unknowable import (
+    APPLY,
+    CASES,
+    CLIENT_SIDE,
+    COPY,
+    EDITED,
+    INJECTED,
+    NOTED,
+    OWNERS,
+    REMOVED,
+)
 from tests.laws.convergence.walk import Sequence, Step, run
 
 PROBED = File(worker=Pod(probes=("readinessProbe",)))
-NOTED = File(worker=Pod(note="two"), leader=Pod(note="two"), launcher="vllm-native")
+ANNOTATED = File(worker=Pod(note="two"), leader=Pod(note="two"), launcher="vllm-native")
 
 
 def sequence(tool: str, file: File, *steps: Step) -> Sequence:
@@ -29,7 +39,30 @@ UNKNOWABLE = {
     "what is left of the copy": (
         COPY,
         sequence(
-            "helm", NOTED, Step("put", "drop leader template"), Step("helm", "leader template", "other")
+            "helm", ANNOTATED, Step("put", "drop leader template"), Step("helm", "leader template", "other")
+        ),
+    ),
+    "probes beside a program without arguments": (
+        REMOVED,
+        sequence(
+            APPLY,
+            File(worker=Pod(form="command", probes=("readinessProbe",)), launcher="vllm-native"),
+            Step(APPLY, "probes", ()),
+        ),
+    ),
+    "a container in every template": (
+        EDITED,
+        sequence(
+            APPLY,
+            File(launcher="vllm-native"),
+            Step("put", "container in all"),
+            Step(APPLY, "leader template", "same"),
+        ),
+    ),
+    "an export that was replaced": (
+        NOTED,
+        sequence(
+            CLIENT_SIDE, File(), Step("replace by hand", "container in all"), Step(CLIENT_SIDE, "note", "one")
         ),
     ),
 }

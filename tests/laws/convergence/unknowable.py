@@ -7,18 +7,27 @@ Each case is a comparison of four objects: what both servers store, and what the
 one of these writes only the side laws are checked.
 """
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
 
 from intent import Object
 from tests.laws.convergence.fields import NO_FIELDS, Fields, field_set, leaves, same
-from tests.laws.convergence.managed import KUBECTL, managers_of, migrated
+from tests.laws.convergence.managed import KUBECTL, LAST_APPLIED, managers_of, migrated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 APPLY: Final = "server-side apply"
+CLIENT_SIDE: Final = "client-side apply"
 HELM: Final = ("helm", "helm three-way")
 OWNERS: Final = "server-side apply beside another owner"
 INJECTED: Final = "Helm writes what was injected"
 COPY: Final = "Helm merges into the leader's copy"
-CASES: Final = (OWNERS, INJECTED, COPY)
+REMOVED: Final = "server-side apply leaves out what a launch removed"
+EDITED: Final = "apply merges a leader's template into edits of every template"
+NOTED: Final = "apply after the replace of an export"
+CASES: Final = (OWNERS, INJECTED, COPY, REMOVED, EDITED, NOTED)
 
 
 class Side(NamedTuple):
@@ -28,13 +37,19 @@ class Side(NamedTuple):
     sent: Object
 
 
-def unknowable(client: str, file: Object, a: Side, b: Side) -> str:
-    """Return the case of a write of a file, or nothing."""
-    if client == APPLY and (_is_removed_once(a, b) or _keeps_what_was_replaced(file, a, b)):
-        return OWNERS
-    if client in HELM and _writes_what_was_injected(a, b):
-        return INJECTED
-    return COPY if client in HELM and _leaves_of_the_copy(a, b) else ""
+def unknowable(client: str, file: Object, a: Side, b: Side, created: Object) -> str:
+    """Return the case of a write of a file, or nothing; `created` is what a CREATE of it makes of A."""
+    is_apply, is_helm, is_noted = client == APPLY, client in HELM, client == CLIENT_SIDE
+    adds_leader = "leaderTemplate" not in _group(a.stored) and "leaderTemplate" in _group(a.sent)
+    cases: dict[str, Callable[[], bool]] = {
+        OWNERS: lambda: is_apply and (_is_removed_once(a, b) or _keeps_what_was_replaced(file, a, b)),
+        REMOVED: lambda: is_apply and _leaves_out_what_was_removed(a, b),
+        INJECTED: lambda: is_helm and _writes_what_was_injected(a, b),
+        NOTED: lambda: (is_apply or is_noted) and _noted(a.stored) != _noted(b.stored),
+        COPY: lambda: is_helm and adds_leader and _leaves_of_the_copy(a, b),
+        EDITED: lambda: (is_apply or is_noted) and adds_leader and _leaves_of_edits(created, a, b),
+    }
+    return next((case for case, holds in cases.items() if holds()), "")
 
 
 def _is_removed_once(a: Side, b: Side) -> bool:
@@ -58,6 +73,19 @@ def _others(stored: Object) -> Fields:
     return NO_FIELDS.union(*(fields for one, fields in owners.items() if one != (KUBECTL, "Apply")))
 
 
+def _leaves_out_what_was_removed(a: Side, b: Side) -> bool:
+    """Return whether the apply removes a field on A that B's workers lack already, and its leader has.
+
+    Where it sends arguments, admission sees that the workers are the file's.
+    """
+    stored, sent = ([(one.get("command"), one.get("args")) for one in _engines(lws)] for lws in b)
+    if stored != sent:
+        return False
+    gone = field_set(_workers(a.stored)) - field_set(_workers(a.sent))
+    kept = field_set(_group(b.sent).get("leaderTemplate"))
+    return bool((gone - field_set(_workers(b.stored))) & kept)
+
+
 def _writes_what_was_injected(a: Side, b: Side) -> bool:
     """Return whether the author writes a value that B has already, and A has not."""
     before, now = leaves(_spec(with_leader(a.stored))), leaves(_spec(a.sent))
@@ -67,12 +95,15 @@ def _writes_what_was_injected(a: Side, b: Side) -> bool:
 
 
 def _leaves_of_the_copy(a: Side, b: Side) -> bool:
-    """Return whether a leader's template is added to A, and B keeps fields of the workers' copy beside it."""
-    before, now = _group(a.stored), _group(a.sent)
-    if "leaderTemplate" in before or "leaderTemplate" not in now:
-        return False
-    left = field_set(_group(b.sent).get("leaderTemplate")) - field_set(now["leaderTemplate"])
-    return bool(left & field_set(before["workerTemplate"]))
+    """Return whether B keeps fields of the workers' copy beside a leader's template that is added to A."""
+    left = field_set(_group(b.sent).get("leaderTemplate")) - field_set(_group(a.sent)["leaderTemplate"])
+    return bool(left & field_set(_workers(a.stored)))
+
+
+def _leaves_of_edits(created: Object, a: Side, b: Side) -> bool:
+    """Return whether B's leader has a value that a client other than the file's wrote into every template."""
+    edits = leaves(_workers(a.stored)).keys() - leaves(_workers(created)).keys()
+    return bool(edits & leaves(_group(b.sent).get("leaderTemplate") or {}).keys())
 
 
 def with_leader(lws: Object) -> Object:
@@ -84,6 +115,22 @@ def with_leader(lws: Object) -> Object:
 
 def _spec(lws: Object) -> Object:
     return {"spec": lws["spec"]}
+
+
+def _noted(lws: Object) -> Any:
+    """Return the spec in kubectl's note of its last file; None without a note."""
+    text = lws["metadata"].get("annotations", {}).get(LAST_APPLIED)
+    return orjson.loads(text)["spec"] if text else None
+
+
+def _engines(lws: Object) -> list[Object]:
+    found: list[Object] = _workers(lws)["spec"]["containers"]
+    return found
+
+
+def _workers(lws: Object) -> Object:
+    found: Object = _group(lws)["workerTemplate"]
+    return found
 
 
 def _group(lws: Object) -> Object:

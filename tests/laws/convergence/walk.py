@@ -28,7 +28,7 @@ from tests.laws.convergence.files import (
 from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.schema import Refused, copied
-from tests.laws.convergence.server import Denied, Engine, Server, allow, is_called
+from tests.laws.convergence.server import Denied, Engine, Server, allow
 from tests.laws.convergence.unknowable import Side, unknowable, with_leader
 
 OTHERS: Final = ("", "", "before", "after")
@@ -111,8 +111,6 @@ class Walk:
     taken: list[Taken] = field(default_factory=list)
     """The steps, apart from a CREATE after a violation."""
     outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
-    denied_but_creatable: list[str] = field(default_factory=list)
-    """Writes that were denied although a CREATE of what A would hold is allowed."""
     unmapped: list[str] = field(default_factory=list)
     """Changes after which only the side laws are checked."""
     violations: list[Violation] = field(default_factory=list)
@@ -191,15 +189,14 @@ class World:
                 return None
         return made
 
-    def excuse(self, sent: Object, before: Object | None) -> None:
+    def excuse(self, sent: Object) -> None:
         """Excuse the side laws that the author's object violates, while B is not compared with it.
 
-        The same applies to a write that is not sent to our webhooks.
+        The same applies to what a client sends, which it merged into an object that its author does not know.
         """
         if not self.is_loose or self.a is None:
             return
-        if not is_called(sent, before):
-            self.excused |= laws.violated(sent)
+        self.excused |= laws.violated(sent)
         try:
             made = self._expanded(self.a)
         except Refused:
@@ -233,7 +230,7 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
     walk = Walk()
     for at, step in enumerate((Step(sequence.tool, "create"), *sequence.steps)):
         was_loose = world.is_loose
-        outcome, law, detail = _take(world, step, walk)
+        outcome, law, detail = _take(world, step)
         if world.is_loose and not was_loose:
             walk.unmapped.append(world.unmapped or step.change)
         walk.outcomes.append((f"{step.client}: {step.change}", outcome))
@@ -245,13 +242,13 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
             if not carry_on:
                 break
             world.restart()
-            _take(world, Step(sequence.tool, "create"), walk)
+            _take(world, Step(sequence.tool, "create"))
         if world.b is None:
             break
     return walk
 
 
-def _take(world: World, step: Step, walk: Walk) -> tuple[Outcome, str, str]:
+def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     """Take one step on both servers; return its outcome, and the violated law with what is wrong.
 
     An exported file that Helm sends has no mapping: Helm leaves no trace of what its manifest holds, so that
@@ -273,7 +270,7 @@ def _take(world: World, step: Step, walk: Walk) -> tuple[Outcome, str, str]:
         world.delta = ()  # the author's template replaces the edited copy
     if step.client == SCALE:
         world.a, world.b = a, b
-        return _compared(world, None, None)
+        return _compared(world, None)
     try:
         new_a = world.without.admit(a, world.a) if a is not None else world.a
     except Refused:
@@ -281,18 +278,26 @@ def _take(world: World, step: Step, walk: Walk) -> tuple[Outcome, str, str]:
         return "refused", "", ""
     try:
         new_b = world.with_ours.admit(b, world.b) if b is not None else world.b
-    except Refused as error:
-        return "violated", "refused by the schema", str(error)
-    except Denied:
-        if new_a is not None and _is_creatable(world, new_a):
-            walk.denied_but_creatable.append(f"{step.client}: {step.change}")
-        _restore(world, before)
-        return "denied", "", ""
+    except (Refused, Denied) as error:
+        return _not_admitted(world, before, new_a, error)
     world.a, world.b = new_a, new_b
     if file is not None:
         world.file = file
         world.released = manifest(file)
-    return _compared(world, b, before.b)
+    return _compared(world, b)
+
+
+def _not_admitted(
+    world: World, before: World, a: Object | None, error: Exception
+) -> tuple[Outcome, str, str]:
+    """Return the outcome of a write that B did not accept, and A did."""
+    is_known = not world.is_loose
+    _restore(world, before)
+    if isinstance(error, Refused):
+        return ("violated", "refused by the schema", str(error)) if is_known else ("refused", "", "")
+    if a is not None and _is_creatable(world, a):
+        return "violated", "denied though a CREATE is allowed", str(error)
+    return "denied", "", ""
 
 
 def _has_leader(lws: Object | None) -> bool:
@@ -316,7 +321,11 @@ def _unknowable(world: World, client: str, file: File, sent: tuple[Object | None
         Side(stored, stored if one is None else one)
         for stored, one in zip((world.a, world.b), sent, strict=True)
     )
-    return unknowable(client, manifest(file), a, b)
+    try:
+        created = world.without.admit(manifest(file))
+    except Refused:
+        return ""
+    return unknowable(client, manifest(file), a, b, created)
 
 
 def _restore(world: World, before: World) -> None:
@@ -331,14 +340,14 @@ def _is_creatable(world: World, a: Object) -> bool:
     return True
 
 
-def _compared(world: World, sent: Object | None, before: Object | None) -> tuple[Outcome, str, str]:
-    """Check the laws after a write of B, of which the object before admission and the old one are given."""
+def _compared(world: World, sent: Object | None) -> tuple[Outcome, str, str]:
+    """Check the laws after a write of B, of which the object before admission is given."""
     if world.a is None or world.b is None:
         return "denied", "", ""
     expected = world.wanted = world.expected(world.a)
     if expected is None:
         world.is_loose = True
-        world.excuse(sent or world.b, before)
+        world.excuse(sent or world.b)
     law, detail = laws.violation(world.b, expected, world.excused)
     if law:
         return "violated", law, detail
