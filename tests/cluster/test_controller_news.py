@@ -1,9 +1,10 @@
 """Whatever happens on the connection to the API server, the controller is up to date afterwards.
 
-The controller of these tests reaches the API server through a relay; it is never started again.
+The controller of these tests reaches the API server through a relay; only the last test starts it again.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -48,7 +49,7 @@ class Relayed:
     port: int
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def relayed(fusioninfer: Cluster) -> Iterator[Relayed]:
     with relay(fusioninfer.ports["kube-apiserver"]) as line:
         flags = {**PATIENT, "--kubeconfig": kubeconfig_through(fusioninfer, line)}
@@ -93,29 +94,38 @@ def test_objects_are_listed_again_after_the_api_server_lost_its_history(
 
 
 def test_a_slow_api_server_is_followed_slowly(fusioninfer: Cluster, namespace: str, relayed: Relayed) -> None:
-    relayed.line.delay = 0.5
+    with slowed(relayed, 0.5):
+        apply(fusioninfer, namespace, PREFILL, DECODE)
 
-    apply(fusioninfer, namespace, PREFILL, DECODE)
-
-    now = offline(namespace, PREFILL, DECODE)
-    assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
+        now = offline(namespace, PREFILL, DECODE)
+        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
 
 
 def test_a_controller_killed_between_dry_run_and_write_converges_to_the_command(
     fusioninfer: Cluster, namespace: str, relayed: Relayed
 ) -> None:
-    relayed.line.delay = 1.0
-    before = len(writes(fusioninfer))
-    apply(fusioninfer, namespace, PREFILL, DECODE)
-    until(lambda: len(writes(fusioninfer)) > before, "the API server has answered the dry run")
+    with slowed(relayed, 1.0):
+        before = len(writes(fusioninfer))
+        apply(fusioninfer, namespace, PREFILL, DECODE)
+        until(lambda: len(writes(fusioninfer)) > before, "the API server has answered the dry run")
 
-    kill_process(fusioninfer, NAME)
+        kill_process(fusioninfer, NAME)
     meanwhile = pod_group(fusioninfer, namespace)
     delete(fusioninfer.api, LEASE)
     start_sync(fusioninfer, NAME, {"--metrics-port": relayed.port})
 
     now = offline(namespace, PREFILL, DECODE)
     assert (None, now) == (meanwhile, becomes(lambda: pod_group(fusioninfer, namespace), now))
+
+
+@contextmanager
+def slowed(controller: Relayed, seconds: float) -> Iterator[None]:
+    """Delay what the controller and the API server send each other."""
+    controller.line.delay = seconds
+    try:
+        yield
+    finally:
+        controller.line.delay = 0.0
 
 
 def known(controller: Relayed) -> dict[str, float]:
