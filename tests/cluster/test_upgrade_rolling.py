@@ -22,12 +22,11 @@ from tests.cluster.testbed.controllers import metric
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import ROOT, wait_admission
 from tests.cluster.testbed.releases import OTHER_DIGESTS, OTHER_RULES, release
-from tests.cluster.testbed.replicas import Replica, Replicas, balanced, start_replica
+from tests.cluster.testbed.replicas import SHORT_DRAIN, Replica, Replicas, balanced, start_replica
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.upgrades import ANNOTATED, spec_of, with_words
 from tests.cluster.testbed.written import CLIENT_SIDE, engines, named, put
 
-COMMAND: Final = "fusioninfer"
 IN_BOTH_ORDERS: Final = pytest.mark.parametrize("mixed", [("this", "next"), ("next", "this")], indirect=True)
 SEEDS: Final = itertools.count()
 REVIEWS: Final = "fusioninfer_admission_requests_total"
@@ -48,7 +47,7 @@ def both(
     """Run a webhook of each release, and one that has only other rules for the launch and its variables."""
     rules = release(tmp_path_factory.mktemp("rules"), OTHER_RULES)
     there = {
-        name: start_replica(certified, name, pair, COMMAND, at)
+        name: start_replica(certified, name, pair, SHORT_DRAIN, at)
         for name, at in {"this": ROOT, "next": source, "rules": rules}.items()
     }
     yield there
@@ -165,7 +164,7 @@ def templates(lws: Object) -> list[Object]:
 def test_no_write_fails_during_an_upgrade_and_a_rollback(
     certified: Cluster, pair: Path, source: Path, space: str
 ) -> None:
-    replicas = Replicas([start_replica(certified, name, pair, COMMAND) for name in ("old-0", "old-1")])
+    replicas = Replicas([start_replica(certified, name, pair, SHORT_DRAIN) for name in ("old-0", "old-1")])
     reviews: list[float] = []
     with balanced(replicas) as line:
         call_at(certified, line.port)
@@ -185,7 +184,7 @@ def test_no_write_fails_during_an_upgrade_and_a_rollback(
 
 def replaced(cluster: Cluster, replicas: Replicas, old: Replica, pair: Path, source: Path) -> list[float]:
     """Replace a process by one of another release; return how many reviews it answered, by path."""
-    new = start_replica(cluster, f"{old.name}-", pair, COMMAND, source)
+    new = start_replica(cluster, f"{old.name}-", pair, SHORT_DRAIN, source)
     replicas.running.append(new)
     time.sleep(SIDE_BY_SIDE)
     reviews = [metric(old.metrics_port, REVIEWS, path=where) for where in ("/mutate", "/validate")]

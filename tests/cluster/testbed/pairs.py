@@ -14,8 +14,9 @@ from tests.cluster.testbed.processes import Process, alive
 from tests.cluster.testbed.relay import Relay, relay
 from tests.cluster.testbed.wait import until
 
-TIMING: Final = {"--lease-duration": 12, "--renew-deadline": 8, "--retry-period": 2}
-"""A Lease that is lost soon, and not on a busy machine."""
+TIMING: Final = {"--lease-duration": 8, "--renew-deadline": 5, "--retry-period": 1}
+"""A Lease that is lost soon, and not on a busy machine. Between clocks that differ by a third
+a second is left."""
 FIRST, SECOND = "sync", "sync-other"
 """The one that leads at first, and the one that waits; they are called as in the audit log."""
 

@@ -20,6 +20,8 @@ from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay, relay
 
 HURRIED: Final = "tests.cluster.certificates.hurried"
+SHORT_DRAIN: Final = "tests.cluster.testbed.short_drain"
+"""The modules of replicas: one looks for new certificates often, one ends soon when it is asked to."""
 ASKED_EVERY: Final = 1.0
 
 

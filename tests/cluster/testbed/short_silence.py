@@ -3,7 +3,7 @@
 from fusioninfer.cli import main
 from kube import client
 
-SILENCE = 15.0
+SILENCE = 8.0
 
 if __name__ == "__main__":
     client.SILENCE = SILENCE  # type: ignore[misc] # a constant of the process
