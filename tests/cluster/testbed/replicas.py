@@ -21,7 +21,7 @@ from tests.cluster.testbed.relay import Relay, relay
 
 HURRIED: Final = "tests.cluster.certificates.hurried"
 SHORT_DRAIN: Final = "tests.cluster.testbed.short_drain"
-"""The modules of replicas: one looks for new certificates often, one ends soon when it is asked to."""
+"""The modules of replicas: with frequent checks of certificates, and with a short drain."""
 ASKED_EVERY: Final = 1.0
 
 
