@@ -104,8 +104,10 @@ ALONE: Final = (
     "tests/bench/",
     "tests/cluster/",
     "tests/fusioninfer/test_serve.py",
-    "tests/hostile/test_tenants.py",
-    "tests/hostile/test_worst.py",
+    *(
+        f"tests/hostile/test_{name}.py"
+        for name in ("behaviours", "fuzz", "protocol", "rules", "tenants", "wire")
+    ),
     "tests/image/",
     "tests/sync/runtime/test_lease.py",
     "tests/sync/test_process.py",
