@@ -11,9 +11,10 @@ from intent import Object
 from intent.annotations import UNANSWERED
 from tests.cluster.testbed.api import create, delete, get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.controllers import apply, controller_down
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.controllers import LEASE, apply, other_controllers
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.ours import wait_admission
+from tests.cluster.testbed.ours import start_sync, wait_admission
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.services import says, told
 from tests.cluster.testbed.wait import until
@@ -23,6 +24,8 @@ NAME: Final = "chat"
 SET: Final = f"{NAME}-inference"
 DISABLED: Final = "fusioninfer.io/inject=disabled"
 ENABLED: Final = "fusioninfer.io/inject-"
+HURRIED: Final = "sync-hurried"
+SHORT_RETRY: Final = "tests.cluster.testbed.short_retry"
 GROUP: Final = 2
 """Pods of a replica."""
 CONFIGURATIONS: Final = (
@@ -73,18 +76,20 @@ def test_a_service_that_bypasses_admission_keeps_its_pods(served: Cluster, runni
 def test_without_webhooks_a_new_leader_keeps_every_pod_and_looks_again(served: Cluster, running: str) -> None:
     before = rollout(served, running, SET)
 
-    with without_webhooks(served):
-        with controller_down(served):
-            pass
-        until(lambda: codes(served, running, "FI873"), "an Event says so", seconds=60.0)
-        apply(served, running, isvc(worker(replicas=2), name=NAME))
-        caught_up(served, running)
-        held = rollout(served, running, SET)
-        label = get(served.api, path("leaderworkersets", running, SET))["metadata"]["labels"]
+    with other_controllers(served, {HURRIED: {}}, SHORT_RETRY) as ports:
+        with without_webhooks(served):
+            kill_process(served, HURRIED)
+            delete(served.api, LEASE)
+            start_sync(served, HURRIED, {"--metrics-port": ports[HURRIED]}, SHORT_RETRY)
+            until(lambda: codes(served, running, "FI873"), "an Event says so", seconds=60.0)
+            apply(served, running, isvc(worker(replicas=2), name=NAME))
+            caught_up(served, running)
+            held = rollout(served, running, SET)
+            label = get(served.api, path("leaderworkersets", running, SET))["metadata"]["labels"]
 
-    assert held == before
-    assert UNANSWERED not in label.values()
-    assert more(served, running) == before.pods.items()
+        assert held == before
+        assert UNANSWERED not in label.values()
+        assert more(served, running) == before.pods.items()
 
 
 def more(cluster: Cluster, namespace: str) -> object:
