@@ -93,7 +93,7 @@ def test_hypothesis_has_a_profile_for_each_tier(name: str, examples: int) -> Non
 @pytest.mark.slow
 def test_a_file_runs_in_one_process_and_one_of_three_runs_only_what_needs_no_other(tmp_path: Path) -> None:
     """With the pytest and the pytest-xdist that are installed."""
-    alone = ("tests/bench/test_noise.py", "tests/bench/test_histogram.py", "tests/bench/test_report.py")
+    alone = ("tests/bench/test_histogram.py", "tests/bench/test_report.py", "tests/image/test_dockerfile.py")
     files = ("tests/certs/test_issue.py", "tests/certs/test_objects.py", "tests/intent/test_image.py")
 
     done = subprocess.run(
