@@ -10,6 +10,7 @@ import pytest
 
 from intent import Object
 from intent.inferenceservice.embedded import EMBEDDED
+from tests.autoscaling import BROKEN_ROLLOUTS, BROKEN_SCALINGS, GOOD_ROLLOUTS, GOOD_SCALINGS
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES, PARENTS
@@ -25,7 +26,7 @@ GATEWAY: Final = "spec.roles.0.gateway"
 PORT: Final = {"containerPort": 8000}
 CORS: Final = {"type": "CORS", "cors": {"allowMethods": ["GET", "POST"]}}
 
-SCHEMA: Final = frozenset({"FI701", "FI702", "FI710"})
+SCHEMA: Final = frozenset({"FI701", "FI702", "FI710", "FI716", "FI717"})
 """The codes of errors by the schema. There may be others at other fields: of a container without its name."""
 KEY: Final = re.compile(r"\[([^]]*[^]0-9][^]]*)\]")
 """The key of a map in a path; the API server writes it like a field."""
@@ -175,10 +176,18 @@ def test_a_number_beyond_its_format_is_rejected_by_the_webhook(admission: Cluste
     assert offline(service) == fields(refused.value.body)
 
 
+SPECS: Final[dict[str, Object]] = {
+    "template": isvc()["spec"]["roles"][0]["template"],
+    "scaling": GOOD_SCALINGS["an external metric"],
+    "rolloutStrategy": GOOD_ROLLOUTS["a surge"],
+    "httproute": {"parentRefs": PARENTS},
+    "gateway": GOOD_GATEWAYS["a listener"],
+}
+
+
 @pytest.mark.parametrize("name", EMBEDDED)
 def test_an_unknown_field_is_dropped_for_other_clients(admission: Cluster, namespace: str, name: str) -> None:
-    specs = {"template": isvc()["spec"]["roles"][0]["template"], "httproute": {"parentRefs": PARENTS}}
-    value = specs.get(name, GOOD_GATEWAYS["a listener"])
+    value = SPECS[name]
     at = f"spec.roles.0.{name}"
     service = changed_by(at, {**value, "added": {"a": 1}})
 
@@ -188,16 +197,28 @@ def test_an_unknown_field_is_dropped_for_other_clients(admission: Cluster, names
     assert offline(service) == {f"spec.roles[0].{name}.added"}
 
 
-CASES_GOOD: Final = [("httproute", name, spec) for name, spec in GOOD_ROUTES.items()] + [
-    ("gateway", name, spec) for name, spec in GOOD_GATEWAYS.items()
+GOOD_SPECS: Final = {
+    "scaling": GOOD_SCALINGS,
+    "rolloutStrategy": GOOD_ROLLOUTS,
+    "httproute": GOOD_ROUTES,
+    "gateway": GOOD_GATEWAYS,
+}
+BROKEN_SPECS: Final = {
+    "scaling": BROKEN_SCALINGS,
+    "rolloutStrategy": BROKEN_ROLLOUTS,
+    "httproute": BROKEN_ROUTES,
+    "gateway": BROKEN_GATEWAYS,
+}
+CASES_GOOD: Final = [
+    (field, name, spec) for field, specs in GOOD_SPECS.items() for name, spec in specs.items()
 ]
-CASES_BAD: Final = [("httproute", name, spec) for name, (spec, _) in BROKEN_ROUTES.items()] + [
-    ("gateway", name, spec) for name, (spec, _) in BROKEN_GATEWAYS.items()
+CASES_BAD: Final = [
+    (field, name, spec) for field, specs in BROKEN_SPECS.items() for name, (spec, _) in specs.items()
 ]
 
 
 @pytest.mark.parametrize(("field", "name", "spec"), CASES_GOOD)
-def test_a_valid_route_is_accepted_as_its_author_wrote_it(
+def test_a_valid_spec_is_accepted_as_its_author_wrote_it(
     admission: Cluster, namespace: str, field: str, name: str, spec: Object
 ) -> None:
     service = changed_by(f"spec.roles.0.{field}", spec)
@@ -208,7 +229,7 @@ def test_a_valid_route_is_accepted_as_its_author_wrote_it(
 
 
 @pytest.mark.parametrize(("field", "name", "spec"), CASES_BAD)
-def test_an_invalid_route_is_rejected(
+def test_an_invalid_spec_is_rejected(
     admission: Cluster, namespace: str, field: str, name: str, spec: Object
 ) -> None:
     """By the API server, or by the webhook where a rule is beyond the schema.
