@@ -46,7 +46,7 @@ def namespace(served: Cluster, metrics: Metrics) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def emptied(served: Cluster) -> Iterator[str]:
+def emptied(served: Cluster, metrics: Metrics) -> Iterator[str]:  # noqa: ARG001 - which ends after it
     """A namespace in which KEDA scaled the decoders to 0 at the start: a role rests after a minute."""
     with new_namespace(served) as name:
         apply(served, name, asking())
@@ -212,21 +212,6 @@ def truths(autoscaler: Object) -> set[str]:
     return {one["type"] for one in found if one["status"] == "True"}
 
 
-def test_replicas_replace_scaling_even_while_the_controller_is_away(
-    served: Cluster, metrics: Metrics, namespace: str
-) -> None:
-    metrics.values[namespace, "queue"] = 20
-    apply(served, namespace, asking(scaling=QUEUE))
-    scaled_to(served, namespace, 4)
-
-    with controller_down(served):
-        apply(served, namespace, asking(replicas=2))
-
-    scaled_to(served, namespace, 2)
-    until(lambda: not autoscalers(served, namespace), "the autoscaler is deleted")
-    says(served, namespace, NAME, HEALTHY)
-
-
 def test_scaling_that_is_removed_keeps_the_replicas(
     served: Cluster, metrics: Metrics, namespace: str
 ) -> None:
@@ -368,3 +353,21 @@ def test_decoders_at_zero_rest_and_are_required_again(served: Cluster, emptied: 
 
     assert (rested, alone) == ((2, resting), {f"{PREFILL}-0": (2, 2)})
     assert (again, becomes(lambda: bound(served, emptied), whole, PATIENCE)) == ((4, both), whole)
+
+
+# --- a controller that was away: it forgets since when a role is empty -----------------------------------
+
+
+def test_replicas_replace_scaling_even_while_the_controller_is_away(
+    served: Cluster, metrics: Metrics, namespace: str
+) -> None:
+    metrics.values[namespace, "queue"] = 20
+    apply(served, namespace, asking(scaling=QUEUE))
+    scaled_to(served, namespace, 4)
+
+    with controller_down(served):
+        apply(served, namespace, asking(replicas=2))
+
+    scaled_to(served, namespace, 2)
+    until(lambda: not autoscalers(served, namespace), "the autoscaler is deleted")
+    says(served, namespace, NAME, HEALTHY)
