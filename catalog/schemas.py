@@ -14,6 +14,7 @@ from typing import Any, Final
 POD_TEMPLATE: Final = "PodTemplateSpec"
 HTTP_ROUTE: Final = "HTTPRouteSpec"
 GATEWAY: Final = "GatewaySpec"
+INGRESS: Final = "IngressSpec"
 AUTOSCALER: Final = "HorizontalPodAutoscalerSpec"
 """Without `scaleTargetRef`: a role has one target."""
 ROLLOUT: Final = "RolloutStrategy"

@@ -50,6 +50,8 @@ class Settings:
     """Whether services get routes; if not, existing ones are neither read, changed nor deleted."""
     gateways: bool | tuple[str, ...] = True
     """Whether InferenceServices may bring Gateways of their own; or the GatewayClasses that they may name."""
+    ingresses: bool | tuple[str, ...] = True
+    """Whether InferenceServices may bring Ingresses; or the IngressClasses that they may name."""
     api_services: bool = True
     """Whether each service gets a Service on its leaders, named `<service>-api`."""
     observe_only: bool = False

@@ -243,6 +243,11 @@ AUTOSCALER: Final = _applied(
     project=autoscaler.cached_autoscaler,
 )
 """All of them are watched: those of others may scale our LeaderWorkerSets too."""
+INGRESS: Final = _applied(
+    Resource("networking.k8s.io/v1", "Ingress", "ingresses", SERVICE),
+    API,
+    project=lambda obj: cached_object(obj, routes.project_ingress),
+)
 ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     _plain("v1", "ServiceAccount", "serviceaccounts"),
     _plain(RBAC, "RoleBinding", "rolebindings", "ServiceAccount"),
@@ -254,6 +259,7 @@ ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     _plain("networking.istio.io/v1", "DestinationRule", "destinationrules", source="Istio"),
     GATEWAYS,
     HTTP_ROUTE,
+    INGRESS,
 )
 ROUTES: Final = frozenset(kind.kind for kind in ROUTE_KINDS)
 APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, AUTOSCALER, POD_GROUP, *ROUTE_KINDS)

@@ -66,6 +66,12 @@ ROWS: Final[dict[str, Code]] = {
         "correct the field as the message says; the schema is that of the Gateway API, v1",
         "a value has the wrong type or length, a field is missing, or two fields exclude each other",
     ),
+    "FI711": Code(
+        "error",
+        "a field of the Ingress has the wrong type",
+        "correct the field as the message says; the schema is that of networking.k8s.io/v1",
+        "a value has the wrong type, or a field is missing",
+    ),
     "FI715": Code(
         "error",
         "a role has both replicas and scaling",

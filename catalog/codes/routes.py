@@ -165,15 +165,21 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI833": Code(
         "error",
-        "the operator does not allow this Gateway",
-        "use a gatewayClassName in the message; or remove gateway, and name a shared Gateway in parentRefs",
-        "the settings restrict the Gateways that InferenceServices may bring (gateways)",
+        "the operator does not allow this Gateway or Ingress",
+        "use a class in the message; or remove gateway, and name a shared Gateway in parentRefs",
+        "the settings restrict the Gateways and Ingresses that InferenceServices may bring",
     ),
     "FI834": Code(
         "error",
         "routes are switched off",
         "remove the router or the annotation; or have the operator set routes in the settings",
         "the operator runs the controller without routes; a decoder gets its sidecar anyway",
+    ),
+    "FI835": Code(
+        "error",
+        "an Ingress without the Service that it leads to",
+        "remove what the message names, or remove ingress from the router",
+        "there is no Service SERVICE-api: another object has its name, or the operator switched it off",
     ),
     "FI850": Code(
         "error",

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from catalog.schemas import AUTOSCALER, GATEWAY, HTTP_ROUTE, POD_TEMPLATE, ROLLOUT, Schema, schemas
+from catalog.schemas import (
+    AUTOSCALER,
+    GATEWAY,
+    HTTP_ROUTE,
+    INGRESS,
+    POD_TEMPLATE,
+    ROLLOUT,
+    Schema,
+    schemas,
+)
 from intent import Object
 from intent.autoscaling import OF_AUTOSCALER
 from intent.errors import FieldError, each_nearest
@@ -52,6 +61,7 @@ EMBEDDED: Final = {
     "template": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
     "httproute": Embedded(HTTP_ROUTE, "FI710", OF_HTTP_ROUTE),
     "gateway": Embedded(GATEWAY, "FI710", OF_GATEWAY),
+    "ingress": Embedded(INGRESS, "FI711", NO_RULES),
 }
 """The fields, by their names."""
 

@@ -24,6 +24,7 @@ KIND: Final = v1alpha1.KIND
 CARRIED: Final = (*PASSED, QUEUE_NAME)
 """Annotations that LeaderWorkerSets get from the InferenceService, or from the template of the role."""
 Path = tuple[int | str, ...]
+ROUTER_KEYS: Final = frozenset(v1alpha1.ROUTER_FIELDS)
 MOST: Final = 256
 """The most findings reported; an object may have one for each of its fields."""
 
@@ -76,6 +77,8 @@ class Router:
     """The spec of a Gateway, as its author wrote it, without nulls; empty: none is created."""
     index: int = 0
     """Its index in `spec.roles`."""
+    ingress: Object | None = None
+    """The spec of an Ingress, as its author wrote it, without nulls; None: none is created."""
 
     @property
     def is_attached(self) -> bool:
@@ -178,14 +181,18 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 config=role.endpoint_picker_config,
                 http_route=without_nulls(role.httproute),
             )
-            yield Router(role.name, routing, without_nulls(role.gateway), at)
+            ingress = without_nulls(role.ingress) if "ingress" in role.given else None
+            yield Router(role.name, routing, without_nulls(role.gateway), at, ingress)
 
 
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
-    """Return the author's strategy, or the default for the roles; empty with a whole configuration."""
+    """Return the author's strategy, or the default for the roles.
+
+    Empty with a whole configuration, and for an Ingress alone: clients call the Service.
+    """
     if "strategy" in role.given:
         return role.strategy
-    if role.endpoint_picker_config:
+    if role.endpoint_picker_config or set(role.given) & ROUTER_KEYS == {"ingress"}:
         return ""
     return DISAGGREGATION if disaggregates(spec) else role.strategy
 

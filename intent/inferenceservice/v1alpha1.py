@@ -17,7 +17,7 @@ API_VERSION: Final = f"{GROUP}/{VERSION}"
 KIND: Final = "InferenceService"
 PLURAL: Final = "inferenceservices"
 
-ROUTER_FIELDS: Final = ("strategy", "httproute", "gateway", "endpointPickerConfig")
+ROUTER_FIELDS: Final = ("strategy", "httproute", "gateway", "endpointPickerConfig", "ingress")
 ENGINE_FIELDS: Final = (
     *("replicas", "scaling", "multinode", "rolloutStrategy", "template"),
     *("roleReplicas", "podReplicas"),
@@ -96,6 +96,10 @@ class Role(_Model):
     """Router only: the spec of an HTTPRoute of the Gateway API, with parentRefs or with `gateway`."""
     gateway: Object = {}
     """Router only: the spec of a Gateway of the Gateway API, created as `<service>-gateway`."""
+    ingress: Object = {}
+    """Router only: the spec of an Ingress, created as `<service>-ingress`. What has no backend leads to the
+    Service `<service>-api`: a path, a rule without paths, an Ingress without rules. A router that has nothing
+    else gets no endpoint picker."""
     endpoint_picker_config: Annotated[str, Field(max_length=LONGEST)] = ""
     """Router only: an EndpointPickerConfig of your own, as YAML, in place of the strategy's."""
     role_replicas: NonNegative = 1

@@ -1,20 +1,32 @@
-"""Plans the Service `<service>-api`: clients call the leaders through it, without a Gateway.
+"""Plans the Service `<service>-api`, and the Ingress to it: clients call the leaders without a Gateway.
 
 It selects the leaders that answer whole requests: those of the workers, else of the decoders. A decoder
-without a prefiller's help computes the prompt itself. Every problem is a warning: the engines run without it.
+without a prefiller's help computes the prompt itself. Every problem of the Service is a warning, since the
+engines run without it; but an error where an Ingress leads to it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
+from intent import Object
 from intent.annotations import SERVICE, ComponentType, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import LABEL, api_name
+from intent.service.allowed import forbidden_ingress
 from intent.service.member import Member, ServiceKey
 from intent.service.routes import is_split
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
+
+INGRESS: Final = "Ingress"
+BOTH: Final = frozenset({"Service", INGRESS})
+
+
+def ingress_name(service: str) -> str:
+    """Return the name of the Ingress."""
+    return f"{service}-ingress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,8 @@ class ApiService:
     """The component type of the pods that it selects."""
     port: int
     """The port on which the leaders serve: the routing sidecar's, or the engine's if there is no sidecar."""
+    ingress: Object | None = None
+    """The spec of the Ingress to it, as its author wrote it; None: none."""
     members: tuple[tuple[str, str], ...] = ()
     """Name and uid of the LeaderWorkerSets; they own it if there is no InferenceService."""
     owner: tuple[str, str] | None = None
@@ -39,9 +53,11 @@ class ApiPlan:
 
     api: ApiService | None = None
     """None: there should be none."""
-    hold: bool = False
-    """Whether an existing Service is left as it is."""
+    kept: frozenset[str] = frozenset()
+    """The kinds of which an existing object is left as it is: Service, Ingress."""
     findings: tuple[Finding, ...] = ()
+    of_routes: tuple[Finding, ...] = ()
+    """Findings about the Ingress."""
 
 
 def desired_api(
@@ -51,26 +67,54 @@ def desired_api(
     settings: Settings,
     namesakes: tuple[Subject, ...] = (),
 ) -> ApiPlan:
-    """Plan the Service; `namesakes` are LeaderWorkerSets with the name of one of the service's Services."""
+    """Plan both; `namesakes` are LeaderWorkerSets with the name of one of the service's Services."""
     live = present(members)
-    if not settings.api_services or not (live or service):
+    if not (live or service):
         return ApiPlan()
+    if not settings.api_services:
+        return _impossible("", "the operator has switched these Services off (apiServices)", live, service)
     if problem := _name_problem(key[1], namesakes):
-        return ApiPlan(findings=tuple(_reported(problem, live, service)))
+        return _impossible(*problem, live, service)
     fitting = fitting_members(live)
     serving = _serving(fitting)
     if not serving:
-        return ApiPlan(hold=True)
+        return ApiPlan(kept=BOTH)
     if problem := _port_problem(key[1], serving):
-        return ApiPlan(hold=True, findings=tuple(_reported(problem, live, service)))
+        return ApiPlan(kept=BOTH, findings=tuple(_reported(*problem, live, service)))
+    forbidden = tuple(_forbidden(service, settings)) if service else ()
     made = ApiService(
         *key,
         component_type=serving[0].component_type,
         port=serving[0].port,
+        ingress=None if forbidden else _ingress(service, settings),
         members=tuple(sorted((one.name, one.uid) for one in fitting)),
         owner=(service.name, service.uid) if service else None,
     )
-    return ApiPlan(made)
+    return ApiPlan(made, kept=frozenset({INGRESS} if forbidden else ()), of_routes=forbidden)
+
+
+def _ingress(service: InferenceServiceIntent | None, settings: Settings) -> Object | None:
+    """Return the spec of the Ingress; without routes there are no Ingresses either."""
+    return service.router.ingress if service and service.router and settings.routes else None
+
+
+def _forbidden(service: InferenceServiceIntent, settings: Settings) -> Iterator[Finding]:
+    """Report an Ingress that the operator does not allow (FI833)."""
+    if service.router and settings.routes:
+        yield from (Finding(service.subject, one) for one in forbidden_ingress(service.router, settings))
+
+
+def _impossible(
+    code: str, message: str, live: tuple[Member, ...], service: InferenceServiceIntent | None
+) -> ApiPlan:
+    """Return the plan where there can be no Service: an Ingress would lead nowhere (FI835)."""
+    findings = tuple(_reported(code, message, live, service)) if code else ()
+    if service is None or service.router is None or service.router.ingress is None:
+        return ApiPlan(findings=findings)
+    error = FieldError(
+        f"spec.roles[{service.router.index}].ingress", None, f"leads nowhere: {message}", "FI835"
+    )
+    return ApiPlan(kept=frozenset({INGRESS}), of_routes=(Finding(service.subject, error),))
 
 
 def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:
@@ -104,10 +148,9 @@ def _port_problem(service: str, serving: tuple[Member, ...]) -> tuple[str, str] 
 
 
 def _reported(
-    problem: tuple[str, str], live: tuple[Member, ...], service: InferenceServiceIntent | None
+    code: str, message: str, live: tuple[Member, ...], service: InferenceServiceIntent | None
 ) -> Iterator[Finding]:
     """Yield a problem on the InferenceService, else on every member."""
-    code, message = problem
     if service:
         yield Finding(service.subject, FieldError("metadata.name", service.name, message, code))
         return

@@ -14,7 +14,7 @@ from intent.annotations import NO_ROUTING, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
-from intent.service.allowed import not_allowed
+from intent.service.allowed import forbidden_gateway
 from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
     contradictions,
@@ -109,7 +109,8 @@ def desired_routes(
     routing = _router_routing(service) if service else merged_routing(live)
     hints = tuple(unreachable(live, routing))
     if not settings.routes:
-        return RoutePlan(hold=True, findings=tuple(_switched_off(live, service)) if routing.wanted else ())
+        asks = routing.wanted or (service and service.router)
+        return RoutePlan(hold=True, findings=tuple(_switched_off(live, service)) if asks else ())
     if not routing.wanted:
         return RoutePlan(findings=hints)
     if not fitting:
@@ -148,8 +149,8 @@ def _switched_off(live: tuple[Member, ...], service: InferenceServiceIntent | No
 
 def _forbidden(service: InferenceServiceIntent | None, settings: Settings) -> Iterator[Finding]:
     """Report what the operator does not allow (FI833)."""
-    if service:
-        yield from (Finding(service.subject, error) for error in not_allowed(service, settings))
+    if service and service.router:
+        yield from (Finding(service.subject, one) for one in forbidden_gateway(service.router, settings))
 
 
 def _router_routing(service: InferenceServiceIntent) -> Routing:

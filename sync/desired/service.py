@@ -21,14 +21,14 @@ from intent.lws import KIND as LWS
 from intent.names import api_name, picker_name
 from intent.service.rules import present
 from intent.settings import Settings
-from sync.desired.api import desired_api
+from sync.desired.api import desired_api, ingress_name
 from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
 from sync.desired.scaling import left_alone, scaling_errors
-from sync.kinds import API, AUTOSCALER, OUTPUTS, ROUTE_KINDS, ROUTES, SERVICE_KIND, rows_of
+from sync.kinds import API, AUTOSCALER, INGRESS, OUTPUTS, ROUTE_KINDS, ROUTES, SERVICE_KIND, rows_of
 from sync.kinds import LWS as LWS_KIND
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Situation, Snapshot
@@ -156,15 +156,19 @@ def _concerns(refusal: Refusal, situation: Situation) -> bool:
 
 
 def _api(snapshot: Snapshot, settings: Settings) -> Desired:
-    """Desire the Service on the leaders; without an author who can be read, nothing changes."""
-    kept = frozenset({(SERVICE_KIND, api_name(snapshot.situation.key[1]))})
+    """Desire the Service on the leaders, and the Ingress to it; without a readable author nothing changes."""
+    name = snapshot.situation.key[1]
+    names = {SERVICE_KIND: api_name(name), INGRESS.kind: ingress_name(name)}
     if _has_no_author(snapshot):
-        return Desired(held_objects=kept)
+        return Desired(held_objects=frozenset(names.items()))
     decided = desired_api(
         snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes
     )
     return Desired(
-        api_objects(decided), held_objects=kept if decided.hold else frozenset(), findings=decided.findings
+        api_objects(decided),
+        findings=decided.findings,
+        of_routes=decided.of_routes,
+        held_objects=frozenset((kind, names[kind]) for kind in decided.kept),
     )
 
 
@@ -217,14 +221,22 @@ def _on_the_router(
 
 
 def _refusal_findings(snapshot: Snapshot, refusal: Refusal) -> Desired:
-    """Report a refusal of the API server to the authors; the plan reports that of a PodGroup.
-
-    Without its Service a service works as before, so that refusal is a warning.
-    """
+    """Report a refusal of the API server to the authors; the plan reports that of a PodGroup."""
     if refusal.kind == POD_GROUP:
         return Desired()
     if refusal.kind == API:
-        refusal = replace(refusal, retryable=True)
+        return _refused_api(snapshot, refusal)
     path = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]"
     findings = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
     return Desired(of_routes=findings) if refusal.kind in ROUTES else Desired(findings=findings)
+
+
+def _refused_api(snapshot: Snapshot, refusal: Refusal) -> Desired:
+    """Report that there is no Service: a warning, since the engines run; with an Ingress an error."""
+    router = snapshot.value.router if snapshot.value else None
+    if router and router.ingress is not None:
+        where = f"spec.roles[{router.index}].ingress"
+        return Desired(of_routes=tuple(refusal_finding(one, where, refusal) for one in snapshot.subjects))
+    path = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]"
+    refusal = replace(refusal, retryable=True)
+    return Desired(findings=tuple(refusal_finding(one, path, refusal) for one in snapshot.subjects))

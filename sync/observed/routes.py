@@ -214,3 +214,36 @@ def _message(found: dict[str, ObservedCondition]) -> str:
         available if available and available.status == "False" else None,
     )
     return next((one.message for one in bad if one), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Ingress:
+    """One Ingress: where it is reached."""
+
+    name: str
+    addresses: tuple[str, ...] = ()
+    """Those of its load balancer, hostnames first; many controllers report none."""
+    host: str = ""
+    """The first host that is no wildcard."""
+    prefix: str = ""
+    """The path of its first rule."""
+    tls: bool = False
+
+
+def project_ingress(obj: Object) -> Ingress:
+    """Project an Ingress."""
+    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
+    points = map(mapping, listed(mapping(status.get("loadBalancer")).get("ingress")))
+    addresses = (text(one.get("hostname")) or text(one.get("ip")) for one in points)
+    rules = [mapping(one) for one in listed(spec.get("rules"))]
+    hosts = (text(rule.get("host")) for rule in rules)
+    paths = listed(mapping(mapping(next(iter(rules), None)).get("http")).get("paths"))
+    path = mapping(next(iter(paths), None))
+    is_plain = path.get("pathType") in {"Prefix", "Exact"}
+    return Ingress(
+        name=text(mapping(obj.get("metadata")).get("name")),
+        addresses=tuple(one for one in addresses if one),
+        host=next((host for host in hosts if host and not host.startswith("*.")), ""),
+        prefix=text(path.get("path")).rstrip("/") if is_plain else "",
+        tls=bool(listed(spec.get("tls"))),
+    )

@@ -8,7 +8,7 @@ from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
-from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool
+from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Ingress
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,11 @@ class ObservedRoutes:
     http_route: HTTPRoute | None = None
     attached: bool = True
     """Whether an HTTPRoute is desired."""
+    picked: bool = True
+    """Whether a pool and an endpoint picker are desired."""
+    ingress: Ingress | None = None
+    wants_ingress: bool = False
+    """Whether an Ingress is desired."""
     gateways: tuple[Gateway, ...] = ()
     errors: tuple[FieldError, ...] = ()
     """Findings about the routes alone, warnings included."""

@@ -98,6 +98,13 @@ REASONS: Final = (
         "the pool and the endpoint picker exist; no HTTPRoute is requested",
         "refer to the InferencePool from an HTTPRoute of your own",
     ),
+    Reason(
+        "RoutesReady",
+        "IngressCreated",
+        "True",
+        "the Ingress exists; nothing reports whether its controller serves it",
+        "if it has no address, check that a controller serves its class",
+    ),
     Reason("RoutesReady", "RoutesRefused", "False", "the routes cannot be created", _READ_MESSAGE),
     Reason("RoutesReady", "RouteMissing", "False", "an object of the routes does not exist yet", _WAIT),
     Reason(

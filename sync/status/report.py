@@ -7,6 +7,7 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
+from sync.desired.api import ingress_name
 from sync.desired.routes import pool_name, route_name
 from sync.desired.service import Desired
 from sync.kinds import (
@@ -15,6 +16,7 @@ from sync.kinds import (
     DEPLOYMENT,
     GATEWAYS,
     HTTP_ROUTE,
+    INGRESS,
     LWS,
     POD,
     POD_GROUP,
@@ -85,7 +87,10 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         picker=_projection(snapshot, DEPLOYMENT, picker_name(name)),
         pool=_projection(snapshot, POOL, pool_name(name)),
         http_route=_projection(snapshot, HTTP_ROUTE, route_name(name)),
-        attached=router.is_attached,
+        attached=router.is_attached and router.routing.wanted,
+        picked=router.routing.wanted,
+        ingress=_projection(snapshot, INGRESS, ingress_name(name)),
+        wants_ingress=router.ingress is not None,
         gateways=tuple(row.projection for row in rows_of(snapshot, GATEWAYS)),
         errors=_errors(desired.of_routes),
         settled=not snapshot.unapplied & ROUTES and not snapshot.is_deleting,

@@ -27,6 +27,10 @@ def routes_ready(seen: Observed) -> Verdict:
 def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
     if late := unstored(seen):
         return Verdict("NotObserved", late)
+    if not routes.picked:
+        return (
+            Verdict("IngressCreated", _reached(routes)) if routes.wants_ingress else Verdict("NoRoutesWanted")
+        )
     if not routes.attached:
         return Verdict(
             "NoHTTPRouteWanted",
@@ -35,6 +39,12 @@ def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
     route = routes.http_route
     names = sorted({str(parent) for parent in route.parents}) if route else []
     return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}{_picked_by(routes)}")
+
+
+def _reached(routes: ObservedRoutes) -> str:
+    """Return where the Ingress is reached; its controller need not say."""
+    name, addresses = (routes.ingress.name, routes.ingress.addresses) if routes.ingress else ("", ())
+    return f"Ingress {name} has {', '.join(addresses) or 'no address yet'}"
 
 
 def _picked_by(routes: ObservedRoutes) -> str:
@@ -46,9 +56,10 @@ def _picked_by(routes: ObservedRoutes) -> str:
 
 def _missing(routes: ObservedRoutes) -> Verdict | None:
     parts = {
-        "InferencePool": routes.pool is None,
-        "Deployment of the endpoint picker": routes.picker is None,
+        "InferencePool": routes.picked and routes.pool is None,
+        "Deployment of the endpoint picker": routes.picked and routes.picker is None,
         "HTTPRoute": routes.attached and routes.http_route is None,
+        "Ingress": routes.wants_ingress and routes.ingress is None,
     }
     missing = [name for name, absent in parts.items() if absent]
     return Verdict("RouteMissing", f"missing: {', '.join(missing)}") if missing else None

@@ -1,9 +1,9 @@
-"""`status.url`: the address of the service, from the first listener that accepts the route."""
+"""`status.url`: the URL of the first listener that accepts the route, else of the Ingress."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from sync.observed.routes import Gateway, HTTPRoute, Listener, Parent
+from sync.observed.routes import Gateway, HTTPRoute, Ingress, Listener, Parent
 from sync.status.inputs import Observed
 from sync.status.routes import accepted_by
 
@@ -12,11 +12,21 @@ SCHEMES: Final = {"HTTP": ("http", 80), "HTTPS": ("https", 443)}
 
 
 def url(seen: Observed) -> str:
-    """Return the URL of the service; empty while no gateway accepts its route, or none has an address."""
+    """Return the URL of the service; empty while no gateway accepts its route, or nothing has an address."""
     routes = seen.routes
-    if routes is None or routes.http_route is None or not routes.attached:
+    if routes is None:
         return ""
-    return next(_urls(routes.http_route, routes.gateways), "")
+    found = _urls(routes.http_route, routes.gateways) if routes.http_route and routes.attached else iter(())
+    return next(found, "") or (_of_ingress(routes.ingress) if routes.ingress and routes.wants_ingress else "")
+
+
+def _of_ingress(ingress: Ingress) -> str:
+    """Return the URL of an Ingress; empty while it has no address."""
+    if not ingress.addresses:
+        return ""
+    host = ingress.host or ingress.addresses[0]
+    name = f"[{host}]" if ":" in host else host
+    return f"{'https' if ingress.tls else 'http'}://{name}{ingress.prefix}"
 
 
 def _urls(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[str]:

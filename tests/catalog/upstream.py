@@ -7,6 +7,7 @@ Left out, besides descriptions:
   absent unless defaulted. A list with such a key becomes atomic. Kubernetes' own types have empty defaults
   (`""`, `0`, `{}`), which change nothing: such a field stays required.
 - `anyOf` of integer and string, which `x-kubernetes-int-or-string` says already.
+- That a path of an Ingress requires a backend: one without leads to the service's own Service.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from catalog.schemas import AUTOSCALER, GATEWAY, HTTP_ROUTE, POD_TEMPLATE, ROLLOUT
+from catalog.schemas import AUTOSCALER, GATEWAY, HTTP_ROUTE, INGRESS, POD_TEMPLATE, ROLLOUT
 from intent import Object
 
 RULES: Final = "x-kubernetes-validations"
@@ -50,6 +51,8 @@ class Origin(NamedTuple):
     """Of an OpenAPI document, the name of the type."""
     without: tuple[str, ...] = ()
     """Fields that are left out."""
+    optional: tuple[str, ...] = ()
+    """Fields that are not required at any depth."""
 
 
 _LWS: Final = "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
@@ -68,6 +71,11 @@ ORIGINS: Final = {
         without=("scaleTargetRef",),
     ),
     ROLLOUT: Origin(*("lws", "sigs.k8s.io/lws", _LWS), ("spec", "rolloutStrategy")),
+    INGRESS: Origin(
+        *("kubernetes", "k8s.io/kubernetes", "api/openapi-spec/v3/apis__networking.k8s.io__v1_openapi.json"),
+        ("io.k8s.api.networking.v1.IngressSpec",),
+        optional=("backend",),
+    ),
 }
 """The experimental channel of the Gateway API includes the standard one."""
 
@@ -89,7 +97,8 @@ def generated(source: Callable[[str, str], Path], version: Callable[[str, str], 
 
 def _original(origin: Origin, file: Path) -> Object:
     node = published(file, *origin.fields) if file.suffix == ".json" else defined(file, origin.fields)
-    return without(node, origin.without)
+    found: Object = unrequired(without(node, origin.without), origin.optional)
+    return found
 
 
 def without(node: Object, fields: tuple[str, ...]) -> Object:
@@ -97,6 +106,17 @@ def without(node: Object, fields: tuple[str, ...]) -> Object:
     kept = {name: one for name, one in node["properties"].items() if name not in fields}
     required = [name for name in node.get("required", ()) if name not in fields]
     return node | {"properties": kept, "required": required}
+
+
+def unrequired(node: Any, fields: tuple[str, ...]) -> Any:
+    """Return a schema that requires none of these fields."""
+    if not isinstance(node, dict):
+        return node
+    kept = {key: unrequired(one, fields) for key, one in node.items()}
+    names = node.get("required")
+    return (
+        kept | {"required": [one for one in names if one not in fields]} if isinstance(names, list) else kept
+    )
 
 
 def published(file: Path, name: str) -> Object:

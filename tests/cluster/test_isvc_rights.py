@@ -26,7 +26,7 @@ GATEWAY: Final = {
     "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
 }
 ROUTED: Final = isvc(
-    router(strategy="pd-disaggregation", gateway=GATEWAY),
+    router(strategy="pd-disaggregation", gateway=GATEWAY, ingress={}),
     prefiller(),
     decoder(scaling=scaling(external())),
     name=NAME,

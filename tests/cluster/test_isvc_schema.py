@@ -182,6 +182,7 @@ SPECS: Final[dict[str, Object]] = {
     "rolloutStrategy": GOOD_ROLLOUTS["a surge"],
     "httproute": {"parentRefs": PARENTS},
     "gateway": GOOD_GATEWAYS["a listener"],
+    "ingress": {},
 }
 
 

@@ -47,6 +47,7 @@ GROUPS: Final = {
     "inferenceservices": "/apis/fusioninfer.io/v1alpha1",
     "httproutes": "/apis/gateway.networking.k8s.io/v1",
     "gateways": "/apis/gateway.networking.k8s.io/v1",
+    "ingresses": "/apis/networking.k8s.io/v1",
     "inferencepools": "/apis/inference.networking.k8s.io/v1",
     "poddisruptionbudgets": "/apis/policy/v1",
     "horizontalpodautoscalers": "/apis/autoscaling/v2",

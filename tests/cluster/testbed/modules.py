@@ -200,10 +200,13 @@ ROUTE_DEFINITIONS: Final = tuple(
     replace(module, packages=(), cuts=()) for module in ROUTE_MODULES if module.name in dict(ROUTE_CRDS)
 )
 """The modules of these custom resources, without the programs: nothing has to be compiled."""
-_OPENAPI: Final = "api/openapi-spec/v3/apis__autoscaling__v2_openapi.json"
+_OPENAPI: Final = tuple(
+    f"api/openapi-spec/v3/apis__{group}_openapi.json"
+    for group in ("autoscaling__v2", "networking.k8s.io__v1")
+)
 SCHEMA_MODULES: Final = (
     *(module for module in (*MODULES, *ROUTE_MODULES) if module.name in {"lws", "gateway-api"}),
-    *(replace(one, packages=(), files=(_OPENAPI,)) for one in MODULES if one.name == "kubernetes"),
+    *(replace(one, packages=(), files=_OPENAPI) for one in MODULES if one.name == "kubernetes"),
 )
 """The modules whose definitions and documents have the schemas that ours embeds."""
 ISTIO_CRDS: Final = (("istio", "kubernetes"),)

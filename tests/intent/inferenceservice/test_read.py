@@ -338,3 +338,17 @@ def test_with_a_router_the_service_name_is_shorter(length: int, *, accepted: boo
     long = isvc(router(), role("worker", name="w"), name="s" * length)
 
     assert (("metadata.name", "FI109") not in found(long)) is accepted
+
+
+def test_a_router_with_an_ingress_alone_has_no_endpoint_picker() -> None:
+    alone, both = (
+        read(isvc({"name": "r", "componentType": "router", "ingress": {}, **more}, worker()))[0]
+        for more in ({}, {"strategy": "queue-size"})
+    )
+
+    assert alone is not None
+    assert both is not None
+    assert alone.router is not None
+    assert both.router is not None
+    assert (alone.router.routing.wanted, both.router.routing.wanted) == (False, True)
+    assert alone.router.ingress == both.router.ingress == {}

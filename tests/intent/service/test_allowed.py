@@ -43,6 +43,32 @@ def test_without_a_gateway_nothing_is_reported(service: InferenceServiceIntent) 
     assert found(service, gateways=False) == []
 
 
-@pytest.mark.parametrize(("service", "expected"), [(PLAIN, {}), (None, {}), (bringing(), {"gateway": {}})])
-def test_what_is_brought_can_be_compared(service: InferenceServiceIntent | None, expected: Object) -> None:
+@pytest.mark.parametrize(
+    ("service", "expected"), [(PLAIN, {}), (bringing(), {"gateway": {}, "ingress": None})]
+)
+def test_what_is_brought_can_be_compared(service: InferenceServiceIntent, expected: Object) -> None:
     assert brought(service) == expected
+
+
+@pytest.mark.parametrize(
+    ("ingresses", "expected"),
+    [
+        (True, []),
+        (("nginx",), []),
+        (("other",), [("spec.roles[1].ingress.ingressClassName", "FI833")]),
+        (False, [("spec.roles[1].ingress", "FI833")]),
+    ],
+)
+def test_an_ingress_is_restricted_like_a_gateway(ingresses: Allowed, expected: list[tuple[str, str]]) -> None:
+    router = Router("router", index=1, ingress={"ingressClassName": "nginx"})
+    service = InferenceServiceIntent("team-a", "svc", router=router)
+
+    errors = not_allowed(service, Settings(ingresses=ingresses))
+
+    assert [(one.path, one.code) for one in errors] == expected
+
+
+def test_the_class_that_the_cluster_chooses_is_not_a_listed_one() -> None:
+    service = InferenceServiceIntent("team-a", "svc", router=Router("router", ingress={}))
+
+    assert [one.code for one in not_allowed(service, Settings(ingresses=("nginx",)))] == ["FI833"]

@@ -1,13 +1,16 @@
 """The plan of the Service `<service>-api`, and how it is rendered."""
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from intent import Object
 from intent.errors import Subject
-from intent.inferenceservice.read import InferenceServiceIntent
+from intent.inferenceservice.read import InferenceServiceIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.desired.api import ApiPlan, desired_api
+from sync.desired.api import BOTH, ApiPlan, desired_api
 from sync.desired.preview import preview
 from sync.desired.render.api import api_objects
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
@@ -34,7 +37,8 @@ def rendered(*members: Member, service: InferenceServiceIntent | None = None) ->
 
 def codes(found: ApiPlan) -> set[tuple[str, str, str]]:
     """Return subject, code and severity of the findings."""
-    return {(one.subject.name, one.error.code, one.error.severity) for one in found.findings}
+    whole = (*found.findings, *found.of_routes)
+    return {(one.subject.name, one.error.code, one.error.severity) for one in whole}
 
 
 def test_a_worker_gets_a_service_on_its_leaders() -> None:
@@ -75,7 +79,7 @@ def test_an_inference_service_owns_it() -> None:
 
 
 def test_a_decoder_that_is_gone_leaves_it_as_it_is() -> None:
-    assert plan(prefill()) == ApiPlan(hold=True)
+    assert plan(prefill()) == ApiPlan(kept=BOTH)
 
 
 def test_a_prefiller_that_is_gone_changes_nothing_but_the_owners() -> None:
@@ -86,7 +90,7 @@ def test_a_prefiller_that_is_gone_changes_nothing_but_the_owners() -> None:
 
 
 def test_an_inference_service_without_members_leaves_it_as_it_is() -> None:
-    assert plan(service=ISVC) == ApiPlan(hold=True)
+    assert plan(service=ISVC) == ApiPlan(kept=BOTH)
 
 
 def test_a_member_that_breaks_a_rule_is_not_selected() -> None:
@@ -99,7 +103,7 @@ def test_a_member_that_breaks_a_rule_is_not_selected() -> None:
 def test_decoders_on_different_ports_leave_it_as_it_is() -> None:
     found = plan(prefill(), decode("d1", role_name="a", port=1), decode("d2", role_name="b", port=2))
 
-    assert (found.api, found.hold) == (None, True)
+    assert (found.api, found.kept) == (None, BOTH)
     assert codes(found) == {(name, "FI832", "warning") for name in ("p", "d1", "d2")}
 
 
@@ -133,7 +137,7 @@ def test_a_leaderworkerset_of_its_name_is_reported_and_keeps_the_name() -> None:
 
     found = plan(member("w"), namesakes=(taken,))
 
-    assert (found.api, found.hold, codes(found)) == (None, False, {("w", "FI830", "warning")})
+    assert (found.api, found.kept, codes(found)) == (None, frozenset(), {("w", "FI830", "warning")})
 
 
 def test_a_leaderworkerset_with_the_name_of_the_endpoint_picker_does_not_matter() -> None:
@@ -165,3 +169,79 @@ def test_a_file_with_a_leaderworkerset_of_its_name_shows_none() -> None:
 
     assert [one["kind"] for one in found.objects] == ["PodGroup"]
     assert {one.error.code for one in found.findings} == {"FI830"}
+
+
+# --- the Ingress ------------------------------------------------------------------------------------
+
+BACKEND = {"service": {"name": "r1-api", "port": {"name": "http"}}}
+OTHER = {"service": {"name": "mine", "port": {"number": 1}}}
+WHOLE_HOST = {"path": "/", "pathType": "Prefix", "backend": BACKEND}
+
+
+def bringing(**spec: Any) -> InferenceServiceIntent:
+    """Return an InferenceService with an Ingress."""
+    return replace(ISVC, router=Router("router", index=1, ingress=spec))
+
+
+def ingress(**spec: Any) -> Object:
+    """Render the spec of an author's Ingress."""
+    _, found = api_objects(plan(member("w"), service=bringing(**spec)))
+    assert (found["kind"], found["metadata"]["name"]) == ("Ingress", "r1-ingress")
+    rendered: Object = found["spec"]
+    return rendered
+
+
+def test_an_ingress_without_rules_leads_to_the_service() -> None:
+    assert ingress(ingressClassName="nginx") == {"ingressClassName": "nginx", "defaultBackend": BACKEND}
+
+
+def test_a_rule_without_paths_leads_to_the_service_with_its_whole_host() -> None:
+    assert ingress(rules=[{"host": "a.b"}]) == {"rules": [{"host": "a.b", "http": {"paths": [WHOLE_HOST]}}]}
+
+
+def test_a_path_without_a_backend_leads_to_the_service_and_others_stay() -> None:
+    own = {"path": "/own", "pathType": "Exact", "backend": OTHER}
+    rules = [{"http": {"paths": [{"path": "/v1", "pathType": "Prefix"}, own]}}]
+
+    (rule,) = ingress(rules=rules)["rules"]
+
+    assert rule["http"]["paths"] == [{"path": "/v1", "pathType": "Prefix", "backend": BACKEND}, own]
+
+
+def test_an_authors_default_backend_stays() -> None:
+    assert ingress(defaultBackend=OTHER) == {"defaultBackend": OTHER}
+
+
+def test_its_port_is_one_of_the_service() -> None:
+    ports = rendered(member("w"), service=ISVC)["spec"]["ports"]
+
+    assert BACKEND["service"]["port"]["name"] in {one["name"] for one in ports}  # type: ignore[index] # a literal
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (Settings(ingresses=False), "FI833"),
+        (Settings(ingresses=("other",)), "FI833"),
+        (Settings(api_services=False), "FI835"),
+    ],
+)
+def test_an_ingress_that_is_not_to_be_stays_as_it_is_and_is_reported(settings: Settings, code: str) -> None:
+    found = plan(member("w"), service=bringing(ingressClassName="nginx"), settings=settings)
+
+    assert (set(found.kept), codes(found)) == ({"Ingress"}, {("r1", code, "error")})
+    assert "Ingress" not in {one["kind"] for one in api_objects(found)}
+
+
+def test_an_ingress_to_a_service_whose_name_is_taken_is_reported() -> None:
+    taken = Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", KEY[0], "r1-api")
+
+    found = plan(member("w"), service=bringing(), namesakes=(taken,))
+
+    assert (found.api, codes(found)) == (None, {("r1", "FI835", "error")})
+
+
+def test_without_routes_there_is_no_ingress() -> None:
+    found = plan(member("w"), service=bringing(), settings=Settings(routes=False))
+
+    assert [one["kind"] for one in api_objects(found)] == ["Service"]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sync.observed.condition import ObservedCondition
-from sync.observed.routes import Deployment, InferencePool, Parent, ParentStatus
-from sync.status import Observed
+from sync.observed.routes import Deployment, InferencePool, Ingress, Parent, ParentStatus
+from sync.status import Observed, ObservedRoutes
 from tests.sync.status.samples import GATEWAY, RULE, gateway, message, reason, route, routes, said, seen
 
 OTHER = Parent("infra", "other")
@@ -221,3 +221,35 @@ def test_an_own_route_that_is_refused_is_reported() -> None:
     pool = InferencePool("r1-pool", (ParentStatus(OTHER, said("False", "NotSupportedByParent")),))
 
     assert reason("RoutesReady", observed(http_route=None, attached=False, pool=pool))[1] == "PoolNotAccepted"
+
+
+# --- an Ingress alone -------------------------------------------------------------------------------
+
+
+def alone(ingress: Ingress | None) -> Observed:
+    """Return a service whose router has an Ingress and nothing else."""
+    return seen(routes=ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress))
+
+
+def test_an_ingress_alone_needs_no_endpoint_picker() -> None:
+    ready = alone(Ingress("r1-ingress", ("10.0.0.1",)))
+
+    assert reason("RoutesReady", ready) == ("True", "IngressCreated")
+    assert message("RoutesReady", ready) == "Ingress r1-ingress has 10.0.0.1"
+
+
+def test_an_ingress_whose_controller_reports_no_address_counts() -> None:
+    assert message("RoutesReady", alone(Ingress("r1-ingress"))) == "Ingress r1-ingress has no address yet"
+
+
+def test_an_ingress_that_is_missing_is_named() -> None:
+    assert reason("RoutesReady", alone(None)) == ("False", "RouteMissing")
+    assert "Ingress" in message("RoutesReady", alone(None))
+
+
+def test_an_ingress_beside_a_route_must_exist_too() -> None:
+    assert reason("RoutesReady", observed(wants_ingress=True)) == ("False", "RouteMissing")
+    assert reason("RoutesReady", observed(wants_ingress=True, ingress=Ingress("r1-ingress"))) == (
+        "True",
+        "RoutesAccepted",
+    )

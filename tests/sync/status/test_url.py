@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sync.observed.routes import Listener, Parent, ParentStatus
-from sync.status import status
+from sync.observed.routes import Ingress, Listener, Parent, ParentStatus, project_ingress
+from sync.status import ObservedRoutes, status
 from tests.sync.status.samples import GATEWAY, NOW, gateway, route, routes, said, seen
 
 WEB = Listener("web", 80, "HTTP")
@@ -95,3 +95,49 @@ def test_without_routes_there_is_none() -> None:
 
 def test_it_is_kept_while_the_endpoint_picker_is_down() -> None:
     assert "url" in status(seen(routes=routes(picker=None)), {}, NOW)
+
+
+def of_ingress(*rules: Any, addresses: tuple[Any, ...] = ({"ip": "10.0.0.1"},), **spec: Any) -> Any:
+    """Return the URL of a service with this Ingress alone."""
+    ingress = project_ingress(
+        {
+            "metadata": {"name": "r1-ingress"},
+            "spec": {"rules": list(rules), **spec},
+            "status": {"loadBalancer": {"ingress": list(addresses)}},
+        }
+    )
+    alone = ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress)
+    return status(seen(routes=alone), {}, NOW).get("url")
+
+
+def http(path: str, kind: str = "Prefix") -> Any:
+    return {"paths": [{"path": path, "pathType": kind}]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "fields", "expected"),
+    [
+        ((), {}, "http://10.0.0.1"),
+        ((), {"addresses": ({"hostname": "lb.example.com", "ip": "10.0.0.1"},)}, "http://lb.example.com"),
+        ((), {"addresses": ({"ip": "fd00::1"},)}, "http://[fd00::1]"),
+        ((), {"addresses": ()}, None),
+        (({"host": "a.b", "http": http("/")},), {}, "http://a.b"),
+        (({"host": "a.b", "http": http("/chat/")},), {}, "http://a.b/chat"),
+        (({"host": "a.b", "http": http("/chat(/|$)", "ImplementationSpecific")},), {}, "http://a.b"),
+        (({"host": "*.b"}, {"host": "c.b"}), {}, "http://c.b"),
+        (({"host": "a.b"},), {"tls": [{"hosts": ["a.b"]}]}, "https://a.b"),
+    ],
+)
+def test_an_ingress_has_the_url_of_its_first_rule(
+    rules: tuple[Any, ...], fields: dict[str, Any], expected: str | None
+) -> None:
+    assert of_ingress(*rules, **fields) == expected
+
+
+def test_the_url_of_a_gateway_comes_first() -> None:
+    taken = route(ParentStatus(GATEWAY, said(), said()), parents=(GATEWAY,))
+    at = gateway(listeners=(WEB,), addresses=("10.0.0.1",))
+    ingress = Ingress("r1-ingress", ("10.0.0.2",))
+    both = routes(http_route=taken, gateways=(at,), ingress=ingress, wants_ingress=True)
+
+    assert status(seen(routes=both), {}, NOW)["url"] == "http://10.0.0.1"
