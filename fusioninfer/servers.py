@@ -103,6 +103,11 @@ def webhook(  # noqa: PLR0913 - each is a flag
     help="Write nothing and take no Lease; log and count the writes that would be made.",
 )
 @click.option(
+    "--gangs-only",
+    is_flag=True,
+    help="Make neither routes nor Services, as with routes and apiServices off in the settings.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=4,
@@ -134,6 +139,7 @@ def sync(  # noqa: PLR0913 - each is a flag
     retry_period: float,
     secret: str | None,
     observe_only: bool,
+    gangs_only: bool,
     log_level: str,
     **where: Any,
 ) -> None:
@@ -148,6 +154,8 @@ def sync(  # noqa: PLR0913 - each is a flag
 
     settings = read_settings(config)
     settings = replace(settings, observe_only=observe_only or settings.observe_only)
+    if gangs_only:
+        settings = replace(settings, routes=False, api_services=False)
     if not lease_duration > renew_deadline > retry_period > 0:
         raise click.UsageError(
             "--lease-duration must exceed --renew-deadline, which must exceed --retry-period"

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -126,6 +127,24 @@ def test_rights_on_gangs_alone_are_enough_for_gangs(fusioninfer: Cluster, namesp
         }
 
     assert unavailable == {"LeaderWorkerSet": 0, "PodGroup": 0, "Service": 1, "Deployment": 1}
+
+
+def test_a_controller_for_gangs_alone_misses_nothing(
+    fusioninfer: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    """With `--gangs-only`; the testbed passes the same in a file."""
+    grant(fusioninfer, namespace)
+    own = kubeconfig_of(fusioninfer, fusioninfer.url, namespace, "gangs")
+    config = tmp_path / "settings.yaml"
+    config.write_text("routes: off\napiServices: off\n")
+
+    with one_controller(fusioninfer, kubeconfig=own, config=config) as port:
+        apply(fusioninfer, namespace, PREFILL, DECODE)
+        assert becomes(lambda: required(fusioninfer, namespace), GANG, SOON) == GANG, said(fusioninfer)
+
+        unavailable = metric(port, "fusioninfer_sync_kind_unavailable")
+
+    assert (unavailable, told(fusioninfer, namespace)) == (0, [])
 
 
 def test_a_watch_without_news_is_replaced(fusioninfer: Cluster, namespace: str) -> None:

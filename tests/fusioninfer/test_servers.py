@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from fusioninfer import run, syncing
 from fusioninfer.cli import main
+from intent.settings import Settings
 
 
 @pytest.fixture
@@ -16,8 +17,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the arguments with which the controller would run; it is not run."""
     seen: dict[str, Any] = {}
 
-    async def sync(_settings: object, **named: Any) -> int:
-        seen.update(named)
+    async def sync(settings: Settings, **named: Any) -> int:
+        seen.update(named, settings=settings)
         return 0
 
     def ended(server: Coroutine[Any, Any, int], level: str = "") -> int:
@@ -40,6 +41,13 @@ def test_the_flags_of_the_controller_reach_it(started: dict[str, Any]) -> None:
         "qps": 2.5,
         "level": "WARNING",
     }
+
+
+def test_gangs_only_is_neither_routes_nor_services(started: dict[str, Any]) -> None:
+    ended = CliRunner().invoke(main, ["sync", "--gangs-only"])
+
+    assert ended.exit_code == 0, ended.output
+    assert started["settings"] == Settings(routes=False, api_services=False)
 
 
 @pytest.mark.parametrize("flags", [["--workers", "0"], ["--qps", "-1"], ["--log-level", "loud"]])

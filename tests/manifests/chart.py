@@ -93,6 +93,7 @@ _FLAGS: Final = Rule(
     + _flag("qps", "sync.qps", ".Values.{}")
     + _flag("log-level", "sync.logLevel", ".Values.{}")
     + "{{- if .Values.sync.observeOnly }}\n        - --observe-only\n{{- end }}\n"
+    "{{- if .Values.sync.gangsOnly }}\n        - --gangs-only\n{{- end }}\n"
     f"{{{{- if {SELF_SIGNED} }}}}\n        - --manage-certificates=fusioninfer-webhook-tls\n{{{{- end }}}}\n",
 )
 _INJECT: Final = (
@@ -114,6 +115,13 @@ _KEPT: Final = (
 _BOUND: Final = (
     "metadata:\n  annotations:\n    helm.sh/resource-policy: keep  # endpoint pickers that run need it\n"
 )
+_RIGHTS: Final = (
+    Rule(
+        r"^# Objects of routes, .*\n",
+        "{{- if not .Values.sync.gangsOnly }}\n# Objects of routes, and Services.\n",
+    ),
+    Rule(r"^# Events about services\.\n", "{{- end }}\n# Events about services.\n"),
+)
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
 _NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)
 _ACTIONS: Final = Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}")
@@ -126,7 +134,7 @@ _MONITORED: Final = ".Values.monitoring.enabled"
 
 SOURCES: Final = (
     Source("base/inferenceservice.crd.yaml", (Rule(r"^metadata:\n", _KEPT),)),
-    Source("base/rbac.yaml"),
+    Source("base/rbac.yaml", _RIGHTS),
     Source("base/user-roles.yaml", (_AGGREGATED,)),
     Source("base/picker-roles.yaml", (Rule(r"^metadata:\n", _BOUND, times=2),)),
     Source("base/service.yaml"),

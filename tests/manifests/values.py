@@ -93,6 +93,12 @@ VALUES: Final = (
     ),
     Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
     Value(
+        "sync.gangsOnly",
+        False,
+        _SWITCH,
+        "whether it makes neither routes nor Services, and has no permissions on their kinds",
+    ),
+    Value(
         "sync.workers",
         _SYNC["workers"],
         {"type": "integer", "minimum": 1},
