@@ -103,6 +103,13 @@ def webhook(  # noqa: PLR0913 - each is a flag
     help="Write nothing and take no Lease; log and count the writes that would be made.",
 )
 @click.option(
+    "--watch-namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="Watch this namespace only. May be repeated.",
+)
+@click.option(
     "--gangs-only",
     is_flag=True,
     help="Make neither routes nor Services, as with routes and apiServices off in the settings.",
@@ -140,6 +147,7 @@ def sync(  # noqa: PLR0913 - each is a flag
     secret: str | None,
     observe_only: bool,
     gangs_only: bool,
+    namespaces: tuple[str, ...],
     log_level: str,
     **where: Any,
 ) -> None:
@@ -154,6 +162,8 @@ def sync(  # noqa: PLR0913 - each is a flag
 
     settings = read_settings(config)
     settings = replace(settings, observe_only=observe_only or settings.observe_only)
+    if namespaces:
+        settings = replace(settings, namespaces=namespaces)
     if gangs_only:
         settings = replace(settings, routes=False, api_services=False)
     if not lease_duration > renew_deadline > retry_period > 0:

@@ -32,6 +32,7 @@ _RULES: Final[dict[str, Any]] = {
     "picker": _one_of(PICKERS),
     "disaggregated_picker": _one_of(SPLITTING),
     "gateways": bool | _NAMES,
+    "namespaces": _NAMES,
     "ingresses": bool | _NAMES,
     "picker_registry": Annotated[str, Field(pattern=r"^([^/\s]+(/[^/\s]+)*)?$")],
     "picker_image_pull_secrets": _NAMES,

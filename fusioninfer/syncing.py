@@ -127,7 +127,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
         asyncio.TaskGroup() as tasks,
     ):
         for cache in caches.values():
-            tasks.create_task(reflect(client, cache))
+            tasks.create_task(reflect(client, cache, settings.namespaces))
         if settings.observe_only:
             log.info("observe only: nothing is written")
             tasks.create_task(controller.run())

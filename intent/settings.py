@@ -54,6 +54,8 @@ class Settings:
     """Whether InferenceServices may bring Ingresses; or the IngressClasses that they may name."""
     api_services: bool = True
     """Whether each service gets a Service on its leaders, named `<service>-api`."""
+    namespaces: tuple[str, ...] = ()
+    """The namespaces that the controller watches; empty: all."""
     observe_only: bool = False
     """Whether the controller writes nothing, and only reports what it would write."""
     engines: Engines = ENGINES

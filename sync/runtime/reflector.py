@@ -14,6 +14,7 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -43,13 +44,18 @@ class Gone(Exception):  # noqa: N818 - HTTP's own word for it
     """The version to watch from is gone; a list is needed."""
 
 
-async def reflect(client: Client, cache: Cache[R]) -> None:
-    """Keep a cache up to date until cancelled."""
-    backoff = Backoff()
+async def reflect(client: Client, cache: Cache[R], namespaces: Sequence[str] = ()) -> None:
+    """Keep a cache up to date until cancelled, with the objects of these namespaces; none: of all.
+
+    Each namespace has lists and watches of its own. If one fails all are listed again: a kind is known in all
+    of them, or unknown.
+    """
+    backoff, resource = Backoff(), cache.kind.resource
+    paths = [resource.path(namespace) for namespace in namespaces] or [resource.collection]
     while True:
         try:
-            version = await _list(client, cache)
-            await _watch(client, cache, version, backoff)
+            versions = await _list(client, cache, paths)
+            await _watch_all(client, cache, versions, backoff)
         except Gone as why:
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
             await asyncio.sleep(backoff.next())
@@ -63,12 +69,19 @@ async def reflect(client: Client, cache: Cache[R]) -> None:
 # --- list -------------------------------------------------------------------------------------------
 
 
-async def _list(client: Client, cache: Cache[R]) -> str:
-    """List all pages, store the projections, and return the version of the list."""
+async def _list(client: Client, cache: Cache[R], paths: Sequence[str]) -> dict[str, str]:
+    """List every path, store the projections, and return the version of each list."""
     rows: list[R | UnreadableObject] = []
+    versions = {path: await _list_one(client, cache, path, rows) for path in paths}
+    cache.replace(rows)
+    return versions
+
+
+async def _list_one(client: Client, cache: Cache[R], path: str, rows: list[R | UnreadableObject]) -> str:
+    """List all pages of one path, add the projections, and return the version of the list."""
     token, turn = "", time.monotonic()
     while True:
-        answer = await client.page(page(cache.kind.resource.collection, cache.kind.resource.selector, token))
+        answer = await client.page(page(path, cache.kind.resource.selector, token))
         cache.hear()
         for item in answer.items or ():
             row = cache.project(await read_at_any_depth(read_object, bytes(item)))
@@ -78,7 +91,6 @@ async def _list(client: Client, cache: Cache[R]) -> str:
                 turn = time.monotonic()
         token = answer.metadata.token
         if not token:
-            cache.replace(rows)
             return answer.metadata.version
 
 
@@ -101,13 +113,27 @@ async def _is_denied(client: Client, kind: Kind[R]) -> bool:
 # --- watch ------------------------------------------------------------------------------------------
 
 
-async def _watch(client: Client, cache: Cache[R], version: str, backoff: Backoff) -> None:
-    """Watch repeatedly. Raises Gone when a list is needed."""
+async def _watch_all(client: Client, cache: Cache[R], versions: Mapping[str, str], backoff: Backoff) -> None:
+    """Watch every path until one needs a list; raise what it raised."""
+    watches = [
+        asyncio.ensure_future(_watch(client, cache, path, version, backoff))
+        for path, version in versions.items()
+    ]
+    try:
+        await asyncio.gather(*watches)
+    finally:
+        for one in watches:
+            one.cancel()
+        await asyncio.gather(*watches, return_exceptions=True)
+
+
+async def _watch(client: Client, cache: Cache[R], path: str, version: str, backoff: Backoff) -> None:
+    """Watch one path repeatedly. Raises Gone when a list is needed."""
     failures = 0
     while True:
         before = version
         try:
-            async for event in _events(client, cache, version):
+            async for event in _events(client, cache, path, version):
                 cache.hear()
                 version, failures = _learn(cache, event), 0
                 backoff.reset()
@@ -132,11 +158,9 @@ def _hear(cache: Cache[R], error: Exception) -> None:
         cache.hear()
 
 
-def _events(client: Client, cache: Cache[R], version: str) -> Any:
+def _events(client: Client, cache: Cache[R], path: str, version: str) -> Any:
     seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
-    return client.follow(
-        watch(cache.kind.resource.collection, cache.kind.resource.selector, version, seconds)
-    )
+    return client.follow(watch(path, cache.kind.resource.selector, version, seconds))
 
 
 def _learn(cache: Cache[R], event: Object) -> str:

@@ -43,6 +43,13 @@ def test_the_flags_of_the_controller_reach_it(started: dict[str, Any]) -> None:
     }
 
 
+def test_the_watched_namespaces_are_those_of_the_flags(started: dict[str, Any]) -> None:
+    ended = CliRunner().invoke(main, ["sync", "--watch-namespace", "a", "--watch-namespace", "b"])
+
+    assert ended.exit_code == 0, ended.output
+    assert started["settings"].namespaces == ("a", "b")
+
+
 def test_gangs_only_is_neither_routes_nor_services(started: dict[str, Any]) -> None:
     ended = CliRunner().invoke(main, ["sync", "--gangs-only"])
 

@@ -94,6 +94,7 @@ _FLAGS: Final = Rule(
     + _flag("log-level", "sync.logLevel", ".Values.{}")
     + "{{- if .Values.sync.observeOnly }}\n        - --observe-only\n{{- end }}\n"
     "{{- if .Values.sync.gangsOnly }}\n        - --gangs-only\n{{- end }}\n"
+    "{{- range .Values.sync.namespaces }}\n        - --watch-namespace={{ . }}\n{{- end }}\n"
     f"{{{{- if {SELF_SIGNED} }}}}\n        - --manage-certificates=fusioninfer-webhook-tls\n{{{{- end }}}}\n",
 )
 _INJECT: Final = (
@@ -115,12 +116,34 @@ _KEPT: Final = (
 _BOUND: Final = (
     "metadata:\n  annotations:\n    helm.sh/resource-policy: keep  # endpoint pickers that run need it\n"
 )
+
+
+def _bound(kind: str, metadata: str) -> str:
+    """Return a binding of the controller's ClusterRole."""
+    group = "rbac.authorization.k8s.io"
+    return (
+        f"---\napiVersion: {group}/v1\nkind: {kind}\nmetadata:\n{metadata}"
+        f"roleRef:\n  apiGroup: {group}\n  kind: ClusterRole\n  name: fusioninfer-sync\n"
+        "subjects:\n- kind: ServiceAccount\n  name: fusioninfer-sync\n"
+        "  namespace: {{ $.Release.Namespace }}\n"
+    )
+
+
 _RIGHTS: Final = (
     Rule(
         r"^# Objects of routes, .*\n",
         "{{- if not .Values.sync.gangsOnly }}\n# Objects of routes, and Services.\n",
     ),
     Rule(r"^# Events about services\.\n", "{{- end }}\n# Events about services.\n"),
+    Rule(
+        r"^---\napiVersion: .*\nkind: ClusterRoleBinding\nmetadata:\n  name: fusioninfer-sync\n"
+        r"roleRef:\n(?:  .*\n)+subjects:\n(?:[- ] .*\n)+",
+        "{{- if not .Values.sync.namespaces }}\n"
+        + _bound("ClusterRoleBinding", "  name: fusioninfer-sync\n")
+        + "{{- end }}\n{{- range .Values.sync.namespaces }}\n"
+        + _bound("RoleBinding", "  name: fusioninfer-sync-services\n  namespace: {{ . }}\n")
+        + "{{- end }}\n",
+    ),
 )
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
 _NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)

@@ -22,7 +22,7 @@ def test_only_the_kinds_of_routes_are_left_out() -> None:
     text = (MANIFESTS / "chart" / "templates" / "rbac.yaml").read_text()
     _, _, rest = text.partition(START)
     left_out, _, kept = rest.partition(END)
-    rules, _, _ = kept.partition("\n---\n")
+    rules, _, _ = kept.partition("\n{{-")
 
     assert resources(left_out) == ROUTED | {"clusterroles"}
     assert not resources(rules) & ROUTED

@@ -99,6 +99,12 @@ VALUES: Final = (
         "whether it makes neither routes nor Services, and has no permissions on their kinds",
     ),
     Value(
+        "sync.namespaces",
+        [],
+        {"type": "array", "items": {"type": "string", "minLength": 1}},
+        "the namespaces that it watches, and in which alone it has permissions; empty: all",
+    ),
+    Value(
         "sync.workers",
         _SYNC["workers"],
         {"type": "integer", "minimum": 1},

@@ -155,7 +155,11 @@ class Api:
     def _list(self, request: web.Request) -> web.Response:
         start = int(request.query.get("continue", "0"))
         label = request.query.get("labelSelector", "")
-        items = [obj for obj in self.kept(_plural(request.path)) if _has(obj, label)]
+        items = [
+            obj
+            for obj in self.kept(_plural(request.path))
+            if _has(obj, label) and _is_below(request.path, obj)
+        ]
         more = {"continue": str(start + self.page)} if start + self.page < len(items) else {}
         metadata = {"resourceVersion": str(len(self.history)), **more}
         return web.json_response({"metadata": metadata, "items": items[start : start + self.page]})
@@ -182,7 +186,8 @@ class Api:
         while True:
             self.changed.clear()
             for kind, obj in self.history[seen:]:
-                if _plural_of(obj) == plural and (_has(obj, label) or kind == "MODIFIED"):
+                is_asked_for = _plural_of(obj) == plural and _is_below(request.path, obj)
+                if is_asked_for and (_has(obj, label) or kind == "MODIFIED"):
                     told = kind if _has(obj, label) else "DELETED"  # the selector no longer matches
                     line = orjson.dumps({"type": told, "object": obj}).decode()
                     await response.write(f"{self._spelled(line)}\n".encode())
@@ -316,6 +321,12 @@ def _invalid_label(obj: Object) -> str:
     """Return a label value that the API server refuses, checked after admission."""
     values = obj["metadata"].get("labels", {}).values()
     return next((value for value in values if not is_label_value(value)), "")
+
+
+def _is_below(path: str, obj: Object) -> bool:
+    """Return whether a collection is that of all namespaces, or of an object's."""
+    _, inside, rest = path.partition("/namespaces/")
+    return not inside or rest.partition("/")[0] == obj["metadata"].get("namespace")
 
 
 def _has(obj: Object, label: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from intent import Object
 from kube import client as client_module
 from kube.client import Client
 from sync.kinds import DEPLOYMENT, LWS, Kind
@@ -235,3 +236,75 @@ async def test_an_equal_row_causes_no_reconcile(
         ("team-a", "LeaderWorkerSet/r1-epp"),
         ("team-a", "LeaderWorkerSet/r1-api"),
     ]
+
+
+# --- some namespaces --------------------------------------------------------------------------------
+
+HOMES = ("team-a", "team-b")
+
+
+def of(namespace: str, name: str = "p") -> tuple[str, Object]:
+    """Return the path of a LeaderWorkerSet of a namespace, and the object."""
+    obj = lws(name)
+    return LWS.path(namespace, name), obj | {"metadata": obj["metadata"] | {"namespace": namespace}}
+
+
+def names(cache: Cache[Any]) -> set[tuple[str, str]]:
+    return set(cache.rows)
+
+
+@pytest.fixture
+async def some(api: Api, client: Client, background: Background) -> Cache[Any]:
+    """Return a cache of two of three namespaces, each of which has an object."""
+    for namespace in (*HOMES, "team-c"):
+        api.put(*of(namespace))
+    kept = Cache(LWS)
+    background(reflect(client, kept, HOMES))
+    await kept.synced.wait()
+    return kept
+
+
+async def test_only_the_watched_namespaces_are_known(some: Cache[Any]) -> None:
+    assert names(some) == {(namespace, "p") for namespace in HOMES}
+
+
+async def test_no_other_namespace_is_asked_for(api: Api, some: Cache[Any], eventually: Eventually) -> None:
+    await eventually(lambda: len(api.watches) == len(HOMES))
+
+    assert {path for _, path in api.requests} == {LWS.path(namespace) for namespace in HOMES}
+    assert some.trouble == ""
+
+
+async def test_changes_in_each_of_them_are_followed(
+    api: Api, some: Cache[Any], eventually: Eventually
+) -> None:
+    await eventually(lambda: len(api.watches) == len(HOMES))
+
+    for namespace in (*HOMES, "team-c"):
+        api.put(*of(namespace, "q"))
+    api.remove(LWS.path("team-a", "p"))
+
+    await eventually(lambda: names(some) == {("team-a", "q"), ("team-b", "p"), ("team-b", "q")})
+
+
+async def test_a_version_that_is_gone_in_one_lists_all_again(
+    api: Api, some: Cache[Any], eventually: Eventually
+) -> None:
+    await eventually(lambda: len(api.watches) == len(HOMES))
+
+    api.forget()
+    api.put(*of("team-b", "late"))
+
+    await eventually(lambda: ("team-b", "late") in names(some))
+    assert ("team-a", "p") in names(some)
+
+
+async def test_a_namespace_that_may_not_be_listed_makes_the_kind_unavailable(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    api.fault = lambda request: status(403, "Forbidden", "no", "p") if "team-b" in request.path else None
+    cache = Cache(LWS)
+
+    background(reflect(client, cache, HOMES))
+
+    await eventually(lambda: "no" in cache.trouble)
