@@ -12,6 +12,7 @@ from tests.cluster.testbed.services import labelled, made
 from tests.cluster.testbed.wait import until
 from tests.isvc import decoder, isvc, prefiller, router, worker
 
+UNROUTED: Final = {"leaderworkersets", "podgroups", "services"}
 NAME: Final = "chat"
 PREFILL: Final = f"{NAME}-prefill"
 DECODE: Final = f"{NAME}-decode"
@@ -75,7 +76,7 @@ def test_without_its_router_only_the_routes_go(served: Cluster, routed_namespace
     before = rollout(served, routed_namespace, f"{NAME}-inference")
 
     apply(served, routed_namespace, service(worker()))
-    until(lambda: resources(served, routed_namespace) == {"leaderworkersets", "podgroups"}, "routes go")
+    until(lambda: resources(served, routed_namespace) == UNROUTED, "routes go")
     caught_up(served, routed_namespace)
 
     assert before == rollout(served, routed_namespace, f"{NAME}-inference")
@@ -86,7 +87,7 @@ def test_without_disaggregation_only_decoders_start_anew(served: Cluster, routed
     before = {name: rollout(served, routed_namespace, name).revisions for name in (PREFILL, DECODE)}
 
     apply(served, routed_namespace, service(*ROLES[1:]))
-    until(lambda: resources(served, routed_namespace) == {"leaderworkersets", "podgroups"}, "routes go")
+    until(lambda: resources(served, routed_namespace) == UNROUTED, "routes go")
     caught_up(served, routed_namespace)
 
     after = {name: rollout(served, routed_namespace, name).revisions for name in (PREFILL, DECODE)}

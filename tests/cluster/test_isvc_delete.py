@@ -16,7 +16,7 @@ ROUTED: Final = isvc(
     router(httproute={"parentRefs": [{"name": "inference-gateway"}]}), worker(replicas=2), name=NAME
 )
 PARTS: Final = 10
-"""A LeaderWorkerSet, a PodGroup, and eight parts of routes."""
+"""A LeaderWorkerSet, a PodGroup, a Service on the leaders, and seven parts of routes."""
 
 
 def test_every_dependent_is_deleted_with_it(served: Cluster, routed_namespace: str) -> None:

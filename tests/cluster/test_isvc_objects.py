@@ -14,7 +14,7 @@ from tests.cluster.testbed.services import Objects, made, offline, story
 
 ROUTES: Final = {
     *("serviceaccounts", "rolebindings", "configmaps"),
-    *("inferencepools", "deployments", "services", "httproutes"),
+    *("inferencepools", "deployments", "httproutes"),
 }
 
 
@@ -95,6 +95,14 @@ def test_a_whole_replica_of_each_role_starts_together(outcome: Outcome, name: st
     ]
 
     assert [DOCUMENTS[name].minimum] * bool(DOCUMENTS[name].minimum) == minimums
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_there_is_a_service_on_the_leaders(outcome: Outcome, name: str) -> None:
+    services = {called for resource, called in outcome.stored[name] if resource == "services"}
+
+    assert len(services) == 1 + DOCUMENTS[name].routed
+    assert any(called.endswith("-api") for called in services)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
