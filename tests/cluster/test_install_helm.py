@@ -29,6 +29,10 @@ REST: Final = UNINSTALL.index("kubectl delete namespace fusioninfer-system")
 NEXT: Final = "0.2.0"
 SECRET: Final = 1024 * 1024
 """The most bytes of a Secret, in which Helm stores the chart and what it rendered."""
+PICKER_ROLES: Final = (
+    "ClusterRole//fusioninfer-endpoint-picker",
+    "ClusterRole//fusioninfer-endpoint-picker-election",
+)
 KINDS: Final = "deployments,services,networkpolicies,serviceaccounts,poddisruptionbudgets"
 
 
@@ -152,10 +156,12 @@ def test_the_next_version_leaves_the_injected_bundle(upgraded: Upgraded) -> None
     assert upgraded.bundles == {upgraded.injected}
 
 
-def test_helm_leaves_the_definition_and_the_namespace(installed: Installed, removed: Removed) -> None:
+def test_helm_leaves_the_definition_the_namespace_and_the_roles_of_endpoint_pickers(
+    installed: Installed, removed: Removed
+) -> None:
     left = {name for name in removed.by_helm - installed.before if f"/{NAMESPACE}/" not in name}
 
-    assert left == {DEFINITION, f"Namespace//{NAMESPACE}"}
+    assert left == {DEFINITION, f"Namespace//{NAMESPACE}", *PICKER_ROLES}
 
 
 def test_nothing_of_ours_is_left(installed: Installed, removed: Removed) -> None:

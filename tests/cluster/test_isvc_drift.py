@@ -27,7 +27,11 @@ NAME: Final = "chat"
 PICKER: Final = f"{NAME}-epp"
 IMAGE: Final = "registry.k8s.io/gateway-api-inference-extension/epp:v1.5.0"
 SERVICE: Final = isvc(
-    router(gateway={"gatewayClassName": "any", "listeners": [{"name": "h", "port": 80, "protocol": "HTTP"}]}),
+    router(
+        strategy="prefix-cache",
+        gateway={"gatewayClassName": "any", "listeners": [{"name": "h", "port": 80, "protocol": "HTTP"}]},
+        ingress={},
+    ),
     worker(replicas=2),
     name=NAME,
     annotations={"fusioninfer.io/picker-replicas": "2"},
@@ -67,6 +71,7 @@ EDITS: Final[dict[str, tuple[str, str, Object]]] = {
     ),
     "pickers": ("deployments", PICKER, {"spec": {"replicas": 1}}),
     "budget": ("poddisruptionbudgets", PICKER, {"spec": {"maxUnavailable": 0}}),
+    "ingress": ("ingresses", f"{NAME}-ingress", {"spec": {"defaultBackend": {"service": {"name": "other"}}}}),
     "subjects": ("rolebindings", f"{PICKER}-read", {"subjects": []}),
     "api": ("services", f"{NAME}-api", {"spec": {"selector": {"app": "other"}}}),
     "owner": ("deployments", PICKER, {"metadata": {"ownerReferences": None}}),

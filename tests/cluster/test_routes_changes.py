@@ -32,7 +32,7 @@ PARTS: Final = {
     "httproutes": f"{NAME}-httproute",
 }
 EDITS: Final[dict[str, Object]] = {
-    "rolebindings": {"subjects": []},
+    "rolebindings": {"subjects": [{"kind": "ServiceAccount", "name": "other", "namespace": "default"}]},
     "configmaps": {"data": {"config.yaml": "a: b"}},
     "inferencepools": {"spec": {"targetPorts": [{"number": 1}]}},
     "deployments": {"spec": {"replicas": 0}},
