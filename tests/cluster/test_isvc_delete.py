@@ -2,11 +2,13 @@
 
 from typing import Final
 
+from intent.annotations import PAUSED
 from tests.cluster.testbed.api import ApiError, get, path
 from tests.cluster.testbed.audit import words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import wait_pods
+from tests.cluster.testbed.rollouts import caught_up, rollout
 from tests.cluster.testbed.services import Objects, labelled, made, uids
 from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
@@ -26,6 +28,22 @@ def test_every_dependent_is_deleted_with_it(served: Cluster, routed_namespace: s
 
     until(lambda: not labelled(served, routed_namespace), "nothing has our label", seconds=60.0)
     until(lambda: not made(served, routed_namespace), "nothing of ours is left")
+
+
+def test_a_service_is_drained_before_it_is_deleted(served: Cluster, routed_namespace: str) -> None:
+    completed(served, routed_namespace)
+    pods = rollout(served, routed_namespace, f"{NAME}-inference")
+
+    kubectl(served, "annotate", "-n", routed_namespace, f"inferenceservice/{NAME}", f"{PAUSED}=true")
+    kubectl(served, "delete", "-n", routed_namespace, f"httproute/{NAME}-httproute")
+    caught_up(served, routed_namespace)
+    left = {resource for resource, _ in made(served, routed_namespace)}
+    drained = rollout(served, routed_namespace, f"{NAME}-inference")
+    kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}")
+    until(lambda: not labelled(served, routed_namespace), "nothing has our label", seconds=60.0)
+
+    assert "httproutes" not in left
+    assert drained == pods
 
 
 def test_orphaning_deletes_no_dependent(served: Cluster, routed_namespace: str) -> None:
