@@ -27,11 +27,13 @@ from sync.runtime.cache import Caches, cache_of
 from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.owners import OwnerCheck, behind, owner_stays
 from sync.runtime.pause import Pause, PausedError
-from sync.status import without_messages, without_times
+from sync.status import merged, surplus, without_messages, without_times
 
 log: Final = structlog.stdlib.get_logger(__name__)
 A = TypeVar("A", bound=AppliedObject)
 M = TypeVar("M", bound=Callable[..., Awaitable[Any]])
+UNTYPED: Final = 500
+"""The answer to server-side apply if the stored object has a value of the wrong type."""
 EVENT_SECONDS: Final = 5.0
 """Seconds that the API server may take for an Event: nothing waits for one."""
 NO_OWNERS: Final[frozenset[str]] = frozenset()
@@ -279,11 +281,29 @@ class Writer:
             "metadata": {"namespace": row.namespace, "name": row.name},
             "status": status,
         }
-        answer = await self.send(kind.kind, apply(f"{kind.path_of(body)}/status", body))
-        known = kind.projected(answer)
+        known = await self._write_status(f"{kind.path_of(body)}/status", body, row)
         history.settle(desired, digest(known.status))
         cache_of(self.caches, kind).put(known)
         return None
+
+    async def _write_status(
+        self, path: str, body: Object, row: CachedInferenceService
+    ) -> CachedInferenceService:
+        """Apply a status, and remove what an earlier merge patch left in; return the stored object.
+
+        Server-side apply cannot read an object with a value of the wrong type, which was stored before the
+        definition had schemas. A merge patch can.
+        """
+        kind, desired = INFERENCE_SERVICE, body["status"]
+        try:
+            answer = await self.send(kind.kind, apply(path, body))
+        except ApiError as error:
+            if error.code != UNTYPED:
+                raise
+            answer = await self.send(kind.kind, patch(path, {"status": merged(desired, row.status)}))
+        if left := surplus(desired, answer.get("status", {})):
+            answer = await self.send(kind.kind, patch(path, {"status": left}))
+        return kind.projected(answer)
 
     def is_reported(self, key: ServiceKey, row: CachedInferenceService) -> bool:
         """Return whether the stored status is the one that this process wrote last."""

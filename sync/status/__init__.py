@@ -12,14 +12,23 @@ from typing import Final
 
 from intent import Object
 from intent.shapes import mapping, text
-from sync.status.compare import by_type, dated, differs, without_messages, without_times
+from sync.status.compare import by_type, dated, differs, merged, surplus, without_messages, without_times
 from sync.status.components import components
 from sync.status.conditions import JUDGES, state
 from sync.status.inputs import FailureMemory, Observed, ObservedRoutes
 from sync.status.reasons import Verdict
 from sync.status.url import url
 
-__all__ = ["Observed", "ObservedRoutes", "differs", "status", "without_messages", "without_times"]
+__all__ = [
+    "Observed",
+    "ObservedRoutes",
+    "differs",
+    "merged",
+    "status",
+    "surplus",
+    "without_messages",
+    "without_times",
+]
 
 LONGEST: Final = 1024
 """Maximum length of a message. The API allows 32 Ki characters; people read less."""

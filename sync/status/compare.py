@@ -17,6 +17,24 @@ def differs(desired: Object, before: Object) -> bool:
     return desired | {"conditions": by_type(desired)} != stored | {"conditions": conditions}
 
 
+def surplus(desired: Object, stored: Object) -> Object:
+    """Return the merge patch that removes what is stored and no longer desired; empty if there is nothing.
+
+    Server-side apply leaves in what a merge patch wrote.
+    """
+    roles = mapping(stored.get("components")).keys() - mapping(desired.get("components")).keys()
+    url = {"url": None} if "url" in stored and "url" not in desired else {}
+    return {**url, **({"components": dict.fromkeys(sorted(roles))} if roles else {})}
+
+
+def merged(desired: Object, stored: Object) -> Object:
+    """Return the merge patch that makes a stored status the desired one; other types of condition stay."""
+    others = [one for kind, one in by_type(stored).items() if kind and kind not in CONDITIONS]
+    components = {**surplus(desired, stored).get("components", {}), **mapping(desired.get("components"))}
+    conditions = [*listed(desired.get("conditions")), *others]
+    return {**surplus(desired, stored), **desired, "conditions": conditions, "components": components}
+
+
 def by_type(status: Object) -> dict[str, Object]:
     """Return the conditions of a status by type."""
     found = (mapping(one) for one in listed(status.get("conditions")))

@@ -215,7 +215,8 @@ class Api:
         path = request.path.removesuffix("/status")
         stored = self.objects.get(path)
         if path != request.path and stored is not None:
-            reported = copy.deepcopy(stored) | {"status": body["status"]}
+            is_apply = "apply" in request.content_type
+            reported = copy.deepcopy(stored) | {"status": body["status"]} if is_apply else merge(stored, body)
             self._admit(reported)
             return web.json_response(self._store(path, reported, "MODIFIED"))
         if "apply" not in request.content_type:

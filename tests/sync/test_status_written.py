@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+from aiohttp import web
 
 from intent import Object
 from sync.kinds import GATEWAYS, POD
 from sync.runtime.apply_history import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
-from tests.sync.fake_api import Api
+from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, routed
 from tests.sync.served import (
     HOME,
@@ -40,6 +41,50 @@ async def test_an_equal_status_is_not_written(api: Api) -> None:
     await quiet()
 
     assert api.writes == []
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_status_that_cannot_be_applied_is_merged(api: Api, eventually: Eventually) -> None:
+    wrong = {"components": {"gone": {"phase": "Running"}}, "url": "http://a", "conditions": [FOREIGN]}
+    api.fault = untyped
+
+    changed = copy.deepcopy(api.objects[SERVICE])
+    changed["metadata"]["generation"] = 2
+    api.put(SERVICE, changed | {"status": wrong})
+    await eventually(lambda: api.objects[SERVICE]["status"].get("observedGeneration") == 2)
+
+    status = api.objects[SERVICE]["status"]
+    assert (set(status["components"]), "url" in status) == ({"prefill", "decode"}, False)
+    assert FOREIGN in status["conditions"]
+    assert condition(api, "Failed")
+
+
+@pytest.mark.usefixtures("served")
+async def test_what_a_merge_left_in_is_removed(api: Api, eventually: Eventually) -> None:
+    left = {"url": "http://a"}
+
+    def keep(obj: Object) -> None:
+        """Keep in a status what another field manager owns."""
+        admit(obj)
+        obj.setdefault("status", {}).update({key: left[key] for key in left if "status" in obj})
+
+    def removed(request: web.Request) -> None:
+        if request.path == STATUS and "merge" in request.content_type:
+            left.clear()
+
+    api.prune, api.fault = keep, removed
+    change(api, SERVICE, status=api.objects[SERVICE]["status"] | left)
+
+    await eventually(lambda: "url" not in api.objects[SERVICE]["status"])
+
+
+FOREIGN: Object = {"type": "Foreign", "status": "True"}
+
+
+def untyped(request: web.Request) -> web.Response | None:
+    """Answer as an API server does whose server-side apply cannot read the stored object."""
+    is_apply = "apply" in request.content_type and request.path == STATUS
+    return status(500, "InternalError", ".spec: expected string, got &{8000}") if is_apply else None
 
 
 @pytest.fixture
