@@ -29,7 +29,7 @@ Verb = Literal["created", "changed", "deleted", "restored", "recreated"]
 FEW: Final = 3
 """Changed fields that a message names."""
 EVENTS: Final[dict[str, tuple[EventType, str]]] = {
-    "Created": ("Normal", "LeaderWorkerSets of an InferenceService were created"),
+    "Created": ("Normal", "objects of the roles of an InferenceService were created: LeaderWorkerSets"),
     "GangOpened": ("Normal", "every required role exists, and the PodGroup was created: pods may start"),
     "RoutesCreated": ("Normal", "objects of the routes were created"),
     "Updated": ("Normal", "objects were changed, because what is desired has changed"),
