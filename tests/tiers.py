@@ -53,6 +53,7 @@ SLOW: Final = tuple(
         "sync/test_replicas.py",
         "sync/test_sealed.py",
         "sync/test_status_written.py",
+        "sync/test_suspended.py",
         "sync/test_unavailable.py",
         "sync/test_writer_late.py",
         "webhook/server",

@@ -54,6 +54,8 @@ class Api:
     """What admission changes in an object, or an older CRD prunes."""
     collects: bool = True
     """Whether the garbage collector runs: it deletes an object that lost all its owners."""
+    gates: dict[str, asyncio.Event] = field(default_factory=dict)
+    """By path, the event before which no request is answered."""
     hanging: set[str] = field(default_factory=set)
     """Paths of requests that are never answered."""
     spelled: dict[str, str] = field(default_factory=dict)
@@ -133,6 +135,8 @@ class Api:
             self.writes.append((request.method, request.path))
         if request.method == "PATCH" and self._is_late(request, body):
             return status(409, "Conflict", name=request.path.rpartition("/")[2])
+        if request.path in self.gates:
+            await self.gates[request.path].wait()
         if request.path in self.hanging:
             await asyncio.Event().wait()
         answers = {"GET": self._get, "POST": self._create, "PUT": self._update, "PATCH": self._patch}
