@@ -27,7 +27,9 @@ from sync.status.compare import by_type
 Verb = Literal["created", "changed", "deleted", "restored", "recreated"]
 """`restored`: another client had changed the object; `recreated`: another client had deleted it."""
 FEW: Final = 3
-"""Changed fields that a message names."""
+"""Changed fields, and clients, that a message names."""
+LONGEST: Final = 100
+"""Maximum number of characters of each: the end of a message says what to change instead."""
 EVENTS: Final[dict[str, tuple[EventType, str]]] = {
     "Created": ("Normal", "objects of the roles of an InferenceService were created: LeaderWorkerSets"),
     "GangOpened": ("Normal", "every required role exists, and the PodGroup was created: pods may start"),
@@ -121,7 +123,7 @@ def _gate(pod_group: Object) -> str:
 
 def _undone(one: Change, snapshot: Snapshot) -> Iterator[Occurrence]:
     """Yield that a change of another client was undone."""
-    by = " and ".join(one.takeover.managers) or "another client"
+    by = _few(one.takeover.managers) or "another client"
     if one.verb == "recreated":
         done = f"was deleted by {by}, and was created again"
     else:
@@ -138,11 +140,14 @@ def _undone(one: Change, snapshot: Snapshot) -> Iterator[Occurrence]:
 
 def _fields(takeover: Takeover) -> str:
     """Return the first changed fields in brackets."""
-    if not takeover.fields:
-        return ""
-    more = len(takeover.fields) - FEW
-    named = ", ".join(takeover.fields[:FEW])
-    return f" ({named}{f' and {more} more' if more > 0 else ''})"
+    return f" ({_few(takeover.fields)})" if takeover.fields else ""
+
+
+def _few(names: tuple[str, ...]) -> str:
+    """Return the first names, each shortened, and the number of the others; clients choose them."""
+    named = ", ".join(name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..." for name in names[:FEW])
+    more = len(names) - FEW
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _subjects(one: Change, snapshot: Snapshot) -> tuple[Subject, ...]:

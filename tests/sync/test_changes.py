@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 
 from intent import Object
+from sync.changes import Change, occurrences
 from sync.controller import Controller
+from sync.desired.service import Desired
+from sync.observed.managed_fields import Takeover
+from sync.observed.snapshot import Situation, Snapshot
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
-from tests.sync.samples import inference_service, lws, role, routed
+from tests.sync.samples import inference_service, lws, prefill, role, routed
 from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, change, ready_pod, reported
 
 ROUTE = ROUTES["HTTPRoute"]
@@ -127,7 +131,7 @@ async def test_an_undone_change_names_its_author_the_field_and_where_to_make_it(
 ) -> None:
     api.put(PG, edited_by("kubectl-edit", api.objects[PG], "minMember", 7))
 
-    await eventually(lambda: bool(told(api, "ChangeReverted")))
+    await eventually(lambda: len(events(api, "ChangeReverted")) == 2)
     message = (
         "PodGroup r1 was changed by kubectl-edit (spec.minMember), and the change was undone; "
         'change InferenceService r1 instead, or set fusioninfer.io/paused: "true" there first'
@@ -166,6 +170,19 @@ async def test_routes_that_come_back_are_no_undone_change(api: Api, eventually: 
     await quiet()
 
     assert events(api, "ChangeReverted") == []
+
+
+def test_a_message_says_what_to_change_whatever_clients_are_called() -> None:
+    long = tuple(f"{at}{'x' * 300}" for at in range(9))
+    undone = Change("restored", "PodGroup", "team-a", "r1", takeover=Takeover(long, long))
+
+    (told, _) = occurrences([undone], Snapshot(Situation(("team-a", "r1"), (prefill(),))), Desired())
+
+    assert told.message.endswith(
+        '; change the LeaderWorkerSets instead, or set fusioninfer.io/paused: "true" there first'
+    )
+    assert len(told.message) <= 1024
+    assert told.message.count(" and 6 more") == 2
 
 
 # --- how often --------------------------------------------------------------------------------------
