@@ -28,6 +28,8 @@ from tests.cluster.testbed.wait import until
 
 NAMES: Final = ("one", "two", "three")
 EVERY: Final = 0.02
+OUTSTANDING: Final = 10.0
+"""Seconds after the other leads by which the first has ended; without a fence a request may take longer."""
 AFTERWARDS: Final = 3.0
 """Seconds in which the one that is back might write."""
 PATIENCE: Final = 120.0
@@ -87,22 +89,32 @@ def changed(served: Cluster) -> Iterator[str]:
 FAULTS: Final[dict[str, Fault]] = {"paused": paused, "cut": cut_off, "held": held_up, "slow": slowed}
 TRIED: Final = tuple(FAULTS) if os.environ.get("LEASE_FAULTS") == "all" else ("paused", "held")
 """`make soak SOAK=lease` tries all; in `make test` a line is cut where clocks are wrong."""
+STOPPED: Final = "paused"
+"""The fault in which the process itself cannot end; `tests/sync/test_suspended.py` tests that it then writes
+nothing."""
+UNFENCED: Final = ("tests.cluster.chaos.unfenced", "fusioninfer")
+ENDS: Final = "the writes of the first end with its Lease"
 CLOCKS: Final = ("tests.cluster.chaos.slow_clock", "tests.cluster.chaos.fast_clock")
 
 
 @pytest.mark.parametrize("fault", TRIED)
 def test_two_controllers_never_write_at_once(served: Cluster, changed: str, fault: str) -> None:
     with pair(served) as two, restless(served, changed):
-        befall(two, FAULTS[fault])
+        befall(two, fault)
 
     assert intruders(served, changed) == []
+
+
+def test_a_controller_without_a_fence_is_caught(served: Cluster, changed: str) -> None:
+    with pair(served, UNFENCED) as two, restless(served, changed), pytest.raises(TimeoutError, match=ENDS):
+        befall(two, "held")
 
 
 def test_two_controllers_with_wrong_clocks_never_write_at_once(served: Cluster, changed: str) -> None:
     with pair(served, CLOCKS) as two, restless(served, changed):
         time.sleep(TIMING["--lease-duration"])
         waited = not two.leads(SECOND)
-        befall(two, cut_off)
+        befall(two, "cut")
 
     assert (waited, intruders(served, changed)) == (True, [])
 
@@ -116,11 +128,13 @@ def test_a_controller_that_ends_while_it_writes_hands_over_cleanly(served: Clust
     assert intruders(served, changed) == []
 
 
-def befall(two: Pair, fault: Fault) -> None:
+def befall(two: Pair, fault: str) -> None:
     """Have a fault befall the one that leads, until the other works; it ends as soon as it knows."""
     writing(two, FIRST)
-    with fault(two):
+    with FAULTS[fault](two):
         until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)
+        if fault != STOPPED:
+            until(lambda: not alive(two.process(FIRST)), ENDS, seconds=OUTSTANDING)
         writing(two, SECOND)
     until(lambda: not alive(two.process(FIRST)), "the first has ended", seconds=PATIENCE)
     time.sleep(AFTERWARDS)
