@@ -29,7 +29,7 @@ from intent.shapes import mapping
 from kube.limit import Limit
 from kube.request import Request, within
 from kube.trust import Trust
-from kube.wire import Page, read_object, read_page, shallow
+from kube.wire import Page, WatchEvent, read_event, read_object, read_page, shallow
 
 config: Final[Any] = untyped_config  # its functions have no types
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -137,7 +137,7 @@ class Client:
             await asyncio.gather(sent, return_exceptions=True)
             raise
 
-    async def follow(self, request: Request) -> AsyncIterator[Object]:
+    async def follow(self, request: Request) -> AsyncIterator[WatchEvent]:
         """Yield the events of a watch until its end.
 
         Raises `ApiError`, ValueError for an invalid line, or one of `NO_ANSWER`, also if nothing arrives for
@@ -148,7 +148,7 @@ class Client:
             async for line in response.content:
                 if not line.endswith(b"\n"):
                     raise ConnectionError("the watch ended within a line")
-                yield _as_object(await read_at_any_depth(read_object, line))
+                yield await read_at_any_depth(read_event, line)
 
     @contextlib.asynccontextmanager
     async def _send(

@@ -6,6 +6,7 @@ more than `sync.observed.cached.digest` accepts, so an object that was cut never
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -29,7 +30,15 @@ class Page(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
+class WatchEvent(msgspec.Struct):
+    """One event of a watch (`metav1.WatchEvent`); its object is unparsed JSON."""
+
+    type: str
+    object: msgspec.Raw
+
+
 _PAGE: Final = msgspec.json.Decoder(Page)
+_EVENT: Final = msgspec.json.Decoder(WatchEvent)
 
 
 def read_page(body: bytes) -> Page:
@@ -38,6 +47,31 @@ def read_page(body: bytes) -> Page:
         return _PAGE.decode(body)
     except msgspec.MsgspecError as error:
         raise ValueError(f"the answer is not a list: {error}") from error
+
+
+def read_event(line: bytes) -> WatchEvent:
+    """Read one line of a watch. Raises ValueError, or RecursionError if it is nested too deeply."""
+    try:
+        return _EVENT.decode(line)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"the line is not an event of a watch: {error}") from error
+
+
+def partial_reader(fields: type) -> Callable[[bytes], Any]:
+    """Return a parser that keeps the fields of a TypedDict, and skips all others without building them.
+
+    JSON that does not match the types is parsed as a whole, as `read_object` does. The parser raises what
+    `read_object` raises, and RecursionError if the JSON is nested too deeply.
+    """
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(fields).decode
+
+    def read(body: bytes) -> Any:
+        try:
+            return decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return read_object(body)
+
+    return read
 
 
 def read_object(body: bytes) -> Any:

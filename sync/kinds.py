@@ -10,11 +10,13 @@ from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
 from intent.names import API_ENDING
 from intent.settings import Settings
+from kube.wire import read_object
 from sync.observed import autoscaler, pod, routes, volcano
 from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
 from sync.observed.index_keys import GATEWAY, own_key, parent_keys
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
 from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
+from sync.observed.pod_fields import read_pod
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
 from sync.observed.pod_group import PodGroup, pod_group, surplus
@@ -100,6 +102,8 @@ class Kind(Generic[R]):
     project: Callable[[Object], R | None]
     """Project an object; None if it does not concern the controller."""
     ownership: Ownership[R] = field(default_factory=Ownership)
+    read: Callable[[bytes], Any] = read_object
+    """Parse an object of a list or a watch; a kind whose projection is small skips fields that it lacks."""
 
     @property
     def kind(self) -> str:
@@ -265,7 +269,9 @@ ROUTES: Final = frozenset(kind.kind for kind in ROUTE_KINDS)
 APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, AUTOSCALER, POD_GROUP, *ROUTE_KINDS)
 OUTPUTS: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in APPLIED}
 """The kinds that the controller applies, in this order, and prunes, in the reverse order."""
-POD: Final = Kind(Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project))
+POD: Final = Kind(
+    Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project), read=read_pod
+)
 WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)
 
 

@@ -1,4 +1,7 @@
-"""Projection of a pod: its group, whether it is scheduled and ready, and why not."""
+"""Projection of a pod: its group, whether it is scheduled and ready, and why not.
+
+A field that is read here must be declared in `pod_fields`, which skips all others.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,8 +11,8 @@ from typing import Final
 from intent import Object
 from intent.accelerators import read
 from intent.annotations import GROUP_INDEX, GROUP_SIZE, LWS_NAME, SERVICE
-from intent.shapes import listed, mapping, number, text
-from sync.observed.condition import conditions, shortened
+from intent.shapes import EMPTY, listed, mapping, number, text
+from sync.observed.condition import shortened
 
 Amounts = tuple[tuple[str, int], ...]
 """Resources and their amounts, sorted by name."""
@@ -67,8 +70,8 @@ def project(obj: Object) -> ObservedPod:
     """Project a pod."""
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     labels = mapping(metadata.get("labels"))
-    found = {one.type: one for one in conditions(status.get("conditions"))}
-    ready, placed = found.get("Ready"), found.get("PodScheduled")
+    found = {text(one.get("type")): one for one in map(mapping, listed(status.get("conditions")))}
+    ready, placed = found.get("Ready", EMPTY), found.get("PodScheduled", EMPTY)
     return ObservedPod(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
@@ -76,9 +79,9 @@ def project(obj: Object) -> ObservedPod:
         lws=text(labels.get(LWS_NAME)),
         group=text(labels.get(GROUP_INDEX)),
         group_size=_group_size(metadata),
-        ready=ready is not None and ready.status == "True",
+        ready=ready.get("status") == "True",
         scheduled=bool(text(spec.get("nodeName"))),
-        held=placed.message if placed and placed.status == "False" else "",
+        held=shortened(placed.get("message")) if placed.get("status") == "False" else "",
         accelerators=accelerators(spec),
         failure=_crash_of_deleted_pod(status) if metadata.get("deletionTimestamp") else _failure(status),
         deleting=bool(metadata.get("deletionTimestamp")),

@@ -14,16 +14,16 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import structlog
+from msgspec import Raw
 
-from intent import Object
 from intent.shapes import listed, mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, read_at_any_depth
 from kube.request import get, page, watch
-from kube.wire import read_object
+from kube.wire import WatchEvent
 from sync.kinds import Kind
 from sync.observed.cached import Row, UnreadableObject
 from sync.runtime.cache import ENOUGH, Cache
@@ -84,7 +84,7 @@ async def _list_one(client: Client, cache: Cache[R], path: str, rows: list[R | U
         answer = await client.page(page(path, cache.kind.resource.selector, token))
         cache.hear()
         for item in answer.items or ():
-            row = cache.project(await read_at_any_depth(read_object, bytes(item)))
+            row = cache.project(await _read(cache, item))
             rows += [row] if row is not None else ()
             if time.monotonic() > turn + TURN:
                 await asyncio.sleep(0)
@@ -92,6 +92,11 @@ async def _list_one(client: Client, cache: Cache[R], path: str, rows: list[R | U
         token = answer.metadata.token
         if not token:
             return answer.metadata.version
+
+
+async def _read(cache: Cache[R], item: Raw) -> Any:
+    """Parse an object of a list or a watch: what its kind reads of it, whatever the depth."""
+    return await read_at_any_depth(cache.kind.read, bytes(item))
 
 
 def _is_not_found(error: Exception) -> bool:
@@ -135,7 +140,7 @@ async def _watch(client: Client, cache: Cache[R], path: str, version: str, backo
         try:
             async for event in _events(client, cache, path, version):
                 cache.hear()
-                version, failures = _learn(cache, event), 0
+                version, failures = await _learn(cache, event), 0
                 backoff.reset()
         except ApiError as error:
             cache.hear()
@@ -158,20 +163,20 @@ def _hear(cache: Cache[R], error: Exception) -> None:
         cache.hear()
 
 
-def _events(client: Client, cache: Cache[R], path: str, version: str) -> Any:
+def _events(client: Client, cache: Cache[R], path: str, version: str) -> AsyncIterator[WatchEvent]:
     seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
     return client.follow(watch(path, cache.kind.resource.selector, version, seconds))
 
 
-def _learn(cache: Cache[R], event: Object) -> str:
+async def _learn(cache: Cache[R], event: WatchEvent) -> str:
     """Store one event, and return the version to watch from next."""
-    if event["type"] == "ERROR":
+    if event.type == "ERROR":
         raise Gone("the API server sent an ERROR event")
-    obj = event["object"]
+    obj = await _read(cache, event.object)
     metadata = obj["metadata"]
-    if event["type"] == "DELETED":
+    if event.type == "DELETED":
         cache.lose(obj)
-    elif event["type"] != "BOOKMARK":
+    elif event.type != "BOOKMARK":
         cache.take(obj)
     return str(metadata["resourceVersion"])
 

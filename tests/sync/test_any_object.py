@@ -1,7 +1,9 @@
 """Any object can be projected, whatever its fields contain, and no service stops because of it."""
 
+import asyncio
 import contextlib
 import copy
+import json
 from collections.abc import Iterator
 from functools import reduce
 from operator import getitem
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.settings import Settings
+from kube.client import read_at_any_depth
+from kube.wire import read_object
 from sync.desired.service import desired_state
 from sync.kinds import (
     DEPLOYMENT,
@@ -238,6 +242,17 @@ def test_any_object_has_a_row_that_compares(kind: Kind[Any], data: st.DataObject
 
     assert (cache.rows, cache.unreadable.by_name) == (again.rows, again.unreadable.by_name)
     assert [row.why for row in cache.unreadable.by_name.values() if "nested" not in row.why] == []
+
+
+@given(data=st.data())
+@LIMITS
+def test_any_pod_has_the_same_row_whether_fields_are_skipped_or_not(data: st.DataObject) -> None:
+    body = json.dumps(data.draw(spoiled(POD.kind))).encode()
+    cache = Cache(POD)
+
+    skipped, whole = (asyncio.run(read_at_any_depth(read, body)) for read in (POD.read, read_object))
+
+    assert cache.project(skipped) == cache.project(whole)
 
 
 @given(data=st.data())
