@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from catalog.pickers.generations import Picker
-from intent import Object, yaml
+from intent import Object
 from intent.annotations import NO_ROUTING, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
@@ -28,7 +28,7 @@ from intent.service.routes import (
 )
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
-from sync.desired.strategies import preset
+from sync.desired.strategies import preset_text
 
 
 def config_name(service: str) -> str:
@@ -176,7 +176,7 @@ def _routes(
     return Routes(
         *key,
         picker=picker,
-        config=routing.config or yaml.dump(preset(picker, routing.strategy)),
+        config=routing.config or preset_text(picker.name, routing.strategy),
         port=members[0].port,
         split=split,
         replicas=routing.picker_replicas or settings.picker_replicas,

@@ -8,11 +8,12 @@ Rules of this file:
    the decoders alone, which no strategy promises; for that, write an own configuration.
 """
 
+from functools import lru_cache
 from typing import Final
 
-from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, Disaggregation, Picker
+from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Disaggregation, Picker
 from catalog.pickers.plugins import CACHE_SCORER, LORA_SCORER, MAX_SCORE, PREFIX_SCORER, QUEUE_SCORER
-from intent import Object
+from intent import Object, yaml
 from intent.annotations import DISAGGREGATION, STRATEGIES
 
 Weights = tuple[tuple[str, int], ...]
@@ -47,6 +48,16 @@ def preset(picker: Picker, strategy: str) -> Object | None:
     if strategy != DISAGGREGATION:
         return _single(WEIGHTS[strategy])
     return _disaggregated(picker.disaggregation, WEIGHTS[strategy]) if picker.disaggregation else None
+
+
+@lru_cache(maxsize=64)
+def preset_text(picker: str, strategy: str) -> str:
+    """Return the configuration of a strategy as YAML, for the endpoint picker of this name.
+
+    Every reconcile of a service with routes needs it. There are fewer strategies and generations than texts
+    are kept.
+    """
+    return yaml.dump(preset(PICKERS[picker], strategy))
 
 
 def presets(picker: Picker) -> dict[str, Object]:

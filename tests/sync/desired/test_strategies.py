@@ -4,8 +4,9 @@ import pytest
 
 from catalog.pickers.generations import PICKERS, Picker
 from catalog.pickers.plugins import CACHE_SCORER, QUEUE_SCORER, is_picker, is_scorer
+from intent import yaml
 from intent.annotations import DISAGGREGATION, STRATEGIES
-from sync.desired.strategies import MEANING, WEIGHTS, preset, presets
+from sync.desired.strategies import MEANING, WEIGHTS, preset, preset_text, presets
 
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
 each_preset = pytest.mark.parametrize(
@@ -128,3 +129,13 @@ def test_of_equal_queues_the_emptiest_cache_wins() -> None:
     weights = dict(WEIGHTS["kv-cache-utilization"])
 
     assert score(weights, queue=1.0, kv=0.9) > score(weights, queue=1.0, kv=0.3)
+
+
+def test_each_configuration_is_formatted_once() -> None:
+    preset_text.cache_clear()
+
+    texts = [[preset_text(row.name, strategy) for row, strategy in CASES] for _ in range(3)]
+
+    found = preset_text.cache_info()
+    assert texts == [[yaml.dump(preset(row, strategy)) for row, strategy in CASES]] * 3
+    assert (found.misses, found.hits, found.currsize) == (len(CASES), 2 * len(CASES), len(CASES))
