@@ -1,14 +1,14 @@
 """Measure the controller with ten thousand services: memory, CPU, and the effect on admission meanwhile.
 
-The store is a real API server's, without controllers: what costs is the controller alone. Each service is one
-LeaderWorkerSet and has one PodGroup; for some the controller creates it first. Then the controller is
-restarted, lists everything and reconciles every service; then some are scaled, which needs no write.
+Each service is one LeaderWorkerSet with five pods and one PodGroup, in the store of a real API server; for
+some the controller creates the PodGroup first. Then the controller is restarted, lists everything and
+reconciles every service. LWS's own manager does the same, with the same objects. Both are idle for a while;
+then some LeaderWorkerSets are scaled, which needs no write of ours.
 """
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Final
 
@@ -21,15 +21,16 @@ from sync.desired.gang import plan
 from sync.desired.render.workloads import gang_objects
 from sync.observed.snapshot import Situation
 from tests.bench import stages, store
-from tests.bench.process import cpu_seconds, memory
+from tests.bench.managers import LWS, PATIENCE, Spent, beside, between, both, lws_started, rested, spent
 from tests.bench.report import Row, expect, row
 from tests.bench.run import Run
 from tests.bench.servers import OURS, Server, started
 from tests.bench.wire import connected, request
 from tests.cluster.testbed.admissions import CONFIGURATIONS
-from tests.cluster.testbed.api import delete, items, path
+from tests.cluster.testbed.api import delete, get, items, path
 from tests.cluster.testbed.build import build
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.components import CONTROL
 from tests.cluster.testbed.control_plane import kill_process, running
 from tests.cluster.testbed.controllers import LEASE, metric
 from tests.cluster.testbed.ours import install_manifests, start_sync
@@ -37,27 +38,18 @@ from tests.cluster.testbed.wait import until
 
 RECONCILES: Final = "fusioninfer_sync_reconciles_total"
 WRITES: Final = "fusioninfer_sync_writes_total"
-PATIENCE: Final = 1800.0
-"""Seconds for the controller to look at everything, on a machine that is busy."""
 PAUSE: Final = 0.005
 """Seconds between two reviews, so that who measures leaves the machine to the others."""
 BATCH: Final = 100
 """Reviews on one connection; the webhook closes old ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """CPU and memory of the controller since its start."""
-
-    cpu: float
-    mib: float
-    most: float
-    """MiB at most so far."""
+OBJECTS: Final = 2 + store.PODS
+"""Objects of a service that the controller lists."""
+WEBHOOKS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
 
 def measure(run: Run) -> Iterator[Row]:
     """Start a store of our own, fill it, and measure on it."""
-    with running(build(sys.stderr), control=()) as cluster, started(OURS) as webhook:
+    with running(build(sys.stderr)) as cluster, started(OURS) as webhook:
         install_manifests(cluster)
         for where in CONFIGURATIONS:  # what is stored here is expanded already
             delete(cluster.api, where)
@@ -66,7 +58,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 def measured(cluster: Cluster, webhook: Server, run: Run) -> Iterator[Row]:
     """Measure one piece of work after the other."""
-    names = [f"service-{at}" for at in range(run.effort.objects)]
+    names = store.names(run.effort.objects)
     empty = _started(cluster)
     _fill(cluster, names, run)
     quiet = _reviews(webhook, _rounds(run.effort.reviews // BATCH))
@@ -78,29 +70,54 @@ def measured(cluster: Cluster, webhook: Server, run: Run) -> Iterator[Row]:
 
     full = _started(cluster)
     _wait_looks(cluster, len(names) + 1)
-    looking = _spent(cluster)
+    looking = spent(cluster)
+    their_looking, written = lws_started(cluster)
+    at_rest = rested(cluster, "sync")
+    before = both(cluster)
+    time.sleep(run.effort.idle)
+    idle = both(cluster)
     changes = run.effort.changes
     store.scale(cluster, names[:changes], run)
     _wait_looks(cluster, len(names) + 1 + changes)
+    rested(cluster, LWS)
     expect(_written(cluster), 0.0, "writes where all is as it should be")
+    after = both(cluster)
     changing = _stopped(cluster)
 
-    at_rest = {"empty": empty.mib, "full": looking.mib, "after_gangs_made": making.mib}
-    yield row("memory, at most", "MiB", [max(making.most, changing.most)], **at_rest)
-    yield row("CPU of the list", "s", [full.cpu - empty.cpu], objects=2 * len(names), to_start=empty.cpu)
+    memories = {"empty": empty.mib, "full": looking.mib, "after_gangs_made": making.mib}
+    listed, objects = full.cpu - empty.cpu, OBJECTS * len(names)
+    yield row("memory, at most", "MiB", [max(making.most, changing.most)], **memories)
+    each = listed / objects * 1e6
+    yield row("CPU of the list", "s", [listed], objects=objects, us_of_each=each, to_start=empty.cpu)
     yield row("CPU of a reconcile", "ms", [(looking.cpu - full.cpu) / len(names) * 1e3])
     yield row("CPU of a gang made", "ms", [(making.cpu - looking.cpu) / run.effort.gangs * 1e3])
-    yield row("CPU of a change", "ms", [(changing.cpu - looking.cpu) / changes * 1e3])
+    yield row("CPU of a change", "ms", [(changing.cpu - idle[0].cpu) / changes * 1e3])
     yield _tail(quiet, busy)
+    yield beside("memory, beside LWS", "MiB", *(one.mib for one in idle))
+    yield beside(
+        "CPU until at rest, beside LWS", "s", at_rest.cpu, their_looking.cpu, objects_that_lws_wrote=written
+    )
+    yield beside("CPU of an idle minute, beside LWS", "ms", *between(before, idle, 60e3 / run.effort.idle))
+    yield beside("CPU of a change, beside LWS", "ms", *between(idle, after, 1e3 / changes))
 
 
 def _fill(cluster: Cluster, names: list[str], run: Run) -> None:
-    """Let the controller create one PodGroup; then fill the store with copies, some without PodGroup."""
+    """Let the real controllers run one service; then fill the store with copies, some without PodGroup."""
     store.first(cluster)
     _wait_looks(cluster, 1)
+    rested(cluster, LWS)
     _stopped(cluster)
-    store.copy(cluster, store.SETS, names, run)
-    store.copy(cluster, store.POD_GROUPS, names[: -run.effort.gangs], run)
+    for name in CONTROL:
+        kill_process(cluster, name)
+    for configurations in WEBHOOKS:
+        delete(cluster.api, path(configurations))
+    known = store.pattern(cluster)
+    for resource in store.FOLDERS:
+        chosen = names[: -run.effort.gangs] if resource == store.POD_GROUPS else names
+        store.copy(cluster, known, resource, chosen, run)
+        store.expect_copies(cluster, known, resource, chosen)
+    found = get(cluster.api, path("pods", "default"), limit="1")["metadata"]
+    expect(found.get("remainingItemCount", 0) + 1, store.PODS * (len(names) + 1), "pods")
 
 
 # --- the controller ---------------------------------------------------------------------------------------
@@ -110,19 +127,14 @@ def _started(cluster: Cluster) -> Spent:
     """Start the controller; give what it spent until its caches were full."""
     delete(cluster.api, LEASE)
     start_sync(cluster)
-    return _spent(cluster)
+    return spent(cluster)
 
 
 def _stopped(cluster: Cluster) -> Spent:
     """End the controller; give what it spent."""
-    spent = _spent(cluster)
+    found = spent(cluster)
     kill_process(cluster, "sync")
-    return spent
-
-
-def _spent(cluster: Cluster) -> Spent:
-    pid = cluster.processes["sync"].pid
-    return Spent(cpu_seconds(pid), memory(pid), memory(pid, "VmHWM"))
+    return found
 
 
 def _looks(cluster: Cluster) -> float:

@@ -34,7 +34,8 @@ GOALS: Final[Mapping[str, float]] = {
     "99 % of validate, UPDATE": 1,
     "the most expensive, of what it may cost": 1,
     "the most expensive": 1,
-    "memory, at most": 150,
+    "memory, at most": 200,
+    "memory, beside LWS": 1,
     "99 % of reviews, busy": 2,
 }
 """What we aim at, by what is measured: at most so much. Tests do not time things; this says it plainly."""

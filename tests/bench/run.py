@@ -35,6 +35,8 @@ class Effort:
     gangs: int = 1_000
     """Services for which the controller makes the PodGroup."""
     changes: int = 1_000
+    idle: float = 60.0
+    """Seconds for which nothing changes."""
     reviews: int = 2_000
     """Sent while the controller does nothing."""
 
@@ -53,6 +55,7 @@ QUICK: Final = Effort(
     objects=40,
     gangs=20,
     changes=10,
+    idle=1.0,
     reviews=100,
 )
 

@@ -1,14 +1,18 @@
-"""Thousands of services in the store of a real API server: a LeaderWorkerSet and a PodGroup each.
+"""Thousands of services in the store of a real API server: each a LeaderWorkerSet, a PodGroup, and pods.
 
-The first of both is made as always. The others are copies of what etcd then holds, with other names and uids:
-through the API server ten thousand would take longer than all that is measured.
+The objects of the first service are made by the real controllers. The others are copies of what etcd then
+holds, with other names and uids: through the API server, fifty thousand pods would take longer than all that
+is measured. etcd holds built-in kinds as protobuf, in which a text has a length. So every name of a service
+has as many characters as `PATTERN`, and the copies are checked as the API server reads them.
 """
 
+import hashlib
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -16,74 +20,178 @@ import orjson
 from intent import Object
 from intent.annotations import SERVICE
 from tests.bench.kept import Kept, kept
+from tests.bench.report import expect
 from tests.bench.run import Run
 from tests.bench.sizes import small
 from tests.bench.stages import body, patched
-from tests.cluster.testbed.api import MERGE_PATCH, create, path
+from tests.cluster.testbed.api import MERGE_PATCH, create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.etcd import ask
+from tests.cluster.testbed.nodes import add_gpu_nodes
+from tests.cluster.testbed.wait import until
 from webhook import review
 
 PATTERN: Final = "the-pattern"
-"""The name of the first service, and of its objects; it stands nowhere else in them."""
-SETS: Final = "/registry/leaderworkerset.x-k8s.io/leaderworkersets/default/"
-POD_GROUPS: Final = "/registry/scheduling.volcano.sh/podgroups/default/"
+"""The name of the first service, and of its LeaderWorkerSet; the names of its other objects begin with it."""
+PODS: Final = 5
+"""Pods of one service: one group."""
+POD_GROUPS: Final = "podgroups"
+FOLDERS: Final = {
+    "leaderworkersets": "leaderworkerset.x-k8s.io/leaderworkersets",
+    POD_GROUPS: "scheduling.volcano.sh/podgroups",
+    "controllerrevisions": "controllerrevisions",
+    "statefulsets": "statefulsets",
+    "services": "services/specs",
+    "pods": "pods",
+}
+"""Where etcd holds the objects of a service, by resource."""
+GROUP_KEY: Final = "leaderworkerset.sigs.k8s.io/group-key"
 PLACE: Final = path("leaderworkersets", "default")
 SCALED: Final = orjson.dumps({"spec": {"replicas": 3}})
 BATCH: Final = 100
+BYTES: Final = 2**20
 """etcd takes 128 writes at once, and 1.5 MiB."""
 CONNECTIONS: Final = 4
+PATIENCE: Final = 300.0
+"""Seconds until the pods of the first service run."""
+
+
+def names(count: int) -> list[str]:
+    """Return names of services, each as long as `PATTERN`."""
+    width = len(PATTERN) - len("set-")
+    return [f"set-{at:0{width}}" for at in range(count)]
 
 
 def member(name: str) -> Object:
     """Make the only LeaderWorkerSet of a service, expanded: its gang can start at once."""
     live = small()
     live["metadata"] = {"name": name, "namespace": "default", "annotations": {SERVICE: name}}
+    live["spec"]["leaderWorkerTemplate"]["size"] = PODS
     engine = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    engine["args"] = [*engine["args"][:2], "--tensor-parallel-size", "8", f"--pipeline-parallel-size={PODS}"]
     engine["env"] = [{"name": f"VARIABLE_{at}", "value": "value " * 3} for at in range(24)]
     return patched(live, review.mutate(body(live)))
 
 
 def first(cluster: Cluster) -> None:
-    """Store the LeaderWorkerSet from which the others are copied."""
+    """Store the LeaderWorkerSet from which the others are copied, and wait until its pods run."""
+    add_gpu_nodes(cluster, PODS)
     create(cluster.api, PLACE, member(PATTERN))
+    until(lambda: _is_available(cluster), f"{PATTERN} is available", seconds=PATIENCE, every=1.0)
 
 
-def copy(cluster: Cluster, folder: str, names: Sequence[str], run: Run) -> None:
-    """Copy the first object of a folder of etcd under other names."""
-    held = ask(cluster, "/v3/kv/range", {"key": _coded(folder + PATTERN)})["kvs"][0]
-    whole = b64decode(held["value"])
-    for at in run.rounds(-(-len(names) // BATCH), "filling the store"):
-        puts = [_put(folder, whole, name) for name in names[at * BATCH : (at + 1) * BATCH]]
-        ask(cluster, "/v3/kv/txn", {"success": puts})
+def _is_available(cluster: Cluster) -> bool:
+    said = get(cluster.api, f"{PLACE}/{PATTERN}").get("status", {}).get("conditions", ())
+    return ("Available", "True") in {(one["type"], one["status"]) for one in said}
 
 
-def _put(folder: str, whole: bytes, name: str) -> Object:
-    """Write a copy: every uid in it becomes one that its old one and the new name determine."""
-    renamed = whole.replace(PATTERN.encode(), name.encode())
-    for uid in _uids(orjson.loads(whole)["metadata"]):
-        renamed = renamed.replace(uid.encode(), str(uuid.uuid5(uuid.UUID(uid), name)).encode())
-    return {"requestPut": {"key": _coded(folder + name), "value": b64encode(renamed).decode()}}
+# --- copies -----------------------------------------------------------------------------------------
 
 
-def _uids(metadata: Object) -> Iterator[str]:
-    yield metadata["uid"]
-    yield from (owner["uid"] for owner in metadata.get("ownerReferences", ()))
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The objects of the first service."""
+
+    objects: dict[str, list[Object]]
+    """As the API server reads them, by resource."""
+
+    def renamed(self, text: bytes, name: str) -> bytes:
+        """Return a text for another service: other names, uids, and keys of groups, all equally long."""
+        copied = text.replace(PATTERN.encode(), name.encode())
+        for old, new in (*self._uids(name), _group_key(name)):
+            copied = copied.replace(old.encode(), new.encode())
+        expect(len(copied), len(text), f"bytes of an object of {name}")
+        return copied
+
+    def _uids(self, name: str) -> Iterable[tuple[str, str]]:
+        """Return each uid with the one that it and the new name determine."""
+        for uid in (one["metadata"]["uid"] for found in self.objects.values() for one in found):
+            yield uid, str(uuid.uuid5(uuid.UUID(uid), name))
+
+
+def pattern(cluster: Cluster) -> Pattern:
+    """Read the objects of the first service."""
+    found = {resource: _of_pattern(cluster, resource) for resource in FOLDERS}
+    expect(len(found["pods"]), PODS, f"pods of {PATTERN}")
+    keys = {one["metadata"]["labels"].get(GROUP_KEY) for one in found["pods"]}
+    expect(keys, {_group_key(PATTERN)[0]}, "the group's key")
+    return Pattern(found)
+
+
+def copy(cluster: Cluster, known: Pattern, resource: str, chosen: Sequence[str], run: Run) -> None:
+    """Copy the objects of the first service under other names, one resource of it."""
+    prefix = f"/registry/{FOLDERS[resource]}/default/"
+    for each in known.objects[resource]:
+        key = prefix + each["metadata"]["name"]
+        held = b64decode(ask(cluster, "/v3/kv/range", {"key": _coded(key)})["kvs"][0]["value"])
+        size = min(BATCH, BYTES // len(held))
+        for at in run.rounds(-(-len(chosen) // size), f"copying {resource}"):
+            batch = chosen[at * size : (at + 1) * size]
+            puts = [_put(key.replace(PATTERN, name), known.renamed(held, name)) for name in batch]
+            ask(cluster, "/v3/kv/txn", {"success": puts})
+
+
+def expect_copies(cluster: Cluster, known: Pattern, resource: str, chosen: Sequence[str]) -> None:
+    """Compare some copies, as the API server reads them, with the objects that they are copied from."""
+    for name in {chosen[0], chosen[len(chosen) // 2], chosen[-1]}:
+        for each in known.objects[resource]:
+            wanted = orjson.loads(known.renamed(orjson.dumps(each), name))
+            stored = get(cluster.api, path(resource, "default", wanted["metadata"]["name"]))
+            expect(_unversioned(stored), _unversioned(wanted), f"{resource} of {name}")
+
+
+def revision(cluster: Cluster) -> int:
+    """Return the revision of etcd."""
+    return int(ask(cluster, "/v3/kv/range", {"key": "AA=="})["header"]["revision"])
+
+
+def written_since(cluster: Cluster, since: int) -> int:
+    """Count the objects of services that were written after a revision."""
+    return sum(_written(cluster, f"/registry/{folder}/default", since) for folder in FOLDERS.values())
+
+
+def _written(cluster: Cluster, folder: str, since: int) -> int:
+    between = {"key": _coded(f"{folder}/"), "range_end": _coded(f"{folder}0")}  # 0 comes after / in ASCII
+    asked = {**between, "min_mod_revision": str(since + 1), "keys_only": True}
+    return len(ask(cluster, "/v3/kv/range", asked).get("kvs", ()))
+
+
+def _of_pattern(cluster: Cluster, resource: str) -> list[Object]:
+    """Return the objects of the first service, each as a GET returns it."""
+    found = (one["metadata"]["name"] for one in items(cluster.api, path(resource, "default")))
+    return [get(cluster.api, path(resource, "default", name)) for name in found if name.startswith(PATTERN)]
+
+
+def _unversioned(obj: Object) -> Object:
+    return obj | {"metadata": obj["metadata"] | {"resourceVersion": ""}}
+
+
+def _group_key(name: str) -> tuple[str, str]:
+    """Return the label by which LWS finds the pods of a group, old and new (LWS `pkg/utils/utils.go`)."""
+    old, new = (hashlib.sha1(f"default/{one}-0".encode()).hexdigest() for one in (PATTERN, name))  # noqa: S324 - LWS's own choice
+    return old, new
+
+
+def _put(key: str, value: bytes) -> Object:
+    return {"requestPut": {"key": _coded(key), "value": b64encode(value).decode()}}
 
 
 def _coded(key: str) -> str:
     return b64encode(key.encode()).decode()
 
 
-def scale(cluster: Cluster, names: Sequence[str], run: Run) -> None:
+# --- changes ----------------------------------------------------------------------------------------
+
+
+def scale(cluster: Cluster, chosen: Sequence[str], run: Run) -> None:
     """Scale LeaderWorkerSets: events of which the controller must see that there is nothing to do."""
     with ThreadPoolExecutor(CONNECTIONS) as pool, ExitStack() as stack:
         lines = [stack.enter_context(kept(cluster.api)) for _ in range(CONNECTIONS)]
-        for at in run.rounds(-(-len(names) // BATCH), "scaling"):
-            batch = names[at * BATCH : (at + 1) * BATCH]
+        for at in run.rounds(-(-len(chosen) // BATCH), "scaling"):
+            batch = chosen[at * BATCH : (at + 1) * BATCH]
             list(pool.map(_scale, lines, (batch[share::CONNECTIONS] for share in range(CONNECTIONS))))
 
 
-def _scale(line: Kept, names: Sequence[str]) -> None:
-    for name in names:
+def _scale(line: Kept, chosen: Sequence[str]) -> None:
+    for name in chosen:
         line.send("PATCH", f"{PLACE}/{name}", SCALED, MERGE_PATCH)
