@@ -92,7 +92,7 @@ def test_the_order_is_pod_group_routes_leaderworkersets() -> None:
     kinds = [obj["kind"] for obj in eject([service(routed())]).objects]
 
     assert kinds == [
-        *("PodGroup", "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "InferencePool"),
+        *("PodGroup", "Service", "ServiceAccount", "RoleBinding", "ConfigMap", "InferencePool"),
         *("Deployment", "Service", "HTTPRoute", "LeaderWorkerSet"),
     ]
 
@@ -144,8 +144,8 @@ def test_addresses_of_a_service_are_not_printed() -> None:
 
 def test_objects_of_others_are_not_printed() -> None:
     live = service(stored())
-    (group,) = live.others
-    group["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Apply", "fieldsV1": {}}]
+    for other in live.others:
+        other["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Apply", "fieldsV1": {}}]
 
     assert [obj["kind"] for obj in eject([live]).objects] == ["LeaderWorkerSet"]
 
@@ -234,7 +234,7 @@ def test_an_ejected_leaderworkerset_is_printed_with_its_pod_group() -> None:
     made = eject([gone])
 
     assert not list(problems(gone, NAMED))
-    assert [obj["kind"] for obj in made.objects] == ["PodGroup", "LeaderWorkerSet"]
+    assert [obj["kind"] for obj in made.objects] == ["PodGroup", "Service", "LeaderWorkerSet"]
     assert [step.command.split()[3] for step in made.steps if step.command.startswith("kubectl --n")] == [
         "patch"
     ]
@@ -315,9 +315,9 @@ def test_kubectl_gets_resources_with_their_group() -> None:
     named = [word for word in step.command.split() if "/" in word]
     assert named == [
         "podgroups.scheduling.volcano.sh/svc",
+        "services/svc-api",
         "serviceaccounts/svc-epp",
-        "roles.rbac.authorization.k8s.io/svc-epp",
-        "rolebindings.rbac.authorization.k8s.io/svc-epp",
+        "rolebindings.rbac.authorization.k8s.io/svc-epp-read",
         "configmaps/svc-epp-config",
         "inferencepools.inference.networking.k8s.io/svc-pool",
         "deployments.apps/svc-epp",
