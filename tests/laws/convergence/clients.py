@@ -203,7 +203,8 @@ OF_FILES: Final = {
 }
 OF_RELEASES: Final = {"helm": helm, "helm three-way": helm_three_way}
 TOOLS: Final = (*OF_FILES, *OF_RELEASES)
-BY_HAND: Final = {"edit": edit, "put": put, "replace by hand": exported, "json patch": json_patch}
+EXPORTED: Final = "replace by hand"
+BY_HAND: Final = {"edit": edit, "put": put, EXPORTED: exported, "json patch": json_patch}
 SCALE: Final = "scale"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from intent import Object
 from tests.laws.convergence import clients, laws
-from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS, Write
+from tests.laws.convergence.clients import BY_HAND, EXPORTED, SCALE, TOOLS, Write
 from tests.laws.convergence.files import (
     EXPORT,
     File,
@@ -378,7 +378,7 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
     assert world.a is not None
     assert world.b is not None
     wanted_b, wanted_a = copied(world.b), copied(world.a)
-    if not hand.change(wanted_b):
+    if not hand.change(wanted_b) or wanted_b == world.b:
         return None, None
     b = Write(step.client, wanted_b)
     if step.change == "eject":
@@ -386,7 +386,8 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
         return Write("edit", wanted_b), b  # the author keeps the expanded object
     if step.change == "drop leader template":
         world.delta = ()
-    if hand.mapped is None:
+    is_taken_over = step.change == "lose record" and step.client == EXPORTED
+    if hand.mapped is None or is_taken_over:  # the file of the export holds all that was injected
         world.is_loose = True
         return None, b
     has_leader = "leaderTemplate" in world.a["spec"]["leaderWorkerTemplate"]
