@@ -45,7 +45,10 @@ SOON: Final = 30.0
 HOSTILE: Final = "hostile"
 GANG: Final = (6, {f"{SERVICE}-prefill": (1, 2), f"{SERVICE}-decode": (1, 4)})
 """The requirements of the PodGroup of the two files."""
-GANGS: Final = ("inferenceservices", "leaderworkersets", "podgroups", "pods", "events", "leases")
+GANGS: Final = (
+    *("inferenceservices", "leaderworkersets", "horizontalpodautoscalers", "podgroups", "pods"),
+    *("events", "leases"),
+)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ POD: Final = f"{TEMPLATE}.spec"
 CONTAINER: Final = f"{POD}.containers.0"
 ROUTE: Final = "spec.roles.0.httproute"
 GATEWAY: Final = "spec.roles.0.gateway"
+INGRESS: Final = "spec.roles.0.ingress"
 PORT: Final = {"containerPort": 8000}
 CORS: Final = {"type": "CORS", "cors": {"allowMethods": ["GET", "POST"]}}
 
@@ -111,8 +112,8 @@ BAD: Final[dict[str, tuple[str, Any]]] = {
 
 
 def changed_by(path: str, value: Any) -> Object:
-    """Return an InferenceService with a value; a route or a gateway is in a router."""
-    routed = path.startswith((ROUTE, GATEWAY))
+    """Return an InferenceService with a value; a route, a gateway or an Ingress is in a router."""
+    routed = path.startswith((ROUTE, GATEWAY, INGRESS))
     service = isvc(router(), worker()) if routed else isvc()
     made = changed(service, path, {} if value is None else value)
     if value is None:

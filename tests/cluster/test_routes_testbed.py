@@ -130,7 +130,7 @@ def test_a_route_is_for_its_hosts(pod_network: Network, hosted: str, host: str, 
 def test_an_endpoint_picker_without_its_rights_is_never_ready(pod_network: Network) -> None:
     with namespace_on(pod_network) as namespace:
         stored(pod_network, namespace)
-        kubectl(pod_network.cluster, "delete", "rolebinding", "-n", namespace, "demo-epp")
+        kubectl(pod_network.cluster, "delete", "rolebinding", "-n", namespace, "demo-epp-read")
         picker = start_picker(pod_network, namespace, "demo-epp")
 
         until(lambda: FORBIDDEN in tail(picker.process), "it says so")

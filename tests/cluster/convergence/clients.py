@@ -9,6 +9,7 @@
 | helm three-way | a call with the patch: no option of `helm` has it for an upgrade |
 | edit | in turn `kubectl edit`, `kubectl patch --type=merge`; `kubectl annotate` if only annotations differ |
 | put | GET and PUT, as a controller does |
+| replace by hand | `kubectl get`, an editor, and `kubectl replace`, without what only the API server writes |
 | json patch | `kubectl patch --type=json` |
 | scale | `kubectl scale` |
 """
@@ -136,6 +137,14 @@ def _put(place: Place, live: Object, write: Write, _turn: int) -> None:
     call(place.servers.cluster.api, "PUT", url, _wanted(place, live, write.body))
 
 
+def _exported(place: Place, live: Object, write: Write, _turn: int) -> None:
+    wanted = _wanted(place, live, write.body)
+    ours = ("name", "namespace", "labels", "annotations")
+    metadata = {key: wanted["metadata"][key] for key in ours if key in wanted["metadata"]}
+    body = {key: wanted[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": metadata}
+    _kubectl(place, "replace", "--filename=-", body=body)
+
+
 def _json_patch(place: Place, live: Object, write: Write, _turn: int) -> None:
     operations = jsonpatch.make_patch(live, _wanted(place, live, write.body)).to_string()
     if operations != "[]":
@@ -172,6 +181,7 @@ FILES: Final[dict[str, Callable[[Place, Object | None, Write], None]]] = {
 BY_HAND: Final[dict[str, Callable[[Place, Object, Write, int], None]]] = {
     "edit": _edit,
     "put": _put,
+    clients.EXPORTED: _exported,
     "json patch": _json_patch,
     clients.SCALE: _scale,
 }
