@@ -25,7 +25,7 @@ PREFILL, DECODE = (f"{NAME}-{role}" for role in ("prefill", "decode"))
 AT_ONCE: Final = {"scaleDown": {"stabilizationWindowSeconds": 0}}
 QUEUE: Final = scaling(external(), behavior=AT_ONCE)
 """One decoder for five waiting requests, four at most."""
-PATIENCE: Final = 40.0
+PATIENCE: Final = 90.0
 HEALTHY: Final = {"Failed": ("False", "NothingFailed")}
 TARGET: Final = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": DECODE}
 

@@ -92,7 +92,6 @@ TRIED: Final = tuple(FAULTS) if os.environ.get("LEASE_FAULTS") == "all" else ("p
 STOPPED: Final = "paused"
 """The fault in which the process itself cannot end; `tests/sync/test_suspended.py` tests that it then writes
 nothing."""
-UNFENCED: Final = ("tests.cluster.chaos.unfenced", "fusioninfer")
 ENDS: Final = "the writes of the first end with its Lease"
 CLOCKS: Final = ("tests.cluster.chaos.slow_clock", "tests.cluster.chaos.fast_clock")
 
@@ -103,11 +102,6 @@ def test_two_controllers_never_write_at_once(served: Cluster, changed: str, faul
         befall(two, fault)
 
     assert intruders(served, changed) == []
-
-
-def test_a_controller_without_a_fence_is_caught(served: Cluster, changed: str) -> None:
-    with pair(served, UNFENCED) as two, restless(served, changed), pytest.raises(TimeoutError, match=ENDS):
-        befall(two, "held")
 
 
 def test_two_controllers_with_wrong_clocks_never_write_at_once(served: Cluster, changed: str) -> None:

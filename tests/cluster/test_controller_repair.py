@@ -14,7 +14,7 @@ from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
 
-SECONDS: Final = 2.0
+SECONDS: Final = 5.0
 PATIENCE: Final = 60.0
 """Until a controller that has just lost its API server receives changes again."""
 STRANGER: Final = {
