@@ -18,15 +18,15 @@ demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three Leader
 unit: $(READY) ## The inner loop, under a minute on two cores: pure code, goldens and laws in process
 	$(PYTEST) -q -m "not slow" --hypothesis-profile unit --numprocesses $(or $(WORKERS),2)
 
-# Ray gives its nodes 30 s to start (`ray/_private/node.py`), and the safety law gives services a minute to heal, so
-# these tests have the machine to themselves. With WORKERS=3 the third process runs what needs no other process, with less
+# Ray gives its nodes 30 s to start (`ray/_private/node.py`), the safety law gives services a minute to heal, and Kubernetes'
+# autoscaler asks the metrics of a test within seconds, so these tests have the machine to themselves. With WORKERS=3 the third process runs what needs no other process, with less
 # priority (tests/tiers.py); on two busy cores, tests with deadlines fail then. The components are written in Go: with GOGC
 # they collect garbage less often than by themselves, which takes more memory and a sixth less CPU.
-SAFETY := tests/cluster/test_safety.py
+ALONE := tests/cluster/test_safety.py tests/cluster/test_autoscaling.py
 test: export GOGC := $(or $(GOGC),400)
-test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then safety and Ray
-	$(PYTEST) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) --ignore $(SAFETY)
-	$(PYTEST) $(SAFETY)
+test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then three by themselves
+	$(PYTEST) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) $(ALONE:%=--ignore %)
+	$(PYTEST) $(ALONE)
 	$(PYTEST) tests/ray
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
