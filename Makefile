@@ -19,9 +19,10 @@ unit: $(READY) ## The inner loop, under a minute on two cores: pure code, golden
 	$(PYTEST) -q -m "not slow" --hypothesis-profile unit --numprocesses $(or $(WORKERS),2)
 
 # Ray gives its nodes 30 s to start (`ray/_private/node.py`), the safety law gives services a minute to heal, and Kubernetes'
-# autoscaler asks the metrics of a test within seconds, so these tests have the machine to themselves. With WORKERS=3 the third process runs what needs no other process, with less
-# priority (tests/tiers.py); on two busy cores, tests with deadlines fail then. The components are written in Go: with GOGC
-# they collect garbage less often than by themselves, which takes more memory and a sixth less CPU.
+# autoscaler asks the metrics of a test within seconds, so these tests have the machine to themselves. With WORKERS=3 the
+# third process runs what needs no other process, with less priority (tests/tiers.py); on two busy cores, tests with
+# deadlines fail then. The components are written in Go: with GOGC they collect garbage less often than by themselves,
+# which takes more memory and a sixth less CPU.
 ALONE := tests/cluster/test_safety.py tests/cluster/test_autoscaling.py
 test: export GOGC := $(or $(GOGC),400)
 test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then three by themselves
