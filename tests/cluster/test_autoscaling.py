@@ -123,7 +123,8 @@ def test_a_queue_scales_decoders_and_the_controller_writes_none_of_it(
     apply(served, namespace, asking(scaling=QUEUE))
     scaled_to(served, namespace, 2)
     before = written_sets(served, namespace)
-    for queue, count in ((20, 4), (100, 4), (11, 3), (1, 1)):
+    # two groups, while LWS reports no more: 11 requests are within the autoscaler's tolerance of a tenth
+    for queue, count in ((20, 4), (100, 4), (12, 3), (1, 1)):
         metrics.values[namespace, "queue"] = queue
         scaled_to(served, namespace, count)
     caught_up(served, namespace)
@@ -145,10 +146,8 @@ def test_scaled_replicas_join_the_gang_whole(served: Cluster, metrics: Metrics, 
     scaled_to(served, namespace, 3)
 
     whole = {f"{PREFILL}-0": (2, 2), **{f"{DECODE}-{at}": (2, 2) for at in range(3)}}
-    assert becomes(lambda: bound(served, namespace), whole | {f"{DECODE}-2": (0, 2)}, 5.0) in (
-        whole | {f"{DECODE}-2": (0, 2)},
-        whole | {f"{DECODE}-1": (0, 2)},
-    )
+    one_waits = [whole | {f"{DECODE}-{at}": (0, 2)} for at in (1, 2)]
+    until(lambda: bound(served, namespace) in one_waits, "one of two more groups is bound", seconds=PATIENCE)
     assert required(served, namespace, NAME) == gang
 
 
@@ -261,7 +260,7 @@ def test_edits_and_the_deletion_of_the_autoscaler_are_undone(served: Cluster, na
     delete(served.api, where)
 
     until(lambda: DECODE in autoscalers(served, namespace), "it is made again")
-    assert replicas(served, namespace) == 2
+    scaled_to(served, namespace, 2)
 
 
 def like(one: Object, other: Object) -> bool:
