@@ -18,14 +18,14 @@ demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three Leader
 unit: $(READY) ## The inner loop, under a minute on two cores: pure code, goldens and laws in process
 	$(PYTEST) -q -m "not slow" --hypothesis-profile unit --numprocesses $(or $(WORKERS),2)
 
-# Ray gives its nodes 30 s to start (`ray/_private/node.py`), the safety law gives services a minute to heal, and Kubernetes'
-# autoscaler asks the metrics of a test within seconds, so these tests have the machine to themselves. With WORKERS=3 the
-# third process runs what needs no other process, with less priority (tests/tiers.py); on two busy cores, tests with
-# deadlines fail then. The components are written in Go: with GOGC they collect garbage less often than by themselves,
-# which takes more memory and a sixth less CPU.
-ALONE := tests/cluster/test_safety.py tests/cluster/test_autoscaling.py
+# Some tests have the machine to themselves: Ray gives its nodes 30 s to start (`ray/_private/node.py`), the safety law
+# gives services a minute to heal, Kubernetes' autoscaler asks the metrics of a test within seconds, and one tenant's delay
+# is compared with its delay beside another's requests. With WORKERS=3 the third process runs what needs no other process,
+# with less priority (tests/tiers.py); on two busy cores, tests with deadlines fail then. The components are written in Go:
+# with GOGC they collect garbage less often than by themselves, which takes more memory and a sixth less CPU.
+ALONE := tests/cluster/test_safety.py tests/cluster/test_autoscaling.py tests/hostile/test_tenants.py
 test: export GOGC := $(or $(GOGC),400)
-test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then three by themselves
+test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then some by themselves
 	$(PYTEST) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) $(ALONE:%=--ignore %)
 	$(PYTEST) $(ALONE)
 	$(PYTEST) tests/ray

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import ssl
 import subprocess
 import sys
@@ -72,6 +73,8 @@ class Server:
     def send(self, body: bytes, path: str = "/mutate", **headers: str) -> Reply:
         """Send a body on one connection, as API servers do, and reconnect if it was closed."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.connection.sock and select.select([self.connection.sock], [], [], 0)[0]:
+            self.connection.close()  # the webhook has closed it, since it was idle
         self.connection.request("POST", path, body, {"Content-Type": JSON} | named)
         answer = self.connection.getresponse()
         found = {name.lower(): value for name, value in answer.getheaders()}

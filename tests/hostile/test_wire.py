@@ -359,6 +359,14 @@ async def test_77_too_many_bodies_are_answered_with_retry_after(tmp_path: Path) 
             assert (await asked(server), counted(server, "overloaded")) == (200, 42)
 
 
+def test_the_client_of_these_tests_opens_a_new_connection_if_the_idle_one_was_closed(tmp_path: Path) -> None:
+    with started(tmp_path, replace(SHORT, keepalive_seconds=0.2)) as server:
+        server.send(SENT)
+        time.sleep(1.0)
+
+        assert server.send(SENT).status == 200
+
+
 def counted(server: Server, outcome: str) -> float:
     return server.samples()[f'fusioninfer_admission_requests_total{{outcome="{outcome}",path="/mutate"}}']
 
