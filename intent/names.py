@@ -48,13 +48,18 @@ def is_label_value(text: str) -> bool:
 
 
 def picker_name(service: str) -> str:
-    """Return the name of the endpoint picker's ServiceAccount, Role, RoleBinding, Deployment and Service."""
+    """Return the name of the endpoint picker's ServiceAccount, Deployment and Service."""
     return service + PICKER_ENDING
 
 
 def api_name(service: str) -> str:
     """Return the name of the Service through which clients reach the leaders without a Gateway."""
     return service + API_ENDING
+
+
+def service_names(service: str) -> tuple[str, str]:
+    """Return the names of a service's Services. LWS gives a LeaderWorkerSet a Service of its own name."""
+    return picker_name(service), api_name(service)
 
 
 def longest_name(size: int, replicas: int) -> int:

@@ -167,8 +167,8 @@ def _text_of_record(live: Object, old: Object | None) -> Any:
     if has_record(live) or old is None or not has_record(old):
         return records.find(live)
     is_ours = any(key.startswith(PREFIX) for key in annotations(live))
-    is_lost = is_ours and (same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old))
-    is_lost = is_lost or is_applied(live, old)
+    is_unintended = same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old)
+    is_lost = is_applied(live, old) or (is_ours and is_unintended)
     return records.find(old) if is_lost else None
 
 

@@ -19,9 +19,9 @@ from intent.service.member import Member, ServiceKey
 from intent.service.routes import is_split
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
+from sync.kinds import INGRESS, SERVICE_KIND
 
-INGRESS: Final = "Ingress"
-BOTH: Final = frozenset({"Service", INGRESS})
+BOTH: Final = frozenset({SERVICE_KIND, INGRESS.kind})
 
 
 def ingress_name(service: str) -> str:
@@ -90,7 +90,7 @@ def desired_api(
         members=tuple(sorted((one.name, one.uid) for one in fitting)),
         owner=(service.name, service.uid) if service else None,
     )
-    return ApiPlan(made, kept=frozenset({INGRESS} if forbidden else ()), of_routes=forbidden)
+    return ApiPlan(made, kept=frozenset({INGRESS.kind} if forbidden else ()), of_routes=forbidden)
 
 
 def _ingress(service: InferenceServiceIntent | None, settings: Settings) -> Object | None:
@@ -114,7 +114,7 @@ def _impossible(
     error = FieldError(
         f"spec.roles[{service.router.index}].ingress", None, f"leads nowhere: {message}", "FI835"
     )
-    return ApiPlan(kept=frozenset({INGRESS}), of_routes=(Finding(service.subject, error),))
+    return ApiPlan(kept=frozenset({INGRESS.kind}), of_routes=(Finding(service.subject, error),))
 
 
 def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:

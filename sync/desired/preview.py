@@ -11,7 +11,7 @@ from intent import Object
 from intent.errors import Finding
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lws import KIND as LWS
-from intent.names import api_name, picker_name
+from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs, services
 from intent.settings import Settings
 from sync.desired.service import combined, desired_state
@@ -50,11 +50,7 @@ def preview(
             _situation(key, key[1], found.get(key, ())),
             requests.get(key),
             {AUTOSCALER.kind: tuple(row for row in autoscalers if row.namespace == key[0])},
-            namesakes=tuple(
-                named[key[0], name]
-                for name in (picker_name(key[1]), api_name(key[1]))
-                if (key[0], name) in named
-            ),
+            namesakes=tuple(named[key[0], name] for name in service_names(key[1]) if (key[0], name) in named),
             revisions=tuple(
                 _situation(key, name, found[key]) for name in gangs(found.get(key, ())) if name != key[1]
             ),

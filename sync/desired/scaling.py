@@ -2,7 +2,7 @@
 
 Rules of this file:
 1. The controller never reverts an autoscaler: groups of GPUs would start and stop forever.
-2. An author who sets `replicas` while an autoscaler scales the role is told so; a change of `replicas` is
+2. Where an autoscaler scales a role that sets `replicas`, a finding says so. A change of `replicas` is
  applied once.
 3. An autoscaler that is gone has no say: `replicas` is applied again. Whether one of Kubernetes' own is gone
  is known, since all of them are watched; of others only the field manager is known.

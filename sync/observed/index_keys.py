@@ -7,7 +7,7 @@ from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.gang import pod_group_name
 from intent.lws import read_revision
-from intent.names import api_name, picker_name
+from intent.names import service_names
 from intent.service.member import Member, ServiceKey
 from intent.shapes import listed, mapping, text
 from sync.observed.cached import Row
@@ -81,4 +81,4 @@ def namesake_keys(namespace: str, service: str) -> tuple[ServiceKey, ...]:
 
     LWS creates a headless Service of its own name, which conflicts with ours.
     """
-    return tuple(index_key(lws.KIND, namespace, name) for name in (picker_name(service), api_name(service)))
+    return tuple(index_key(lws.KIND, namespace, name) for name in service_names(service))

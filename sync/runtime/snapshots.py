@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from intent.errors import Subject
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.names import api_name, picker_name
+from intent.names import service_names
 from intent.service.member import Member, ServiceKey
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
 from sync.observed.autoscaler import Autoscaler
@@ -143,7 +143,7 @@ def _unreadable(key: ServiceKey, caches: Caches) -> tuple[tuple[Subject, str], .
 
 def _namesakes(key: ServiceKey, caches: Caches) -> Iterator[Subject]:
     """Yield the LeaderWorkerSets with the name of a Service of the service, if they are not being deleted."""
-    for name in (picker_name(key[1]), api_name(key[1])):
+    for name in service_names(key[1]):
         row = cache_of(caches, LWS).rows.get((key[0], name))
         if row and not row.deleting:
             yield Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)

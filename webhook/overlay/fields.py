@@ -92,7 +92,8 @@ def _items(field: str, live: list[Any], recorded: Recorded, origins: Origins) ->
         one = Recorded(_without_keys(field, item), before.get(key), held.get(key))
         is_new = one.replaced is None and not one.file
         if is_new and field in WHOLE:
-            gone |= set() if is_edited(live[at], item) else {at}
+            if not is_edited(live[at], item):
+                gone.add(at)
             continue
         revert = _container if field == "containers" else revert_fields
         items[at] = revert(items[at], one, origins)

@@ -131,7 +131,7 @@ def test_while_a_rule_is_broken_no_autoscaler_is_deleted() -> None:
         *("an autoscaler that is gone", "an autoscaler", "the service's own, on its way out"),
         *("one that is being deleted", "that of another role", "another program"),
         *("a manual scale", "the same number", "no replicas", "scaling"),
-        *("an author who changed replicas", "autoscalers that cannot be listed"),
+        *("a change of replicas by the author", "autoscalers that cannot be listed"),
     ],
 )
 def test_replicas_are_left_to_an_autoscaler_that_exists(seen: Snapshot, *, left: bool) -> None:
