@@ -45,7 +45,9 @@ def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restore
 
     If not `restores`, a field that was removed is not restored.
     """
-    left, before, file = dict(live), mapping(recorded.replaced), mapping(recorded.file)
+    left = dict(live)
+    before = recorded.replaced if isinstance(recorded.replaced, dict) else NOTHING
+    file = recorded.file if isinstance(recorded.file, dict) else NOTHING
     for key, value in recorded.injected.items():
         have, was = live.get(key), before.get(key)
         found: Any
@@ -180,7 +182,7 @@ def _launch_of(item: Object) -> Object:
 
 def arguments(container: Object) -> Arguments:
     """Return command and args of a container."""
-    return Arguments(*(_strings(container.get(key)) for key in ARGUMENTS))
+    return Arguments(_strings(container.get("command")), _strings(container.get("args")))
 
 
 def with_arguments(container: Object, found: Arguments) -> Object:

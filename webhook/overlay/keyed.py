@@ -73,7 +73,15 @@ def _index(field: str, items: list[Any]) -> dict[Identity, int]:
 
 
 def by_identity(field: str, items: Any) -> dict[Identity, Object]:
-    """Return items by identity."""
+    """Return items by identity. The first of duplicates wins, as for the API server."""
+    keys = LIST_KEYS[field]
+    if items and isinstance(items, list) and len(keys) == 1:
+        try:
+            found = {item[keys[0]]: item for item in items}
+        except (TypeError, KeyError):
+            found = {}
+        if len(found) == len(items):
+            return found
     return {key: items[at] for key, at in index(field, items).items()}
 
 

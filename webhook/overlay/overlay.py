@@ -13,7 +13,17 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from intent import Object
-from webhook.overlay.keyed import FIRST, LIST_KEYS, Identity, are_items, identity, index, keys_of, same
+from webhook.overlay.keyed import (
+    FIRST,
+    LIST_KEYS,
+    Identity,
+    are_items,
+    by_identity,
+    identity,
+    index,
+    keys_of,
+    same,
+)
 
 Overlay = dict[str, Any]
 
@@ -74,26 +84,17 @@ def _joined_items(field: str, lists: list[list[Overlay]]) -> list[Overlay]:
 def merge(live: Object, overlay: Overlay) -> Object:
     """Return the object with an overlay applied. `live` is not changed; other values are shared."""
     merged = dict(live)
-    merge_into(merged, overlay)
-    return merged
-
-
-def merge_into(merged: Object, overlay: Overlay) -> None:
-    """Apply an overlay to `merged` in place. Nested values are copied before they change."""
     for key, value in overlay.items():
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict):
-            _merge_map(merged, key, value)
+            have = merged.get(key)
+            merged[key] = merge(have if isinstance(have, dict) else NOTHING, value)
         elif key in LIST_KEYS and isinstance(value, list):
             merged[key] = merged_items(key, merged.get(key), value)
         elif key not in DIRECTIVES:
             merged[key] = value
-
-
-def _merge_map(merged: Object, key: str, value: Overlay) -> None:
-    have = merged.get(key)
-    merged[key] = merge(have if isinstance(have, dict) else {}, value)
+    return merged
 
 
 def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
@@ -128,6 +129,8 @@ def remainder(overlay: Overlay, part: Overlay) -> Overlay:
     for key, value in overlay.items():
         if key not in part:
             left[key] = value
+        elif value == part[key]:
+            continue
         elif isinstance(value, dict) and isinstance(part[key], dict):
             if below := remainder(value, part[key]):
                 left[key] = below
@@ -144,3 +147,27 @@ def _left_items(field: str, items: list[Overlay], part: list[Overlay]) -> list[O
         if below:
             left.append(below if at is None else keys_of(field, item) | below)
     return left
+
+
+def overlaps(overlay: Overlay, other: Overlay) -> bool:
+    """Return whether two overlays may set one field; False if certainly none. `other` is the smaller one."""
+    for key, value in other.items():
+        if key not in overlay:
+            continue
+        mine = overlay[key]
+        if isinstance(value, dict) and isinstance(mine, dict):
+            if overlaps(mine, value):
+                return True
+        elif key not in LIST_KEYS or not isinstance(value, list) or _overlapping_items(key, mine, value):
+            return True
+    return False
+
+
+def _overlapping_items(field: str, items: list[Overlay], others: list[Overlay]) -> bool:
+    mine = by_identity(field, items)
+    for key, other in by_identity(field, others).items():
+        if key in mine:
+            fields = other.keys() - LIST_KEYS[field]
+            if not fields or fields & mine[key].keys():
+                return True
+    return False

@@ -50,7 +50,7 @@ from intent.errors import FieldError
 from intent.launch import Decision
 from intent.served import SERVES, Served, of_record, to_record
 from intent.shapes import annotations, listed, mapping
-from webhook.overlay.overlay import Contradiction, Overlay, combine, remainder
+from webhook.overlay.overlay import Contradiction, Overlay, combine, overlaps, remainder
 from webhook.overlay.shape import fits
 
 VERSION: Final = 2
@@ -99,11 +99,11 @@ class Expansion:
 
     def reduced(self, put_on: Overlay) -> "Expansion":
         """Return the same with what was injected of the wish."""
-        is_whole = put_on == self.wish
-        parts = {
-            name: Part(part.digest, part.wish) if is_whole else part.reduced(put_on)
-            for name, part in self.parts.items()
-        }
+        left = {} if put_on == self.wish else remainder(self.wish, put_on)
+        parts: dict[str, Part] = {}
+        for name, part in self.parts.items():
+            wish = part.wish
+            parts[name] = part.reduced(put_on) if overlaps(wish, left) else Part(part.digest, wish)
         return replace(self, parts=parts)
 
 

@@ -4,10 +4,13 @@ from typing import Any
 
 import jsonpatch
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webhook.overlay.overlay import Contradiction, combine, merge
 from webhook.overlay.patch import patch
 from webhook.overlay.put import put
+from webhook.overlay.record import Expansion, Part
 
 
 @pytest.mark.parametrize(
@@ -115,3 +118,39 @@ def test_combine_joins_items_by_key() -> None:
     )
 
     assert joined == {"ports": [{"containerPort": 1, "name": "a"}, {"containerPort": 2}]}
+
+
+def maps(optional: dict[str, Any], **required: Any) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+def items(item: st.SearchStrategy[Any], key: str) -> st.SearchStrategy[Any]:
+    return st.lists(item, min_size=1, max_size=2, unique_by=lambda one: one[key])
+
+
+PORTS = maps({"protocol": st.just("TCP"), "name": st.just("x")}, containerPort=st.sampled_from([80, 81]))
+CONTAINERS = maps(
+    {"command": st.just(["x"]), "image": st.just("x"), "ports": items(PORTS, "containerPort")},
+    name=st.sampled_from(["a", "b"]),
+)
+SPECS = maps(
+    {
+        "schedulerName": st.just("x"),
+        "dnsPolicy": st.none(),
+        "labels": st.dictionaries(st.sampled_from("ab"), st.just("x"), min_size=1, max_size=2),
+        "containers": items(CONTAINERS, "name"),
+    }
+)
+
+
+@given(st.lists(SPECS, min_size=1, max_size=3), SPECS)
+def test_only_the_parts_with_a_field_that_was_not_injected_are_reduced(
+    wishes: list[Any], original: Any
+) -> None:
+    parts = {str(at): Part("", wish) for at, wish in enumerate(wishes)}
+    whole = Expansion(parts, combine(wishes))
+    put_on, _was = put(original, whole.wish, frozenset({"command"}))
+
+    found = whole.reduced(put_on).parts
+
+    assert found == {name: part.reduced(put_on) for name, part in parts.items()}
