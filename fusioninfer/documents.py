@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from fusioninfer.lines import Lines
 from intent import Object, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -33,11 +34,17 @@ class Document:
     object: Object
     part: str = ""
     """Which of the objects that the document renders to."""
+    lines: Lines | None = field(default=None, compare=False, repr=False)
+    """The lines of its fields; None: the object was not read from a text."""
 
     def __str__(self) -> str:
         """Return the location as messages show it."""
         part = f", {self.part}" if self.part else ""
         return f"{self.file} (document {self.number}{part})"
+
+    def line(self, path: str) -> int:
+        """Return the line of a field in the file, or of its nearest parent; 0 if lines are not known."""
+        return self.lines.line(path) if self.lines else 0
 
 
 def read(paths: Iterable[str]) -> list[Document]:
@@ -88,9 +95,9 @@ def _documents(file: str | UnreadableFileError) -> Iterator[Document | Unreadabl
         return
     name = printable(file)
     try:
-        for number, value in enumerate(_values(read_text(file), name), start=1):
+        for number, (value, lines) in enumerate(_values(read_text(file), name), start=1):
             if value is not None:
-                yield from _flattened(Document(name, number, value))
+                yield from _flattened(Document(name, number, value, lines=lines))
     except UnreadableFileError as error:
         yield error
 
@@ -112,7 +119,7 @@ def read_text(file: str) -> str:
 
 def load_yaml(text: str, file: str) -> list[Any]:
     """Parse the documents of a YAML or JSON text. Raises `UnreadableFileError` with line and column."""
-    return list(_values(text, file))
+    return [value for value, _ in _values(text, file)]
 
 
 def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
@@ -125,9 +132,11 @@ def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
         raise UnreadableFileError(f"{path}: {'; '.join(lines)}") from error
 
 
-def _values(text: str, file: str) -> Iterator[Any]:
+def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
+    """Parse the documents of a text, with their lines. Raises `UnreadableFileError` with line and column."""
     try:
-        yield from yaml.load(text)
+        for value, node in yaml.load_nodes(text):
+            yield value, Lines.of(node)
     except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
@@ -146,8 +155,9 @@ def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:
     if document.object.get("kind") != "List" or not isinstance(items, list):
         yield document
         return
-    for item in items:
-        yield from _flattened(replace(document, object=item))
+    for at, item in enumerate(items):
+        lines = document.lines.below("items", at) if document.lines else None
+        yield from _flattened(replace(document, object=item, lines=lines))
 
 
 def write_yaml(objects: Iterable[Object]) -> str:

@@ -1,5 +1,6 @@
 """Run admission and the controller's rendering on files, with the same functions as in a cluster. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,6 +14,7 @@ from intent.inferenceservice.read import KIND, InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.service.member import Member, member
 from intent.settings import Settings
+from intent.shapes import text
 from sync.desired.preview import preview
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from webhook import inferenceservice
@@ -29,9 +31,24 @@ class Found:
     document: Document
     error: FieldError
 
+    @property
+    def file(self) -> str:
+        """The name of the file, as it can be printed."""
+        return self.document.file
+
+    @property
+    def line(self) -> int:
+        """The line of the field in the file, or of its nearest parent; 0 if it is not known."""
+        return self.document.line(self.error.path)
+
+    @property
+    def place(self) -> str:
+        """The location as messages show it: `FILE:LINE`."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
     def __str__(self) -> str:
         """Return location, severity and message."""
-        return f"{self.document}: {self.error.severity}: {self.error}"
+        return f"{self.place}: {self.error.severity}: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +57,10 @@ class Composition:
 
     objects: tuple[Object, ...]
     found: tuple[Found, ...]
+    checked: int = 0
+    """The number of objects in the files that were checked: LeaderWorkerSets and the kinds that make them."""
+    skipped: tuple[tuple[str, int], ...] = ()
+    """The other objects in the files, by kind: the kind, and how many of it; sorted by kind."""
 
     @property
     def denied(self) -> bool:
@@ -59,7 +80,15 @@ def compose(
         made, about = _preview(documents, parts, objects, settings)
         objects.extend(made)
         found.extend(one for one in about if one not in found)
-    return Composition(tuple(objects), tuple(sorted(found, key=lambda one: one.error.severity != "error")))
+    found.sort(key=lambda one: one.error.severity != "error")
+    checked = sum(is_checked(document.object) for document in documents)
+    return Composition(tuple(objects), tuple(found), checked, _skipped(documents))
+
+
+def _skipped(documents: Iterable[Document]) -> tuple[tuple[str, int], ...]:
+    """Count the objects of other kinds."""
+    others = (document.object for document in documents if not is_checked(document.object))
+    return tuple(sorted(Counter(text(value.get("kind")) or NO_KIND for value in others).items()))
 
 
 def rendered(documents: Iterable[Document]) -> Iterator[Document]:
@@ -120,7 +149,15 @@ def _check_roles(obj: Object, settings: Settings) -> Iterator[FieldError]:
         yield late
 
 
-PLACED: Final = (is_lws, is_inferenceservice, is_disaggregated_set, is_autoscaler)
+def is_checked(value: Object) -> bool:
+    """Return whether an object is of a kind that is checked."""
+    return any(known(value) for known in CHECKED)
+
+
+NO_KIND: Final = "no kind"
+"""Stands for the kind of objects without one, where kinds are counted."""
+CHECKED: Final = (is_lws, is_inferenceservice, is_disaggregated_set)
+PLACED: Final = (*CHECKED, is_autoscaler)
 """The kinds of which the namespace matters: objects of one service are in one."""
 
 

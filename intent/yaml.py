@@ -171,10 +171,19 @@ Loader.add_constructor("tag:yaml.org,2002:float", Loader.number)
 
 def load(text: str, loader: type[Loader] = Loader) -> Iterator[Any]:
     """Read every document of a text. Raises only `yaml.YAMLError`, usually with line and column."""
+    return (value for value, _ in load_nodes(text, loader))
+
+
+def load_nodes(text: str, loader: type[Loader] = Loader) -> Iterator[tuple[Any, yaml.Node]]:
+    """Read every document of a text, each with its node, which knows the line of every field."""
+    reader = loader(text)
     try:
-        yield from yaml.load_all(text, Loader=loader)
+        while reader.check_node() and (node := reader.get_node()) is not None:
+            yield reader.construct_document(node), node
     except RecursionError as error:
         raise yaml.YAMLError("nested too deeply") from error
+    finally:
+        reader.dispose()
 
 
 def problem(error: Exception) -> str:
