@@ -224,8 +224,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI538": Code(
         "warning",
         "the engine requests no accelerator",
-        "ignore this if it runs on CPU; otherwise request one in resources.limits",
-        "the engine runs on CPU, or the request was forgotten; the image does not tell which",
+        "request one in resources.limits; if the engine runs on CPU, set VLLM_TARGET_DEVICE=cpu or --device cpu",
+        "the engine runs on CPU, or the request was forgotten; neither image nor flags tell which",
     ),
     "FI539": Code(
         "warning",

@@ -48,9 +48,9 @@ def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[Fie
 
 
 def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
-    """Report an engine without accelerators: it may run on CPU, or on an unknown device."""
+    """Report an engine without accelerators, unless it names the CPU; it may run on an unknown device."""
     asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
-    if asked.count or asked.claimed:
+    if asked.count or asked.claimed or (_on_cpu(launch) and not launch.engine.extended):
         return
     is_stock, is_elsewhere = bool(launch.image.engine), launch.template.pod.accelerated
     if not _on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
@@ -62,7 +62,7 @@ def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
         )
         yield FieldError(where, None, message, "FI537")
     else:
-        message = "requests no accelerator: assumed to run on CPU, so the parallel sizes are not checked"
+        message = "requests no accelerator: request one, or set VLLM_TARGET_DEVICE=cpu if it runs on CPU"
         yield FieldError(where, None, message, "FI538")
 
 
