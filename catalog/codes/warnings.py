@@ -224,7 +224,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI538": Code(
         "warning",
         "the engine requests no accelerator",
-        "request one in resources.limits; if the engine runs on CPU, set VLLM_TARGET_DEVICE=cpu or --device cpu",
+        "request one in resources.limits; on CPU, set VLLM_TARGET_DEVICE=cpu or --device cpu",
         "the engine runs on CPU, or the request was forgotten; neither image nor flags tell which",
     ),
     "FI539": Code(
