@@ -12,6 +12,7 @@ from catalog.codes import CODES
 from fusioninfer import __version__, documents, offline
 from fusioninfer.documents import UnreadableFileError
 from fusioninfer.ejecting import eject
+from fusioninfer.inspecting import check
 from fusioninfer.offline import Composition, Found
 from fusioninfer.options import (
     CONFIG,
@@ -39,6 +40,7 @@ def main() -> None:
 main.add_command(webhook)
 main.add_command(sync)
 main.add_command(eject)
+main.add_command(check)
 
 
 @main.command()

@@ -102,6 +102,12 @@ class Client:
         await self.limit.wait()
         return await self._call(request, seconds)
 
+    async def text(self, request: Request, seconds: float = TIMEOUT) -> str:
+        """Send a request and return the answer as text: a log is no JSON. Raises as `call` does."""
+        await self.limit.wait()
+        async with self._send(request, aiohttp.ClientTimeout(total=seconds)) as response:
+            return (await response.read()).decode(errors="replace")
+
     async def _call(self, request: Request, seconds: float) -> Object:
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
         sent = object()

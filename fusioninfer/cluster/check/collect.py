@@ -1,0 +1,147 @@
+"""Read what the checks need. Objects are read by name where possible, so that few rights are needed."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Final
+
+from fusioninfer import __version__
+from fusioninfer.cluster.answers import Answer, Right
+from fusioninfer.cluster.check.components import SERVED
+from fusioninfer.cluster.check.controller import controller_rights, install_rights, user_rights
+from fusioninfer.cluster.check.facts import (
+    Facts,
+    Trial,
+    lws_webhooks,
+    our_webhooks,
+    service_of,
+    volume,
+)
+from fusioninfer.cluster.check.row import When
+from fusioninfer.cluster.reader import Reader, why
+from intent import Object
+from intent.annotations import SERVICE
+from kube.client import NO_ANSWER, ApiError
+from kube.request import create
+from sync.observed.volcano import SCHEDULER
+
+ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+LWS_NAMESPACE: Final = "lws-system"
+WEBHOOK: Final = "fusioninfer-webhook"
+SECRET: Final = "fusioninfer-webhook-tls"  # noqa: S105 - a name
+SETTINGS: Final = "fusioninfer-settings"
+SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"
+TRIAL: Final[Object] = {
+    "apiVersion": "leaderworkerset.x-k8s.io/v1",
+    "kind": "LeaderWorkerSet",
+    "metadata": {"generateName": "fusioninfer-check-", "annotations": {SERVICE: "fusioninfer-check"}},
+    "spec": {
+        "replicas": 0,
+        "leaderWorkerTemplate": {
+            "size": 1,
+            "workerTemplate": {
+                "spec": {
+                    "containers": [
+                        {"name": "vllm", "image": "vllm/vllm-openai", "command": ["vllm", "serve", "m"]}
+                    ]
+                }
+            },
+        },
+    },
+}
+"""The LeaderWorkerSet of the dry run."""
+
+
+async def collect(reader: Reader, when: When, namespace: str, home: str) -> Facts:
+    """Read everything that the checks need. Raises `UnreachableError`."""
+    version = await reader.reach()
+    answers = {"version": Answer((version,))} | await _both(reader)
+    facts = Facts(answers, namespace, home, __version__, datetime.now(UTC))
+    if when == "pre":
+        return Facts(
+            answers | await _of_lws(reader, facts),
+            namespace,
+            home,
+            __version__,
+            facts.now,
+            rights=await reader.granted(install_rights(namespace)),
+        )
+    more, own, trial, rights, controller = await asyncio.gather(
+        _of_lws(reader, facts),
+        _installed(reader, facts),
+        _trial(reader, home),
+        reader.granted(user_rights(home)),
+        reader.granted_to(*_controller(namespace), controller_rights(namespace)),
+    )
+    return Facts(
+        answers | more | own, namespace, home, __version__, datetime.now(UTC), rights, controller, trial
+    )
+
+
+def _controller(namespace: str) -> tuple[str, tuple[str, ...]]:
+    """Return the user name and the groups of the controller's service account."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    return f"system:serviceaccount:{namespace}:fusioninfer-sync", groups
+
+
+async def _both(reader: Reader) -> dict[str, Answer]:
+    """Read what does not depend on another reading."""
+    single = {f"resources/{name}": f"/apis/{version}" for name, (version, _) in SERVED.items()}
+    groups = {f"group/{name}": f"/apis/{version.partition('/')[0]}" for name, (version, _) in SERVED.items()}
+    known = {
+        "podgroup-definition": f"{DEFINITIONS}/podgroups.scheduling.volcano.sh",
+        "scheduler": SCHEDULER,
+        "queue": "/apis/scheduling.volcano.sh/v1beta1/queues/default",
+    }
+    lists = {
+        "mutating": f"{ADMISSION}/mutatingwebhookconfigurations",
+        "validating": f"{ADMISSION}/validatingwebhookconfigurations",
+    }
+    names = {**single, **groups, **known}
+    read = await asyncio.gather(*map(reader.one, names.values()), *map(reader.every, lists.values()))
+    return dict(zip((*names, *lists), read, strict=True))
+
+
+async def _of_lws(reader: Reader, facts: Facts) -> dict[str, Answer]:
+    """Read what is in the namespace of LeaderWorkerSet's manager, which its webhooks name."""
+    named = next((found[0] for one in lws_webhooks(facts) if (found := service_of(one))), LWS_NAMESPACE)
+    deployments, configs = await asyncio.gather(
+        reader.every(f"/apis/apps/v1/namespaces/{named}/deployments"),
+        reader.every(f"/api/v1/namespaces/{named}/configmaps"),
+    )
+    return {"lws-deployments": deployments, "lws-config": configs}
+
+
+async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
+    """Read our own objects."""
+    space = facts.namespace
+    service = next((found for one in our_webhooks(facts) if (found := service_of(one))), (space, WEBHOOK))
+    deployments = await reader.every(f"/apis/apps/v1/namespaces/{space}/deployments")
+    own = Facts({"deployments": deployments})
+    secret = volume(own.named("deployments", WEBHOOK), "secret", "secretName") or SECRET
+    settings = volume(own.named("deployments", "fusioninfer-sync"), "configMap", "name") or SETTINGS
+    paths = {
+        "lease": f"/apis/coordination.k8s.io/v1/namespaces/{space}/leases/fusioninfer-sync",
+        "secret": f"/api/v1/namespaces/{service[0]}/secrets/{secret}",
+        "settings": f"/api/v1/namespaces/{space}/configmaps/{settings}",
+        "policy": f"{ADMISSION}/validatingadmissionpolicies/backstop.fusioninfer.io",
+        "policy-binding": f"{ADMISSION}/validatingadmissionpolicybindings/backstop.fusioninfer.io",
+    }
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{service[0]}/endpointslices"
+    *read, endpoints = await asyncio.gather(
+        *map(reader.one, paths.values()), reader.every(slices, f"kubernetes.io/service-name={service[1]}")
+    )
+    return dict(zip(paths, read, strict=True)) | {"deployments": deployments, "slices": endpoints}
+
+
+async def _trial(reader: Reader, home: str) -> Trial:
+    """Create an annotated LeaderWorkerSet as a dry run, which the webhook must answer."""
+    right = Right("create", "leaderworkerset.x-k8s.io", "leaderworkersets", home)
+    if not (await reader.granted([right]))[right]:
+        return Trial(unknown=f"you may not {right}, so no dry run was sent")
+    try:
+        return Trial(stored=await reader.send(create(SETS.format(home), TRIAL, dry_run=True)))
+    except ApiError as error:
+        return Trial(problem=str(error))
+    except NO_ANSWER as error:
+        return Trial(unknown=why(error))

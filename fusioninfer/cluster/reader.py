@@ -1,0 +1,127 @@
+"""Send requests to a cluster, and return the answers as values. Nothing is written: creates are dry runs."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import orjson
+
+from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Right, Rights
+from intent import Object
+from intent.shapes import mapping
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, read_at_any_depth
+from kube.request import PAGE, Request, create, get
+from kube.wire import read_object
+
+T = TypeVar("T")
+TOGETHER: Final = 8
+"""The number of requests that are sent at once."""
+SELF: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+OTHER: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+DENIED: Final = (401, 403)
+LOG_LINES: Final = 40
+LOG_BYTES: Final = 16 * 1024
+
+
+class UnreachableError(Exception):
+    """Raised if the API server does not answer at all, or does not accept the credentials."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads one cluster."""
+
+    client: Client
+    limit: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(TOGETHER))
+
+    async def reach(self) -> Object:
+        """Return the version of the API server. Raises `UnreachableError`."""
+        try:
+            return await self.client.call(get("/version"))
+        except (ApiError, *NO_ANSWER) as error:
+            raise UnreachableError(f"cannot read the cluster: {why(error)}") from error
+
+    async def one(self, path: str) -> Answer:
+        """Read one object."""
+        return await self._answer(self._one(path), path)
+
+    async def every(self, path: str, label: str = "", fields: str = "") -> Answer:
+        """List objects, by label selector and field selector."""
+        return await self._answer(self._every(path, label, fields), path)
+
+    async def send(self, request: Request) -> Object:
+        """Send a dry run or a review. Raises `ApiError`, or one of `NO_ANSWER`."""
+        async with self.limit:
+            return await self.client.call(request)
+
+    async def granted(self, rights: Iterable[Right]) -> Rights:
+        """Return which rights the user of this command has."""
+        return await self._granted(SELF, rights, {})
+
+    async def granted_to(self, user: str, groups: Iterable[str], rights: Iterable[Right]) -> Rights:
+        """Return which rights another user has; all unknown if reviews of others are not allowed."""
+        return await self._granted(OTHER, rights, {"user": user, "groups": list(groups)})
+
+    async def log(self, path: str, container: str, *, previous: bool) -> str:
+        """Return the end of a container's log; empty if it cannot be read."""
+        query = {
+            "container": container,
+            "tailLines": str(LOG_LINES),
+            "limitBytes": str(LOG_BYTES),
+            **({"previous": "true"} if previous else {}),
+        }
+        try:
+            async with self.limit:
+                return await self.client.text(Request("get", f"{path}/log", query))
+        except (ApiError, *NO_ANSWER):
+            return ""
+
+    async def _answer(self, reading: Awaitable[Answer], path: str) -> Answer:
+        try:
+            async with self.limit:
+                return await reading
+        except ApiError as error:
+            if error.code == NOT_FOUND:
+                return ABSENT if error.named else NOT_SERVED
+            return Answer(unknown=why(error))
+        except (*NO_ANSWER, orjson.JSONDecodeError, ValueError) as error:
+            return Answer(unknown=f"no answer for {path}: {why(error)}")
+
+    async def _one(self, path: str) -> Answer:
+        return Answer((await self.client.call(get(path)),))
+
+    async def _every(self, path: str, label: str, fields: str) -> Answer:
+        found: list[Object] = []
+        token = ""
+        while True:
+            given = {"labelSelector": label, "fieldSelector": fields, "continue": token}
+            query = {"limit": str(PAGE), **{key: value for key, value in given.items() if value}}
+            page = await self.client.page(Request("list", path, query))
+            found += [mapping(await read_at_any_depth(read_object, bytes(item))) for item in page.items or ()]
+            token = page.metadata.token
+            if not token:
+                return Answer(tuple(found))
+
+    async def _granted(self, path: str, rights: Iterable[Right], about: Object) -> Rights:
+        asked = tuple(rights)
+        found = await asyncio.gather(*(self._is_granted(path, right, about) for right in asked))
+        return dict(zip(asked, found, strict=True))
+
+    async def _is_granted(self, path: str, right: Right, about: Object) -> bool | None:
+        kind = "SelfSubjectAccessReview" if path == SELF else "SubjectAccessReview"
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": kind,
+            "spec": {"resourceAttributes": right.attributes} | about,
+        }
+        try:
+            answer = await self.send(create(path, body))
+        except (ApiError, *NO_ANSWER):
+            return None
+        return mapping(answer.get("status")).get("allowed") is True
+
+
+def why(error: BaseException) -> str:
+    """Return the message of an error; its class if it has none."""
+    return str(error) or type(error).__name__

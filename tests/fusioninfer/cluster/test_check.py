@@ -1,0 +1,272 @@
+"""The table of `fusioninfer check`: each row holds in a sound cluster, and fails without what it claims."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+import trustme
+import yaml
+from cryptography.x509 import load_pem_x509_certificate
+
+from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer
+from fusioninfer.cluster.check import CHECKS
+from fusioninfer.cluster.check.admission import CONDITIONS
+from fusioninfer.cluster.check.certificates import Chain, is_trusted
+from fusioninfer.cluster.check.collect import TRIAL
+from fusioninfer.cluster.check.controller import controller_rights
+from fusioninfer.cluster.check.facts import Facts, Trial
+from fusioninfer.cluster.check.row import Result, results
+from intent import Object
+from intent.settings import Settings
+from tests.fusioninfer.cluster import healthy
+from tests.fusioninfer.cluster.healthy import BASE, LWS_CONFIG, NOW, deployment, facts, one
+from webhook.check import check
+from webhook.expand import expanded
+
+Change = Callable[[Facts], Facts]
+
+
+def reading(name: str, answer: Answer | Object) -> Change:
+    """Replace what a reading returned."""
+    made = answer if isinstance(answer, Answer) else one(answer)
+    return lambda known: replace(known, answers={**known.answers, name: made})
+
+
+def webhook(**fields: Any) -> Change:
+    """Change fields of the mutating webhook; `caBundle` is one of its clientConfig."""
+
+    def change(known: Facts) -> Facts:
+        own, *others = copy.deepcopy(known.answer("mutating").objects)
+        for name, value in fields.items():
+            (own["webhooks"][0]["clientConfig"] if name == "caBundle" else own["webhooks"][0])[name] = value
+        return replace(known, answers={**known.answers, "mutating": Answer((own, *others))})
+
+    return change
+
+
+def without(reading: str, name: str) -> Change:
+    """Remove an object from a list."""
+
+    def change(known: Facts) -> Facts:
+        kept = [obj for obj in known.answer(reading).objects if obj["metadata"]["name"] != name]
+        return replace(known, answers={**known.answers, reading: Answer(tuple(kept))})
+
+    return change
+
+
+def with_mutator(known: Facts) -> Facts:
+    more = healthy.foreign("kyverno", "mutate.kyverno.svc", resource="*", group="*")
+    found = (*known.answer("mutating").objects, more)
+    return replace(known, answers={**known.answers, "mutating": Answer(found)})
+
+
+def denied(rights: str) -> Change:
+    """Withdraw one right."""
+
+    def change(known: Facts) -> Facts:
+        granted = dict(getattr(known, rights))
+        granted[next(iter(granted))] = False
+        return replace(known, **{rights: granted})
+
+    return change
+
+
+def trial(known: Facts) -> Facts:
+    return replace(known, trial=Trial(problem="500 InternalError: failed calling webhook"))
+
+
+GANG: Final = f"{LWS_CONFIG}gangSchedulingManagement:\n  schedulerProvider: volcano\n"
+OTHER_CA: Final = healthy.encoded(healthy.authority(3651).certificate)
+OUR_PODS: Final = (
+    deployment("fusioninfer-webhook", "webhook", "fusioninfer:0.1.0", 0),
+    deployment("fusioninfer-sync", "sync", "fusioninfer:0.1.0", 0),
+)
+FAILURES: Final[dict[str, tuple[Change, str]]] = {
+    "kubernetes-version": (reading("version", {"gitVersion": "v1.29.9"}), "v1.29.9"),
+    "lws-served": (
+        reading("resources/lws", NOT_SERVED),
+        "leaderworkerset.x-k8s.io/v1 leaderworkersets is not",
+    ),
+    "lws-manager": (
+        reading("lws-deployments", deployment("lws-controller-manager", "manager", "lws:v0.9.0", 0)),
+        "Deployment lws-controller-manager has no available pod",
+    ),
+    "lws-version": (
+        reading("lws-deployments", deployment("lws-controller-manager", "manager", "lws:v0.6.2")),
+        "v0.6.2",
+    ),
+    "lws-webhooks": (
+        without("mutating", "lws-mutating-webhook-configuration"),
+        "for leaderworkersets and pods",
+    ),
+    "lws-gang-scheduling": (
+        reading("lws-config", {"metadata": {"name": "c"}, "data": {"a.yaml": GANG}}),
+        "ConfigMap c, a.yaml: schedulerProvider is volcano",
+    ),
+    "volcano-served": (reading("resources/podgroups", NOT_SERVED), "podgroups is not served"),
+    "podgroup-fields": (
+        reading("podgroup-definition", healthy.pod_group_definition("minMember")),
+        "lacks the field",
+    ),
+    "volcano-version": (
+        reading("scheduler", deployment("volcano-scheduler", "v", "vc-scheduler:v1.14.0")),
+        "v1.14.0",
+    ),
+    "volcano-scheduler": (
+        reading("scheduler", deployment("volcano-scheduler", "v", "vc-scheduler:v1.14.1", 0)),
+        "no available pod",
+    ),
+    "volcano-queue": (reading("queue", {"status": {"state": "Closed"}}), "its state is Closed"),
+    "volcano-webhooks": (reading("validating", ABSENT), "no webhook of Volcano for PodGroups"),
+    "gateway-api": (reading("resources/httproutes", NOT_SERVED), "httproutes is not served"),
+    "inference-extension": (reading("resources/inferencepools", NOT_SERVED), "inferencepools is not served"),
+    "other-webhooks": (with_mutator, "kyverno/mutate.kyverno.svc"),
+    "mutating-configuration": (without("mutating", "mutate.fusioninfer.io"), "it does not exist"),
+    "validating-configuration": (without("validating", "validate.fusioninfer.io"), "it does not exist"),
+    "failure-policy": (webhook(failurePolicy="Ignore"), "failurePolicy is Ignore: mutate.fusioninfer.io"),
+    "match-conditions": (webhook(matchConditions=[]), "those of mutate.fusioninfer.io differ"),
+    "webhook-deployment": (reading("deployments", Answer(OUR_PODS)), "no pod of it is available"),
+    "webhook-endpoints": (
+        reading("slices", {"endpoints": [{"conditions": {"ready": False}}]}),
+        "Service fusioninfer-system/fusioninfer-webhook has no ready endpoint",
+    ),
+    "serving-certificate": (reading("secret", healthy.secret(healthy.serving(-2))), "expired 2 days ago"),
+    "certificate-renewal": (reading("secret", healthy.secret(healthy.serving(3))), "expires in 3.0 days"),
+    "ca-bundle": (webhook(caBundle=""), "mutate.fusioninfer.io: caBundle is empty"),
+    "ca-bundle-trusts": (
+        webhook(caBundle=OTHER_CA),
+        "caBundle of mutate.fusioninfer.io does not trust the serving certificate",
+    ),
+    "ca-expiry": (lambda known: replace(known, now=NOW.replace(year=2036, month=5, day=20)), "it expires in"),
+    "webhook-answers": (trial, "failed calling webhook"),
+    "release": (lambda known: replace(known, release="0.2.0"), "the webhook is 0.1.0, this command 0.2.0"),
+    "fallback-policy": (reading("policy", ABSENT), "ValidatingAdmissionPolicy backstop.fusioninfer.io"),
+    "inferenceservice-served": (reading("resources/inferenceservices", NOT_SERVED), "is not served"),
+    "controller-deployment": (reading("deployments", Answer(OUR_PODS)), "no pod of it is available"),
+    "lease": (reading("lease", healthy.lease(120)), "pod-1 renewed it 120 s ago"),
+    "settings": (
+        reading("settings", {"metadata": {"name": "s"}, "data": {"settings.yaml": "launchr: auto"}}),
+        "ConfigMap s: launchr: Extra inputs are not permitted",
+    ),
+    "controller-rights": (denied("controller_rights"), "missing: get leaderworkersets"),
+    "user-rights": (denied("rights"), "missing: create leaderworkersets in namespace llm"),
+}
+"""For each row of an installed cluster: what makes it fail, and a part of its detail."""
+FAILURES_BEFORE: Final[dict[str, tuple[Change, str]]] = {
+    "no-remains": (lambda known: known, "MutatingWebhookConfiguration mutate.fusioninfer.io"),
+    "install-rights": (denied("rights"), "missing: create leaderworkersets in namespace llm"),
+}
+
+
+def state(found: tuple[Result, ...]) -> dict[str, str]:
+    return {one.name: one.state for one in found}
+
+
+def test_every_check_holds_in_a_sound_cluster() -> None:
+    found = state(results(CHECKS, facts(), "installed"))
+
+    assert set(found.values()) == {"ok"}
+    assert found.keys() == {check.name for check in CHECKS if "installed" in check.when}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_check_fails_with_its_cause_and_its_remedy(name: str) -> None:
+    change, detail = FAILURES[name]
+    (row,) = (check for check in CHECKS if check.name == name)
+
+    (found,) = (one for one in results(CHECKS, change(facts()), "installed") if one.name == name)
+
+    assert (found.state, found.remedy) == (row.severity, row.remedy)
+    assert detail in found.detail
+
+
+@pytest.mark.parametrize("name", FAILURES_BEFORE)
+def test_a_check_before_an_installation_fails(name: str) -> None:
+    change, detail = FAILURES_BEFORE[name]
+
+    (found,) = (one for one in results(CHECKS, change(facts()), "pre") if one.name == name)
+
+    assert found.state in {"warning", "error"}
+    assert detail in found.detail
+
+
+def test_every_row_fails_in_a_test() -> None:
+    assert FAILURES.keys() | FAILURES_BEFORE.keys() == {check.name for check in CHECKS}
+
+
+@pytest.mark.parametrize(
+    "name", [check.name for check in CHECKS if check.needs and "installed" in check.when]
+)
+def test_a_reading_that_was_refused_is_unknown_and_not_absent(name: str) -> None:
+    (row,) = (check for check in CHECKS if check.name == name)
+    known = facts()
+    for needed in row.needs[:1]:
+        known = reading(needed, Answer(unknown="403 Forbidden: you may not"))(known)
+
+    found = state(results(CHECKS, known, "installed"))
+
+    assert found.get(name, "unknown") == "unknown"
+    assert "error" not in found.values()
+
+
+def test_a_check_whose_condition_fails_is_left_out() -> None:
+    found = state(results(CHECKS, reading("resources/lws", NOT_SERVED)(facts()), "installed"))
+
+    assert found["lws-served"] == "error"
+    assert "lws-version" not in found
+
+
+@pytest.mark.parametrize(("length", "trusted"), [(2, True), (1, False)])
+def test_intermediate_certificates_are_followed(length: int, trusted: bool) -> None:  # noqa: FBT001 - a case
+    root = trustme.CA()
+    pems = root.create_child_ca().issue_cert("a.example").cert_chain_pems[:length]
+    chain = Chain(tuple(load_pem_x509_certificate(one.bytes()) for one in pems))
+    roots = Chain((load_pem_x509_certificate(root.cert_pem.bytes()),))
+
+    assert is_trusted(chain, roots) is trusted
+
+
+def test_an_unreadable_bundle_is_named() -> None:
+    found = results(CHECKS, webhook(caBundle="bm90IFBFTQ==")(facts()), "installed")
+
+    assert [one.detail for one in found if one.name == "ca-bundle"] == [
+        "mutate.fusioninfer.io: caBundle is not a PEM certificate"
+    ]
+
+
+def test_the_match_conditions_are_those_of_the_manifests() -> None:
+    documents: list[Any] = list(yaml.safe_load_all((BASE / "webhooks.yaml").read_text()))
+    found = {
+        webhook["name"]: tuple(one["name"] for one in webhook["matchConditions"])
+        for document in documents
+        for webhook in document["webhooks"]
+    }
+
+    assert found == CONDITIONS
+
+
+def test_the_rights_of_the_controller_are_those_of_the_manifests() -> None:
+    documents: list[Any] = list(yaml.safe_load_all((BASE / "rbac.yaml").read_text()))
+    roles = [one for one in documents if one["metadata"]["name"] == "fusioninfer-sync" and "rules" in one]
+    granted = {
+        (group, *resource.partition("/")[::2], verb)
+        for role in roles
+        for rule in role["rules"]
+        if "resourceNames" not in rule
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+    asked = controller_rights("x")
+
+    assert {(right.group, right.resource, right.subresource, right.verb) for right in asked} == granted
+
+
+def test_the_trial_is_expanded_and_has_no_findings() -> None:
+    trial = TRIAL | {"metadata": TRIAL["metadata"] | {"name": "x"}}
+
+    assert "fusioninfer.io/expansion" in expanded(trial)["metadata"]["annotations"]
+    assert check(trial, None, Settings(), mutated=False) == []
