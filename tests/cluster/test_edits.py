@@ -8,7 +8,7 @@ import pytest
 
 from intent import Object
 from tests.cluster.testbed.api import get, items, patch, path
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, Words, named, put
@@ -171,8 +171,20 @@ def edit(cluster: Cluster, namespace: str, change: Edit, *fields: str) -> None:
 
 
 def edit_and_replace(cluster: Cluster, namespace: str, change: Edit) -> None:
-    """Export the stored object, edit the file, and have kubectl replace the object, which renews its note."""
-    put(cluster, namespace, ("replace",), _edited(cluster, namespace, change))
+    """Export the stored object, edit the file, and have kubectl replace the object, which renews its note.
+
+    LWS may write the status in between; then a new export is edited.
+    """
+
+    def is_replaced() -> bool:
+        try:
+            put(cluster, namespace, ("replace",), _edited(cluster, namespace, change))
+        except KubectlError as error:
+            assert "the object has been modified" in str(error)  # noqa: PT017 - any other error is one
+            return False
+        return True
+
+    until(is_replaced, "the export is up to date", seconds=20)
 
 
 def _edited(cluster: Cluster, namespace: str, change: Edit, *fields: str) -> Object:
