@@ -122,6 +122,7 @@ def test_admission_reports_the_same(case: Path) -> None:
     assert reported(in_process, admitted(case), case) == reported_offline(case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OVER_TLS)
 def test_the_webhook_process_answers_the_same_over_tls(name: str, webhook: Webhook) -> None:
     case = HERE / name

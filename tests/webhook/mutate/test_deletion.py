@@ -99,6 +99,7 @@ def test_the_expanded_object_is_sound(concern: Concern) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 @each_concern
 def test_the_expanded_object_does_not_change_again(concern: Concern) -> None:
     others = without(concern.name)
