@@ -51,13 +51,15 @@ def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restore
     for key, value in recorded.injected.items():
         have, was = live.get(key), before.get(key)
         found: Any
-        if isinstance(value, dict) and isinstance(have, dict):
+        if was is None and file.get(key) is None and key != "containers" and same(have, value):
+            found = None  # the whole value is new, and as it was injected
+        elif isinstance(value, dict) and isinstance(have, dict):
             found = _map(key, have, Recorded(value, was, file.get(key)), origins, restores=restores)
         elif key in LIST_KEYS and isinstance(value, list) and isinstance(have, list):
             found = _items(key, have, Recorded(value, was, file.get(key)), origins)
         elif key in DIRECTIVES or (value is None and not restores):
             continue
-        elif not same(have, value) or (was is None and file.get(key) is not None):
+        elif was is None or not same(have, value):
             continue  # it was edited, or a file holds it as it was injected
         else:
             found = merge(NOTHING, {key: was}).get(key) if isinstance(was, dict | list) else was
@@ -91,12 +93,15 @@ def _items(field: str, live: list[Any], recorded: Recorded, origins: Origins) ->
             origins |= {str(key): "written"} if at is None else {}
         if at is None or at in gone:
             continue
-        one = Recorded(_without_keys(field, item), before.get(key), held.get(key))
-        is_new = one.replaced is None and not one.file
+        is_new = before.get(key) is None and not held.get(key)
+        if is_new and field != "containers" and same(live[at], item):
+            gone.add(at)
+            continue
         if is_new and field in WHOLE:
             if not is_edited(live[at], item):
                 gone.add(at)
             continue
+        one = Recorded(_without_keys(field, item), before.get(key), held.get(key))
         revert = _container if field == "containers" else revert_fields
         items[at] = revert(items[at], one, origins)
         if is_new and _is_bare(items[at], LIST_KEYS[field]):

@@ -18,6 +18,7 @@ class Value:
 _VALUE: Final = Value()
 _KEY: Final = str | int
 """The type of the keys by which the items of a list merge."""
+_NESTED: Final = (dict, list)
 
 
 def fits(overlay: Object, shape: type) -> bool:
@@ -60,18 +61,18 @@ def _checked(_: type, value: Any) -> Value:
     Raises:
         ValueError: a list in `LIST_KEYS` has an item that is no map, or without proper keys.
     """
-    if isinstance(value, dict | list) and not _is_keyed("", value):
+    if type(value) in _NESTED and not _is_keyed("", value):
         raise ValueError
     return _VALUE
 
 
 def _is_keyed(key: str, value: Any) -> bool:
     """Return whether all lists in a value have the keys by which such lists merge."""
-    if isinstance(value, dict):
-        return all(_is_keyed(name, item) for name, item in value.items() if isinstance(item, dict | list))
+    if type(value) is dict:
+        return all(_is_keyed(name, item) for name, item in value.items() if type(item) in _NESTED)
     if key in LIST_KEYS and not all(_has_keys(key, item) for item in value):
         return False
-    return all(_is_keyed("", item) for item in value if isinstance(item, dict | list))
+    return all(_is_keyed("", item) for item in value if type(item) in _NESTED)
 
 
 def _has_keys(field: str, item: Any) -> bool:
