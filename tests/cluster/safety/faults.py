@@ -308,7 +308,7 @@ def _is_back(one: Scene, group: str, before: set[str]) -> bool:
 # --- a hostile tenant -----------------------------------------------------------------------------------
 
 
-def _nested(levels: int) -> str:
+def nested_text(levels: int) -> str:
     """Write the text of an InferenceService with a template that is nested so deep."""
     mark = "NESTED"
     deep = worker(template={**template(), "deep": mark})
@@ -319,7 +319,9 @@ def _nested(levels: int) -> str:
 @contextmanager
 def nested(one: Scene, _random: Random, levels: int) -> Iterator[str]:
     """Have a template nested deeper than a parser may like, and touch it again and again."""
-    one.kubectl("create", "--validate=false", "--filename=-", stdin=_nested(levels), namespace=one.hostile)
+    one.kubectl(
+        "create", "--validate=false", "--filename=-", stdin=nested_text(levels), namespace=one.hostile
+    )
     name = f"inferenceservices/deep-{levels}"
     with _touched(one, name):
         yield f"a template of {levels} levels"

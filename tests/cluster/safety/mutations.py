@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
+import orjson
+from msgspec import Raw
+
+from kube.wire import WatchEvent
+
+_OBJECT: Final = b'"object":'
+"""The key of the object in the line of a watch, which ends with the brace behind it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
@@ -17,6 +25,8 @@ class Mutation:
 
     put_back: Callable[[], None]
     scenario: str
+    is_unpruned: bool = False
+    """Whether it needs a definition that keeps any field of a template, as those before the schemas did."""
 
 
 def _sync(name: str) -> Any:
@@ -133,7 +143,14 @@ def status_is_news() -> None:
 
 
 def depth_unbounded() -> None:
-    """Compare whatever an author nested, and let what that raises end the process."""
+    """Read and compare whatever an author nested, and let what that raises end the process."""
+
+    def whole(line: bytes) -> WatchEvent:
+        return WatchEvent(
+            orjson.loads(line)["type"], Raw(line.rstrip()[line.index(_OBJECT) + len(_OBJECT) : -1])
+        )
+
+    _replaced(import_module("kube.client"), "read_event", lambda _read: whole)
     inferenceservice = _sync("observed.inferenceservice")
     _replaced(
         inferenceservice,
@@ -161,5 +178,5 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "every kind needed": Mutation(every_kind_needed, "500 on httproutes from the start"),
     "owned by label": Mutation(owned_by_label, "label lost: deployments"),
     "status is news": Mutation(status_is_news, "refusals varying"),
-    "depth unbounded": Mutation(depth_unbounded, "nested 1005"),
+    "depth unbounded": Mutation(depth_unbounded, "nested 1005", is_unpruned=True),
 }
