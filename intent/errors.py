@@ -28,8 +28,9 @@ class FieldError:
         return "warning" if self.softened else CODES[self.code].severity
 
     def __str__(self) -> str:
-        """Format the finding as Kubernetes formats field errors, followed by the code."""
-        return f"{self.path}: {_shown(self.value)}{self.message} ({self.code})"
+        """Format the finding in one line, as Kubernetes formats field errors, followed by the code."""
+        path = f"{self.path}: " if self.path else ""
+        return printable(f"{path}{_shown(self.value)}{self.message} ({self.code})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,21 @@ class Finding:
 
     subject: Subject
     error: FieldError
+
+
+def printable(text: str) -> str:
+    """Return a text in one line that a terminal and a CI log show as it is.
+
+    Names and keys come from users: a newline would begin a line of its own, an escape sequence would colour
+    it, and a mark of direction would reorder it.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 _as_json: Final = json.JSONEncoder(default=str, ensure_ascii=False, separators=(",", ":")).encode

@@ -1,10 +1,10 @@
-"""Suggestions for mistyped names, of which an object may have thousands."""
+"""Findings as text, and suggestions for mistyped names, of which an object may have thousands."""
 
 import pytest
 
 from intent import annotations
 from intent.annotations import SERVICE
-from intent.errors import SOUGHT, each_nearest, nearest
+from intent.errors import SOUGHT, FieldError, each_nearest, nearest
 
 
 def test_a_typing_error_gets_the_most_similar_name() -> None:
@@ -62,3 +62,15 @@ def test_an_excessively_long_list_is_not_read(key: str) -> None:
 def test_a_very_long_name_is_not_compared() -> None:
     assert nearest("a" * 3_000, ["a" * 2_999]) == ""
     assert nearest("a" * 60, ["a" * 3_000]) == ""
+
+
+@pytest.mark.parametrize("name", ["a\nerror: forged", "a\x1b[31m", "a\x9b1m", "a\u202eb", "a\u2028b"])
+def test_a_finding_is_one_line_that_a_terminal_shows_as_it_is(name: str) -> None:
+    shown = str(FieldError(f"metadata.labels[{name}]", name, f"{name} is wrong", "FI104"))
+
+    assert shown.isprintable()
+    assert shown.startswith("metadata.labels[a\\")
+
+
+def test_a_finding_without_a_field_is_its_message() -> None:
+    assert str(FieldError("", None, "contains no object", "FI104")) == "contains no object (FI104)"
