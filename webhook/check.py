@@ -9,7 +9,7 @@ from intent.annotations import EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
 from intent.lws import LWT, Intent
 from intent.settings import Settings
-from intent.shapes import labels
+from intent.shapes import labels, listed, mapping
 from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.layout import Input
@@ -86,10 +86,20 @@ def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
         given = _input(found, write.reading.intent, settings)
         for validator in VALIDATORS:
             yield from validator(given)
-        for field, template in write.reverted.kept.items():
-            for container in template["spec"]["containers"]:
-                at = f"{LWT}.{field}.spec.containers[{container['name']}].args"
-                yield FieldError(at, None, "edited by hand: command and args are left as they are", "FI523")
+        yield from _edited(write)
+
+
+def _edited(write: Write) -> Iterator[FieldError]:
+    """FI523: launches that were edited by hand."""
+    for field, template in write.reverted.kept.items():
+        edited = {container["name"] for container in template["spec"]["containers"]}
+        spec = mapping(mapping(mapping(_group(write.live)).get(field)).get("spec"))
+        for at, container in enumerate(listed(spec.get("containers"))):
+            if mapping(container).get("name") in edited:
+                where = f"{LWT}.{field}.spec.containers[{at}].args"
+                yield FieldError(
+                    where, None, "edited by hand: command and args are left as they are", "FI523"
+                )
 
 
 def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
