@@ -1,4 +1,4 @@
-"""Schemas of upstream's fields that an InferenceService embeds, from `schemas.json`.
+"""Schemas of upstream, from `schemas.json`: of fields that an InferenceService embeds, and of kinds in files.
 
 `make schemas` generates the file from the definitions in upstream's Go modules, whose versions it names
 (`tests/catalog/upstream.py`). It is part of the package, and is read once, as a module is.
@@ -18,7 +18,12 @@ INGRESS: Final = "IngressSpec"
 AUTOSCALER: Final = "HorizontalPodAutoscalerSpec"
 """Without `scaleTargetRef`: a role has one target."""
 ROLLOUT: Final = "RolloutStrategy"
+LEADER_WORKER_SET: Final = "LeaderWorkerSetSpec"
+DISAGGREGATED_SET: Final = "DisaggregatedSetSpec"
+OBJECT_META: Final = "ObjectMeta"
 """The names of the schemas: upstream's Go types."""
+REF: Final = "$ref"
+"""In the file, the name of another schema, which stands here: upstream writes each of them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +39,15 @@ class Schema:
 def schemas() -> Mapping[str, Schema]:
     """Read the schemas, by their names."""
     found = json.loads(files("catalog").joinpath("schemas.json").read_text(encoding="utf-8"))
-    return {name: Schema(one["source"], one["schema"]) for name, one in found.items()}
+    roots = {name: one["schema"] for name, one in found.items()}
+    return {name: Schema(one["source"], _resolved(roots[name], roots)) for name, one in found.items()}
+
+
+def _resolved(node: dict[str, Any], roots: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Put the named schemas into their places, once each: `node` is changed."""
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            node[key] = _resolved(node[key], roots)
+    if "properties" in node:
+        node["properties"] = {name: _resolved(one, roots) for name, one in node["properties"].items()}
+    return _resolved(roots[node[REF]], roots) if REF in node else node

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -10,19 +11,29 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from fusioninfer.lines import Lines
-from intent import Object, yaml
+from fusioninfer.paths import known_steps
+from intent import Object, errors, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
+JSON_TYPES: Final = {
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+}
 SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
 
 
 class UnreadableFileError(Exception):
     """Raised if a file cannot be read, is not YAML or JSON, or has a document that is not an object."""
 
-    def __init__(self, message: str, file: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        super().__init__(errors.printable(message))
         self.file = file
+        self.line = line
+        """The line of the error; 0 if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,7 @@ class Document:
 
     def line(self, path: str) -> int:
         """Return the line of a field in the file, or of its nearest parent; 0 if lines are not known."""
-        return self.lines.line(path) if self.lines else 0
+        return self.lines.below(*known_steps(self.object, path)).start if self.lines else 0
 
 
 def read(paths: Iterable[str]) -> list[Document]:
@@ -65,7 +76,8 @@ def read_all(
     """
     found: list[Document] = []
     problems: list[UnreadableFileError] = []
-    for one in (one for path in paths for file in _files(path, recursive) for one in _documents(file)):
+    files = _unique(file for path in paths for file in _files(path, recursive))
+    for one in (one for file in files for one in _documents(file)):
         if isinstance(one, UnreadableFileError):
             problems.append(one)
         else:
@@ -89,22 +101,38 @@ def _files(path: str, recursive: bool) -> list[str | UnreadableFileError]:  # no
     )
 
 
+def _unique(files: Iterable[str | UnreadableFileError]) -> Iterator[str | UnreadableFileError]:
+    """Yield each file once: a directory and a file in it may both be named."""
+    seen: set[str] = set()
+    for file in files:
+        key = file if isinstance(file, UnreadableFileError) or file == STANDARD_INPUT else realpath(file)
+        if isinstance(key, str):
+            if key in seen:
+                continue
+            seen.add(key)
+        yield file
+
+
 def _documents(file: str | UnreadableFileError) -> Iterator[Document | UnreadableFileError]:
     if isinstance(file, UnreadableFileError):
         yield file
         return
-    name = printable(file)
+    name, is_empty = printable(file), True
     try:
         for number, (value, lines) in enumerate(_values(read_text(file), name), start=1):
             if value is not None:
+                is_empty = False
                 yield from _flattened(Document(name, number, value, lines=lines))
     except UnreadableFileError as error:
         yield error
+    else:
+        if is_empty:
+            yield Document(name, 1, {})
 
 
 def printable(file: str) -> str:
-    """Return a file name with bytes that are not UTF-8 replaced, so that it can be printed."""
-    return file.encode(errors="surrogateescape").decode(errors="replace")
+    """Return a file name that can be printed, in one line: without bytes that are not UTF-8, and escaped."""
+    return errors.printable(file.encode(errors="surrogateescape").decode(errors="replace"))
 
 
 def read_text(file: str) -> str:
@@ -139,17 +167,18 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
             yield value, Lines.of(node)
     except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
         raise UnreadableFileError(
-            f"{file}{where}: {getattr(error, 'problem', None) or error}", file
+            f"{file}{where}: {getattr(error, 'problem', None) or error}", file, line
         ) from error
 
 
 def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:
     """Yield the items of a `kind: List` as documents of their own."""
     if not isinstance(document.object, dict):
-        what = type(document.object).__name__
-        yield UnreadableFileError(f"{document}: must be an object, not {what}", document.file)
+        line, what = document.line(""), JSON_TYPES.get(type(document.object), "a value")
+        where = f"{document.file}:{line}" if line else document.file
+        yield UnreadableFileError(f"{where}: must be an object, not {what}", document.file, line)
         return
     items = document.object.get("items")
     if document.object.get("kind") != "List" or not isinstance(items, list):

@@ -5,23 +5,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from fusioninfer.checked import Checked, Written, as_it_is, checked
 from fusioninfer.documents import Document
+from fusioninfer.hints import hints, is_kustomization
 from intent import Object, disaggregatedset
 from intent.disaggregatedset import is_disaggregated_set
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.members import leader_worker_sets
-from intent.inferenceservice.read import KIND, InferenceServiceIntent, read
+from intent.inferenceservice.read import KIND, read
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.service.member import Member, member
 from intent.settings import Settings
-from intent.shapes import text
+from intent.shapes import metadata, text
 from sync.desired.preview import preview
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
-from webhook import inferenceservice
-from webhook.check import check
 from webhook.expand import expanded
 
 LWS_GROUP = "leaderworkerset.x-k8s.io/"
+REPEATED: Final = "FI923"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +74,73 @@ def compose(
 ) -> Composition:
     """Expand every document as admission does; then add the objects that the controller would create."""
     documents = [_placed(document, namespace) for document in documents]
-    found = [Found(document, error) for document in documents for error in _check(document, settings)]
-    parts = list(rendered(documents))
-    objects = [_expand(part, settings) for part in parts]
-    if not admission_only:
-        made, about = _preview(documents, parts, objects, settings)
-        objects.extend(made)
-        found.extend(one for one in about if one not in found)
+    found = [Found(document, error) for document in documents for error in hints(document)]
+    objects = [one for one in documents if one.object and not is_kustomization(one)]
+    single, repeated = _once(objects)
+    found.extend(repeated)
+    each = [checked(document, settings) for document in single]
+    found.extend(Found(one.document, error) for one in each for error in one.errors)
+    made, about = _made(each, settings, admission_only=admission_only)
+    found.extend(one for one in about if one not in found)
     found.sort(key=lambda one: one.error.severity != "error")
-    checked = sum(is_checked(document.object) for document in documents)
-    return Composition(tuple(objects), tuple(found), checked, _skipped(documents))
+    return Composition(
+        made, tuple(found), sum(is_checked(one.object) for one in objects), _skipped(documents)
+    )
+
+
+def _made(
+    each: list[Checked], settings: Settings, *, admission_only: bool
+) -> tuple[tuple[Object, ...], list[Found]]:
+    """Return the expanded objects, and those of the controller; and the findings of the controller.
+
+    An object of a file that the controller creates too is replaced: the controller applies its own.
+    """
+    stored = [_expand(part.object, settings) for one in each for part in one.parts]
+    if admission_only:
+        return tuple(stored), []
+    added, about = _preview(each, stored, settings)
+    known = {_identity(one): one for one in added}
+    left = {_identity(one): one for one in stored}
+    kept = (known.get(_identity(one), one) if _name(one) else one for one in stored)
+    return (*kept, *(one for one in added if _identity(one) not in left)), about
+
+
+def _once(documents: list[Document]) -> tuple[list[Document], list[Found]]:
+    """Leave out documents of an object that an earlier one has too; report each (FI923)."""
+    single: dict[object, Document] = {}
+    repeated: list[Found] = []
+    for at, document in enumerate(documents):
+        key = _identity(document.object) if _name(document.object) else at
+        first = single.setdefault(key, document)
+        if first is not document:
+            where = Found(first, FieldError("metadata.name", None, "", REPEATED)).place
+            message = f"the files have this {document.object['kind']} twice; the other one is in {where}"
+            error = FieldError("metadata.name", _name(document.object), message, REPEATED)
+            repeated.append(Found(document, error))
+    return [*single.values()], repeated
+
+
+def _identity(obj: Object) -> tuple[str, ...]:
+    """Return group, kind, namespace and name of an object."""
+    group, slash, _ = text(obj.get("apiVersion")).partition("/")
+    namespace = text(metadata(obj).get("namespace"))
+    return group if slash else "", text(obj.get("kind")), namespace, _name(obj)
+
+
+def _name(obj: Object) -> str:
+    return text(metadata(obj).get("name")) if text(obj.get("kind")) else ""
 
 
 def _skipped(documents: Iterable[Document]) -> tuple[tuple[str, int], ...]:
     """Count the objects of other kinds."""
-    others = (document.object for document in documents if not is_checked(document.object))
-    return tuple(sorted(Counter(text(value.get("kind")) or NO_KIND for value in others).items()))
+    others = (one for one in documents if one.object and not is_checked(one.object))
+    return tuple(sorted(Counter(map(_kind, others)).items()))
+
+
+def _kind(document: Document) -> str:
+    if is_kustomization(document):
+        return "Kustomization"
+    return text(document.object.get("kind")) or NO_KIND
 
 
 def rendered(documents: Iterable[Document]) -> Iterator[Document]:
@@ -97,28 +149,23 @@ def rendered(documents: Iterable[Document]) -> Iterator[Document]:
     Other documents are yielded unchanged.
     """
     for document in documents:
-        sets = _leader_worker_sets(document)
+        sets = _leader_worker_sets(document.object)
         if sets is None:
             yield document
             continue
-        for lws in sets:
-            yield replace(document, object=lws, part=f"LeaderWorkerSet {lws['metadata']['name']}")
+        for made in sets:
+            yield replace(document, object=made, part=f"LeaderWorkerSet {made['metadata']['name']}")
 
 
-def _leader_worker_sets(document: Document) -> tuple[Object, ...] | None:
-    """Return what a controller makes of a document; None if none makes LeaderWorkerSets of it."""
-    if is_disaggregated_set(document.object):
-        return tuple(lws for _, lws in disaggregatedset.leader_worker_sets(document.object))
-    service = _inferenceservice(document)
-    return leader_worker_sets(service) if service else None
-
-
-def _inferenceservice(document: Document) -> InferenceServiceIntent | None:
-    """Read an InferenceService; None for another kind, or if it has errors."""
-    if not is_inferenceservice(document.object):
+def _leader_worker_sets(obj: Object) -> tuple[Object, ...] | None:
+    """Return what a controller makes of an object; None if none makes LeaderWorkerSets of it."""
+    if is_disaggregated_set(obj):
+        return tuple(made for _, made in disaggregatedset.leader_worker_sets(obj))
+    if not is_inferenceservice(obj):
         return None
-    service, errors = read(document.object)
-    return None if any(error.severity == "error" for error in errors) else service
+    service, errors = read(obj)
+    invalid = service is None or any(error.severity == "error" for error in errors)
+    return None if invalid or service is None else leader_worker_sets(service)
 
 
 def is_lws(value: Object) -> bool:
@@ -129,24 +176,6 @@ def is_lws(value: Object) -> bool:
 def is_inferenceservice(value: Object) -> bool:
     """Return whether an object is our InferenceService, of any version, and not KServe's."""
     return value.get("kind") == KIND and str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
-
-
-def _check(document: Document, settings: Settings) -> list[FieldError]:
-    if is_inferenceservice(document.object):
-        return inferenceservice.check(document.object, None, settings)
-    if is_disaggregated_set(document.object):
-        return list(_check_roles(document.object, settings))
-    return check(document.object, None, settings, mutated=False) if is_lws(document.object) else []
-
-
-def _check_roles(obj: Object, settings: Settings) -> Iterator[FieldError]:
-    """Check a DisaggregatedSet as admission checks its LeaderWorkerSets, with the paths of its roles."""
-    for index, lws in disaggregatedset.leader_worker_sets(obj):
-        yield from (
-            disaggregatedset.at_role(error, index) for error in check(lws, None, settings, mutated=False)
-        )
-    if late := disaggregatedset.late_annotations(obj):
-        yield late
 
 
 def is_checked(value: Object) -> bool:
@@ -161,8 +190,8 @@ PLACED: Final = (*CHECKED, is_autoscaler)
 """The kinds of which the namespace matters: objects of one service are in one."""
 
 
-def _expand(document: Document, settings: Settings) -> Object:
-    return expanded(document.object, settings) if is_lws(document.object) else document.object
+def _expand(obj: Object, settings: Settings) -> Object:
+    return expanded(obj, settings) if is_lws(obj) else obj
 
 
 def _placed(document: Document, namespace: str) -> Document:
@@ -179,18 +208,25 @@ def _placed(document: Document, namespace: str) -> Document:
 
 
 def _preview(
-    documents: list[Document], parts: list[Document], objects: list[Object], settings: Settings
+    each: list[Checked], stored: list[Object], settings: Settings
 ) -> tuple[list[Object], list[Found]]:
     """Return the objects that the controller would create for the expanded ones, and its findings."""
     members: list[Member] = []
-    sources: dict[Subject, Document] = {}
-    for part, value in zip(parts, objects, strict=True):
+    sources: dict[Subject, tuple[Document, Written]] = {}
+    parts = [(one.document, part) for one in each for part in one.parts]
+    for (document, part), value in zip(parts, stored, strict=True):
         one = member(value) if is_lws(value) else None
         if one is not None:
             members.append(one)
-            sources[one.subject] = part
-    services = [(document, service) for document in documents if (service := _inferenceservice(document))]
-    sources |= {service.subject: document for document, service in services}
-    autoscalers = [watched_autoscaler(one.object) for one in documents if is_autoscaler(one.object)]
-    ahead = preview(members, settings, [service for _, service in services], autoscalers)
-    return list(ahead.objects), [Found(sources[one.subject], one.error) for one in ahead.findings]
+            sources[one.subject] = document, part.written
+    services = [one for one in each if one.service]
+    sources |= {one.service.subject: (one.document, as_it_is) for one in services if one.service}
+    autoscalers = [
+        watched_autoscaler(one.document.object) for one in each if is_autoscaler(one.document.object)
+    ]
+    ahead = preview(members, settings, [one.service for one in services if one.service], autoscalers)
+    return list(ahead.objects), [_found(*sources[one.subject], one.error) for one in ahead.findings]
+
+
+def _found(document: Document, written: Written, error: FieldError) -> Found:
+    return Found(document, written(error))

@@ -10,14 +10,14 @@ A caller may add rules that a schema cannot express, by the path of a field in t
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
 from intent import Object
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
-from intent.shapes import without_nulls
+from intent.shapes import EMPTY, without_nulls
 
 Check = Callable[[Any], str]
 """Returns the violation by a value of the right type; empty for none."""
@@ -29,6 +29,7 @@ Violations = Iterator["Violation"]
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 _LIST_TYPE: Final = "x-kubernetes-list-type"
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
+_PRESERVED: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Violation:
     """The name of a field that the schema does not know; empty for a violation by a known one."""
     known: tuple[str, ...] = ()
     """The fields that the schema knows there."""
+    schema: Object = field(default_factory=dict, compare=False)
+    """The schema of the field; empty for an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def violations(value: Any, schema: Object, path: str, rules: Rules = NO_RULES) -
 def _checked(value: Any, place: _Place) -> Violations:
     name, fits, below = _kind(place.schema)
     if not fits(value):
-        yield _wrong(place.path, value, f"must be {name}")
+        yield _wrong(place.path, value, f"must be {name}", place.schema)
         return
     found = False
     for one in chain(_limits(value, place), below(value, place)):
@@ -78,8 +81,8 @@ def _checked(value: Any, place: _Place) -> Violations:
     yield from (_wrong(place.path, None, message) for message in said if message)
 
 
-def _wrong(path: str, value: Any, message: str) -> Violation:
-    return Violation(path, None if isinstance(value, dict | list) else value, message)
+def _wrong(path: str, value: Any, message: str, schema: Object = EMPTY) -> Violation:
+    return Violation(path, None if isinstance(value, dict | list) else value, message, schema=schema)
 
 
 # --- limits -------------------------------------------------------------------------------------------
@@ -90,7 +93,7 @@ def _limits(value: Any, place: _Place) -> Violations:
     for key, limit in place.schema.items():
         fits, message = LIMITS.get(key, _NO_LIMIT)
         if not fits(value, limit):
-            yield _wrong(place.path, value, message(limit))
+            yield _wrong(place.path, value, message(limit), place.schema)
             return
 
 
@@ -115,6 +118,10 @@ def _said(message: str) -> Callable[[Any], str]:
     return lambda limit: message.format(", ".join(map(str, limit)) if isinstance(limit, list) else limit)
 
 
+def _at_least(items: int) -> str:
+    return f"must have at least {items} item{'s' if items > 1 else ''}"
+
+
 LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]]] = {
     "enum": (lambda value, known: value in known, _said("must be one of {}")),
     "maxLength": (lambda value, most: len(value) <= most, _said("must be at most {} characters")),
@@ -124,7 +131,7 @@ LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]]
     "maximum": (lambda value, most: value <= most, _said("must be at most {}")),
     "minimum": (lambda value, least: value >= least, _said("must be at least {}")),
     "maxItems": (lambda value, most: len(value) <= most, _said("must have at most {} items")),
-    "minItems": (lambda value, least: len(value) >= least, _said("must have at least {} item")),
+    "minItems": (lambda value, least: len(value) >= least, _at_least),
     "maxProperties": (lambda value, most: len(value) <= most, _said("must have at most {} keys")),
 }
 """By keyword of the schema: the test of a value of the right type, and the message."""
@@ -207,6 +214,8 @@ def _in_fields(value: Object, place: _Place) -> Violations:
             yield _wrong(f"{place.path}.{name}", None, "is required")
     for name, item in value.items():
         if name not in known:
+            if place.schema.get(_PRESERVED):
+                continue
             yield Violation(f"{place.path}.{name}", None, "unknown field", name, tuple(known))
         elif item is not None:
             yield from _checked(item, place.at(f".{name}", known[name], f".{name}"))

@@ -1,13 +1,23 @@
 """The table of codes: title, remedy and cause of each finding. A code never changes its meaning.
 
 The first digit is the subject: 1 annotations and types, 2 gang, 3 launch, 4 the service as a whole,
-5 warnings, 7 the InferenceService, 8 routes, 9 the webhook; 6 is for the rules of `webhook.mutate`.
+5 warnings, 7 the InferenceService, 8 routes, 9 the webhook and files; 6 is for the rules of `webhook.mutate`.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-from catalog.codes import annotations, gang, inferenceservice, launch, routes, service, warnings, webhook
+from catalog.codes import (
+    annotations,
+    files,
+    gang,
+    inferenceservice,
+    launch,
+    routes,
+    service,
+    warnings,
+    webhook,
+)
 from catalog.codes.code import Code, Severity
 
 __all__ = ["CODES", "PARTS", "Code", "Severity"]
@@ -20,8 +30,8 @@ PARTS: Final[Mapping[str, Mapping[str, Code]]] = {
     "5": warnings.ROWS,
     "7": inferenceservice.ROWS,
     "8": routes.ROWS,
-    "9": webhook.ROWS,
+    "9": {**webhook.ROWS, **files.ROWS},
 }
-"""The rows by their first digit, one module each."""
+"""The rows by their first digit, one module each, two for 9."""
 CODES: Final[Mapping[str, Code]] = {code: row for rows in PARTS.values() for code, row in rows.items()}
 """All rows, in order."""

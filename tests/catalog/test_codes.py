@@ -20,7 +20,7 @@ CHAPTERS: Final = {
     "6": "Injected fields",
     "7": "The InferenceService",
     "8": "Routes and other objects of the controller",
-    "9": "The webhook",
+    "9": "The webhook, and files",
 }
 START: Final = """\
 # Codes

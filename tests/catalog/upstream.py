@@ -6,8 +6,11 @@ Left out, besides descriptions:
 - What needs these defaults: CEL rules, `oneOf`, required fields with a default, and keys of lists that are
   absent unless defaulted. A list with such a key becomes atomic. Kubernetes' own types have empty defaults
   (`""`, `0`, `{}`), which change nothing: such a field stays required.
+- How lists of Kubernetes' own types are patched.
 - `anyOf` of integer and string, which `x-kubernetes-int-or-string` says already.
 - That a path of an Ingress requires a backend: one without leads to the service's own Service.
+
+A schema that is part of another one stands in the file once.
 """
 
 import json
@@ -17,16 +20,29 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from catalog.schemas import AUTOSCALER, GATEWAY, HTTP_ROUTE, INGRESS, POD_TEMPLATE, ROLLOUT
+from catalog.schemas import (
+    AUTOSCALER,
+    DISAGGREGATED_SET,
+    GATEWAY,
+    HTTP_ROUTE,
+    INGRESS,
+    LEADER_WORKER_SET,
+    OBJECT_META,
+    POD_TEMPLATE,
+    REF,
+    ROLLOUT,
+)
 from intent import Object
 
 RULES: Final = "x-kubernetes-validations"
 LIST_TYPE: Final = "x-kubernetes-list-type"
 LIST_KEYS: Final = "x-kubernetes-list-map-keys"
-LEFT_OUT: Final = frozenset({"description", "default", "anyOf", "oneOf", RULES})
+PATCHES: Final = ("x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy")
+LEFT_OUT: Final = frozenset({"description", "default", "anyOf", "oneOf", RULES, *PATCHES})
 WIDTH: Final = 110
 
 
+PRESERVED: Final = "x-kubernetes-preserve-unknown-fields"
 QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 OPAQUE: Final[dict[str, Object]] = {
     QUANTITY: {
@@ -35,7 +51,8 @@ OPAQUE: Final[dict[str, Object]] = {
             r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
         ),
         "x-kubernetes-int-or-string": True,
-    }
+    },
+    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": {"type": "object", PRESERVED: True},
 }
 """Types with a JSON form of their own, as controller-gen writes them
 (`sigs.k8s.io/controller-tools` `pkg/crd/known_types.go`)."""
@@ -55,7 +72,8 @@ class Origin(NamedTuple):
     """Fields that are not required at any depth."""
 
 
-_LWS: Final = "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
+_BASES: Final = "config/crd/bases/"
+_LWS: Final = f"{_BASES}leaderworkerset.x-k8s.io_leaderworkersets.yaml"
 _GATEWAY_API: Final = "config/crd/experimental/gateway.networking.k8s.io_"
 ORIGINS: Final = {
     POD_TEMPLATE: Origin(
@@ -71,6 +89,14 @@ ORIGINS: Final = {
         without=("scaleTargetRef",),
     ),
     ROLLOUT: Origin(*("lws", "sigs.k8s.io/lws", _LWS), ("spec", "rolloutStrategy")),
+    LEADER_WORKER_SET: Origin("lws", "sigs.k8s.io/lws", _LWS, ("spec",)),
+    DISAGGREGATED_SET: Origin(
+        *("lws", "sigs.k8s.io/lws", f"{_BASES}disaggregatedset.x-k8s.io_disaggregatedsets.yaml"), ("spec",)
+    ),
+    OBJECT_META: Origin(
+        *("kubernetes", "k8s.io/kubernetes", "api/openapi-spec/v3/apis__autoscaling__v2_openapi.json"),
+        ("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",),
+    ),
     INGRESS: Origin(
         *("kubernetes", "k8s.io/kubernetes", "api/openapi-spec/v3/apis__networking.k8s.io__v1_openapi.json"),
         ("io.k8s.api.networking.v1.IngressSpec",),
@@ -85,14 +111,28 @@ def generated(source: Callable[[str, str], Path], version: Callable[[str, str], 
 
     `source` finds a file of a component's module, `version` the version of the module.
     """
+    roots = {
+        name: structural(_original(origin, source(origin.component, origin.file)))
+        for name, origin in ORIGINS.items()
+    }
     found = {
         name: {
             "source": f"{origin.module} {version(origin.component, origin.module)}",
-            "schema": structural(_original(origin, source(origin.component, origin.file))),
+            "schema": shared(roots[name], {key: one for key, one in roots.items() if key != name}),
         }
         for name, origin in ORIGINS.items()
     }
     return laid_out(found) + "\n"
+
+
+def shared(node: Object, roots: dict[str, Object]) -> Object:
+    """Return a schema with references in the places of other ones."""
+    for name, root in roots.items():
+        if node == root:
+            return {REF: name}
+    below: Object = {key: shared(node[key], roots) for key in ("items", "additionalProperties") if key in node}
+    fields = {name: shared(one, roots) for name, one in node.get("properties", {}).items()}
+    return {**node, **below, **({"properties": fields} if fields else {})}
 
 
 def _original(origin: Origin, file: Path) -> Object:

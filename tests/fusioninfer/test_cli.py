@@ -258,7 +258,7 @@ def test_an_invalid_inference_service_is_reported_with_its_field() -> None:
     result = run("expand", "-f", "-", text=STORY_4.read_text().replace("nodeCount: 2", "nodes: 2"))
 
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "- (document 1): error: spec.roles[0].multinode.nodeCount: is required (FI701)" in result.stderr
+    assert "multinode.nodes: unknown field; did you mean nodeCount? (FI702)" in result.stderr
 
 
 def test_kserves_inference_service_passes_through() -> None:
@@ -273,7 +273,7 @@ def test_a_conflict_with_a_member_of_an_inference_service_is_reported() -> None:
     result = run("validate", "-f", str(STORY_4), "-f", "-", text=other)
 
     assert (result.exit_code, "FI401" in result.stdout) == (1, True)
-    assert "(document 1, LeaderWorkerSet deepseek-r1-disagg-decode): error" in result.stdout
+    assert 'error: spec.roles[1].name: Invalid value: "decode"' in result.stdout
 
 
 def test_explain_covers_the_members_of_an_inference_service() -> None:

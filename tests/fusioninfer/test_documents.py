@@ -37,8 +37,8 @@ def test_a_directory_is_read_in_order_of_names(tmp_path: Path) -> None:
     [
         ("a: [", r":1:5: "),
         ("a: 1\na: 2\n", r":2:1: duplicate key 'a'"),
-        ("- 1\n", r"\(document 1\): must be an object, not list"),
-        ("kind: List\nitems: [3]\n", r"must be an object, not int"),
+        ("---\na: 1\n---\n- 1\n", r":4: must be an object, not a list"),
+        ("kind: List\nitems: [3]\n", r":2: must be an object, not a number"),
     ],
 )
 def test_an_error_names_its_location(tmp_path: Path, text: str, what: str) -> None:
@@ -80,3 +80,25 @@ def test_a_string_stays_a_string(text: str) -> None:
     (again,) = yaml.load(yaml.dump({"a": text}))
 
     assert again == {"a": text}
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: A")
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "a.yaml")
+
+    assert len(documents.read([str(tmp_path), str(tmp_path / "a.yaml")])) == 1
+
+
+def test_an_empty_file_is_a_document_without_fields(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("# nothing\n---\n")
+
+    assert documents.read([str(tmp_path)]) == [Document(str(tmp_path / "a.yaml"), 1, {})]
+
+
+def test_a_file_name_is_printed_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a\n\x1b[31m.yaml").write_text("a: [")
+
+    with pytest.raises(UnreadableFileError, match=r"a\\n\\x1b\[31m.yaml:1:5: ") as found:
+        documents.read([str(tmp_path)])
+
+    assert (found.value.line, str(found.value).isprintable()) == (1, True)

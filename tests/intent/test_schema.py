@@ -7,7 +7,7 @@ import pytest
 from catalog.schemas import schemas
 from intent import Object
 from intent.schema import LIMITS, PATTERNS, Violation, violations
-from tests.catalog.upstream import LIST_KEYS, LIST_TYPE, nodes
+from tests.catalog.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
 
 TEXT: Final[Object] = {"type": "string"}
 NUMBER: Final[Object] = {"type": "integer"}
@@ -31,7 +31,8 @@ def said(value: Any, schema: Object) -> list[tuple[str, str]]:
 def test_every_keyword_of_upstream_is_checked() -> None:
     used = {key for known in schemas().values() for _, node in nodes(known.root) for key in node}
 
-    assert used == NESTED | SILENT | LIMITS.keys() | {LIST_KEYS, LIST_TYPE, "x-kubernetes-int-or-string"}
+    read = {LIST_KEYS, LIST_TYPE, PRESERVED, "x-kubernetes-int-or-string"}
+    assert used == NESTED | SILENT | LIMITS.keys() | read
 
 
 def test_every_pattern_of_upstream_has_a_message() -> None:
@@ -57,6 +58,7 @@ def test_every_pattern_of_upstream_has_a_message() -> None:
         ({"a": None}, whole(a=TEXT)),
         ({"a": None}, {"type": "object", "additionalProperties": TEXT}),
         ({}, whole(a=TEXT)),
+        ({"b": 1}, whole(a=TEXT) | {PRESERVED: True}),
     ],
 )
 def test_a_valid_value_has_no_violation(value: Any, schema: Object) -> None:

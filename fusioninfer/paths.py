@@ -1,0 +1,78 @@
+"""Paths of fields, as findings have them: `spec.roles[0].name`, `metadata.annotations[a.b/c]`.
+
+A path is matched against the object, since keys may contain dots and brackets.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from intent import Object
+
+Step = str | int
+_ENDS: Final = ("", ".", "[")
+"""What may follow a step of a path."""
+
+
+def known_steps(value: Any, path: str) -> tuple[Step, ...]:
+    """Return the steps of a path down to the field, or to its nearest parent if the field is absent."""
+    return _walk(value, path)[0]
+
+
+def steps_of(value: Any, path: str) -> tuple[Step, ...] | None:
+    """Return the steps of a path; None if the object has no such field."""
+    found, rest = _walk(value, path)
+    return None if rest else found
+
+
+def _walk(value: Any, path: str) -> tuple[tuple[Step, ...], str]:
+    """Return the steps that exist, and the rest of the path. Of several fitting keys the longest is taken."""
+    found: list[Step] = []
+    while path:
+        fits = [(rest, step, below) for step, below in _children(value) for rest in _rests(path, step)]
+        if not fits:
+            break
+        path, step, value = min(fits, key=lambda one: len(one[0]))
+        found.append(step)
+    return tuple(found), path
+
+
+def _children(value: Any) -> Iterator[tuple[Step, Any]]:
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        yield from enumerate(value)
+
+
+def _rests(path: str, step: Step) -> Iterator[str]:
+    """Yield the path without its first step, if it begins with this one."""
+    forms = (f"[{step}]",) if isinstance(step, int) else (step, f".{step}", f"[{step}]")
+    for form in forms:
+        if form and path.startswith(form) and path[len(form) :][:1] in _ENDS:
+            yield path.removeprefix(form)
+
+
+def is_at_or_below(path: str, above: str) -> bool:
+    """Return whether a path is that of a field, or of a part of it."""
+    return path.startswith(above) and path[len(above) :][:1] in _ENDS
+
+
+def with_value(obj: Object, steps: tuple[Step, ...], value: Any) -> Object:
+    """Return a copy of an object with another value at an existing place."""
+    changed: Object = _with(obj, steps, value)
+    return changed
+
+
+def _with(node: Any, steps: tuple[Step, ...], value: Any) -> Any:
+    if not steps:
+        return value
+    step, *below = steps
+    if isinstance(node, list):
+        return [_with(one, tuple(below), value) if at == step else one for at, one in enumerate(node)]
+    return {key: _with(one, tuple(below), value) if key == step else one for key, one in node.items()}
+
+
+def value_at(obj: Any, steps: tuple[Step, ...]) -> Any:
+    """Return the value at an existing place."""
+    for step in steps:
+        obj = obj[step]
+    return obj

@@ -1,0 +1,269 @@
+"""Whole objects of the kinds that are read from files, held against the schemas of their definitions.
+
+The API server refuses the same values, and the same unknown fields where validation is strict, as it is with
+kubectl. LWS's webhooks refuse what no schema can express.
+
+Source: LWS v0.9.0 `pkg/webhooks/leaderworkerset_webhook.go` (`generalValidate`) and
+`pkg/webhooks/disaggregatedset`; metadata: `k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, OBJECT_META, Schema, schemas
+from intent import Object, disaggregatedset, lws
+from intent.inferenceservice import crd, v1alpha1
+from intent.names import is_dns_1035_label, is_label_value, is_subdomain
+from intent.rollout import OF_ROLLOUT
+from intent.schema import Check, Rules, Violation, violations
+from intent.shapes import listed, mapping, metadata, text, without_nulls
+
+MOST_PODS: Final = 2**31 - 1
+SUBGROUP_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status")
+Beyond = Callable[[Object], Iterator[Violation]]
+"""Checks of several fields together, on an object whose types are right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind that is read from files."""
+
+    name: str
+    group: str
+    version: str
+    spec: Callable[[], Schema]
+    """The schema of its spec."""
+    rules: Rules = field(default_factory=dict)
+    beyond: Beyond = lambda _obj: iter(())
+    is_all_or_nothing: bool = False
+    """Whether nothing can be read of an object with a value of the wrong type."""
+    is_name: Callable[[str], bool] = is_subdomain
+    name_rule: str = "a DNS-1123 subdomain: lower-case letters, digits, '-' and '.'"
+
+    @property
+    def api_version(self) -> str:
+        """The value of `apiVersion`."""
+        return f"{self.group}/{self.version}"
+
+    @property
+    def source(self) -> str:
+        """The release that defines the kind, for messages."""
+        return self.spec().source or self.api_version
+
+    def place_of(self, path: str, name: str) -> str:
+        """Return the object that has a field of this name, if there is one near a path; otherwise empty."""
+        fields = {"metadata": schemas()[OBJECT_META].root, "spec": self.spec().root}
+        return nearest_place({"properties": fields}, path, name)
+
+
+def kind_of(obj: Object) -> Kind | None:
+    """Return the kind of an object, of any version; None for kinds that are not checked."""
+    group = text(obj.get("apiVersion")).partition("/")[0]
+    return next((one for one in KINDS if (one.name, one.group) == (obj.get("kind"), group)), None)
+
+
+def violations_of(obj: Object, kind: Kind) -> Iterator[Violation]:
+    """Yield the violations by an object, of its metadata first."""
+    found = list(_by_schema(obj, kind))
+    yield from found
+    wrong = tuple(one.path for one in found if not one.unknown)
+    yield from (one for one in kind.beyond(obj) if not one.path.startswith(wrong or ("\0",)))
+
+
+def _by_schema(obj: Object, kind: Kind) -> Iterator[Violation]:
+    for name in obj:
+        if name not in FIELDS:
+            yield Violation(name, None, "unknown field", name, FIELDS)
+    meta, spec = (obj[name] if obj.get(name) is not None else {} for name in ("metadata", "spec"))
+    yield from violations(meta, schemas()[OBJECT_META].root, "metadata", OF_METADATA)
+    yield from _name(obj, kind)
+    yield from violations(spec, kind.spec().root, "spec", kind.rules)
+
+
+# --- metadata -----------------------------------------------------------------------------------------
+
+_NAME: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").fullmatch
+
+
+def _name(obj: Object, kind: Kind) -> Iterator[Violation]:
+    if not isinstance(obj.get("metadata", {}), dict):
+        return
+    name = metadata(obj).get("name")
+    if name in (None, "") and not metadata(obj).get("generateName"):
+        yield Violation("metadata.name", None, "is required")
+    elif isinstance(name, str) and name and not (len(name) <= 253 and kind.is_name(name)):
+        yield Violation("metadata.name", name, f"must be {kind.name_rule}")
+
+
+def _is_key(key: str) -> bool:
+    """Return whether the API server accepts the key of a label, or of an annotation in lower case."""
+    domain, slash, name = key.rpartition("/")
+    return _NAME(name) is not None and (not slash or (len(domain) <= 253 and is_subdomain(domain)))
+
+
+def _labels(labels: Object) -> str:
+    wrong = next((key for key, value in labels.items() if not (_is_key(key) and is_label_value(value))), None)
+    return (
+        ""
+        if wrong is None
+        else f"{wrong}: {labels[wrong]} is not a label: at most 63 letters, digits, -, _ and ."
+    )
+
+
+def _annotations(annotations: Object) -> str:
+    wrong = next((key for key in annotations if not _is_key(key.lower())), None)
+    return "" if wrong is None else f"{wrong} is not the key of an annotation: write NAME or DOMAIN/NAME"
+
+
+OF_METADATA: Final[Rules] = {".labels": (_labels,), ".annotations": (_annotations,)}
+
+
+# --- LeaderWorkerSet ----------------------------------------------------------------------------------
+
+
+def _least(limit: int) -> Check:
+    return lambda value: "" if value >= limit else f"must be at least {limit}"
+
+
+def _ports(ports: list[Any]) -> str:
+    """Check that ports differ. In the definition, TCP is the default of one of the keys of the list."""
+    found = [(one.get("containerPort"), one.get("protocol", "TCP")) for one in ports]
+    twice = next((one for at, one in enumerate(found) if one in found[:at]), None)
+    return f"port {twice[0]} is listed twice" if twice else ""
+
+
+_GROUP: Final = ".leaderWorkerTemplate"
+_TEMPLATES: Final = (f"{_GROUP}.leaderTemplate", f"{_GROUP}.workerTemplate")
+OF_LEADER_WORKER_SET: Final[Rules] = {
+    ".replicas": (_least(0),),
+    f"{_GROUP}.size": (_least(1),),
+    f"{_GROUP}.subGroupPolicy.subGroupSize": (_least(1),),
+    **{
+        f"{template}.spec.{containers}[].ports": (_ports,)
+        for template in _TEMPLATES
+        for containers in ("containers", "initContainers", "ephemeralContainers")
+    },
+    **{f".rolloutStrategy{path}": checks for path, checks in OF_ROLLOUT.items()},
+}
+
+
+def _of_groups(spec: Object, path: str) -> Iterator[Violation]:
+    """Check the sizes of one LeaderWorkerSet against each other."""
+    group = mapping(spec.get("leaderWorkerTemplate"))
+    size, replicas = _whole(group.get("size"), 1), _whole(spec.get("replicas"), 1)
+    if replicas * size > MOST_PODS:
+        yield Violation(f"{path}.replicas", replicas, f"times the size must not exceed {MOST_PODS} pods")
+    policy = group.get("subGroupPolicy")
+    if not isinstance(policy, dict):
+        return
+    at, part = (
+        f"{path}.leaderWorkerTemplate.subGroupPolicy.subGroupSize",
+        _whole(policy.get("subGroupSize"), 0),
+    )
+    if not part:
+        yield Violation(at, None, "is required")
+    elif part > size:
+        yield Violation(at, part, f"must not be larger than the size, {size}")
+    elif (size - 1) % part and (size % part or policy.get("subGroupPolicyType") == "LeaderExcluded"):
+        yield Violation(at, part, f"must divide the size, {size}, or the size without the leader, {size - 1}")
+
+
+def _whole(value: Any, absent: int) -> int:
+    """Return a number; `absent` for anything else, which the schema reports."""
+    return value if type(value) is int and 0 <= value <= MOST_PODS else absent
+
+
+def _of_lws(obj: Object) -> Iterator[Violation]:
+    spec = mapping(without_nulls(obj.get("spec")))
+    yield from _of_groups(spec, "spec")
+    needs = SUBGROUP_TOPOLOGY in mapping(metadata(obj).get("annotations"))
+    if needs and "subGroupPolicy" not in mapping(spec.get("leaderWorkerTemplate")):
+        path = f"metadata.annotations[{SUBGROUP_TOPOLOGY}]"
+        yield Violation(path, None, "needs spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
+
+
+# --- DisaggregatedSet ---------------------------------------------------------------------------------
+
+
+def _no_partition(value: int) -> str:
+    return "must be 0: a DisaggregatedSet rolls its roles out together" if value else ""
+
+
+_ROLE: Final = ".roles[].spec"
+OF_DISAGGREGATED_SET: Final[Rules] = {
+    **{f"{_ROLE}{path}": checks for path, checks in OF_LEADER_WORKER_SET.items()},
+    f"{_ROLE}.rolloutStrategy.rollingUpdateConfiguration.partition": (_no_partition,),
+}
+
+
+def _of_roles(obj: Object) -> Iterator[Violation]:
+    roles = [mapping(mapping(one).get("spec")) for one in listed(mapping(obj.get("spec")).get("roles"))]
+    for at, spec in enumerate(map(without_nulls, roles)):
+        yield from _of_groups(spec, f"spec.roles[{at}].spec")
+    if len({spec.get("replicas") == 0 for spec in roles}) > 1:
+        yield Violation("spec.roles", None, "replicas must be 0 for all roles, or for none")
+
+
+def _schema(name: str) -> Callable[[], Schema]:
+    return lambda: schemas()[name]
+
+
+def _of_inferenceservice() -> Schema:
+    return Schema("", crd.schema()["properties"]["spec"])
+
+
+KINDS: Final = (
+    Kind(
+        *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", _schema(LEADER_WORKER_SET)),
+        *(OF_LEADER_WORKER_SET, _of_lws),
+        is_name=is_dns_1035_label,
+        name_rule="a DNS-1035 label, since a Service has the same name: lower-case letters, digits and '-', "
+        "a letter first, at most 63 characters",
+    ),
+    Kind(
+        *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", _schema(DISAGGREGATED_SET)),
+        *(OF_DISAGGREGATED_SET, _of_roles),
+    ),
+    Kind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferenceservice, is_all_or_nothing=True),
+)
+"""The kinds that are checked in files."""
+
+
+# --- misplaced fields ---------------------------------------------------------------------------------
+
+DEEP: Final = 7
+"""How deep a misplaced field is looked for."""
+
+
+def nearest_place(root: Object, path: str, name: str) -> str:
+    """Return the path of an object with a field of this name, above or below the one at `path`."""
+    here = _general(path.removesuffix(name).rstrip("."))
+    found = [one for one in _objects_with(root, name, "", DEEP) if one and one != here]
+    near = [one for one in found if is_near(one, here)]
+    return min(near, key=lambda one: abs(one.count(".") - here.count(".")), default="")
+
+
+def is_near(one: str, other: str) -> bool:
+    """Return whether one path is above the other, or both have the same parent."""
+    same_parent = one.rpartition(".")[0] == other.rpartition(".")[0]
+    return not other or same_parent or f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _general(path: str) -> str:
+    """Return a path without the positions of items."""
+    return re.sub(r"\[[0-9]+\]", "[]", path)
+
+
+def _objects_with(node: Object, name: str, path: str, depth: int) -> Iterator[str]:
+    fields = node.get("properties", {})
+    if name in fields:
+        yield path
+    if not depth:
+        return
+    for key, below in fields.items():
+        yield from _objects_with(below, name, f"{path}.{key}" if path else key, depth - 1)
+    if "items" in node:
+        yield from _objects_with(node["items"], name, f"{path}[]", depth)
