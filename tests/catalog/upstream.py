@@ -130,7 +130,8 @@ def shared(node: Object, roots: dict[str, Object]) -> Object:
     for name, root in roots.items():
         if node == root:
             return {REF: name}
-    below: Object = {key: shared(node[key], roots) for key in ("items", "additionalProperties") if key in node}
+    inner = [key for key in ("items", "additionalProperties") if key in node]
+    below: Object = {key: shared(node[key], roots) for key in inner}
     fields = {name: shared(one, roots) for name, one in node.get("properties", {}).items()}
     return {**node, **below, **({"properties": fields} if fields else {})}
 
