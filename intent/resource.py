@@ -38,6 +38,8 @@ class Kind:
     """The schema of its spec."""
     rules: Rules = field(default_factory=dict)
     beyond: Beyond = lambda _obj: iter(())
+    defaulted: frozenset[str] = frozenset()
+    """Required fields that a mutating webhook sets before the schema is checked."""
     is_all_or_nothing: bool = False
     """Whether nothing can be read of an object with a value of the wrong type."""
     is_name: Callable[[str], bool] = is_subdomain
@@ -80,7 +82,8 @@ def _by_schema(obj: Object, kind: Kind) -> Iterator[Violation]:
     meta, spec = (obj[name] if obj.get(name) is not None else {} for name in ("metadata", "spec"))
     yield from violations(meta, schemas()[OBJECT_META].root, "metadata", OF_METADATA)
     yield from _name(obj, kind)
-    yield from violations(spec, kind.spec().root, "spec", kind.rules)
+    found = violations(spec, kind.spec().root, "spec", kind.rules)
+    yield from (one for one in found if one.message != "is required" or one.path not in kind.defaulted)
 
 
 # --- metadata -----------------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ _NAME: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").ful
 
 
 def _name(obj: Object, kind: Kind) -> Iterator[Violation]:
-    if not isinstance(obj.get("metadata", {}), dict):
+    if not isinstance(obj.get("metadata") or {}, dict):
         return
     name = metadata(obj).get("name")
     if name in (None, "") and not metadata(obj).get("generateName"):
@@ -128,11 +131,18 @@ def _least(limit: int) -> Check:
     return lambda value: "" if value >= limit else f"must be at least {limit}"
 
 
-def _ports(ports: list[Any]) -> str:
-    """Check that ports differ. In the definition, TCP is the default of one of the keys of the list."""
-    found = [(one.get("containerPort"), one.get("protocol", "TCP")) for one in ports]
-    twice = next((one for at, one in enumerate(found) if one in found[:at]), None)
-    return f"port {twice[0]} is listed twice" if twice else ""
+def _different(**keys: Any) -> Check:
+    """Return the check that items of a list differ in some keys, of which one has a default.
+
+    The schemas of `catalog.schemas` have no defaults, and treat such a list as a whole.
+    """
+
+    def check(items: list[Object]) -> str:
+        found = [tuple(item.get(key, default) for key, default in keys.items()) for item in items]
+        twice = next((one for at, one in enumerate(found) if one in found[:at]), None)
+        return f"must not list {' '.join(map(str, twice))} twice" if twice else ""
+
+    return check
 
 
 _GROUP: Final = ".leaderWorkerTemplate"
@@ -142,10 +152,11 @@ OF_LEADER_WORKER_SET: Final[Rules] = {
     f"{_GROUP}.size": (_least(1),),
     f"{_GROUP}.subGroupPolicy.subGroupSize": (_least(1),),
     **{
-        f"{template}.spec.{containers}[].ports": (_ports,)
+        f"{template}.spec.{containers}[].ports": (_different(containerPort=0, protocol="TCP"),)
         for template in _TEMPLATES
         for containers in ("containers", "initContainers", "ephemeralContainers")
     },
+    **{f"{template}.spec.imagePullSecrets": (_different(name=""),) for template in _TEMPLATES},
     **{f".rolloutStrategy{path}": checks for path, checks in OF_ROLLOUT.items()},
 }
 
@@ -202,7 +213,10 @@ OF_DISAGGREGATED_SET: Final[Rules] = {
 def _of_roles(obj: Object) -> Iterator[Violation]:
     roles = [mapping(mapping(one).get("spec")) for one in listed(mapping(obj.get("spec")).get("roles"))]
     for at, spec in enumerate(map(without_nulls, roles)):
-        yield from _of_groups(spec, f"spec.roles[{at}].spec")
+        if spec:
+            yield from _of_groups(spec, f"spec.roles[{at}].spec")
+        else:
+            yield Violation(f"spec.roles[{at}].spec", None, "is required")
     if len({spec.get("replicas") == 0 for spec in roles}) > 1:
         yield Violation("spec.roles", None, "replicas must be 0 for all roles, or for none")
 
@@ -218,7 +232,7 @@ def _of_inferenceservice() -> Schema:
 KINDS: Final = (
     Kind(
         *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", _schema(LEADER_WORKER_SET)),
-        *(OF_LEADER_WORKER_SET, _of_lws),
+        *(OF_LEADER_WORKER_SET, _of_lws, frozenset({"spec.networkConfig.subdomainPolicy"})),
         is_name=is_dns_1035_label,
         name_rule="a DNS-1035 label, since a Service has the same name: lower-case letters, digits and '-', "
         "a letter first, at most 63 characters",

@@ -245,5 +245,15 @@ _EITHER: Final[_Kind] = (
 )
 
 
+_PORT_OR_NAME: Final[_Kind] = (
+    "a whole number or a string",
+    lambda value: isinstance(value, str) or (_is_whole(value) and _fits(value, "int32")),
+    _nothing,
+)
+"""Go's `IntOrString`. A quantity has a pattern, and may be larger."""
+
+
 def _kind(schema: Object) -> _Kind:
-    return _EITHER if schema.get(_INT_OR_STRING) else _KINDS[schema["type"]]
+    if schema.get(_INT_OR_STRING):
+        return _EITHER if "pattern" in schema else _PORT_OR_NAME
+    return _KINDS[schema["type"]]

@@ -71,6 +71,7 @@ def test_a_valid_value_has_no_violation(value: Any, schema: Object) -> None:
         ("80", NUMBER, "v", "must be a whole number"),
         (True, NUMBER, "v", "must be a whole number"),
         (1.5, EITHER, "v", "must be a whole number or a string"),
+        (2**31, EITHER, "v", "must be a whole number or a string"),
         (2**31, NUMBER | {"format": "int32"}, "v", "must be a number of type int32"),
         (-(2**63) - 1, NUMBER | {"format": "int64"}, "v", "must be a number of type int64"),
         ("ab", TEXT | {"maxLength": 1, "pattern": "^b"}, "v", "must be at most 1 characters"),

@@ -1,0 +1,127 @@
+"""Whole objects against the schemas of their kinds. The real API server is asked in tests/cluster."""
+
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from intent.resource import KINDS, kind_of, violations_of
+from intent.schema import Violation
+from tests.lws import changed, lws
+
+ROLE: Final[Object] = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [{"name": "a"}]}}}}
+SET: Final[Object] = {
+    "apiVersion": "disaggregatedset.x-k8s.io/v1",
+    "kind": "DisaggregatedSet",
+    "metadata": {"name": "s"},
+    "spec": {"roles": [{"name": "p", "spec": ROLE}, {"name": "d", "spec": ROLE}]},
+}
+GROUP: Final = "spec.leaderWorkerTemplate"
+
+
+def found(obj: Object) -> list[tuple[str, str]]:
+    kind = kind_of(obj)
+    assert kind is not None
+    return [(one.path, one.message) for one in violations_of(obj, kind)]
+
+
+def test_valid_objects_have_no_violations() -> None:
+    assert [found(lws()), found(SET)] == [[], []]
+
+
+def test_an_object_of_another_kind_has_none_of_ours() -> None:
+    assert kind_of({"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService"}) is None
+    assert kind_of({"apiVersion": ["leaderworkerset.x-k8s.io/v1"], "kind": "LeaderWorkerSet"}) is None
+
+
+def test_any_version_of_a_kind_is_known() -> None:
+    assert [kind_of({"apiVersion": f"{one.group}/v9", "kind": one.name}) for one in KINDS] == [*KINDS]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "at", "message"),
+    [
+        ("spec.replicas", -1, "spec.replicas", "must be at least 0"),
+        (f"{GROUP}.size", 0, f"{GROUP}.size", "must be at least 1"),
+        (f"{GROUP}.size", "2", f"{GROUP}.size", "must be a whole number"),
+        (f"{GROUP}.subGroupPolicy", {}, f"{GROUP}.subGroupPolicy.subGroupSize", "is required"),
+        ("metadata.labels", {"a b": "c"}, "metadata.labels", "a b: c is not a label"),
+        ("metadata.annotations", {"a/b/c": "d"}, "metadata.annotations", "a/b/c is not the key"),
+        ("metadata.name", "a.b", "metadata.name", "must be a DNS-1035 label"),
+        ("metadata.nmae", "a", "metadata.nmae", "unknown field"),
+        (
+            "metadata.managedFields",
+            [{"fieldsV1": {"f:spec": {}}, "added": 1}],
+            "metadata.managedFields[0].added",
+            "unknown field",
+        ),
+        ("sepc", {}, "sepc", "unknown field"),
+    ],
+)
+def test_a_violation_has_its_path(path: str, value: Any, at: str, message: str) -> None:
+    ((where, said),) = found(changed(lws(), path, value))
+
+    assert (where, said[: len(message)]) == (at, message)
+
+
+@pytest.mark.parametrize(
+    ("policy", "size", "fits"),
+    [
+        ({"subGroupSize": 2}, 4, True),
+        ({"subGroupSize": 2}, 5, True),
+        ({"subGroupSize": 2, "subGroupPolicyType": "LeaderExcluded"}, 5, True),
+        ({"subGroupSize": 2, "subGroupPolicyType": "LeaderExcluded"}, 4, False),
+        ({"subGroupSize": 3}, 5, False),
+        ({"subGroupSize": 8}, 4, False),
+    ],
+)
+def test_a_subgroup_divides_the_group(policy: Object, size: int, fits: bool) -> None:  # noqa: FBT001 - a column
+    obj = changed(changed(lws(), f"{GROUP}.size", size), f"{GROUP}.subGroupPolicy", policy)
+
+    assert [path for path, _ in found(obj)] == ([] if fits else [f"{GROUP}.subGroupPolicy.subGroupSize"])
+
+
+def test_a_topology_of_subgroups_needs_subgroups() -> None:
+    key = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+    obj = lws()
+    obj["metadata"]["annotations"] = {key: "rack"}
+
+    assert found(obj) == [(f"metadata.annotations[{key}]", f"needs {GROUP}.subGroupPolicy.subGroupSize")]
+
+
+def test_a_role_without_a_spec_is_reported() -> None:
+    obj = changed(SET, "spec.roles.1.spec", None)
+
+    assert found(obj) == [("spec.roles[1].spec", "is required")]
+
+
+@pytest.mark.parametrize("value", [None, [], "a", 1, {"name": 1}, {"labels": []}, {"name": []}])
+def test_metadata_of_any_type_is_read(value: Any) -> None:
+    obj = {**lws(), "metadata": value}
+
+    assert [path.partition(".")[0] for path, _ in found(obj)][:1] == ["metadata"]
+
+
+def test_a_misplaced_field_has_the_nearest_place() -> None:
+    kind = kind_of(lws())
+    assert kind is not None
+
+    places = {
+        "spec.size": GROUP,
+        f"{GROUP}.replicas": "spec",
+        f"{GROUP}.workerTemplate.containers": f"{GROUP}.workerTemplate.spec",
+        "containers": f"{GROUP}.leaderTemplate.spec",
+        "labels": "metadata",
+        "spec.zzz": "",
+    }
+    assert {path: kind.place_of(path, path.rpartition(".")[2]) for path in places} == places
+
+
+def test_a_violation_of_the_schema_names_its_schema() -> None:
+    kind = kind_of(lws())
+    assert kind is not None
+
+    (one,) = violations_of(changed(lws(), "spec.replicas", "1"), kind)
+
+    assert one == Violation("spec.replicas", "1", "must be a whole number")
+    assert one.schema["type"] == "integer"
