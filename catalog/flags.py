@@ -1,0 +1,70 @@
+"""The flags of vLLM and SGLang by release, from `flags.json`, and the names that other tools use for them.
+
+`python -m tests.catalog.engine_flags` generates the file from the sources of the releases that it lists. It
+is part of the package, and is read once, when the first command has a flag that no table here knows.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from catalog.engines import Version
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTable:
+    """The flags of one engine."""
+
+    source: str
+    """The files of the engine that define them."""
+    releases: tuple[Version, ...]
+    """The releases that were read, in order."""
+    spans: Mapping[str, tuple[Version, Version]]
+    """By flag, as in `--tensor-parallel-size`: the first and the last of these releases that have it."""
+
+
+@cache
+def flag_tables() -> Mapping[str, FlagTable]:
+    """Read the tables, by engine."""
+    found = json.loads(files("catalog").joinpath("flags.json").read_text(encoding="utf-8"))
+    return {engine: _table(one) for engine, one in found.items()}
+
+
+def _table(found: dict[str, dict[str, str]]) -> FlagTable:
+    spans = {flag: [_version(one) for one in span.split()] for flag, span in found["flags"].items()}
+    return FlagTable(
+        str(found["source"]),
+        tuple(_version(one) for one in found["releases"]),
+        {flag: (span[0], span[-1]) for flag, span in spans.items()},
+    )
+
+
+def _version(text: str) -> Version:
+    return tuple(int(part) for part in text.split("."))
+
+
+_FOR_VLLM: Final = {
+    **dict.fromkeys(("--tp", "--tp-size"), "--tensor-parallel-size"),
+    **dict.fromkeys(("--pp", "--pp-size"), "--pipeline-parallel-size"),
+    **dict.fromkeys(("--dp", "--dp-size"), "--data-parallel-size"),
+    **dict.fromkeys(("--context-length", "--ctx-size", "--max-model-length"), "--max-model-len"),
+    **dict.fromkeys(("--mem-fraction-static", "--gpu-mem-utilization"), "--gpu-memory-utilization"),
+    "--model-path": "--model",
+    "--max-running-requests": "--max-num-seqs",
+}
+_FOR_SGLANG: Final = {
+    "-tp": "--tp-size",
+    "-pp": "--pp-size",
+    "-dp": "--dp-size",
+    **dict.fromkeys(("--max-model-len", "--max-model-length", "--ctx-size"), "--context-length"),
+    **dict.fromkeys(("--gpu-memory-utilization", "--gpu-mem-utilization"), "--mem-fraction-static"),
+    "--max-num-seqs": "--max-running-requests",
+}
+OTHER_NAMES: Final[Mapping[str, Mapping[str, str]]] = {"vllm": _FOR_VLLM, "sglang": _FOR_SGLANG}
+"""By engine: names that it does not accept, each with its own flag for that setting.
+
+They are the names of the other engine, of llama.cpp (`--ctx-size`), or words written in full or cut.
+"""
