@@ -1,5 +1,21 @@
-"""Run the command with `python -m fusioninfer`."""
+"""Run the command: as `fusioninfer`, `python -m fusioninfer`, and as `kubectl fusioninfer`."""
 
-from fusioninfer.cli import main
+import sys
 
-main(prog_name="fusioninfer")
+
+def run() -> None:
+    """Run the command of the arguments, and exit with its code."""
+    try:
+        # imported here: that takes half a second, in which an interrupt is as good as later
+        from fusioninfer import streams  # noqa: PLC0415
+        from fusioninfer.cli import main  # noqa: PLC0415
+        from fusioninfer.plugin import program_name  # noqa: PLC0415
+
+        with streams.opened():
+            main(prog_name=program_name(sys.argv[0]))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

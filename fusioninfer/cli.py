@@ -1,220 +1,143 @@
-"""The command. Each subcommand reads files and settings, calls one function, and sets the exit code."""
+"""The command: its subcommands, and those that only print tables."""
 
-import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import click
 import orjson
+from click.shell_completion import get_completion_class
 
-from catalog.codes import CODES
-from fusioninfer import __version__, documents, offline
-from fusioninfer.documents import UnreadableFileError
+from fusioninfer import __version__, completing
+from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from fusioninfer.ejecting import eject
+from fusioninfer.file_commands import expand, explain, validate
 from fusioninfer.inspecting import check
-from fusioninfer.offline import Composition, Found
-from fusioninfer.options import (
-    CONFIG,
-    FILES,
-    NAMESPACE,
-    UNREADABLE,
-    exit_unreadable,
-    print_errors,
-    read_settings,
-)
+from fusioninfer.options import CONFIG, output_option, read_settings
+from fusioninfer.program import Program
 from fusioninfer.servers import sync, webhook
+from intent.errors import suggested
 
-OK: Final = 0
-DENIED: Final = 1
-UNREAD: Final = "FI905"
-COLOURS: Final = {"error": "red", "warning": "yellow"}
+EXAMPLES: Final = """\b
+Examples:
+  fusioninfer validate service.yaml    # what a cluster would report
+  fusioninfer expand service.yaml      # the objects as a cluster would store them
+  fusioninfer explain service.yaml     # the reason for each added field
+  fusioninfer codes FI308              # the cause and the remedy of a finding
+
+Exit codes: 0 success; 1 findings; 2 an input that cannot be read, or wrong usage.
+"""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXAMPLES,
+)
 @click.version_option(__version__, prog_name="fusioninfer")
 def main() -> None:
     """Turn annotated LeaderWorkerSets into gang-scheduled, multi-node LLM services."""
 
 
+main.add_command(validate)
+main.add_command(expand)
+main.add_command(explain)
+main.add_command(eject)
 main.add_command(webhook)
 main.add_command(sync)
-main.add_command(eject)
 main.add_command(check)
 
-
-@main.command()
-@FILES
-@NAMESPACE
-@CONFIG
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-@click.option("--admission-only", is_flag=True, help="Omit the objects that the controller would create.")
-def expand(
-    files: tuple[str, ...], namespace: str, config: Path | None, output: str, *, admission_only: bool
-) -> None:
-    """Print every object as admission would store it, then the objects that the controller would create.
-
-    Exit code 0: printed; 1: an object would be denied, so nothing is printed; 2: a file cannot be read.
-    """
-    made, problems = _composed(files, namespace, config, admission_only=admission_only)
-    _print_findings(made, sys.stderr)
-    if problems:
-        exit_unreadable(*problems)
-    if made.denied:
-        sys.exit(DENIED)
-    objects = list(made.objects)
-    click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
+DEMO: Final = """\b
+Examples:
+  fusioninfer demo
+  fusioninfer demo --plain
+"""
 
 
-@main.command()
-@FILES
-@NAMESPACE
-@CONFIG
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def validate(files: tuple[str, ...], namespace: str, config: Path | None, output: str) -> None:
-    """Check files as admission and the controller would.
-
-    Files that cannot be read are reported, and the others are checked.
-    Exit code 0: no errors (there may be warnings); 1: errors; 2: a file cannot be read.
-    """
-    made, problems = _composed(files, namespace, config)
-    if output == "json":
-        _echo_json([*map(_unread, problems), *map(_as_json, made.found)])
-    else:
-        print_errors(problems)
-        _print_findings(made, sys.stdout)
-        errors = sum(one.error.severity == "error" for one in made.found)
-        unread = f", {len(problems)} unreadable" if problems else ""
-        click.echo(f"{errors} errors, {len(made.found) - errors} warnings{unread}")
-    if problems:
-        sys.exit(UNREADABLE)
-    sys.exit(DENIED if made.denied else OK)
-
-
-@main.command()
-@FILES
-@NAMESPACE
-@CONFIG
-@click.option("--field", default="", help="Only this field and the fields below it.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def explain(files: tuple[str, ...], namespace: str, config: Path | None, field: str, output: str) -> None:
-    """Explain every field that admission sets: its old value, the rule, and the input that caused it.
-
-    Exit code 0: printed; 1: an object would be denied; 2: a file cannot be read.
-    """
-    from fusioninfer import explain as why  # noqa: PLC0415 - only this subcommand needs it
-
-    settings = read_settings(config)
-    read, problems = documents.read_all(files)
-    made = offline.compose(read, settings, namespace=namespace, admission_only=True)
-    _print_findings(made, sys.stderr)
-    if problems:
-        exit_unreadable(*problems)
-    if made.denied:
-        sys.exit(DENIED)
-    found = why.explain(read, settings, field)
-    if output == "json":
-        _echo_json([why.as_json(one) for one in found])
-        return
-    click.echo(why.as_text(found))
-
-
-@main.command()
+@main.command(epilog=DEMO)
 @click.option("--plain", is_flag=True, help="Print no colours, even on a terminal.")
 def demo(*, plain: bool) -> None:
-    """Run a webhook and show three LeaderWorkerSets before and after admission."""
+    """Show three services before and after admission.
+
+    Runs a webhook on this machine, and sends it LeaderWorkerSets as an API server would. Needs no cluster.
+    """
     from fusioninfer import demo as show  # noqa: PLC0415 - it starts servers
 
-    sys.exit(show.run(plain=plain))
+    show.run(plain=plain)
 
 
-@main.command()
+COMPLETION: Final = """\b
+Examples:
+  eval "$(fusioninfer completion bash)"
+  fusioninfer completion zsh > ~/.zfunc/_fusioninfer
+  fusioninfer completion fish > ~/.config/fish/completions/fusioninfer.fish
+
+For `kubectl fusioninfer`, kubectl's own completion script completes these words, too.
+"""
+
+
+@main.command(epilog=COMPLETION)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script of a shell: eval "$(fusioninfer completion bash)"."""
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 - only this subcommand needs it
-
+    """Print the completion script of a shell."""
     made = get_completion_class(shell)
     if made is not None:
         click.echo(made(main, {}, "fusioninfer", "_FUSIONINFER_COMPLETE").source())
 
 
-@main.command()
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def codes(output: str) -> None:
-    """List the codes of all findings, with the meaning, the usual cause and the remedy of each."""
+CODES: Final = """\b
+Examples:
+  fusioninfer codes
+  fusioninfer codes FI308
+  fusioninfer codes fi504 fi601 -o json
+"""
+
+
+@main.command(epilog=CODES)
+@click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=completing.codes)
+@output_option("text", "json")
+def codes(codes: tuple[str, ...], output: str) -> None:
+    """Explain the codes of findings.
+
+    Print the meaning, the usual cause and the remedy of each CODE: of findings, and of rules that add fields.
+    Without a CODE, all are listed. Exit code 2: there is no such code.
+    """
+    for code in codes:
+        if code.upper() not in ENTRIES:
+            meant = suggested(suggestion(code, ENTRIES))
+            raise click.UsageError(f"there is no code {code!r}{meant}")
+    entries = [ENTRIES[code.upper()] for code in codes] if codes else list(ENTRIES.values())
     if output == "json":
-        rows = [{"code": code, **asdict(row)} for code, row in CODES.items()]
-        _echo_json(rows)
+        _print_json([as_json(one) for one in entries])
         return
-    for code, row in CODES.items():
-        lines = (f"{code}  {row.severity:8}{row.title}", f"cause: {row.cause}", f"remedy: {row.remedy}")
-        click.echo(f"\n{'':15}".join(lines))
+    click.echo(as_text(entries))
 
 
-@main.command()
+ENGINES: Final = """\b
+Examples:
+  fusioninfer engines
+  fusioninfer engines --config settings.yaml -o json
+"""
+
+
+@main.command(epilog=ENGINES)
 @CONFIG
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option("text", "json")
 def engines(config: Path | None, output: str) -> None:
-    """List the facts about engines: images, flags, connectors and models by version, with their sources.
+    """List the facts about engines and images.
 
+    Images, flags, connectors and models by version, with their sources.
     Rows of the file that the settings name as `engines` come first. Exit code 2: a file cannot be read.
     """
     from fusioninfer import engines as facts  # noqa: PLC0415 - only this subcommand needs it
 
     tables = facts.tables(read_settings(config).engines)
     if output == "json":
-        _echo_json(tables)
+        _print_json(tables)
         return
     for title, rows in tables.items():
         click.secho(title, bold=True)
         click.echo(facts.columns(rows))
 
 
-def _composed(
-    files: tuple[str, ...], namespace: str, config: Path | None, *, admission_only: bool = False
-) -> tuple[Composition, list[UnreadableFileError]]:
-    """Return the composition of the readable files, and the errors of the others."""
-    settings = read_settings(config)
-    read, problems = documents.read_all(files)
-    made = offline.compose(read, settings, namespace=namespace, admission_only=admission_only)
-    return made, problems
-
-
-def _print_findings(made: Composition, stream: Any) -> None:
-    for one in made.found:
-        label = click.style(one.error.severity, fg=COLOURS[one.error.severity])
-        click.echo(f"{one.document}: {label}: {one.error}", file=stream)
-
-
-def _echo_json(value: Any) -> None:
+def _print_json(value: Any) -> None:
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
-
-
-def _unread(problem: UnreadableFileError) -> dict[str, Any]:
-    row = CODES[UNREAD]
-    return {
-        "file": problem.file,
-        "document": None,
-        "severity": row.severity,
-        "code": UNREAD,
-        "field": "",
-        "value": None,
-        "message": str(problem),
-        "cause": row.cause,
-        "remedy": row.remedy,
-    }
-
-
-def _as_json(one: Found) -> dict[str, Any]:
-    return {
-        "file": one.document.file,
-        "document": one.document.number,
-        "severity": one.error.severity,
-        "code": one.error.code,
-        "field": one.error.path,
-        "value": one.error.value,
-        "message": one.error.message,
-        "cause": CODES[one.error.code].cause,
-        "remedy": CODES[one.error.code].remedy,
-    }

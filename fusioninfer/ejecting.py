@@ -10,30 +10,34 @@ import orjson
 
 from fusioninfer import documents
 from fusioninfer.documents import UnreadableFileError
-from fusioninfer.options import CONTEXT, FILES_OR_NAMES, KUBECONFIG, exit_unreadable, print_errors
+from fusioninfer.options import (
+    CONTEXT,
+    FILES_OR_NAMES,
+    FINDINGS,
+    KUBECONFIG,
+    exit_unreadable,
+    output_option,
+    print_errors,
+)
 
-NOT_EJECTED: Final = 1
 EXAMPLES: Final = """\b
 Examples:
-  fusioninfer eject -f service.yaml > ejected.yaml
+  fusioninfer eject service.yaml > ejected.yaml
   fusioninfer eject -n llm lws/prefill lws/decode > ejected.yaml
   fusioninfer eject -n llm isvc/qwen -o json
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("words", nargs=-1, metavar="[FILE | KIND/NAME]...")
 @FILES_OR_NAMES
-@click.option("-R", "--recursive", is_flag=True, help="Read directories with those below them.")
 @click.option(
     "-n", "--namespace", default="", help="The namespace of objects without one. Default: the context's."
 )
 @KUBECONFIG
 @CONTEXT
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@output_option("yaml", "json")
 def eject(  # noqa: PLR0913 - each is a flag
     *,
-    words: tuple[str, ...],
     files: tuple[str, ...],
     namespace: str,
     kubeconfig: str | None,
@@ -41,8 +45,9 @@ def eject(  # noqa: PLR0913 - each is a flag
     output: str,
     recursive: bool,
 ) -> None:
-    """Print what the cluster holds for services as plain manifests, which work without FusionInfer.
+    """Print services as plain manifests.
 
+    Print what the cluster holds for services as manifests, which work without FusionInfer.
     Files, or lws/NAME and isvc/NAME, name LeaderWorkerSets and InferenceServices. The output has the expanded
     LeaderWorkerSets, their PodGroup and their routes. Standard error has notes on what no longer happens by
     itself, and the steps that restart nothing; with -o json they are in the output. The command only reads.
@@ -57,12 +62,12 @@ def eject(  # noqa: PLR0913 - each is a flag
 
     try:
         namespace = namespace or home_namespace(kubeconfig, context)
-        named = [live.target(word, namespace) for word in words]
-        paths = (*files, *(word for word, one in zip(words, named, strict=True) if one is None))
+        named = {word: live.target(word, namespace) for word in files}
+        paths = [word for word, one in named.items() if one is None]
         read, unread = documents.read_all(paths, recursive=recursive)
         if unread:
             exit_unreadable(*unread)
-        found = [*(one for one in named if one), *live.targets(read, namespace)]
+        found = [*(one for one in named.values() if one), *live.targets(read, namespace)]
         wanted = [one for one in found if isinstance(one, live.Target)]
         _require(found, wanted)
         services, problems = asyncio.run(live.read_services(kubeconfig, context, wanted))
@@ -70,7 +75,7 @@ def eject(  # noqa: PLR0913 - each is a flag
         exit_unreadable(error)
     if problems:
         print_errors(map(ValueError, problems))
-        sys.exit(NOT_EJECTED)
+        sys.exit(FINDINGS)
     made = ejected(services)
     if output == "json":
         _print_json(made)
@@ -91,7 +96,8 @@ def _require(found: list[Any], wanted: list[Any]) -> None:
         exit_unreadable(*map(UnreadableFileError, unnamed))
     if not wanted:
         raise click.UsageError(
-            "no LeaderWorkerSet or InferenceService is named: use -f FILE, lws/NAME or isvc/NAME"
+            "no LeaderWorkerSet or InferenceService is named, for example: fusioninfer eject service.yaml, "
+            "or: fusioninfer eject lws/NAME"
         )
 
 

@@ -1,43 +1,139 @@
 """Options that several subcommands share, and how settings and errors are handled."""
 
 import sys
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
 
+from catalog.codes import CODES
+from fusioninfer import completing
 from fusioninfer import settings as settings_file
-from fusioninfer.documents import UnreadableFileError
+from fusioninfer.codes import suggestion
+from fusioninfer.documents import STANDARD_INPUT, UnreadableFileError
+from fusioninfer.report import UNREAD, Selection
+from intent.errors import suggested
 
+OK: Final = 0
+"""The exit code if nothing is wrong."""
+FINDINGS: Final = 1
+"""The exit code if there is an error, or a warning that counts as one."""
 UNREADABLE: Final = 2
-"""The exit code if a file is missing or cannot be read."""
+"""The exit code if an input is missing or cannot be read, and of errors of usage."""
 
-_FILES: Final = partial(
-    click.option,
-    "-f",
-    "--filename",
-    "files",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="A file, a directory, or - for standard input. May be repeated.",
-)
-FILES: Final = _FILES(required=True)
-FILES_OR_NAMES: Final = _FILES(required=False)
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
+
 NAMESPACE: Final = click.option("-n", "--namespace", default="", help="The namespace of objects without one.")
 KUBECONFIG: Final = click.option(
     "--kubeconfig",
     type=click.Path(exists=True, dir_okay=False),
     help="Default: the service account in a pod; otherwise $KUBECONFIG, or the file in the home directory.",
 )
-CONTEXT: Final = click.option("--context", help="The context of the kubeconfig to use.")
+CONTEXT: Final = click.option(
+    "--context", help="The context of the kubeconfig to use.", shell_complete=completing.contexts
+)
 CONFIG: Final = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     help="The settings file that the servers use.",
 )
+
+
+def output_option(*formats: str) -> Decorator:
+    """Return the option `--output` with some formats; the first one is the default."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="The format of the output.",
+    )
+
+
+# --- files -------------------------------------------------------------------------------------------
+
+
+def _files(metavar: str, *, required: bool) -> Decorator:
+    """Return a decorator that adds files, as arguments or with -f, and -R: `files` and `recursive`."""
+
+    def decorated(command: Function) -> Function:
+        @click.argument("words", nargs=-1, metavar=metavar, type=click.Path(allow_dash=True))
+        @click.option(
+            "-f",
+            "--filename",
+            "files",
+            multiple=True,
+            metavar="FILE",
+            type=click.Path(allow_dash=True),
+            help="A file, a directory, or - for standard input, like the arguments. May be repeated.",
+        )
+        @click.option("-R", "--recursive", is_flag=True, help="Read the directories below a directory, too.")
+        @wraps(command)
+        def called(*, words: tuple[str, ...], files: tuple[str, ...], **others: Any) -> Any:
+            named = (*files, *words)
+            if required and not named:
+                path = click.get_current_context().command_path
+                raise click.UsageError(
+                    f"name a file, a directory, or - for standard input, for example: {path} service.yaml"
+                )
+            if STANDARD_INPUT in named and sys.stdin is not None and sys.stdin.isatty():
+                click.echo("reading standard input; end it with Ctrl-D", err=True)
+            return command(files=named, **others)
+
+        return called
+
+    return decorated
+
+
+FILES: Final = _files("FILE...", required=True)
+FILES_OR_NAMES: Final = _files("[FILE | KIND/NAME]...", required=False)
+
+
+# --- findings ----------------------------------------------------------------------------------------
+
+
+def _codes(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
+    """Parse the codes of --ignore: a list, separated by commas, in any case."""
+    named = [code.strip().upper() for value in values for code in value.split(",")]
+    for code in named:
+        if code == UNREAD:
+            raise click.BadParameter(f"{UNREAD} cannot be ignored: do not name the file instead")
+        if code not in CODES:
+            meant = suggested(suggestion(code, CODES))
+            raise click.BadParameter(f"no finding has the code {code!r}{meant}; list them: fusioninfer codes")
+    return frozenset(named)
+
+
+def SELECTION(command: Function) -> Function:  # noqa: N802 - used as a decorator, like the options
+    """Add --ignore, --fail-on-warnings and --quiet; the command gets them as `selection`."""
+
+    @click.option(
+        "--ignore",
+        multiple=True,
+        metavar="CODE[,CODE]",
+        callback=_codes,
+        shell_complete=completing.codes_of_a_list,
+        help="Neither print nor count findings with this code. May be repeated.",
+    )
+    @click.option("--fail-on-warnings", is_flag=True, help="Exit with 1 for warnings, too.")
+    @click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        help="Print only findings that make the exit code 1; no counts.",
+    )
+    @wraps(command)
+    def called(*, ignore: frozenset[str], fail_on_warnings: bool, quiet: bool, **others: Any) -> Any:
+        return command(selection=Selection(ignore, fail_on_warnings, quiet), **others)
+
+    return called
+
+
+# --- settings and errors -----------------------------------------------------------------------------
 
 
 def read_settings(config: Path | None) -> Any:

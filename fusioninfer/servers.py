@@ -9,17 +9,35 @@ import click
 
 from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, exit_unreadable, read_settings
 
+WEBHOOK: Final = """\b
+Examples:
+  fusioninfer webhook --cert-dir /etc/certs --dns-name fusioninfer-webhook.fusioninfer-system.svc
+  fusioninfer webhook --cert-dir /etc/certs --host 127.0.0.1 --port 10250
+"""
+SYNC: Final = """\b
+Examples:
+  fusioninfer sync
+  fusioninfer sync --context kind-kind --observe-only
+  fusioninfer sync --watch-namespace llm --config settings.yaml
+"""
+PORT: Final = click.IntRange(0, 65535)
 METRICS_PORT: Final = click.option(
-    "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
+    "--metrics-port",
+    type=PORT,
+    default=8080,
+    show_default=True,
+    help="Port of /healthz, /readyz and /metrics.",
 )
 
 
-@click.command()
+@click.command(epilog=WEBHOOK)
 @click.option(
     "--cert-dir", required=True, type=click.Path(path_type=Path), help="The directory of tls.crt and tls.key."
 )
 @click.option("--host", default="0.0.0.0", show_default=True, help="The address to listen on.")  # noqa: S104 - a server in a pod
-@click.option("--port", default=10250, show_default=True, help="Port of /mutate and /validate (TLS).")
+@click.option(
+    "--port", type=PORT, default=10250, show_default=True, help="Port of /mutate and /validate (TLS)."
+)
 @METRICS_PORT
 @click.option(
     "--dns-name",
@@ -53,7 +71,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
     client_names: tuple[str, ...],
     config: Path | None,
 ) -> None:
-    """Run the webhook: serve /mutate and /validate on TLS. Needs no access to the Kubernetes API."""
+    """Run the webhook.
+
+    It serves /mutate and /validate on TLS, and needs no access to the Kubernetes API.
+
+    Exit code 0: stopped by a signal; 2: a file cannot be read, or a port is in use.
+    """
     from certs.reload import Source  # noqa: PLC0415 - the offline subcommands do not need it
     from fusioninfer import run, serve  # noqa: PLC0415 - other subcommands start without it
 
@@ -67,7 +90,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     )
 
 
-@click.command()
+@click.command(epilog=SYNC)
 @KUBECONFIG
 @CONTEXT
 @click.option(
@@ -151,7 +174,9 @@ def sync(  # noqa: PLR0913 - each is a flag
     log_level: str,
     **where: Any,
 ) -> None:
-    """Run the controller of PodGroups, routes and InferenceServices. One replica leads, by a Lease.
+    """Run the controller.
+
+    It reconciles PodGroups, routes and InferenceServices. One replica leads, by a Lease.
 
     Exit code 0: stopped by a signal; 1: it lost the Lease, restart it; 2: no credentials.
     """

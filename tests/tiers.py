@@ -39,6 +39,7 @@ SLOW: Final = tuple(
         "ray",
         "certs/test_reload.py",
         "fusioninfer/test_serve.py",
+        "fusioninfer/test_streams.py",
         "sync/runtime/test_lease.py",
         "sync/runtime/test_pause.py",
         "sync/runtime/test_reflector.py",

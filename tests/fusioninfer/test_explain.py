@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer import documents, explain, offline
-from fusioninfer.cli import DENIED, main
+from fusioninfer.cli import main
+from fusioninfer.options import FINDINGS
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, inputs
 from tests.laws.laws import leaves
@@ -228,4 +229,4 @@ def test_a_denied_object_is_not_explained() -> None:
 
     answer = CliRunner().invoke(main, ["explain", "-f", str(refused)])
 
-    assert (answer.exit_code, answer.stdout) == (DENIED, "")
+    assert (answer.exit_code, answer.stdout) == (FINDINGS, "")

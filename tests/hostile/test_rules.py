@@ -147,7 +147,7 @@ def test_44_a_denial_has_the_messages_of_the_command(server: Server, tmp_path: P
     file = tmp_path / "seven.json"
     file.write_bytes(orjson.dumps(SEVEN))
 
-    found = orjson.loads(command("validate", "-o", "json", "-f", str(file)).stdout)
+    found = orjson.loads(command("validate", "-o", "json", str(file)).stdout)["findings"]
 
     messages = [
         (one["field"], f"{one['message']} ({one['code']})") for one in found if one["severity"] == "error"

@@ -1,0 +1,77 @@
+"""The documentation of each code: of findings, and of rules that add fields. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from catalog.codes import CODES
+from webhook.mutate import CONCERNS
+from webhook.mutate.concern import SIZE, Cause
+
+PAGE: Final = "docs/codes.md"
+RULE: Final = "rule"
+"""The severity of the rules, which are no findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is documented of a code. The texts are without a final period."""
+
+    code: str
+    severity: str
+    title: str
+    cause: str
+    remedy: str
+    """What to do about a finding; for a rule, how to opt out."""
+
+    @property
+    def link(self) -> str:
+        """Return the place in the documentation."""
+        return f"{PAGE}#{self.code.lower()}"
+
+
+def _entries() -> Iterator[Entry]:
+    yield from (Entry(code, row.severity, row.title, row.cause, row.remedy) for code, row in CODES.items())
+    for concern in CONCERNS:
+        for rule in concern.rules:
+            causes = f"the first of these in your object: {', '.join(map(_named, rule.causes))}"
+            title = f"`{concern.name}`: {rule.reason}"
+            yield Entry(rule.code, RULE, title, causes, concern.opt_out)
+
+
+def _named(written: Cause) -> str:
+    """Format the path of a field."""
+    if written[:1] == ("metadata",):
+        return f"`{written[-1]}`"
+    return "a `size` of 2 or more" if written == SIZE else f"the engine's `{written[-1]}`"
+
+
+ENTRIES: Final[Mapping[str, Entry]] = {one.code: one for one in sorted(_entries(), key=lambda one: one.code)}
+"""All entries by code, in order."""
+
+
+def suggestion(code: str, known: Iterable[str]) -> str:
+    """Return the known code that is nearest to a mistyped one; empty if none is near."""
+    close = get_close_matches(code.upper()[:16], tuple(known), n=1, cutoff=0.5)
+    return close[0] if close else ""
+
+
+def as_json(one: Entry) -> dict[str, str]:
+    """Return an entry as a JSON object."""
+    return asdict(one) | {"link": one.link}
+
+
+def as_text(entries: Iterable[Entry]) -> str:
+    """Render entries for a terminal."""
+    return "\n".join(
+        f"\n{'':15}".join(
+            (
+                f"{one.code}  {one.severity:8} {one.title}".rstrip(),
+                f"cause: {one.cause}",
+                f"{'opt out' if one.severity == RULE else 'remedy'}: {one.remedy}",
+                f"see: {one.link}",
+            )
+        )
+        for one in entries
+    )

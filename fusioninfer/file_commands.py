@@ -1,0 +1,196 @@
+"""The subcommands that read manifests: `validate`, `expand` and `explain`."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fusioninfer import documents, offline, report
+from fusioninfer import explain as explanations
+from fusioninfer.documents import Document
+from fusioninfer.offline import Composition
+from fusioninfer.options import (
+    CONFIG,
+    FILES,
+    FINDINGS,
+    NAMESPACE,
+    OK,
+    SELECTION,
+    UNREADABLE,
+    exit_unreadable,
+    output_option,
+    print_errors,
+    read_settings,
+)
+from fusioninfer.report import Report, Selection
+from intent import Object
+from intent.annotations import EXPANSION
+from intent.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of files, and what admission and the controller make of it."""
+
+    documents: list[Document]
+    settings: Settings
+    made: Composition
+    report: Report
+
+
+def read(
+    *,
+    files: tuple[str, ...],
+    recursive: bool,
+    namespace: str,
+    config: Path | None,
+    admission_only: bool = False,
+) -> Read:
+    """Read and compose files; exit if the settings cannot be read."""
+    settings = read_settings(config)
+    found, problems = documents.read_all(files, recursive=recursive)
+    made = offline.compose(found, settings, namespace=namespace, admission_only=admission_only)
+    return Read(found, settings, made, Report.of(made, problems))
+
+
+# --- validate ----------------------------------------------------------------------------------------
+
+VALIDATE: Final = """\b
+Examples:
+  fusioninfer validate service.yaml
+  fusioninfer validate -R manifests/ --fail-on-warnings
+  helm template chart/ | fusioninfer validate -
+  fusioninfer validate service.yaml --ignore FI504,FI506
+  fusioninfer validate -R manifests/ -o github
+  fusioninfer validate service.yaml -o json
+
+\b
+-o json prints {"findings": [...], "summary": {...}}. A finding has file, line,
+document, part (which of the objects that the document renders to), severity,
+code, field, value, message, cause, remedy and link. The
+summary has the numbers errors, warnings, ignored, unreadable and checked, and
+skipped, the number of other objects by kind. A file that cannot be read is the
+finding FI905. -o github prints workflow commands, which annotate pull requests.
+"""
+
+
+@click.command(epilog=VALIDATE)
+@FILES
+@NAMESPACE
+@CONFIG
+@SELECTION
+@output_option(*report.FORMATS)
+def validate(*, selection: Selection, output: str, **where: Any) -> None:
+    """Check files as a cluster would.
+
+    Report the findings of admission and of the controller, each with its line, its cause and a code.
+    A file that cannot be read is reported, and the others are checked. Objects of other kinds are skipped.
+    A cluster denies an object with errors, whether they are ignored here or not.
+
+    Exit code 0: no errors; 1: errors, or warnings with --fail-on-warnings; 2: a file cannot be read.
+    """
+    found = read(**where).report.without(selection.ignored)
+    if output == "text":
+        print_errors(found.unread)
+    if text := report.FORMATS[output](found, selection):
+        click.echo(text)
+    sys.exit(UNREADABLE if found.unread else FINDINGS if found.fails(selection) else OK)
+
+
+# --- expand ------------------------------------------------------------------------------------------
+
+EXPAND: Final = """\b
+Examples:
+  fusioninfer expand service.yaml
+  fusioninfer expand service.yaml --no-record
+  fusioninfer expand prefill.yaml decode.yaml --namespace llm -o json
+  fusioninfer expand -R manifests/ --admission-only
+  fusioninfer expand service.yaml | kubectl apply --filename -
+"""
+
+
+@click.command(epilog=EXPAND)
+@FILES
+@NAMESPACE
+@CONFIG
+@SELECTION
+@click.option("--admission-only", is_flag=True, help="Leave out what the controller would create.")
+@click.option(
+    "--no-record",
+    is_flag=True,
+    help=f"Leave out the annotation {EXPANSION}, to read the output; keep it in what you apply.",
+)
+@output_option("yaml", "json")
+def expand(*, selection: Selection, output: str, admission_only: bool, no_record: bool, **where: Any) -> None:
+    """Print objects as a cluster would store them.
+
+    Every object is printed as admission would store it, then those that the controller would create.
+
+    Findings go to standard error. Only warnings can be ignored.
+
+    Exit code 0: printed; 1: an object would be denied, or there are warnings with --fail-on-warnings, so
+    nothing is printed; 2: a file cannot be read.
+    """
+    found = read(**where, admission_only=admission_only)
+    _require(found.report, selection)
+    objects = [_without_record(one) if no_record else one for one in found.made.objects]
+    click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
+
+
+def _without_record(obj: Object) -> Object:
+    """Return an object without the record of its expansion."""
+    metadata = obj.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+        return obj
+    kept = {key: value for key, value in annotations.items() if key != EXPANSION}
+    return obj | {"metadata": metadata | {"annotations": kept}}
+
+
+def _require(found: Report, selection: Selection) -> None:
+    """Print findings to standard error, and exit if the selection says so. Errors cannot be ignored."""
+    found = found.without(selection.ignored, errors=False)
+    for line in report.finding_lines(found, selection):
+        click.echo(line, err=True)
+    if found.unread:
+        exit_unreadable(*found.unread)
+    if found.fails(selection):
+        sys.exit(FINDINGS)
+
+
+# --- explain -----------------------------------------------------------------------------------------
+
+EXPLAIN: Final = """\b
+Examples:
+  fusioninfer explain service.yaml
+  fusioninfer explain service.yaml --field spec.leaderWorkerTemplate.workerTemplate
+  fusioninfer explain service.yaml -o json
+"""
+
+
+@click.command(epilog=EXPLAIN)
+@FILES
+@NAMESPACE
+@CONFIG
+@SELECTION
+@click.option("--field", default="", metavar="PATH", help="Only this field and the fields below it.")
+@output_option("text", "json")
+def explain(*, selection: Selection, field: str, output: str, **where: Any) -> None:
+    """Explain each field that admission sets.
+
+    For each field: its old value, the new one, the rule, and the input that caused it.
+
+    Findings go to standard error. Only warnings can be ignored.
+
+    Exit code 0: printed; 1: an object would be denied, or there are warnings with --fail-on-warnings;
+    2: a file cannot be read.
+    """
+    found = read(**where, admission_only=True)
+    _require(found.report, selection)
+    explained = explanations.explain(found.documents, found.settings, field)
+    if output == "json":
+        click.echo(report.to_json([explanations.as_json(one) for one in explained]))
+        return
+    click.echo(explanations.as_text(explained))

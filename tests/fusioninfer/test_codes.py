@@ -1,0 +1,49 @@
+"""`fusioninfer codes`: one code, several, and a mistyped one."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from catalog.codes import CODES
+from fusioninfer.cli import main
+from fusioninfer.codes import ENTRIES, PAGE
+
+ROOT = Path(__file__).parents[2]
+
+
+def codes(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["codes", *arguments])
+
+
+@pytest.mark.parametrize("code", ["FI503", "fi503", "Fi503"])
+def test_a_code_is_explained(code: str) -> None:
+    shown = codes(code).stdout
+
+    row = CODES["FI503"]
+    assert all(text in shown for text in (row.title, row.cause, row.remedy, "docs/codes.md#fi503"))
+    assert "FI504" not in shown
+
+
+def test_several_codes_are_explained_in_the_order_of_the_arguments() -> None:
+    rows = json.loads(codes("fi601", "FI503", "-o", "json").stdout)
+
+    assert [(row["code"], row["severity"]) for row in rows] == [("FI601", "rule"), ("FI503", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [("FI53", "no code 'FI53'; did you mean FI"), ("x", "no code 'x'\n"), ("FI503\0", "did you mean FI503?")],
+)
+def test_an_unknown_code_is_an_error_of_usage(code: str, message: str) -> None:
+    result = codes("FI101", code)
+
+    assert (result.exit_code, result.stdout, message in result.stderr) == (2, "", True)
+
+
+def test_every_link_is_a_heading_of_the_page() -> None:
+    headings = re.findall(r"^### (FI\d+)$", (ROOT / PAGE).read_text(), re.MULTILINE)
+
+    assert [one.link for one in ENTRIES.values()] == [f"{PAGE}#{code.lower()}" for code in sorted(headings)]

@@ -1,0 +1,141 @@
+"""The help: each subcommand has examples, and each example can be run."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from fusioninfer import demo, plugin, program
+from fusioninfer.cli import main
+
+FILES: Final = ("service.yaml", "prefill.yaml", "decode.yaml")
+"""The files of the examples, as in `directory`."""
+RUN: Final = ("validate", "expand", "explain", "codes", "engines", "completion")
+"""The subcommands whose examples are run; others need a cluster, or do not end."""
+SHELL: Final = re.compile(r"^eval \"\$\((?P<command>.*)\)\"$")
+
+
+def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield each command with its words; `main` has none."""
+    yield (), main
+    stack = [((name,), command) for name, command in main.commands.items()]
+    while stack:
+        words, command = stack.pop(0)
+        yield words, command
+        if isinstance(command, click.Group):
+            stack += [((*words, name), below) for name, below in command.commands.items()]
+
+
+def examples(command: click.Command) -> list[str]:
+    """Return the lines of the examples in the help of a command."""
+    shown = CliRunner().invoke(main, [*path_of(command), "--help"], terminal_width=200).output
+    _, heading, after = shown.partition("Examples:\n")
+    lines = after.partition("\n\n")[0].splitlines()
+    return [line.strip() for line in lines if heading and line.strip()]
+
+
+def path_of(command: click.Command) -> tuple[str, ...]:
+    return next(words for words, one in commands() if one is command)
+
+
+def words_of(example: str) -> list[str]:
+    """Return the words behind `fusioninfer` of an example, without pipes, redirections and comments."""
+    found = SHELL.match(example)
+    lexer = shlex.shlex(found["command"] if found else example, posix=True, punctuation_chars="|<>")
+    lexer.whitespace_split = True
+    words = list(lexer)
+    if "|" in words:
+        parts = [list(part) for part in split(words)]
+        words = next(
+            part for part in parts if part[0] in {"fusioninfer", "kubectl"} and "fusioninfer" in part
+        )
+    words = words[: words.index(">")] if ">" in words else words
+    return words[words.index("fusioninfer") + 1 :]
+
+
+def split(words: list[str]) -> Iterator[list[str]]:
+    """Split the commands of a pipe."""
+    part: list[str] = []
+    for word in words:
+        if word == "|":
+            yield part
+            part = []
+        else:
+            part.append(word)
+    yield part
+
+
+EACH: Final = [(words, example) for words, command in commands() for example in examples(command)]
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the files of the examples in the working directory."""
+    (tmp_path / "manifests").mkdir()
+    for name, source in zip(FILES, ("monolithic.yaml", "prefill.yaml", "decode.yaml"), strict=True):
+        text = (demo.EXAMPLES / source).read_text()
+        (tmp_path / name).write_text(text)
+        (tmp_path / "manifests" / name).write_text(text)
+    (tmp_path / "settings.yaml").write_text("launcher: auto\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", [words for words, _ in commands()], ids=" ".join)
+def test_every_help_has_examples(words: tuple[str, ...]) -> None:
+    assert [example for path, example in EACH if path == words] != []
+
+
+@pytest.mark.parametrize(("path", "example"), EACH, ids=[example for _, example in EACH])
+def test_the_example_can_be_parsed_and_run(directory: Path, path: tuple[str, ...], example: str) -> None:
+    words = words_of(example)
+
+    assert tuple(words[: len(path)]) == path
+    if words[0] in RUN:
+        result = CliRunner().invoke(main, words, input=(directory / FILES[0]).read_text())
+        assert (result.exit_code, result.output != "") == (0, True), result.output
+        return
+    command: click.Command = main
+    while words and isinstance(command, click.Group):
+        command = command.commands[words.pop(0)]
+    assert command.make_context("fusioninfer", words).params
+
+
+@pytest.mark.parametrize("words", [words for words, _ in commands()], ids=" ".join)
+def test_no_line_of_the_help_is_too_long(words: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(main, [*words, "--help"]).output
+
+    assert [line for line in shown.splitlines() if len(line) > 100] == []
+    assert max(map(len, shown.partition("Examples:\n")[0].splitlines())) <= 80
+
+
+def test_the_summaries_of_the_subcommands_are_complete() -> None:
+    shown = CliRunner().invoke(main, ["--help"]).output
+
+    assert "..." not in shown.partition("Examples:")[0].replace("[ARGS]...", "")
+
+
+def test_every_subcommand_is_in_a_section() -> None:
+    named = {name for names in program.SECTIONS.values() for name in names}
+
+    assert main.commands.keys() - named == set()
+    assert "Others:" not in CliRunner().invoke(main, ["--help"]).output
+
+
+def test_a_mistyped_subcommand_gets_a_suggestion() -> None:
+    result = CliRunner().invoke(main, ["valdate"])
+
+    assert (result.exit_code, "validate" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("/usr/bin/kubectl-fusioninfer", "kubectl fusioninfer"), ("/x/__main__.py", "fusioninfer")],
+)
+def test_the_usage_names_the_command_as_it_was_called(path: str, name: str) -> None:
+    assert plugin.program_name(path) == name

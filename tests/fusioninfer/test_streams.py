@@ -1,0 +1,151 @@
+"""The command as a process: its standard streams, interrupts, and what it reads from a terminal."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pytest
+
+from fusioninfer import demo
+
+COMMAND: Final = (sys.executable, "-m", "fusioninfer")
+GOOD: Final = str(demo.EXAMPLES / "monolithic.yaml")
+SECONDS: Final = 300
+
+
+def process(*words: str, **options: Any) -> "subprocess.Popen[str]":
+    given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen([*COMMAND, *words], text=True, **given)
+
+
+def shell(script: str) -> "subprocess.CompletedProcess[str]":
+    """Run a script with bash; in it, `fusioninfer` is the command."""
+    begin = f'set -o pipefail; fusioninfer() {{ {sys.executable} -m fusioninfer "$@"; }}; '
+    command = ["bash", "-c", begin + script]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=SECONDS)
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    """Return a file of many services with an error each."""
+    text = Path(GOOD).read_text().replace("service: ", "servise: ")
+    (tmp_path / "wrong.yaml").write_text("\n---\n".join([text] * 300))
+    return str(tmp_path / "wrong.yaml")
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("fusioninfer engines | true", 0),
+        ("fusioninfer validate {wrong} | head -1", 1),
+        ("fusioninfer validate {wrong} 2>&1 >/dev/null | true", 1),
+        ("fusioninfer validate {wrong} >&-", 1),
+        ("fusioninfer validate {wrong} >&- 2>&-", 1),
+        ("fusioninfer engines >&-", 0),
+        ("fusioninfer validate - <&-", 2),
+        ("fusioninfer codes > /dev/full", 2),
+        ("fusioninfer --help > /dev/full", 2),
+        ("fusioninfer validate no-such-file 2> /dev/full", 2),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_has_an_exit_code(script: str, code: int, wrong: str) -> None:
+    done = shell(script.format(wrong=wrong))
+
+    assert (done.returncode, "Traceback" in done.stderr, "Exception" in done.stderr) == (code, False, False)
+
+
+def test_a_reader_that_has_gone_away_is_not_mentioned(wrong: str) -> None:
+    assert shell(f"fusioninfer validate {wrong} | head -1").stderr == ""
+
+
+def test_a_full_disk_is_mentioned() -> None:
+    assert (
+        shell("fusioninfer codes > /dev/full").stderr == "error: standard output: No space left on device\n"
+    )
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
+def test_the_output_is_utf_8_whatever_the_locale(tmp_path: Path, locale: str) -> None:
+    (tmp_path / "ä.yaml").write_text("kind: ä\n", encoding="utf-8")
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": locale, "PYTHONIOENCODING": "latin-1"}
+
+    done = subprocess.run(
+        [*COMMAND, "expand", "ä.yaml"],
+        check=False,
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+
+    assert (done.returncode, done.stdout.decode()) == (0, "kind: ä\n"), done.stderr
+
+
+# --- interrupts --------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_is_exit_code_130() -> None:
+    reading = process("validate", "-", stdin=subprocess.PIPE, preexec_fn=_interruptible)
+    _wait_until_it_reads(reading)
+
+    reading.send_signal(signal.SIGINT)
+
+    out, err = reading.communicate(timeout=SECONDS)
+    assert (reading.returncode, out, err) == (130, "", "\n")
+
+
+def test_an_interrupt_while_it_is_imported_is_exit_code_130(tmp_path: Path) -> None:
+    (tmp_path / "yaml.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n")
+    paths = os.pathsep.join((str(tmp_path), str(Path(__file__).parents[2])))
+
+    started = process("codes", env=os.environ | {"PYTHONPATH": paths}, preexec_fn=_interruptible)
+
+    out, err = started.communicate(timeout=SECONDS)
+    assert (started.returncode, out, err) == (130, "", "")
+
+
+def _interruptible() -> None:
+    """Restore the default of SIGINT, which the shell that started these tests may ignore."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _wait_until_it_reads(started: "subprocess.Popen[str]") -> None:
+    """Wait until a process waits for its standard input, which has more than a pipe may keep."""
+    stream: IO[str] | None = started.stdin
+    assert stream is not None
+    stream.write("#" * (1 << 20))
+    stream.flush()
+
+
+# --- terminals ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def terminal() -> Any:
+    """Return both ends of a terminal, on which nothing is typed."""
+    ends = pty.openpty()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+@pytest.mark.parametrize("verb", ["validate", "expand", "explain"])
+def test_without_files_a_terminal_is_not_read(terminal: tuple[int, int], verb: str) -> None:
+    started = process(verb, stdin=terminal[1])
+
+    _, err = started.communicate(timeout=SECONDS)
+
+    assert (started.returncode, f"for example: fusioninfer {verb} service.yaml" in err) == (2, True)
+
+
+def test_a_terminal_that_is_read_gets_a_hint(terminal: tuple[int, int]) -> None:
+    started = process("validate", "-", stdin=terminal[1])
+    os.write(terminal[0], b"kind: Namespace\n\x04")
+
+    out, err = started.communicate(timeout=SECONDS)
+
+    assert (started.returncode, err) == (0, "reading standard input; end it with Ctrl-D\n")
+    assert out == "0 errors, 0 warnings; 0 objects checked, 1 skipped (Namespace)\n"
