@@ -24,7 +24,6 @@ COPY sync /app/sync
 COPY certs /app/certs
 COPY kube /app/kube
 COPY catalog /app/catalog
-COPY docs/examples /app/docs/examples
 # The file system is read-only: what it runs is compiled here.
 RUN python -m compileall -q /app /usr/local/lib
 # The user has no entry in /etc/passwd, and the Kubernetes client asks for a home as it is imported: not every

@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
+from yaml import CSafeLoader, MappingNode, SequenceNode, compose
 
 from certs import issue
 from fusioninfer import documents, offline
@@ -35,7 +36,8 @@ from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 
-EXAMPLES: Final = Path(__file__).parent.parent / "docs" / "examples"
+EXAMPLES: Final = Path(__file__).parent / "examples"
+"""Copies of files in docs/examples, which are installed with the command."""
 SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
 READY_SECONDS: Final = 20.0
 """The time within which the webhook must become ready."""
@@ -50,9 +52,9 @@ class Webhook:
     trust: ssl.SSLContext
 
 
-def run(*, plain: bool = False) -> int:
-    """Show the examples; return the exit code."""
-    console = Console(no_color=plain, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+def run(*, plain: bool = False) -> None:
+    """Show the examples. `plain`: print no colours; NO_COLOR in the environment does the same."""
+    console = Console(no_color=plain or None, width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     read = documents.read([str(file) for file in SHOWN])
     started = time.monotonic()
     with started_webhook() as webhook:
@@ -62,7 +64,6 @@ def run(*, plain: bool = False) -> int:
     console.print(
         f"\n{len(after)} objects admitted in {time.monotonic() - started:.1f} s, the webhook stopped."
     )
-    return 0
 
 
 # --- the webhook as a process -----------------------------------------------------------------------
@@ -155,7 +156,7 @@ def post(webhook: Webhook, path: str, live: Object) -> dict[str, Any]:
 
 
 def _side_by_side(name: str, before: Object, after: Object) -> Table:
-    gone, added = difference(yaml.dump(before).splitlines(), yaml.dump(_shortened(after)).splitlines())
+    gone, added = difference(yaml.dump(before), yaml.dump(_shortened(after)))
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(ratio=2)
     table.add_column(ratio=3)
@@ -166,17 +167,50 @@ def _side_by_side(name: str, before: Object, after: Object) -> Table:
     return table
 
 
-def difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
-    """Compare two texts by line: prefix removed lines with `- ` and added ones with `+ `.
+def difference(before: str, after: str) -> tuple[list[str], list[str]]:
+    """Compare two YAML texts by line: prefix removed lines with `- ` and added ones with `+ `.
 
-    All other lines are prefixed with two blanks, and are the same in both, in the same order.
+    All other lines are prefixed with two blanks, and are the same in both, in the same order. Lines are the
+    same only if they are of one field: `image:` of an added container is added.
     """
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    gone, added = [f"- {line}" for line in before], [f"+ {line}" for line in after]
+    old, new = _lines(before), _lines(after)
+    gone, added = [f"- {line}" for _, line in old], [f"+ {line}" for _, line in new]
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
     for at, to, size in matcher.get_matching_blocks():
-        gone[at : at + size] = [f"  {line}" for line in before[at : at + size]]
-        added[to : to + size] = [f"  {line}" for line in after[to : to + size]]
+        gone[at : at + size] = [f"  {line}" for _, line in old[at : at + size]]
+        added[to : to + size] = [f"  {line}" for _, line in new[to : to + size]]
     return gone, added
+
+
+FieldPath = tuple[str, ...]
+"""The keys that lead to a field; an item of a list is its name, or its first line."""
+
+
+def _lines(text: str) -> list[tuple[FieldPath, str]]:
+    """Return each line of a YAML text, with the path of the field that it is part of."""
+    lines = text.splitlines()
+    paths: list[FieldPath] = [()] * len(lines)
+    for first, last, path in _fields(compose(text, Loader=CSafeLoader), (), lines):
+        paths[first : last + 1] = [path] * (min(last + 1, len(lines)) - first)
+    return list(zip(paths, lines, strict=True))
+
+
+def _fields(node: Any, path: FieldPath, lines: list[str]) -> Iterator[tuple[int, int, FieldPath]]:
+    """Yield the first and the last line of each field, and its path; a field before those within it."""
+    yield node.start_mark.line, node.end_mark.line, path
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            yield key.start_mark.line, value.end_mark.line, (*path, key.value)
+            yield from _fields(value, (*path, key.value), lines)
+    elif isinstance(node, SequenceNode):
+        for item in node.value:
+            names = [value.value for key, value in _entries(item) if key.value == "name"]
+            name = str(names[0]) if names else lines[item.start_mark.line].strip()
+            yield from _fields(item, (*path, name), lines)
+
+
+def _entries(node: Any) -> list[tuple[Any, Any]]:
+    return node.value if isinstance(node, MappingNode) else []
 
 
 _COLOURS: Final = {"+": "green", "-": "red"}

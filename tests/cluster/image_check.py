@@ -14,7 +14,7 @@ from fusioninfer import __version__
 from tests.cluster.testbed.built_image import Image, outside, variables
 from tests.cluster.testbed.ours import ROOT
 
-EXAMPLE: Final = "docs/examples/monolithic.yaml"
+EXAMPLE: Final = "fusioninfer/examples/monolithic.yaml"
 COMPILED: Final = f"cpython-{sys.version_info.major}{sys.version_info.minor}.pyc"
 WRITE: Final = "import os; print(os.getuid(), os.getgid(), flush=True); open('/written', 'w')"
 

@@ -114,7 +114,7 @@ def test_it_runs_from_the_copied_files(image: Image) -> None:
 
 
 def test_it_expands_a_file(image: Image) -> None:
-    said = entrypoint(image, "expand", "-f", "/app/docs/examples/monolithic.yaml")
+    said = entrypoint(image, "expand", "-f", "/app/fusioninfer/examples/monolithic.yaml")
 
     assert "kind: PodGroup" in said.stdout
 
