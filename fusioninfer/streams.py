@@ -4,11 +4,14 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from fusioninfer.program import FAILED
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class Output(io.FileIO):
@@ -21,14 +24,14 @@ class Output(io.FileIO):
         super().__init__(descriptor, "wb", closefd=False)
         self.failure: OSError | None = None
 
-    def write(self, data: bytes) -> int:  # type: ignore[override] # any buffer, says typeshed
+    def write(self, data: "ReadableBuffer", /) -> int:
         """Write data, or discard it."""
         if self.failure is None:
             try:
                 return super().write(data)
             except OSError as error:
                 self.failure = error
-        return len(data)
+        return memoryview(data).nbytes
 
 
 @contextmanager

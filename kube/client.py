@@ -62,6 +62,8 @@ POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/names
 """The file with the namespace of a pod, beside its token."""
 NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError)
 """The errors raised if the API server cannot be reached, or the connection breaks."""
+INVALID: Final = (AttributeError, KeyError, TypeError, ValueError, RecursionError, YAMLError)
+"""The errors raised for a file that is not a kubeconfig."""
 
 
 class ApiError(Exception):
@@ -216,7 +218,7 @@ async def _load(configuration: Any, kubeconfig: str | None, context: str | None)
         return await config.load_kube_config(
             kubeconfig, context, client_configuration=configuration, persist_config=False
         )
-    except (AttributeError, KeyError, TypeError, YAMLError) as error:  # raised for an invalid file
+    except INVALID as error:
         raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
 
 
@@ -233,7 +235,7 @@ def home_namespace(kubeconfig: str | None = None, context: str | None = None) ->
         known, current = config.list_kube_config_contexts(kubeconfig)
         chosen = next((one for one in known if one["name"] == context), None) if context else current
         return str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE) if chosen else DEFAULT_NAMESPACE
-    except (AttributeError, KeyError, TypeError, YAMLError) as error:  # raised for an invalid file
+    except INVALID as error:
         raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
 
 

@@ -6,8 +6,8 @@ from typing import Final
 import pytest
 
 from catalog.codes import CODES, PARTS
+from fusioninfer.codes import ENTRIES, RULE, Entry
 from webhook.mutate import CONCERNS
-from webhook.mutate.concern import SIZE, Cause
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "codes.md"
 RULES: Final = [rule for concern in CONCERNS for rule in concern.rules]
@@ -35,26 +35,18 @@ warns. `fusioninfer codes` lists the codes, and `fusioninfer explain` names the 
 
 def entries() -> dict[str, str]:
     """Build the entry of each code."""
-    found = {
-        code: f"### {code}\n\n{_sentence(row.title)} ({row.severity}).\n\n"
-        f"**Cause:** {row.cause}.\n\n**What to do:** {row.remedy}.\n"
-        for code, row in CODES.items()
-    }
-    rules = {
-        rule.code: f"### {rule.code}\n\n`{concern.name}`: {rule.reason}.\n\n"
-        f"**Cause:** the first of these in your object: {', '.join(map(_named, rule.causes))}.\n\n"
-        f"**To opt out:** {concern.opt_out}.\n"
-        for concern in CONCERNS
-        for rule in concern.rules
-    }
-    return found | rules
+    return {code: _rule(one) if one.severity == RULE else _finding(one) for code, one in ENTRIES.items()}
 
 
-def _named(written: Cause) -> str:
-    """Format the path of a field for the page."""
-    if written[:1] == ("metadata",):
-        return f"`{written[-1]}`"
-    return "a `size` of 2 or more" if written == SIZE else f"the engine's `{written[-1]}`"
+def _finding(one: Entry) -> str:
+    return (
+        f"### {one.code}\n\n{_sentence(one.title)} ({one.severity}).\n\n"
+        f"**Cause:** {one.cause}.\n\n**What to do:** {one.remedy}.\n"
+    )
+
+
+def _rule(one: Entry) -> str:
+    return f"### {one.code}\n\n{one.title}.\n\n**Cause:** {one.cause}.\n\n**To opt out:** {one.remedy}.\n"
 
 
 def _sentence(text: str) -> str:

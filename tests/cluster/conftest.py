@@ -104,6 +104,12 @@ def route_definitions(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
+def built(request: pytest.FixtureRequest) -> Built:
+    """The binaries of a cluster, without a cluster."""
+    return _obtained(request.config, lambda: build(sys.stderr))
+
+
+@pytest.fixture(scope="session")
 def upstream(request: pytest.FixtureRequest) -> Built:
     """The modules whose definitions have the schemas that ours embeds."""
     return _obtained(request.config, lambda: build(sys.stderr, SCHEMA_MODULES))

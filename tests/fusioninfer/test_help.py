@@ -23,7 +23,9 @@ SHELL: Final = re.compile(r"^eval \"\$\((?P<command>.*)\)\"$")
 def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield each command with its words; `main` has none."""
     yield (), main
-    stack = [((name,), command) for name, command in main.commands.items()]
+    stack: list[tuple[tuple[str, ...], click.Command]] = [
+        ((name,), command) for name, command in main.commands.items()
+    ]
     while stack:
         words, command = stack.pop(0)
         yield words, command

@@ -1,0 +1,132 @@
+"""The command after `pip install .` in an environment of its own, also as a plugin of the real kubectl."""
+
+import os
+import shutil
+import subprocess
+import tomllib
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fusioninfer import __version__, demo
+from tests.cluster.testbed.build import Built
+
+ROOT: Final = Path(__file__).parents[2]
+PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES: Final = [
+    pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+]
+GOOD: Final = demo.EXAMPLES / "monolithic.yaml"
+SECONDS: Final = 600
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Install a copy of the source, not editable; return the environment. The source is deleted."""
+    made = tmp_path_factory.mktemp("installed")
+    source = made / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    venv.create(made / "venv", with_pip=True)
+    words = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(source))
+    run(made / "venv", "python", *words)
+    shutil.rmtree(source)
+    yield made / "venv"
+    shutil.rmtree(made)
+
+
+def run(
+    environment: Path, program: str, *words: str, check: bool = True, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program of an environment in its folder, as a shell with that environment would."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    found = inherited | {"PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"} | variables
+    command = [str(environment / "bin" / program), *words]
+    return subprocess.run(
+        command, check=check, capture_output=True, text=True, cwd=environment, env=found, timeout=SECONDS
+    )
+
+
+def test_every_file_of_the_packages_is_installed(environment: Path) -> None:
+    (site,) = environment.glob("lib/python*/site-packages")
+
+    missing = [
+        str(file.relative_to(ROOT))
+        for name in PACKAGES
+        for file in (ROOT / name).rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts and not (site / file.relative_to(ROOT)).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        (("--version",), f"fusioninfer, version {__version__}"),
+        (("demo", "--plain"), "3 objects admitted"),
+        (("validate", str(GOOD)), "0 errors, 0 warnings; 1 object checked"),
+        (("expand", str(GOOD)), "kind: PodGroup"),
+        (("explain", str(GOOD)), "+ volcano"),
+        (("codes", "FI308"), "remedy: "),
+        (("engines",), "vllm/vllm-openai"),
+        (("completion", "bash"), "_FUSIONINFER_COMPLETE"),
+        (("webhook", "--help"), "Examples:"),
+        (("sync", "--help"), "Examples:"),
+        (("eject", "--help"), "Examples:"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_an_installed_command_works(environment: Path, words: tuple[str, ...], printed: str) -> None:
+    assert printed in run(environment, "fusioninfer", *words).stdout
+
+
+# --- kubectl -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_kubectl(environment: Path, built: Built) -> Path:
+    """Put the real kubectl into the environment."""
+    (environment / "bin" / "kubectl").symlink_to(built.binary("kubectl"))
+    return environment
+
+
+def test_kubectl_runs_the_command(with_kubectl: Path) -> None:
+    assert "1 object checked" in run(with_kubectl, "kubectl", "fusioninfer", "validate", str(GOOD)).stdout
+
+
+def test_kubectl_returns_the_exit_code(with_kubectl: Path) -> None:
+    done = run(with_kubectl, "kubectl", "fusioninfer", "validate", check=False)
+
+    assert done.returncode == 2
+    assert "Usage: kubectl fusioninfer validate [OPTIONS] FILE..." in done.stderr
+    assert "for example: kubectl fusioninfer validate service.yaml" in done.stderr
+
+
+def test_kubectl_lists_the_plugin(with_kubectl: Path) -> None:
+    done = run(with_kubectl, "kubectl", "plugin", "list", "--name-only", check=False)
+
+    assert "kubectl-fusioninfer" in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "completions", "directive"),
+    [
+        (("fusioninfer", "valid"), ["validate"], ":4"),
+        (("fusioninfer", "codes", "FI30"), ["FI301", "FI308"], ":4"),
+        (("fusioninfer", "validate", "-o", "g"), ["github"], ":4"),
+        (("fusioninfer", "validate", ""), [], ":0"),
+    ],
+)
+def test_kubectl_completes_the_words_of_the_command(
+    with_kubectl: Path, words: tuple[str, ...], completions: list[str], directive: str
+) -> None:
+    lines = run(with_kubectl, "kubectl", "__complete", *words).stdout.splitlines()
+
+    assert set(completions) <= {line.partition("\t")[0] for line in lines}
+    assert lines[-1] == directive
