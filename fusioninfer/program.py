@@ -1,6 +1,7 @@
 """The command as a program: exit codes of errors and interrupts, colours, and the sections of its help."""
 
 import os
+import re
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,14 +59,16 @@ class Program(click.Group):
         """Write the subcommands, by section."""
         named = {name for names in SECTIONS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in named)
-        width = formatter.width - 6 - max(map(len, self.commands))
         for title, names in {**SECTIONS, "Others": others}.items():
             found = [(name, self.commands[name]) for name in names if name in self.commands]
             if found:
                 with formatter.section(title):
-                    formatter.write_dl(
-                        [(name, command.get_short_help_str(width)) for name, command in found],
-                    )
+                    formatter.write_dl([(name, _summary(command)) for name, command in found])
+
+
+def _summary(command: click.Command) -> str:
+    """Return the first clause of the help of a subcommand."""
+    return re.split("[:,] ", command.get_short_help_str(limit=200))[0].removesuffix(".") + "."
 
 
 def _origin(error: BaseException) -> str:
