@@ -5,23 +5,35 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 import orjson
 
-from fusioninfer.options import CONTEXT, KUBECONFIG, exit_unreadable
+from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, exit_unreadable, read_settings
 
 T = TypeVar("T")
 FOUND: Final = 1
 """The exit code if something is wrong, or differs."""
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
+EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
+"""The word and the colour of each effect of a cause."""
 CHECK_EXAMPLES: Final = """\b
 Examples:
   fusioninfer check --pre          # before the installation
   fusioninfer check                # after it
   fusioninfer check -n fusioninfer-system -o json
 """
+WHY_EXAMPLES: Final = """\b
+Examples:
+  fusioninfer why qwen -n llm          # a service: its InferenceService or its LeaderWorkerSets
+  fusioninfer why lws/qwen-decode --all
+  fusioninfer why isvc/qwen -o json
+"""
+HOME: Final = click.option(
+    "-n", "--namespace", default="", help="The namespace of the service. Default: the context's."
+)
 OUTPUT: Final = click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
@@ -51,13 +63,9 @@ def check(*, pre: bool, namespace: str, kubeconfig: str | None, context: str | N
     from fusioninfer.cluster.check import CHECKS  # noqa: PLC0415 - other subcommands start without it
     from fusioninfer.cluster.check.collect import collect  # noqa: PLC0415 - the same
     from fusioninfer.cluster.check.row import results  # noqa: PLC0415 - the same
-    from kube.client import ConfigError, home_namespace  # noqa: PLC0415 - the same
 
     when: Any = "pre" if pre else "installed"
-    try:
-        home = home_namespace(kubeconfig, context)
-    except ConfigError as error:
-        exit_unreadable(error)
+    home = _home(kubeconfig, context)
     facts = _read(kubeconfig, context, lambda reader: collect(reader, when, namespace, home))
     found = results(CHECKS, facts, when)
     if output == "json":
@@ -87,9 +95,89 @@ def _print_results(found: Iterable[Any]) -> None:
     click.echo(f"\n{text}")
 
 
+@click.command(epilog=WHY_EXAMPLES)
+@click.argument("name", metavar="SERVICE | lws/NAME | isvc/NAME")
+@HOME
+@KUBECONFIG
+@CONTEXT
+@CONFIG
+@click.option("--all", "every", is_flag=True, help="Also the causes that come after the dominant one.")
+@OUTPUT
+def why(  # noqa: PLR0913 - each is a flag
+    *,
+    name: str,
+    namespace: str,
+    kubeconfig: str | None,
+    context: str | None,
+    config: Path | None,
+    every: bool,
+    output: str,
+) -> None:
+    """Say why a service does not serve: the dominant cause, with its remedy.
+
+    Causes are looked for in the order in which a service starts: admission, the rules of the service, the
+    controller, LeaderWorkerSet, the scheduler, pods, routes. Without --config the settings are those of the
+    installation.
+
+    Exit code 0: every replica serves; 1: there is a cause; 2: the cluster or the object cannot be read.
+    """
+    from fusioninfer.cluster.why import causes  # noqa: PLC0415 - other subcommands start without it
+    from fusioninfer.cluster.why.case import case_of  # noqa: PLC0415 - the same
+    from fusioninfer.cluster.why.read import read_case  # noqa: PLC0415 - the same
+
+    settings = read_settings(config) if config else None
+    home = namespace or _home(kubeconfig, context)
+    case = case_of(_read(kubeconfig, context, lambda reader: read_case(reader, name, home, settings)))
+    found = causes(case)
+    wrong = [one for one in found if one.effect != "note"]
+    unknown = case.unknown
+    if output == "json":
+        _echo_json(
+            {
+                "namespace": home,
+                "service": case.read.service,
+                "ready": not any(one.effect == "blocks" for one in found),
+                "cause": asdict(wrong[0]) if wrong else None,
+                "others": [asdict(one) for one in found if one not in wrong[:1]],
+                "unknown": list(unknown),
+            }
+        )
+    else:
+        _print_causes(found if every else wrong[:1], case.service, len(wrong))
+        for one in unknown:
+            click.echo(f"{click.style('unknown', fg=COLOURS['unknown'])}: {one}", err=True)
+    sys.exit(FOUND if wrong else 0)
+
+
+def _print_causes(shown: Iterable[Any], service: str, count: int) -> None:
+    """Print causes; `count`: how many there are, notes aside."""
+    shown = tuple(shown)
+    if not count:
+        click.echo(f"{service}: {click.style('ready', fg='green')}, every replica serves")
+    for one in shown:
+        word, colour = EFFECTS[one.effect]
+        click.echo(f"{click.style(word, fg=colour)}: {one.object}: {one.message} ({one.reason})")
+        if one.remedy:
+            click.echo(f"  remedy: {one.remedy}")
+    left = count - len(shown)
+    if left > 0:
+        click.echo(
+            f"\n{left} more cause{'s' if left > 1 else ''}: --all shows {'them' if left > 1 else 'it'}"
+        )
+
+
+def _home(kubeconfig: str | None, context: str | None) -> str:
+    from kube.client import ConfigError, home_namespace  # noqa: PLC0415 - other subcommands start without it
+
+    try:
+        return home_namespace(kubeconfig, context)
+    except ConfigError as error:
+        exit_unreadable(error)
+
+
 def _read(kubeconfig: str | None, context: str | None, read: Callable[[Any], Awaitable[T]]) -> T:
     """Connect, read, and disconnect; exit if the cluster cannot be read."""
-    from fusioninfer.cluster.reader import Reader, UnreachableError  # noqa: PLC0415 - others start without it
+    from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError  # noqa: PLC0415 - as above
     from kube.client import ConfigError, connect  # noqa: PLC0415 - the same
 
     async def run() -> T:
@@ -101,7 +189,7 @@ def _read(kubeconfig: str | None, context: str | None, read: Callable[[Any], Awa
 
     try:
         return asyncio.run(run())
-    except (ConfigError, UnreachableError) as error:
+    except (ConfigError, NotFoundError, UnreachableError) as error:
         exit_unreadable(error)
 
 

@@ -28,6 +28,10 @@ class UnreachableError(Exception):
     """Raised if the API server does not answer at all, or does not accept the credentials."""
 
 
+class NotFoundError(Exception):
+    """Raised if there is no object of a name that a user gave."""
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads one cluster."""

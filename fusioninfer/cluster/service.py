@@ -1,0 +1,153 @@
+"""What a cluster holds for one service, and what the controller's own functions make of it."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.reader import Reader
+from fusioninfer.settings import SettingsFile
+from intent import Object, yaml
+from intent.annotations import SERVICE
+from intent.service.member import ServiceKey, ejected, member
+from intent.settings import Settings
+from intent.shapes import annotations, mapping, text
+from kube.client import DEFAULT_NAMESPACE
+from sync.desired.service import Desired, desired_state
+from sync.kinds import GATEWAYS, WATCHED, Kind, part_of
+from sync.observed import volcano
+from sync.observed.snapshot import Snapshot
+from sync.runtime.cache import Cache
+from sync.runtime.snapshots import ServiceMemory, observe
+
+SETTINGS: Final = "fusioninfer-settings"
+"""The name of the ConfigMap of settings, or its start."""
+HOME: Final = "fusioninfer-system"
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The objects of one namespace that may belong to services, and what the controller is told besides."""
+
+    objects: Mapping[str, Answer] = field(default_factory=dict)
+    """By kind."""
+    settings: Settings = field(default_factory=Settings)
+    too_old: str = ""
+    """Why the installed Volcano schedules no gang."""
+    notes: tuple[str, ...] = ()
+    """What was assumed, because it could not be read."""
+
+    def of(self, kind: Kind[Any]) -> tuple[Object, ...]:
+        """Return the objects of a kind."""
+        return self.objects.get(kind.kind, Answer()).objects
+
+    def with_objects(self, objects: Iterable[Object]) -> "Live":
+        """Return the same cluster with objects stored in it, in place of those of their names."""
+        held = dict(self.objects)
+        for obj in objects:
+            kind, name = text(obj.get("kind")), obj["metadata"]["name"]
+            before = held.get(kind, Answer()).objects
+            held[kind] = Answer((*(one for one in before if one["metadata"]["name"] != name), obj))
+        return replace(self, objects=held)
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+async def read_live(reader: Reader, namespace: str, settings: Settings | None) -> Live:
+    """Read the objects of a namespace that the controller watches. None: the settings are the cluster's."""
+    kinds = [kind for kind in WATCHED if kind is not GATEWAYS]
+    *lists, gateways, scheduler = await asyncio.gather(
+        *(reader.every(kind.path(namespace), kind.resource.selector) for kind in kinds),
+        reader.every(GATEWAYS.resource.collection),
+        reader.one(volcano.SCHEDULER),
+    )
+    found = {
+        kind.kind: _complete(answer, kind)
+        for kind, answer in zip((*kinds, GATEWAYS), (*lists, gateways), strict=True)
+    }
+    given, notes = (settings, ()) if settings else await _settings(reader)
+    return Live(found, given, _too_old(scheduler, given), notes)
+
+
+def _complete(answer: Answer, kind: Kind[Any]) -> Answer:
+    """Add what items of lists lack."""
+    identity = {"apiVersion": kind.resource.api_version, "kind": kind.kind}
+    return replace(answer, objects=tuple(identity | obj for obj in answer.objects))
+
+
+def _too_old(scheduler: Answer, settings: Settings) -> str:
+    try:
+        version = settings.volcano_version or volcano.scheduler_version(scheduler.first)
+    except LookupError:
+        return ""
+    return volcano.too_old(version)
+
+
+async def _settings(reader: Reader) -> tuple[Settings, tuple[str, ...]]:
+    """Read the settings of the installation; the defaults, with a note, if they cannot be read."""
+    listed = await reader.every(f"/api/v1/namespaces/{HOME}/configmaps")
+    if listed.unknown:
+        return Settings(), (f"the settings cannot be read, so the defaults are assumed: {listed.unknown}",)
+    named = [one for one in listed.objects if text(mapping(one["metadata"]).get("name")).startswith(SETTINGS)]
+    latest = max(named, key=lambda one: text(one["metadata"].get("creationTimestamp")), default={})
+    return settings_of(text(mapping(latest.get("data")).get("settings.yaml")))
+
+
+def settings_of(content: str) -> tuple[Settings, tuple[str, ...]]:
+    """Parse the text of a settings file; facts about engines in a file of their own are left out."""
+    try:
+        values = SettingsFile.model_validate(next(iter(yaml.load(content)), None) or {}).model_dump()
+    except (*yaml.UNREADABLE, ValidationError):
+        return Settings(), ("the settings of the installation are invalid, so the defaults are assumed",)
+    engines = values.pop("engines")
+    notes = (f"the facts about engines in {engines} are not read",) if engines else ()
+    return Settings(**values), notes
+
+
+# --- computing --------------------------------------------------------------------------------------
+
+
+def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
+    """Return what the controller sees of a service."""
+    caches: dict[str, Cache[Any]] = {}
+    for kind in WATCHED:
+        cache: Cache[Any] = Cache(kind)
+        answer = live.objects.get(kind.kind, Answer())
+        rows = (cache.project(obj) for obj in answer.objects)
+        cache.replace(row for row in rows if row is not None)
+        cache.trouble = answer.unknown
+        cache.absent = not answer.served
+        caches[kind.kind] = cache
+    seen = observe(key, caches, ServiceMemory(), live.too_old)
+    return replace(seen, unapplied=_missing(seen, desired_state(seen, live.settings), live))
+
+
+def _missing(seen: Snapshot, desired: Desired, live: Live) -> frozenset[str]:
+    """Return the kinds, or parts, of which a desired object is not stored."""
+    return frozenset(part_of(*one) for one in absent_objects(desired, live, seen.situation.key[0]))
+
+
+def absent_objects(desired: Desired, live: Live, namespace: str) -> list[tuple[str, str]]:
+    """Return kind and name of the desired objects that are not stored, of the kinds that are known."""
+    stored = {
+        (kind, text(mapping(obj["metadata"]).get("name")))
+        for kind, answer in live.objects.items()
+        for obj in answer.objects
+        if (mapping(obj["metadata"]).get("namespace") or DEFAULT_NAMESPACE) == namespace
+    }
+    return [
+        at
+        for obj in desired.objects
+        if (at := (obj["kind"], obj["metadata"]["name"])) not in stored
+        and not live.objects.get(obj["kind"], Answer()).unknown
+    ]
+
+
+def service_of(lws: Object) -> str:
+    """Return the service of a LeaderWorkerSet: expanded, only annotated, or ejected; empty if it has none."""
+    one = member(lws) or ejected(lws)
+    return (one.service or one.group) if one else text(annotations(lws).get(SERVICE))

@@ -1,0 +1,169 @@
+"""The case of one service: what was read, and what the controller's functions say about it. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from fusioninfer.cluster.answers import ABSENT, Answer
+from fusioninfer.cluster.service import Live, service_of, snapshot_of
+from intent import Object
+from intent.annotations import GROUP_INDEX, LWS_NAME
+from intent.gang import NO_GANG
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
+from intent.service.routes import merged_routing
+from intent.service.rules import present
+from intent.shapes import labels, mapping, text
+from sync.desired.service import Desired, desired_state
+from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.observed import lws as observed_lws
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.pod import ObservedPod, project
+from sync.observed.snapshot import Snapshot
+from sync.status.inputs import Observed
+from sync.status.report import observed
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+Logs = Mapping[tuple[str, str], str]
+"""Ends of logs, by pod and container."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read about one service."""
+
+    namespace: str
+    service: str
+    """Its name; empty for a LeaderWorkerSet that belongs to none."""
+    live: Live = field(default_factory=Live)
+    named: Object = field(default_factory=dict)
+    """The object that the user named."""
+    pods: Answer = ABSENT
+    """The pods of its LeaderWorkerSets, and its other pods."""
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    """Further readings: events, statefulsets, nodes, placed (the pods on nodes), mutating, lease, queues."""
+    logs: Logs = field(default_factory=dict)
+    now: datetime = EPOCH
+
+    def answer(self, reading: str) -> Answer:
+        """Return what a reading returned; one that was not made is unknown."""
+        return self.answers.get(reading, Answer(unknown="not read"))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A service, judged."""
+
+    read: Read
+    snapshot: Snapshot
+    desired: Desired
+    observed: Observed
+    sets: tuple[Object, ...]
+    """Its LeaderWorkerSets."""
+
+    @property
+    def service(self) -> str:
+        """The service for messages."""
+        return f"{INFERENCE_SERVICE.kind if self.snapshot.service else 'service'} {self.read.service}"
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What could not be read, so that causes there are not found."""
+        answers = {**self.read.answers, **self.read.live.objects}
+        refused = (f"{name}: {one.unknown}" for name, one in answers.items() if one.unknown)
+        return (*self.read.live.notes, *refused)
+
+    def pods_of(self, lws: str) -> tuple[Object, ...]:
+        """Return the pods of a LeaderWorkerSet."""
+        return tuple(pod for pod in self.read.pods.objects if labels(pod).get(LWS_NAME) == lws)
+
+    def warnings(self, kind: str, name: str) -> tuple[Object, ...]:
+        """Return the Warning Events about an object, the latest first."""
+        about = (
+            one
+            for one in self.read.answer("events").objects
+            if mapping(one.get("involvedObject")).get("kind") == kind
+            and mapping(one.get("involvedObject")).get("name") == name
+            and one.get("type") == "Warning"
+        )
+        return tuple(sorted(about, key=_time, reverse=True))
+
+
+def _time(event: Object) -> str:
+    times = (event.get("lastTimestamp"), mapping(event.get("series")).get("lastObservedTime"))
+    more = (event.get("eventTime"), mapping(event.get("metadata")).get("creationTimestamp"))
+    return next((found for one in (*times, *more) if (found := text(one))), "")
+
+
+def case_of(read: Read) -> Case:
+    """Judge what was read, with the functions of the controller."""
+    sets = members(read)
+    snapshot = snapshot_of(read.live, (read.namespace, read.service or name_of(read.named)))
+    desired = desired_state(snapshot, read.live.settings)
+    return Case(read, snapshot, desired, _observed(read, snapshot, desired, sets), sets)
+
+
+def members(read: Read) -> tuple[Object, ...]:
+    """Return the LeaderWorkerSets of a service; the named one if it belongs to none."""
+    if not read.service:
+        return (read.named,)
+    return tuple(one for one in read.live.of(LWS) if service_of(one) == read.service)
+
+
+def name_of(obj: Object) -> str:
+    """Return the name of an object."""
+    return text(mapping(obj.get("metadata")).get("name"))
+
+
+def _observed(read: Read, snapshot: Snapshot, desired: Desired, sets: tuple[Object, ...]) -> Observed:
+    """Return the input of a status; LeaderWorkerSets of an author are read as roles of a service."""
+    value = snapshot.value
+    seen = observed(snapshot if value else _with_value(snapshot, sets), desired)
+    pods = tuple(map(project, read.pods.objects))
+    if value:
+        return replace(seen, pods=pods)
+    reports = {name_of(one): observed_lws.project(one) for one in sets}
+    roles = {role.name: reports[lws] for role, lws in _roles(snapshot, sets)}
+    groups = [gang.stored for gang in snapshot.gangs if gang.stored]
+    return replace(seen, pods=pods, sets=roles, pod_group=groups[0] if groups else None)
+
+
+def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:
+    """Return a snapshot with the InferenceService that its author could have written."""
+    namespace, name = snapshot.situation.key
+    live = present(snapshot.members)
+    routing = merged_routing(live)
+    value = InferenceServiceIntent(
+        namespace,
+        name,
+        roles=tuple(role for role, _ in _roles(snapshot, sets)),
+        router=Router("router", routing) if routing.wanted else None,
+        scheduler=next((one.scheduler for one in live if one.scheduler), NO_GANG),
+    )
+    return replace(snapshot, service=CachedInferenceService(namespace, name, value=value))
+
+
+def _roles(snapshot: Snapshot, sets: tuple[Object, ...]) -> list[tuple[RoleIntent, str]]:
+    """Return a role for each LeaderWorkerSet, with the name of the LeaderWorkerSet."""
+    known = {one.name: one for one in snapshot.members}
+    names = Counter(one.role_name for one in known.values())
+    found = []
+    for lws in sets:
+        name = name_of(lws)
+        one = known.get(name)
+        role = one.role_name if one and names[one.role_name] == 1 else name
+        size = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("size")
+        nodes = size if type(size) is int else 1
+        found.append((RoleIntent(role, one.component_type if one else "worker", {}, nodes=nodes), name))
+    return found
+
+
+def group_of(pod: ObservedPod) -> tuple[str, str]:
+    """Return the group of a pod: its LeaderWorkerSet, and its index."""
+    return pod.lws, pod.group
+
+
+def index_of(pod: Object) -> str:
+    """Return the index of a pod's group."""
+    return text(labels(pod).get(GROUP_INDEX))

@@ -1,0 +1,157 @@
+"""Causes in pods: images, crashes, memory, volumes, init containers, missing workers, readiness."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from catalog.codes import CODES
+from fusioninfer.cluster.why import logs
+from fusioninfer.cluster.why.case import Case, index_of, name_of
+from fusioninfer.cluster.why.cause import Cause, Effect, cause
+from intent import Object
+from intent.annotations import LEADERS, LWS_NAME
+from intent.shapes import labels, listed, mapping, number, text
+from sync.observed.condition import shortened
+from sync.observed.pod import ObservedPod, project
+from sync.status.failures import CODE_OF, CRASHED
+from sync.status.groups import counted, ready
+from sync.status.inputs import desired
+
+SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
+"""Reasons of Events about a pod whose containers are not started."""
+CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
+
+
+def pods(case: Case) -> Iterator[Cause]:
+    """Return why pods on nodes are not ready: what fails before what starts, the earliest failure first."""
+    own = [pod for lws in case.sets for pod in case.pods_of(name_of(lws))]
+    failing = [(pod, project(pod)) for pod in own if project(pod).failure]
+    for pod, seen in sorted(failing, key=lambda pair: _precedence(*pair)):
+        yield _failed(pod, seen, case)
+    names = {seen.name for _, seen in failing}
+    starting = [pod for pod in own if name_of(pod) not in names and _is_starting(pod)]
+    for pod in starting:
+        yield from _starting(pod, [one for one in own if _is_beside(one, pod)], case)
+
+
+def _precedence(pod: Object, seen: ObservedPod) -> tuple[bool, str, str]:
+    """Return the order of failures: a container that never ran, then the one that ended first."""
+    code = CODE_OF.get(seen.failure.reason if seen.failure else "", CRASHED)
+    ended = min((text(one.get("finishedAt")) for one in _ends(pod) if one.get("finishedAt")), default="")
+    return code == CRASHED, ended, seen.name
+
+
+def _ends(pod: Object) -> Iterator[Object]:
+    """Yield how containers of a pod ended: the state now, and the last one."""
+    for one in _containers(pod):
+        for key in ("state", "lastState"):
+            if ended := mapping(mapping(one.get(key)).get("terminated")):
+                yield ended
+
+
+def _containers(pod: Object, *keys: str) -> list[Object]:
+    status = mapping(pod.get("status"))
+    chosen = keys or ("initContainerStatuses", "containerStatuses")
+    return [mapping(one) for key in chosen for one in listed(status.get(key))]
+
+
+def _failed(pod: Object, seen: ObservedPod, case: Case) -> Cause:
+    """Return the cause of a failing pod, with the telling line of its log."""
+    failure = seen.failure
+    assert failure is not None  # noqa: S101 - the caller chose the failing ones
+    code, name = CODE_OF.get(failure.reason, CRASHED), seen.name
+    about = f"Pod {name}"
+    status = next((one for one in _containers(pod) if one.get("name") == failure.container), {})
+    kind = "init container" if status in _containers(pod, "initContainerStatuses") else "container"
+    where = f"{kind} {failure.container}: " if failure.container else ""
+    message = (
+        f"{where}{failure.reason}{_ending(status) or (f': {failure.message}' if failure.message else '')}"
+    )
+    effect = _effect(seen, case)
+    if any(one.get("reason") == "OOMKilled" for one in _ends(pod)):
+        return cause("pods", "OutOfMemory", about, f"{message} (OOMKilled)", effect)
+    log = case.read.logs.get((name, failure.container), "")
+    if line := logs.telling_line(log):
+        message = f"{message}; its log: {line}"
+    remedy = CODES[code].remedy.replace("POD", name)
+    meaning = logs.hint(log)
+    return Cause("pods", code, about, message, f"{meaning}; {remedy}" if meaning else remedy, effect)
+
+
+def _ending(status: Object) -> str:
+    """Return how a container ended last, and how often it was restarted."""
+    ended = mapping(mapping(status.get("lastState")).get("terminated"))
+    if not ended:
+        return ""
+    why, code = text(ended.get("reason")) or "Error", number(ended.get("exitCode"))
+    return f": ended with code {code} ({why}), {counted(number(status.get('restartCount')), 'restart')}"
+
+
+def _effect(seen: ObservedPod, case: Case) -> Effect:
+    """Return whether the role of a pod has no replica that serves, or fewer than desired."""
+    role = next((one for one in case.observed.service.roles if seen in case.observed.all_pods_of(one)), None)
+    serves = role is not None and (ready(case.observed, role) or not desired(case.observed, role))
+    return "degrades" if serves else "blocks"
+
+
+# --- pods that start --------------------------------------------------------------------------------
+
+
+def _is_starting(pod: Object) -> bool:
+    seen = project(pod)
+    return seen.scheduled and not seen.ready and not seen.deleting
+
+
+def _is_beside(one: Object, pod: Object) -> bool:
+    """Return whether another pod is in the group of a pod."""
+    same = labels(one).get(LWS_NAME) == labels(pod).get(LWS_NAME) and index_of(one) == index_of(pod)
+    return same and one is not pod
+
+
+def _starting(pod: Object, beside: list[Object], case: Case) -> Iterator[Cause]:
+    about, effect = f"Pod {name_of(pod)}", _effect(project(pod), case)
+    trouble = [one for one in case.warnings("Pod", name_of(pod)) if one.get("reason") in SOURCES]
+    if trouble and not _running(pod):
+        message = f"{text(trouble[0].get('reason'))}: {shortened(trouble[0].get('message'))}"
+        yield cause("pods", "ContainerNotStarted", about, message, effect)
+        return
+    init = next((one for one in _containers(pod, "initContainerStatuses") if _is_running(one)), None)
+    if init:
+        message = f"init container {text(init.get('name'))} runs since {_since(init)}"
+        yield cause("pods", "InitContainerRunning", about, message, effect)
+        return
+    absent = sorted(name_of(one) for one in beside if not _running(one))
+    if _is_leader(pod) and absent and _running(pod):
+        message = f"it waits for {', '.join(absent)}, which {'do' if len(absent) > 1 else 'does'} not run"
+        yield cause("pods", "WaitingForWorkers", about, message, effect)
+        return
+    yield cause("pods", "NotReady", about, _unready(pod, case), effect)
+
+
+def _is_leader(pod: Object) -> bool:
+    return LEADERS.items() <= labels(pod).items()
+
+
+def _is_running(container: Object) -> bool:
+    return bool(mapping(container.get("state")).get("running"))
+
+
+def _running(pod: Object) -> bool:
+    found = _containers(pod, "containerStatuses")
+    return bool(found) and all(map(_is_running, found))
+
+
+def _since(container: Object) -> str:
+    return text(mapping(mapping(container.get("state")).get("running")).get("startedAt")) or "its start"
+
+
+def _unready(pod: Object, case: Case) -> str:
+    """Return which container is not ready, and what its probe said last."""
+    waiting = [one for one in _containers(pod, "containerStatuses") if one.get("ready") is not True]
+    names = ", ".join(text(one.get("name")) for one in waiting) or "its containers"
+    if not _running(pod):
+        return f"{names}: not started yet"
+    probe = next(
+        (one for one in case.warnings("Pod", name_of(pod)) if one.get("reason") == "Unhealthy"), None
+    )
+    said = f"; {shortened(probe.get('message'))}" if probe else ""
+    return f"{names}: running since {_since(waiting[0]) if waiting else 'its start'}, and not ready{said}"

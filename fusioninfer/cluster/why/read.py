@@ -1,0 +1,106 @@
+"""Read what `why` needs about one service."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
+from fusioninfer.cluster.service import HOME, Live, read_live, service_of
+from fusioninfer.cluster.why.case import Read, members, name_of
+from fusioninfer.live import WORDS
+from intent import Object
+from intent.annotations import LWS_NAME, SERVICE
+from intent.settings import Settings
+from sync.kinds import INFERENCE_SERVICE, LWS, POD
+from sync.observed.pod import project
+
+MOST_LOGS: Final = 3
+PLACED: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+"""The pods that use nodes."""
+
+
+async def read_case(reader: Reader, word: str, namespace: str, settings: Settings | None) -> Read:
+    """Read a service, named by its name or by an object: NAME, lws/NAME or isvc/NAME.
+
+    Raises `NotFoundError`, or `UnreachableError` if what is essential cannot be read.
+    """
+    await reader.reach()
+    live = await read_live(reader, namespace, settings)
+    for kind in (LWS, INFERENCE_SERVICE):
+        if why := live.objects[kind.kind].unknown:
+            raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
+    named = find(live, word)
+    if named is None:
+        raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
+    obj, service = named
+    read = Read(namespace, service, live, obj, now=datetime.now(UTC))
+    pods = await _pods(reader, read)
+    if pods.unknown:
+        raise UnreachableError(f"cannot list pods in namespace {namespace}: {pods.unknown}")
+    read = replace(read, pods=pods, answers=await _others(reader, namespace))
+    return replace(read, logs=await _logs(reader, read))
+
+
+def find(live: Live, word: str) -> tuple[Object, str] | None:
+    """Return the object that a word names, and its service; None if there is none.
+
+    A word without a kind is the name of a service, else of a LeaderWorkerSet.
+    """
+    prefix, slash, name = word.rpartition("/")
+    kind = WORDS.get(prefix.lower().partition(".")[0]) if slash else None
+    if slash and kind is None:
+        return None
+    services = [one for one in live.of(INFERENCE_SERVICE) if name_of(one) == name]
+    if services and kind != LWS.kind:
+        return services[0], name
+    if kind == INFERENCE_SERVICE.kind:
+        return None
+    if kind is None and (own := [one for one in live.of(LWS) if service_of(one) == name]):
+        return own[0], name
+    found = next((one for one in live.of(LWS) if name_of(one) == name), None)
+    return (found, service_of(found)) if found else None
+
+
+async def _pods(reader: Reader, read: Read) -> Answer:
+    """Read the pods of its LeaderWorkerSets, and those with the label of the service."""
+    path = POD.path(read.namespace)
+    names = [name_of(one) for one in members(read)]
+    asked = [f"{LWS_NAME} in ({','.join(names)})"] if names else []
+    asked += [f"{SERVICE}={read.service}"] if read.service else []
+    found = await asyncio.gather(*(reader.every(path, label) for label in asked))
+    unknown = next((one.unknown for one in found if one.unknown), "")
+    pods = {name_of(pod): pod for one in found for pod in one.objects}
+    return Answer(tuple(pods.values()), unknown)
+
+
+async def _others(reader: Reader, namespace: str) -> dict[str, Answer]:
+    lists = {
+        "events": (f"/api/v1/namespaces/{namespace}/events", "type=Warning"),
+        "statefulsets": (f"/apis/apps/v1/namespaces/{namespace}/statefulsets", ""),
+        "nodes": ("/api/v1/nodes", ""),
+        "placed": ("/api/v1/pods", PLACED),
+        "queues": ("/apis/scheduling.volcano.sh/v1beta1/queues", ""),
+        "mutating": ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", ""),
+    }
+    *found, lease = await asyncio.gather(
+        *(reader.every(path, fields=fields) for path, fields in lists.values()),
+        reader.one(f"/apis/coordination.k8s.io/v1/namespaces/{HOME}/leases/fusioninfer-sync"),
+    )
+    return dict(zip(lists, found, strict=True)) | {"lease": lease}
+
+
+async def _logs(reader: Reader, read: Read) -> dict[tuple[str, str], str]:
+    """Read the logs of the first containers that crashed: of the previous run, else of the present one."""
+    failing = [(pod, pod.failure) for pod in map(project, read.pods.objects) if pod.failure]
+    wanted = [(pod.name, failure.container) for pod, failure in failing if failure.container][:MOST_LOGS]
+
+    async def log(pod: str, container: str) -> str:
+        path = POD.path(read.namespace, pod)
+        return await reader.log(path, container, previous=True) or await reader.log(
+            path, container, previous=False
+        )
+
+    found = await asyncio.gather(*(log(*one) for one in wanted))
+    return dict(zip(wanted, found, strict=True))

@@ -1,0 +1,281 @@
+"""`fusioninfer why`: the dominant cause of each broken service, and its place among the others."""
+
+import copy
+import json
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from catalog.codes import CODES
+from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.why import causes
+from fusioninfer.cluster.why.case import Read, case_of
+from fusioninfer.cluster.why.cause import LAYERS, REASONS, Cause
+from fusioninfer.cluster.why.logs import hint, telling_line
+from intent import Object
+from sync.kinds import LWS
+from sync.status.reasons import REASONS as STATUS_REASONS
+from tests.fusioninfer.cluster.serving import (
+    Change,
+    both,
+    event,
+    held,
+    node,
+    pod,
+    reading,
+    serving,
+    unready,
+    with_pods,
+    with_sets,
+    without,
+)
+from tests.lws import lws as authored
+
+
+def annotated(**annotations: Any) -> Change:
+    """Change annotations of the first LeaderWorkerSet; None removes one."""
+
+    def change(obj: Object) -> None:
+        for key, value in annotations.items():
+            obj["metadata"]["annotations"][f"fusioninfer.io/{key}"] = value
+            if value is None:
+                del obj["metadata"]["annotations"][f"fusioninfer.io/{key}"]
+
+    return with_sets(change)
+
+
+def as_written(**fields: Any) -> Change:
+    """Replace the first LeaderWorkerSet with one that was not expanded."""
+
+    def change(_obj: Object) -> Object:
+        made = authored(service="r1", component_type="prefiller")
+        made["metadata"] |= {"name": "p", "namespace": "team-a", "generation": 1, "uid": "uid-p"} | fields
+        return made | {"status": {"observedGeneration": 1}}
+
+    return with_sets(change)
+
+
+def spec(**fields: Any) -> Change:
+    return with_sets(lambda obj: obj["spec"].update(fields))
+
+
+def plain(read: Read) -> Read:
+    """Name a LeaderWorkerSet that is none of ours."""
+    made = authored()
+    made["metadata"] = {"name": "own", "namespace": "team-a", "generation": 1}
+    return replace(read, service="", named=made | {"status": {"observedGeneration": 1}})
+
+
+def excluded(read: Read) -> Read:
+    rule = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["team-a"]}
+    webhook = {"namespaceSelector": {"matchExpressions": [rule]}}
+    return reading("mutating", {"metadata": {"name": "mutate.fusioninfer.io"}, "webhooks": [webhook]})(read)
+
+
+def routed(read: Read) -> Read:
+    """Ask for routes on both LeaderWorkerSets."""
+    sets = copy.deepcopy(read.live.of(LWS))
+    for one in sets:
+        one["metadata"]["annotations"]["fusioninfer.io/strategy"] = "pd-disaggregation"
+        record = {"v": 1, "served": {}}
+        one["metadata"]["annotations"]["fusioninfer.io/expansion"] = json.dumps(record)
+    return replace(read, live=read.live.with_objects(sets))
+
+
+def waiting(reason: str, message: str = "") -> Object:
+    return {"state": {"waiting": {"reason": reason, "message": message}}}
+
+
+def ended(code: int, reason: str = "Error", at: str = "2026-06-01T00:00:00Z", restarts: int = 4) -> Object:
+    last = {"exitCode": code, "reason": reason, "finishedAt": at}
+    return waiting("CrashLoopBackOff") | {"lastState": {"terminated": last}, "restartCount": restarts}
+
+
+LEADER, WORKER = pod("p"), pod("p", 1)
+HELD: Final = (held(LEADER), held(WORKER))
+INIT: Final = {
+    "initContainerStatuses": [
+        {"name": "download", "state": {"running": {"startedAt": "2026-06-01T00:00:00Z"}}}
+    ],
+    "containerStatuses": [{"name": "vllm", "ready": False, **waiting("PodInitializing")}],
+}
+BROKEN: Final[dict[str, tuple[Change, str]]] = {
+    "NotAnnotated": (plain, "it has no fusioninfer.io/service"),
+    "Bypassed": (
+        as_written(annotations={"fusioninfer.io/service": "r1", "fusioninfer.io/inject": "disabled"}),
+        "disabled",
+    ),
+    "NotExpanded": (as_written(), "stored without an answer of the webhook"),
+    "WebhookMissing": (both(as_written(), reading("mutating")), "mutate.fusioninfer.io is missing"),
+    "NamespaceExcluded": (both(as_written(), excluded), "namespaceSelector excludes namespace team-a"),
+    "Deleted": (with_sets(lambda obj: obj["metadata"].update(deletionTimestamp="x")), "being deleted"),
+    "FI104": (
+        as_written(annotations={"fusioninfer.io/service": "r1", "fusioninfer.io/component-type": "prefil"}),
+        "it was not expanded: metadata.annotations",
+    ),
+    "ControllerNotRunning": (
+        both(without("PodGroup"), reading("lease"), with_pods(*HELD)),
+        "missing: PodGroup r1; the Lease fusioninfer-sync is not renewed",
+    ),
+    "ObjectsMissing": (both(without("PodGroup"), with_pods(*HELD)), "missing: PodGroup r1"),
+    "ScaledToZero": (spec(replicas=0), "replicas is 0"),
+    "NotReconciled": (
+        both(
+            with_sets(lambda obj: obj["metadata"].update(generation=2)),
+            lambda read: replace(read, pods=Answer()),
+        ),
+        "its status is of generation 1, not 2",
+    ),
+    "PodsRefused": (
+        both(
+            lambda read: replace(read, pods=Answer()),
+            reading("events", event("StatefulSet", "p", "FailedCreate", "exceeded quota: gpus")),
+        ),
+        "exceeded quota: gpus",
+    ),
+    "PodsMissing": (lambda read: replace(read, pods=Answer()), "role prefill has 0 of 2 pods of a replica"),
+    "QueueNotOpen": (both(with_pods(*HELD), reading("queues")), "Queue default does not exist"),
+    "SchedulerNotRunning": (
+        with_pods(held(LEADER, ""), held(WORKER, "")),
+        "its schedulerName is volcano",
+    ),
+    "ResourceNotOffered": (
+        both(with_pods(*HELD), reading("nodes", {"metadata": {"name": "cpu-0"}})),
+        "no node offers nvidia.com/gpu",
+    ),
+    "WaitingForResources": (
+        both(
+            with_pods(*HELD),
+            reading("nodes", node("gpu-0", 8), node("gpu-1", 8)),
+            reading("placed", pod("x")),
+        ),
+        "The scheduler says: 0/2 nodes are unavailable. A pod needs 8 nvidia.com/gpu; free: gpu-1 8 of 8",
+    ),
+    "FI413": (
+        with_pods(unready(LEADER, ended(1)), unready(WORKER, waiting("ImagePullBackOff", "no such image"))),
+        "container vllm: ImagePullBackOff: no such image",
+    ),
+    "FI412": (
+        with_pods(unready(LEADER, ended(1)), unready(WORKER)),
+        "container vllm: CrashLoopBackOff: ended with code 1 (Error), 4 restarts",
+    ),
+    "FI414": (with_pods(unready(LEADER, waiting("CreateContainerConfigError", "secret x"))), "secret x"),
+    "OutOfMemory": (with_pods(unready(LEADER, ended(137, "OOMKilled"))), "ended with code 137 (OOMKilled)"),
+    "ContainerNotStarted": (
+        both(
+            with_pods(unready(LEADER, waiting("ContainerCreating"))),
+            reading("events", event("Pod", "p-0", "FailedMount", "claim models not found")),
+        ),
+        "FailedMount: claim models not found",
+    ),
+    "InitContainerRunning": (with_pods(unready(LEADER, **INIT)), "init container download runs since"),
+    "WaitingForWorkers": (
+        with_pods(unready(LEADER), unready(WORKER, waiting("ContainerCreating"))),
+        "it waits for p-0-1, which does not run",
+    ),
+    "NotReady": (
+        both(
+            with_pods(unready(LEADER)),
+            reading("events", event("Pod", "p-0", "Unhealthy", "Readiness probe failed: 503")),
+        ),
+        "running since 2026-06-01T00:00:00Z, and not ready; Readiness probe failed: 503",
+    ),
+    "RoutesRefused": (annotated(strategy="pd-disaggregation"), "FI8"),
+    "RouteMissing": (routed, "missing: InferencePool, Deployment"),
+}
+"""For each reason: what makes it the dominant cause, and a part of its message."""
+
+
+def found(change: Change) -> tuple[Cause, ...]:
+    return causes(case_of(change(serving())))
+
+
+def unchanged(read: Read) -> Read:
+    return read
+
+
+def test_a_service_that_serves_has_no_cause() -> None:
+    assert found(unchanged) == ()
+
+
+@pytest.mark.parametrize("reason", BROKEN)
+def test_the_dominant_cause_is_first(reason: str) -> None:
+    change, message = BROKEN[reason]
+
+    first, *_ = found(change)
+
+    assert (first.reason, first.effect) == (reason, "blocks")
+    assert message in first.message
+    assert first.remedy
+
+
+def test_every_reason_of_why_occurs_in_a_test() -> None:
+    notes = {"Ejected", "Paused"}
+
+    assert {row.reason for row in REASONS} <= BROKEN.keys() | notes
+
+
+def test_every_reason_has_a_meaning_and_a_layer_of_its_own() -> None:
+    of_statuses = {row.reason for row in STATUS_REASONS}
+
+    assert not {row.reason for row in REASONS} & (of_statuses | CODES.keys())
+    assert {row.layer for row in REASONS} <= set(LAYERS)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (annotated(paused="true"), "Paused"),
+        (
+            annotated(**{"service": None, "expansion": None, "component-type": None, "role-name": None}),
+            "Ejected",
+        ),
+    ],
+)
+def test_a_note_does_not_make_a_service_unready(change: Change, reason: str) -> None:
+    assert [(one.reason, one.effect) for one in found(change) if one.reason == reason] == [(reason, "note")]
+
+
+def test_a_replica_beyond_the_first_that_waits_only_degrades() -> None:
+    more = both(spec(replicas=2), with_pods(held(pod("p", group=1)), held(pod("p", 1, group=1))))
+
+    first, *_ = found(more)
+
+    assert (first.reason, first.effect) == ("PartlyScheduled", "degrades")
+
+
+def test_the_container_that_ended_first_is_the_cause() -> None:
+    later, earlier = "2026-06-01T00:00:09Z", "2026-06-01T00:00:01Z"
+    crashed = with_pods(unready(LEADER, ended(1, at=later)), unready(WORKER, ended(7, at=earlier)))
+
+    assert [one.object for one in found(crashed) if one.layer == "pods"] == ["Pod p-0-1", "Pod p-0"]
+
+
+def test_the_log_of_a_crash_is_quoted_with_what_it_means() -> None:
+    log = "INFO starting\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate\nexiting\x1b[0m"
+    crashed = both(
+        with_pods(unready(LEADER, ended(1))), lambda read: replace(read, logs={("p-0", "vllm"): log})
+    )
+
+    first, *_ = found(crashed)
+
+    assert "its log: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate" in first.message
+    assert first.remedy.startswith("the GPUs lack memory")
+
+
+def test_a_log_without_errors_is_quoted_by_its_last_line() -> None:
+    assert telling_line("one\ntwo\x1b[0m\n\n") == "two [0m"
+    assert hint("one") == ""
+
+
+@pytest.mark.parametrize("kind", ["PodGroup", "Gateway"])
+def test_what_cannot_be_read_is_no_cause(kind: str) -> None:
+    def refuse(read: Read) -> Read:
+        objects = {**read.live.objects, kind: Answer(unknown="403 Forbidden")}
+        return replace(read, live=replace(read.live, objects=objects))
+
+    case = case_of(refuse(serving()))
+
+    assert [one for one in causes(case) if one.effect == "blocks"] == []
+    assert f"{kind}: 403 Forbidden" in case.unknown
