@@ -11,7 +11,7 @@ from fusioninfer import __version__, completing
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from fusioninfer.ejecting import eject
 from fusioninfer.file_commands import expand, explain, validate
-from fusioninfer.inspecting import check, why
+from fusioninfer.inspecting import check, diff, why
 from fusioninfer.options import CONFIG, output_option, read_settings
 from fusioninfer.program import Program
 from fusioninfer.servers import sync, webhook
@@ -45,6 +45,7 @@ main.add_command(eject)
 main.add_command(webhook)
 main.add_command(sync)
 main.add_command(check)
+main.add_command(diff)
 main.add_command(why)
 
 DEMO: Final = """\b

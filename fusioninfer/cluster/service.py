@@ -19,8 +19,9 @@ from kube.client import DEFAULT_NAMESPACE
 from sync.desired.service import Desired, desired_state
 from sync.kinds import GATEWAYS, WATCHED, Kind, part_of
 from sync.observed import volcano
+from sync.observed.cached import UnreadableObject
 from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import Cache
+from sync.runtime.cache import Cache, Rows
 from sync.runtime.snapshots import ServiceMemory, observe
 
 SETTINGS: Final = "fusioninfer-settings"
@@ -117,8 +118,9 @@ def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
     for kind in WATCHED:
         cache: Cache[Any] = Cache(kind)
         answer = live.objects.get(kind.kind, Answer())
-        rows = (cache.project(obj) for obj in answer.objects)
-        cache.replace(row for row in rows if row is not None)
+        for row in filter(None, map(cache.project, answer.objects)):
+            rows: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
+            rows.put(row)
         cache.trouble = answer.unknown
         cache.absent = not answer.served
         caches[kind.kind] = cache

@@ -1,0 +1,191 @@
+"""Which objects to propose: those of files, then what the controller makes of their services."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.diff.change import Change, differs
+from fusioninfer.cluster.diff.propose import Proposer, RefusedError, described
+from fusioninfer.cluster.reader import Reader, UnreachableError
+from fusioninfer.cluster.service import Live, read_live, service_of, snapshot_of
+from fusioninfer.documents import Document
+from intent import Object
+from intent.service.member import ServiceKey
+from intent.settings import Settings
+from intent.shapes import mapping, text
+from sync.desired.service import Desired, desired_state
+from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind, Resource, rows_of
+from sync.observed.cached import is_orphaned, is_ours
+from sync.observed.snapshot import Snapshot
+
+PLURALS: Final = {"DisaggregatedSet": "disaggregatedsets"} | {
+    kind.kind: kind.resource.plural for kind in (LWS, INFERENCE_SERVICE, AUTOSCALER)
+}
+GROUPS: Final = {
+    "DisaggregatedSet": "disaggregatedset.x-k8s.io",
+    LWS.kind: "leaderworkerset.x-k8s.io",
+    INFERENCE_SERVICE.kind: "fusioninfer.io",
+    AUTOSCALER.kind: "autoscaling",
+}
+"""The kinds of files that are compared; for others there is `kubectl diff`."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """All changes, and what could not be found out."""
+
+    changes: list[Change] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, change: Change) -> None:
+        """Add a change unless it is noise."""
+        if differs(change):
+            self.changes.append(change)
+
+
+async def differences(
+    reader: Reader, documents: Iterable[Document], namespace: str, settings: Settings | None
+) -> Outcome:
+    """Return what applying files would change. Raises `UnreachableError`."""
+    await reader.reach()
+    outcome = Outcome()
+    by_namespace = _placed(documents, namespace, outcome)
+    for home, objects in by_namespace.items():
+        live = await read_live(reader, home, settings)
+        _require(live, home)
+        outcome.notes += [one for one in live.notes if one not in outcome.notes]
+        await _namespace(Proposer(reader, live.settings), home, objects, live, outcome)
+    if any(not change.exact for change in outcome.changes):
+        outcome.notes.append(
+            "without the right to write, differences were computed here, with the same functions"
+        )
+    return outcome
+
+
+def _placed(documents: Iterable[Document], namespace: str, outcome: Outcome) -> dict[str, list[Object]]:
+    """Return the objects of files that are compared, by namespace."""
+    found: dict[str, list[Object]] = {}
+    left = 0
+    for document in documents:
+        obj, metadata = document.object, mapping(document.object.get("metadata"))
+        if not _is_compared(obj):
+            left += 1
+        elif not text(metadata.get("name")):
+            outcome.errors.append(f"{document}: metadata.name is missing")
+        else:
+            home = text(metadata.get("namespace")) or namespace
+            found.setdefault(home, []).append(obj | {"metadata": metadata | {"namespace": home}})
+    if left:
+        outcome.notes.append(
+            f"{left} object{'s' if left > 1 else ''} of other kinds left out: use kubectl diff"
+        )
+    return found
+
+
+def _is_compared(obj: Object) -> bool:
+    group = text(obj.get("apiVersion")).partition("/")[0]
+    return GROUPS.get(text(obj.get("kind"))) == group
+
+
+def _require(live: Live, namespace: str) -> None:
+    for kind in (LWS, INFERENCE_SERVICE):
+        if why := live.objects[kind.kind].unknown:
+            raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
+
+
+async def _namespace(
+    proposer: Proposer, namespace: str, objects: list[Object], live: Live, outcome: Outcome
+) -> None:
+    services: dict[ServiceKey, None] = {}
+    for obj in objects:
+        resource = Resource(obj["apiVersion"], obj["kind"], PLURALS[obj["kind"]])
+        stored = await _stored(proposer, resource, obj, live)
+        try:
+            change = await proposer.of_file(resource, obj, stored)
+        except RefusedError as error:
+            outcome.errors.append(str(error))
+            continue
+        outcome.add(change)
+        if obj["kind"] == "DisaggregatedSet":
+            outcome.notes.append(
+                f"{described(obj)}: the LeaderWorkerSets that its controller makes are not shown"
+            )
+            continue
+        after = change.after or {}
+        live = live.with_objects([after])
+        name = (
+            text(after["metadata"].get("name"))
+            if obj["kind"] == INFERENCE_SERVICE.kind
+            else service_of(after)
+        )
+        if name and obj["kind"] != AUTOSCALER.kind:
+            services[namespace, name] = None
+    for key in services:
+        await _service(proposer, key, live, outcome)
+
+
+async def _stored(proposer: Proposer, resource: Resource, obj: Object, live: Live) -> Object | None:
+    """Return the stored object; None if there is none."""
+    name = obj["metadata"]["name"]
+    known = live.objects.get(obj["kind"])
+    if known is not None:
+        return next((one for one in known.objects if one["metadata"]["name"] == name), None)
+    answer = await proposer.reader.one(resource.path(obj["metadata"]["namespace"], name))
+    if answer.unknown:
+        raise UnreachableError(f"cannot read {described(obj)}: {answer.unknown}")
+    return answer.first or None
+
+
+async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: Outcome) -> None:
+    """Propose what the controller makes of a service: LeaderWorkerSets first, which are admitted."""
+    first = desired_state(snapshot_of(live, key), live.settings)
+    for obj in first.objects:
+        if obj["kind"] == LWS.kind and (after := await _proposed(proposer, obj, live, outcome)):
+            live = live.with_objects([after])
+    snapshot = snapshot_of(live, key)
+    desired = desired_state(snapshot, live.settings)
+    for obj in desired.objects:
+        if obj["kind"] != LWS.kind:
+            await _proposed(proposer, obj, live, outcome)
+    for kind, name in pruned(snapshot, desired, live):
+        stored = next(one for one in live.of(kind) if one["metadata"]["name"] == name)
+        outcome.add(Change("controller", stored, None))
+    outcome.notes += [str(one.error) for one in desired.all_findings if one.error.severity == "error"]
+
+
+async def _proposed(proposer: Proposer, obj: Object, live: Live, outcome: Outcome) -> Object | None:
+    """Propose an object of the controller; return it as it would be stored."""
+    kind = OUTPUTS[obj["kind"]]
+    answer = live.objects.get(kind.kind, Answer())
+    if answer.unknown or not answer.served:
+        why = answer.unknown or f"{kind.resource.api_version} is not served"
+        outcome.notes.append(f"{described(obj)}: not compared: {why}")
+        return None
+    stored = next((one for one in answer.objects if one["metadata"]["name"] == obj["metadata"]["name"]), None)
+    try:
+        change = await proposer.of_controller(kind, obj, stored)
+    except RefusedError as error:
+        outcome.errors.append(str(error))
+        return None
+    outcome.add(change)
+    return change.after
+
+
+def pruned(snapshot: Snapshot, desired: Desired, live: Live) -> list[tuple[Kind[Any], str]]:
+    """Return the objects that the controller would delete, by its own rules (`Controller.prune`)."""
+    names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects} | desired.held_objects
+    kinds = [
+        kind
+        for kind in OUTPUTS.values()
+        if kind.kind not in desired.held and not live.objects.get(kind.kind, Answer()).unknown
+    ]
+    return [
+        (kind, row.name)
+        for kind in reversed(kinds)
+        for row in rows_of(snapshot, kind)
+        if (kind.kind, row.name) not in names
+        and not row.deleting
+        and (is_ours(row, snapshot.owners) or is_orphaned(row, snapshot.situation.key[1]))
+    ]

@@ -1,0 +1,402 @@
+"""`fusioninfer check`, `why` and `diff` on the real API server: what each says after something is broken."""
+
+import copy
+import json
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import pytest
+import trustme
+
+from fusioninfer.cluster.diff.change import cleaned
+from intent import Object
+from intent.annotations import PREFIX
+from tests.cluster.testbed.admissions import CONFIGURATIONS, trust
+from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
+from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
+from tests.cluster.testbed.controllers import controller_down
+from tests.cluster.testbed.namespaces import empty_namespace
+from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker, remove_nodes
+from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.wait import until
+from tests.sync.samples import routed as with_routes
+
+HOME: Final = "fusioninfer-system"
+MANAGER: Final = ("lws-system", "lws-controller-manager")
+DEPLOYMENTS: Final = (
+    (*MANAGER, "manager", "registry.k8s.io/lws/lws:v0.9.0"),
+    ("volcano-system", "volcano-scheduler", "volcano-scheduler", "docker.io/volcanosh/vc-scheduler:v1.14.1"),
+    (HOME, "fusioninfer-webhook", "webhook", "fusioninfer:0.1.0"),
+    (HOME, "fusioninfer-sync", "sync", "fusioninfer:0.1.0"),
+)
+"""Deployments that a cluster of processes lacks: namespace, name, container, image."""
+
+
+class Done(NamedTuple):
+    """What the command printed, and its exit code."""
+
+    code: int
+    value: Any
+    errors: str
+
+
+def run(cluster: Cluster, *words: str, stdin: str = "", identity: str = "admin") -> Done:
+    """Run a subcommand with JSON as its output."""
+    options = ["--output=json", f"--kubeconfig={kubeconfig(cluster, identity)}"]
+    command = [sys.executable, "-m", "fusioninfer", *words, *options]
+    done = subprocess.run(command, cwd=ROOT, input=stdin, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return Done(done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr)
+
+
+# --- check ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def installed(served: Cluster) -> Iterator[Cluster]:
+    """The cluster with the Deployments of an installation, and the Secret of its certificate."""
+    (node,) = add_gpu_nodes(served, 1)
+    for name in ("lws-system", "volcano-system"):
+        create(served.api, path("namespaces"), {"metadata": {"name": name}})
+    for place in DEPLOYMENTS:
+        create(served.api, path("deployments", place[0]), deployment(node, *place))
+    pem = (served.directory / "webhook" / "tls.crt").read_bytes()
+    secret = {
+        "metadata": {"name": "fusioninfer-webhook-tls"},
+        "type": "Opaque",
+        "data": {"tls.crt": b64encode(pem).decode()},
+    }
+    create(served.api, path("secrets", HOME), secret)
+    until(
+        lambda: all(available(served, *place[:2]) for place in DEPLOYMENTS), "all are available", seconds=120
+    )
+    yield served
+    for namespace, name, *_ in DEPLOYMENTS:
+        delete(served.api, path("deployments", namespace, name), propagationPolicy="Background")
+    delete(served.api, path("secrets", HOME, "fusioninfer-webhook-tls"))
+    for namespace in ("lws-system", "volcano-system", HOME):
+        empty_namespace(served, namespace)
+    remove_nodes(served)
+
+
+def deployment(node: str, _namespace: str, name: str, container: str, image: str) -> Object:
+    """Return a Deployment whose pod is on a node from the start."""
+    labels = {"app": name}
+    spec = {"nodeName": node, "containers": [{"name": container, "image": image}]}
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
+def available(cluster: Cluster, namespace: str, name: str) -> int:
+    status = get(cluster.api, path("deployments", namespace, name)).get("status", {})
+    return int(status.get("availableReplicas", 0))
+
+
+def states(cluster: Cluster, *words: str, identity: str = "admin") -> dict[str, str]:
+    """Run `check` and return the state of each check."""
+    return {one["name"]: one["state"] for one in run(cluster, "check", *words, identity=identity).value}
+
+
+def wrong(cluster: Cluster) -> set[str]:
+    """Return the checks that are errors."""
+    return {name for name, state in states(cluster).items() if state == "error"}
+
+
+def test_a_sound_cluster_has_no_errors(installed: Cluster) -> None:
+    done = run(installed, "check")
+
+    found = {one["name"]: one["state"] for one in done.value if one["state"] != "ok"}
+    assert (done.code, found) == (0, {"volcano-webhooks": "warning"}), done.value
+
+
+def test_before_an_installation_the_remains_of_another_are_a_warning(installed: Cluster) -> None:
+    done = run(installed, "check", "--pre")
+
+    found = {one["name"]: one["state"] for one in done.value if one["state"] != "ok"}
+    assert (done.code, found) == (0, {"volcano-webhooks": "warning", "no-remains": "warning"}), done.value
+
+
+def test_a_deleted_webhook_configuration_is_an_error(installed: Cluster) -> None:
+    with webhook_gone(installed):
+        assert wrong(installed) == {"mutating-configuration"}
+
+
+def test_a_wrong_ca_bundle_is_an_error_and_the_webhook_does_not_answer(installed: Cluster) -> None:
+    trust(installed, trustme.CA().cert_pem.bytes())
+    try:
+        assert wrong(installed) == {"ca-bundle-trusts", "webhook-answers"}
+    finally:
+        trust(installed, installed.authority_pem)
+
+
+def test_a_manager_of_leaderworkerset_without_pods_is_an_error(installed: Cluster) -> None:
+    where = path("deployments", *MANAGER)
+    patch(installed.api, where, {"spec": {"replicas": 0}})
+    try:
+        until(lambda: not available(installed, *MANAGER), "it is scaled down")
+        assert wrong(installed) == {"lws-manager"}
+    finally:
+        patch(installed.api, where, {"spec": {"replicas": 1}})
+        until(lambda: available(installed, *MANAGER), "it is back", seconds=60)
+
+
+def test_the_gang_scheduling_of_leaderworkerset_is_an_error(installed: Cluster) -> None:
+    text = "gangSchedulingManagement:\n  schedulerProvider: volcano\n"
+    config = {"metadata": {"name": "lws-manager-config"}, "data": {"controller_manager_config.yaml": text}}
+    create(installed.api, path("configmaps", "lws-system"), config)
+    try:
+        assert wrong(installed) == {"lws-gang-scheduling"}
+    finally:
+        delete(installed.api, path("configmaps", "lws-system", "lws-manager-config"))
+
+
+def test_a_controller_that_does_not_run_is_an_error(installed: Cluster) -> None:
+    with controller_down(installed):
+        delete(installed.api, path("leases", HOME, "fusioninfer-sync"))
+        assert wrong(installed) == {"lease"}
+
+
+def test_without_rights_checks_are_unknown_and_not_errors(installed: Cluster) -> None:
+    found = states(installed, identity="sync")
+
+    assert "error" not in found.values()
+    assert {name for name, state in found.items() if state == "unknown"} >= {
+        *("mutating-configuration", "controller-rights", "podgroup-fields"),
+    }
+
+
+def test_a_cluster_that_cannot_be_reached_is_exit_code_2(installed: Cluster) -> None:
+    gone = kubeconfig(installed).read_text().replace(installed.url, "https://127.0.0.1:1")
+    kubeconfig(installed, "gone").write_text(gone)
+
+    done = run(installed, "check", identity="gone")
+
+    assert (done.code, done.value, "cannot read the cluster" in done.errors) == (2, None, True)
+
+
+@contextmanager
+def webhook_gone(cluster: Cluster) -> Iterator[None]:
+    """Delete the mutating webhook configuration for a while."""
+    where = CONFIGURATIONS[0]
+    stored = get(cluster.api, where)
+    delete(cluster.api, where)
+    try:
+        yield
+    finally:
+        kept = {key: stored[key] for key in ("apiVersion", "kind", "webhooks")}
+        create(
+            cluster.api, where.rpartition("/")[0], kept | {"metadata": {"name": stored["metadata"]["name"]}}
+        )
+        until(lambda: is_expanded(cluster), "the webhook is called again")
+
+
+def is_expanded(cluster: Cluster) -> bool:
+    try:
+        made = create(cluster.api, path("leaderworkersets", "default"), role("x", "worker"), dryRun="All")
+    except ApiError:
+        return False
+    return f"{PREFIX}expansion" in made["metadata"]["annotations"]
+
+
+# --- why --------------------------------------------------------------------------------------------
+
+
+def role(name: str, component_type: str, size: int = 2, **annotations: str) -> Object:
+    """Return a LeaderWorkerSet of the service qwen; each pod asks for 8 GPUs."""
+    engine = {
+        "name": "vllm",
+        "image": "vllm/vllm-openai:v0.17.1",
+        "command": ["vllm", "serve", "org/m", "--tensor-parallel-size", str(8 * size)],
+        "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    }
+    known = {"service": "qwen", "component-type": component_type, "launcher": "ray-start"} | annotations
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": name, "annotations": {PREFIX + key: value for key, value in known.items()}},
+        "spec": {
+            "replicas": 1,
+            "leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": {"containers": [engine]}}},
+        },
+    }
+
+
+def apply(cluster: Cluster, namespace: str, *objects: Object) -> None:
+    for one in objects:
+        kubectl(cluster, "apply", "--namespace", namespace, "--filename=-", stdin=json.dumps(one))
+
+
+def reason(cluster: Cluster, namespace: str, name: str = "qwen") -> str:
+    """Return the dominant cause."""
+    done = run(cluster, "why", name, "--namespace", namespace)
+    assert done.code == int(done.value["cause"] is not None)
+    return str(done.value["cause"]["reason"]) if done.value["cause"] else ""
+
+
+def becomes(cluster: Cluster, namespace: str, wanted: str, name: str = "qwen") -> str:
+    """Ask until the dominant cause is as wanted; return the last one."""
+    last = ""
+
+    def asked() -> bool:
+        nonlocal last
+        last = reason(cluster, namespace, name)
+        return last == wanted
+
+    until(asked, f"the cause is {wanted}", seconds=90)
+    return last
+
+
+@pytest.fixture
+def space(served: Cluster, routed_namespace: str) -> Iterator[str]:
+    yield routed_namespace
+    empty_namespace(served, routed_namespace)
+    remove_nodes(served)
+
+
+def report(cluster: Cluster, namespace: str, name: str, **container: Any) -> None:
+    """Set the status of a pod's container, as the kubelet does."""
+    where = path("pods", namespace, name)
+    status = get(cluster.api, where)["status"]
+    conditions = [one for one in status["conditions"] if one["type"] not in {"Ready", "ContainersReady"}]
+    unready = {"type": "Ready", "status": "False"}
+    statuses = [
+        {"name": one["name"], "image": "", "imageID": "", "restartCount": 0, "ready": False, **container}
+        for one in get(cluster.api, where)["spec"]["containers"]
+    ]
+    body = {"status": {"conditions": [*conditions, unready], "containerStatuses": statuses}}
+    patch(cluster.api, path("pods", namespace, name, "status"), body)
+
+
+def test_why_follows_a_service_from_its_first_role_to_its_last_crash(served: Cluster, space: str) -> None:
+    apply(served, space, role("p", "prefiller"))
+    assert becomes(served, space, "WaitingForRole")
+
+    apply(served, space, role("d", "decoder"))
+    assert becomes(served, space, "ResourceNotOffered")
+
+    add_gpu_nodes(served, 3)
+    assert becomes(served, space, "WaitingForResources")
+    done = run(served, "why", "qwen", "--namespace", space)
+    assert "free: gpu-" in done.value["cause"]["message"]
+    assert "8 of 8" in done.value["cause"]["message"]
+
+    patch(served.api, path("queues", "", "default", "status"), {"status": {"state": "Closed"}})
+    try:
+        assert becomes(served, space, "QueueNotOpen")
+    finally:
+        patch(served.api, path("queues", "", "default", "status"), {"status": {"state": "Open"}})
+
+    add_gpu_nodes(served, 1)
+    assert becomes(served, space, "") == ""
+    assert reason(served, space, "lws/p") == ""
+
+    report(
+        served, space, "p-0-1", state={"waiting": {"reason": "ImagePullBackOff", "message": "no such tag"}}
+    )
+    assert becomes(served, space, "FI413")
+    ended = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-06-01T00:00:00Z"}
+    waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
+    report(served, space, "p-0-1", state=waiting, lastState={"terminated": ended}, restartCount=0)
+    assert becomes(served, space, "OutOfMemory")
+
+
+def test_why_names_a_missing_webhook(installed: Cluster, routed_namespace: str) -> None:
+    with webhook_gone(installed):
+        apply(installed, routed_namespace, role("x", "worker"))
+        done = run(installed, "why", "lws/x", "--namespace", routed_namespace)
+
+    assert (done.code, done.value["cause"]["reason"]) == (1, "WebhookMissing")
+    assert reason(installed, routed_namespace, "lws/x") == "NotExpanded"
+
+
+def test_why_names_the_endpoint_picker_then_the_missing_gateway(served: Cluster, space: str) -> None:
+    (node, *_) = add_gpu_nodes(served, 2)
+    service = with_routes()
+    service["metadata"] = {"name": "r1", "namespace": space}
+    apply(served, space, service)
+    assert becomes(served, space, "PickerNotAvailable", "isvc/r1")
+
+    place_picker(served, space, node)
+    assert becomes(served, space, "WaitingForGateway", "r1")
+    done = run(served, "why", "r1", "--namespace", space)
+    assert "missing: Gateway infra/shared" in done.value["cause"]["message"]
+
+
+def test_an_unknown_service_is_exit_code_2(served: Cluster) -> None:
+    done = run(served, "why", "nothing")
+
+    assert (done.code, "nothing: not found in namespace default" in done.errors) == (2, True)
+
+
+# --- diff -------------------------------------------------------------------------------------------
+
+
+def differences(cluster: Cluster, namespace: str, *objects: Object, identity: str = "admin") -> Done:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    return run(cluster, "diff", "-f", "-", "--namespace", namespace, stdin=text, identity=identity)
+
+
+def live(cluster: Cluster, namespace: str, change: Any) -> Object | None:
+    """Return the object of a change as it is stored, without noise; None if it is not stored."""
+    plural = f"{change['kind'].lower()}s"
+    found = items(cluster.api, path(plural, namespace))
+    named = [one for one in found if one["metadata"]["name"] == change["name"]]
+    identity = {"apiVersion": change["apiVersion"], "kind": change["kind"]}
+    return cleaned(identity | named[0]) if named else None
+
+
+@pytest.mark.parametrize("server_side", [False, True])
+def test_what_diff_announces_is_what_apply_and_the_controller_do(
+    served: Cluster,
+    space: str,
+    server_side: bool,  # noqa: FBT001 - a case
+) -> None:
+    flags = ("--server-side",) if server_side else ()
+    first = role("p", "worker")
+    announced = differences(served, space, first)
+    created = {(one["kind"], one["name"], one["action"]) for one in announced.value["changes"]}
+    assert (announced.code, created) == (
+        1,
+        {
+            ("LeaderWorkerSet", "p", "create"),
+            ("PodGroup", "qwen", "create"),
+            ("Service", "qwen-api", "create"),
+        },
+    )
+
+    kubectl(served, "apply", *flags, "-n", space, "--filename=-", stdin=json.dumps(first))
+    until(lambda: not differences(served, space, first).value["changes"], "nothing differs", seconds=60)
+    assert differences(served, space, first).code == 0
+
+    second = copy.deepcopy(first)
+    second["spec"]["leaderWorkerTemplate"]["size"] = 4
+    engine = second["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    engine["command"][-1] = "32"
+    announced = differences(served, space, second)
+    assert {(one["kind"], one["action"]) for one in announced.value["changes"]} == {
+        ("LeaderWorkerSet", "update"),
+        ("PodGroup", "update"),
+    }
+    kubectl(served, "apply", *flags, "-n", space, "--filename=-", stdin=json.dumps(second))
+    until(
+        lambda: all(one["after"] == live(served, space, one) for one in announced.value["changes"]),
+        "everything is as announced",
+        seconds=60,
+    )
+
+
+def test_an_object_that_admission_denies_is_exit_code_2(served: Cluster, space: str) -> None:
+    done = differences(served, space, role("p", "worker", **{"component-type": "prefil"}))
+
+    assert done.code == 2
+    assert "FI104" in done.value["errors"][0]

@@ -1,0 +1,320 @@
+"""`fusioninfer diff`: what a file changes in its object and in the controller's, and what is noise."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+from aiohttp import web
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fusioninfer.cli import main
+from fusioninfer.cluster.diff.change import Change, applied_patch, cleaned, differs, like, merged, unified
+from fusioninfer.cluster.diff.propose import LAST_APPLIED, file_request
+from intent import Object
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
+from tests.lws import lws as authored
+from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
+from tests.sync.fake_api import Api, status
+from tests.sync.samples import APPLIED, inference_service
+from tests.sync.served import admit
+
+REVIEWS: Final = "selfsubjectaccessreviews"
+MAPS: Final = st.recursive(
+    st.integers(0, 2) | st.lists(st.integers(0, 2), max_size=2),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
+)
+OBJECTS: Final = st.dictionaries(st.sampled_from("abc"), MAPS, max_size=3)
+
+
+# --- pure -------------------------------------------------------------------------------------------
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_client_side_apply_leaves_exactly_the_file_of_what_it_applied_before(
+    last: Object, file: Object
+) -> None:
+    assert merged(last, applied_patch(last, file)) == file
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_client_side_apply_keeps_what_others_added(last: Object, file: Object) -> None:
+    stored = {**last, "other": {"x": 1}}
+
+    assert merged(stored, applied_patch(last, file)) == {**file, "other": {"x": 1}}
+
+
+@given(OBJECTS)
+def test_the_part_of_a_value_that_has_its_own_shape_is_the_value(value: Object) -> None:
+    assert like(value, value) == value
+
+
+def test_defaults_of_the_api_server_are_left_out() -> None:
+    stored = {"spec": {"ports": [{"port": 80, "protocol": "TCP"}], "type": "ClusterIP"}}
+
+    assert like(stored, {"spec": {"ports": [{"port": 80}]}}) == {"spec": {"ports": [{"port": 80}]}}
+
+
+def stored(**fields: Any) -> Object:
+    metadata = {
+        "name": "x",
+        "namespace": "n",
+        "uid": "u",
+        "resourceVersion": "7",
+        "generation": 3,
+        "managedFields": [{}],
+        "annotations": {"fusioninfer.io/expansion": "{}", LAST_APPLIED: "{}", "a": "b"},
+        "ownerReferences": [{"kind": "LeaderWorkerSet", "name": "p", "uid": "made-up"}],
+    }
+    return {
+        "apiVersion": "g/v1",
+        "kind": "K",
+        "metadata": metadata,
+        "status": {"x": 1},
+        "spec": {"b": 1},
+    } | fields
+
+
+def test_noise_is_left_out_and_keys_are_sorted() -> None:
+    assert list((cleaned(stored()) or {}).items()) == [
+        ("apiVersion", "g/v1"),
+        ("kind", "K"),
+        (
+            "metadata",
+            {
+                "annotations": {"a": "b"},
+                "name": "x",
+                "namespace": "n",
+                "ownerReferences": [{"kind": "LeaderWorkerSet", "name": "p"}],
+            },
+        ),
+        ("spec", {"b": 1}),
+    ]
+
+
+def test_a_change_of_noise_alone_is_no_difference() -> None:
+    after = stored(status={"x": 2})
+    after["metadata"]["resourceVersion"] = "8"
+
+    assert not differs(Change("file", stored(), after))
+    assert differs(Change("file", stored(), stored(spec={"b": 2})))
+    assert differs(Change("file", None, stored()))
+
+
+def test_a_diff_is_unified_and_named_as_kubectl_names_it() -> None:
+    text = unified(Change("file", stored(), stored(spec={"b": 2})))
+
+    assert text.startswith("diff -u -N LIVE/g.v1.K.n.x MERGED/g.v1.K.n.x\n--- LIVE/g.v1.K.n.x\n")
+    assert text.endswith(" spec:\n-  b: 1\n+  b: 2\n")
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        (None, ("create", "")),
+        ({"metadata": {"annotations": {LAST_APPLIED: "{}"}}}, ("patch", "kubectl")),
+        ({"metadata": {"managedFields": [{"manager": "flux", "operation": "Apply"}]}}, ("apply", "flux")),
+        ({"metadata": {"managedFields": [{"manager": "helm", "operation": "Update"}]}}, ("apply", "kubectl")),
+    ],
+)
+def test_a_dry_run_is_that_of_the_client_which_applied_the_object(
+    live: Object | None, expected: tuple[str, str]
+) -> None:
+    request = file_request("/path", {"spec": {}}, live)
+
+    manager = "" if live is None else request.query["fieldManager"]
+    assert (request.verb, manager) == expected
+    assert request.query["dryRun"] == "All"
+
+
+def test_annotations_of_others_are_never_removed() -> None:
+    last = json.dumps({"metadata": {"name": "x", "annotations": {"a": "b"}}})
+    live = {"metadata": {"name": "x", "annotations": {LAST_APPLIED: last, "a": "b"}}}
+
+    request = file_request("/path", {"metadata": {"name": "x"}}, live)
+
+    assert isinstance(request.body, dict)
+    assert request.body["metadata"]["annotations"]["a"] is None
+
+
+@pytest.mark.parametrize(("spec", "noted"), [({"a": 1}, False), ({"a": 2}, True)])
+def test_the_last_applied_file_is_sent_if_it_changed(spec: Object, noted: bool) -> None:  # noqa: FBT001 - a case
+    last = json.dumps({"metadata": {"name": "x", "annotations": {}}, "spec": {"a": 1}})
+    live = {"metadata": {"name": "x", "annotations": {LAST_APPLIED: last}}}
+
+    request = file_request("/path", {"metadata": {"name": "x"}, "spec": spec}, live)
+
+    assert isinstance(request.body, dict)
+    assert (LAST_APPLIED in request.body["metadata"].get("annotations", {})) is noted
+
+
+# --- with a cluster ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
+    """An empty cluster with admission, in which everything is allowed."""
+    api.prune = admit
+    api.fault = reviews(allowed=True)
+    return api
+
+
+def reviews(*, allowed: bool) -> Any:
+    """Answer the version and the reviews of rights."""
+
+    def answer(request: web.Request) -> web.StreamResponse | None:
+        if request.path == "/version":
+            return web.json_response({"gitVersion": "v1.35.4"})
+        if request.path.endswith(REVIEWS):
+            return web.json_response({"status": {"allowed": allowed}})
+        return web.json_response({"items": [], "metadata": {}}) if "/configmaps" in request.path else None
+
+    return answer
+
+
+def service(name: str = "p", size: int = 2) -> Object:
+    made = authored(size=size, service="r1", component_type="worker")
+    made["metadata"] |= {"name": name, "namespace": "team-a"}
+    return made
+
+
+async def diff(config: Path, *objects: Object, words: tuple[str, ...] = ()) -> Result:
+    """Run the command on objects."""
+    text = "\n---\n".join(orjson.dumps(one).decode() for one in objects)
+    arguments = ["diff", "-f", "-", "--kubeconfig", str(config), *words]
+    return await asyncio.to_thread(CliRunner().invoke, main, arguments, input=text)
+
+
+async def changes(config: Path, *objects: Object) -> dict[tuple[str, str], Any]:
+    """Return action and origin by kind and name."""
+    result = await diff(config, *objects, words=("-o", "json"))
+    assert result.exit_code in {0, 1}, result.output
+    found = json.loads(result.stdout)["changes"]
+    return {(one["kind"], one["name"]): (one["action"], one["origin"]) for one in found}
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_a_new_service_creates_its_object_and_those_of_the_controller(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    assert await changes(kubeconfig, service()) == {
+        ("LeaderWorkerSet", "p"): ("create", "file"),
+        ("PodGroup", "r1"): ("create", "controller"),
+        ("Service", "r1-api"): ("create", "controller"),
+    }
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_a_new_inferenceservice_creates_its_leaderworkersets(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    found = await changes(kubeconfig, inference_service())
+
+    assert found["LeaderWorkerSet", "r1-prefill"] == ("create", "controller")
+    assert found["PodGroup", "r1"] == ("create", "controller")
+
+
+async def put_whole(cluster: Api, config: Path) -> None:
+    """Store a service with what the controller makes of it."""
+    stored_set = service()
+    admit(stored_set)
+    cluster.put(LWS.path("team-a", "p"), stored_set)
+    uid = cluster.objects[LWS.path("team-a", "p")]["metadata"]["uid"]
+    result = await diff(config, service(), words=("-o", "json"))
+    for one in json.loads(result.stdout)["changes"]:
+        obj = one["after"]
+        obj["metadata"]["managedFields"] = APPLIED
+        for owner in obj["metadata"]["ownerReferences"]:
+            owner["uid"] = uid
+        cluster.put(OUTPUTS[one["kind"]].path_of(obj), obj)
+
+
+async def test_a_service_that_is_as_its_file_differs_in_nothing(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    await put_whole(cluster, kubeconfig)
+
+    result = await diff(kubeconfig, service())
+
+    assert (result.exit_code, result.stdout) == (0, ""), result.stdout
+
+
+async def test_another_size_changes_the_object_and_the_gang(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    await put_whole(cluster, kubeconfig)
+
+    result = await diff(kubeconfig, service(size=4))
+
+    assert result.exit_code == 1
+    assert "-    size: 2\n+    size: 4\n" in result.stdout
+    assert "-  minMember: 2\n+  minMember: 4\n" in result.stdout
+
+
+async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    await put_whole(cluster, kubeconfig)
+    alone = service(size=1)
+    alone["metadata"]["annotations"]["fusioninfer.io/scheduler-name"] = "default-scheduler"
+
+    found = await changes(kubeconfig, alone)
+
+    assert found["PodGroup", "r1"] == ("delete", "controller")
+
+
+async def test_without_rights_admission_is_computed_here(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    await put_whole(cluster, kubeconfig)
+    cluster.fault = reviews(allowed=False)
+
+    result = await diff(kubeconfig, service(size=4))
+
+    assert result.exit_code == 1, result.output
+    assert "+    size: 4\n" in result.stdout
+    assert "+  minMember: 4\n" in result.stdout
+    assert "without the right to write" in result.stderr
+
+
+async def test_nothing_is_written(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    await diff(kubeconfig, service())
+
+    assert cluster.writes == []
+
+
+async def test_a_refused_object_is_exit_code_2(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    allowed = reviews(allowed=True)
+
+    def deny(request: web.Request) -> web.StreamResponse | None:
+        refused = request.method == "POST" and request.path == LWS.path("team-a")
+        return status(422, "Invalid", "denied the request") if refused else allowed(request)
+
+    cluster.fault = deny
+
+    result = await diff(kubeconfig, service())
+
+    assert result.exit_code == 2
+    assert "LeaderWorkerSet team-a/p: 422 Invalid: denied the request" in result.stderr
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_other_kinds_are_counted(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+
+    result = await diff(kubeconfig, config_map)
+
+    assert (result.exit_code, "1 object of other kinds left out" in result.stderr) == (0, True)
+
+
+async def test_a_kind_that_is_not_served_is_a_note(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    cluster.absent.add("podgroups")
+
+    result = await diff(kubeconfig, service())
+
+    assert "PodGroup team-a/r1: not compared: scheduling.volcano.sh/v1beta1 is not served" in result.stderr
+
+
+async def test_a_list_that_is_refused_is_exit_code_2(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    allowed = reviews(allowed=True)
+    refused = INFERENCE_SERVICE.path("team-a")
+    cluster.fault = lambda request: (
+        status(403, "Forbidden", "no") if request.path == refused else allowed(request)
+    )
+
+    result = await diff(kubeconfig, service())
+
+    assert (result.exit_code, "cannot list inferenceservices" in result.stderr) == (2, True)
