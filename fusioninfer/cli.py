@@ -8,10 +8,12 @@ import orjson
 from click.shell_completion import get_completion_class
 
 from fusioninfer import __version__, completing
+from fusioninfer.cluster.check.command import check
+from fusioninfer.cluster.diff.command import diff
+from fusioninfer.cluster.why.command import why
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from fusioninfer.ejecting import eject
 from fusioninfer.file_commands import expand, explain, validate
-from fusioninfer.inspecting import check, diff, why
 from fusioninfer.options import CONFIG, output_option, read_settings
 from fusioninfer.program import Program
 from fusioninfer.servers import sync, webhook

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer.cluster.check import CHECKS
+from fusioninfer.cluster.check.table import CHECKS
 from fusioninfer.cluster.why.cause import REASONS
 from tests.test_readme import ANY_TABLE, table
 

@@ -1,25 +1,4 @@
 """`fusioninfer check`: whether a cluster has what FusionInfer needs, and whether FusionInfer works in it.
 
-`collect` reads, `facts` is what was read, and each check is one row of a table: claim, judgement, remedy.
+`collect` reads, `facts` is what was read, and each check is one row of `table`: claim, judgement, remedy.
 """
-
-from typing import Final
-
-from fusioninfer.cluster.check import admission, components, controller
-from fusioninfer.cluster.check.row import Check
-
-CHECKS: Final[tuple[Check, ...]] = tuple(
-    sorted(
-        (*components.CHECKS, *admission.CHECKS, *controller.CHECKS),
-        key=lambda check: (
-            "Kubernetes",
-            "LeaderWorkerSet",
-            "Volcano",
-            "Routes",
-            "Webhook",
-            "Controller",
-            "Rights",
-        ).index(check.about),
-    )
-)
-"""All checks, by the part of the cluster that they are about."""

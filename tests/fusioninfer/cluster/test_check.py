@@ -11,13 +11,13 @@ import yaml
 from cryptography.x509 import load_pem_x509_certificate
 
 from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer
-from fusioninfer.cluster.check import CHECKS
 from fusioninfer.cluster.check.admission import CONDITIONS
 from fusioninfer.cluster.check.certificates import Chain, is_trusted
 from fusioninfer.cluster.check.collect import TRIAL
 from fusioninfer.cluster.check.controller import controller_rights
 from fusioninfer.cluster.check.facts import Facts, Trial
 from fusioninfer.cluster.check.row import Result, results
+from fusioninfer.cluster.check.table import CHECKS
 from intent import Object
 from intent.settings import Settings
 from tests.fusioninfer.cluster import healthy

@@ -9,9 +9,9 @@ import pytest
 
 from catalog.codes import CODES
 from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.why import causes
 from fusioninfer.cluster.why.case import Read, case_of
 from fusioninfer.cluster.why.cause import LAYERS, REASONS, Cause
+from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.logs import hint, telling_line
 from intent import Object
 from sync.kinds import LWS

@@ -1,0 +1,82 @@
+"""The subcommand `check`."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+
+from fusioninfer.cluster.connection import (
+    FOUND,
+    OUTPUT,
+    counted,
+    echo_json,
+    home_namespace,
+    printable,
+    read,
+)
+from fusioninfer.options import CONTEXT, KUBECONFIG
+
+COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
+EXAMPLES: Final = """\b
+Examples:
+  fusioninfer check --pre          # before the installation
+  fusioninfer check                # after it
+  fusioninfer check -n fusioninfer-system -o json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--pre", is_flag=True, help="Check what an installation needs, before it.")
+@click.option(
+    "-n",
+    "--namespace",
+    default="fusioninfer-system",
+    show_default=True,
+    help="The namespace of FusionInfer.",
+)
+@KUBECONFIG
+@CONTEXT
+@OUTPUT
+def check(*, pre: bool, namespace: str, kubeconfig: str | None, context: str | None, output: str) -> None:
+    """Check that a cluster has what FusionInfer needs, and that FusionInfer works in it.
+
+    One line for each check: ok, warning, error, or unknown if you lack the right to read what it needs. The
+    dry run of an annotated LeaderWorkerSet in your namespace shows whether the webhook answers. Nothing is
+    written.
+
+    Exit code 0: no errors (there may be warnings); 1: errors; 2: the cluster cannot be read.
+    """
+    from fusioninfer.cluster.check.collect import collect  # noqa: PLC0415 - other subcommands start without it
+    from fusioninfer.cluster.check.row import results  # noqa: PLC0415 - the same
+    from fusioninfer.cluster.check.table import CHECKS  # noqa: PLC0415 - the same
+
+    when: Any = "pre" if pre else "installed"
+    home = home_namespace(kubeconfig, context)
+    facts = read(kubeconfig, context, lambda reader: collect(reader, when, namespace, home))
+    found = results(CHECKS, facts, when)
+    if output == "json":
+        echo_json([asdict(one) for one in found])
+    else:
+        _print(found)
+    sys.exit(FOUND if any(one.state == "error" for one in found) else 0)
+
+
+def _print(found: Iterable[Any]) -> None:
+    """Print the results by the part of the cluster that they are about, then how many there are."""
+    counts: Counter[str] = Counter()
+    about = ""
+    for one in found:
+        counts[one.state] += 1
+        if one.about != about:
+            click.secho(f"\n{one.about}" if about else one.about, bold=True)
+            about = one.about
+        state = click.style(f"{one.state:7}", fg=COLOURS[one.state])
+        detail = f": {printable(one.detail)}" if one.detail else ""
+        click.echo(f"  {state}  {one.claim}{detail}")
+        if one.remedy:
+            click.echo(f"           remedy: {one.remedy}")
+    known = f"{counts['ok']} ok, {counted(counts['warning'], 'warning')}, {counted(counts['error'], 'error')}"
+    click.echo(f"\n{known}, {counts['unknown']} unknown")

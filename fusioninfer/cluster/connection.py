@@ -1,0 +1,65 @@
+"""What the subcommands share: options, the connection to the cluster, and how results are printed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+import click
+import orjson
+
+from fusioninfer.options import exit_unreadable
+
+T = TypeVar("T")
+FOUND: Final = 1
+"""The exit code if something is wrong, or differs."""
+HOME: Final = click.option(
+    "-n", "--namespace", default="", help="The namespace of the service. Default: the context's."
+)
+OUTPUT: Final = click.option(
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+
+
+def read(kubeconfig: str | None, context: str | None, reading: Callable[[Any], Awaitable[T]]) -> T:
+    """Connect, read, and disconnect; exit if the cluster cannot be read."""
+    # imported here: other subcommands start without the Kubernetes client
+    from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError  # noqa: PLC0415 - see above
+    from kube.client import ConfigError, connect  # noqa: PLC0415 - the same
+
+    async def run() -> T:
+        client = await connect(kubeconfig, context)
+        try:
+            return await reading(Reader(client))
+        finally:
+            await client.close()
+
+    try:
+        return asyncio.run(run())
+    except (ConfigError, NotFoundError, UnreachableError) as error:
+        exit_unreadable(error)
+
+
+def home_namespace(kubeconfig: str | None, context: str | None) -> str:
+    """Return the namespace of the context; exit without a kubeconfig."""
+    from kube.client import ConfigError  # noqa: PLC0415 - as above
+    from kube.client import home_namespace as home  # noqa: PLC0415 - as above
+
+    try:
+        return home(kubeconfig, context)
+    except ConfigError as error:
+        exit_unreadable(error)
+
+
+def echo_json(value: Any) -> None:
+    """Print JSON."""
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def printable(text: str) -> str:
+    """Return a text of the cluster on one line, without characters that control a terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number with its noun: `1 error`, `2 errors`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"

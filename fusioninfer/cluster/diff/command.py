@@ -1,0 +1,107 @@
+"""The subcommand `diff`."""
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fusioninfer.cluster.connection import FOUND, HOME, OUTPUT, echo_json, home_namespace, printable, read
+from fusioninfer.options import (
+    CONFIG,
+    CONTEXT,
+    FILES_OR_NAMES,
+    KUBECONFIG,
+    UNREADABLE,
+    exit_unreadable,
+    print_errors,
+    read_settings,
+)
+
+COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+EXAMPLES: Final = """\b
+Examples:
+  fusioninfer diff -f service.yaml
+  fusioninfer diff -n llm -R deploy/
+  kubectl kustomize overlays/prod | fusioninfer diff -f -
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("paths", nargs=-1, metavar="[FILE]...")
+@FILES_OR_NAMES
+@click.option("-R", "--recursive", is_flag=True, help="Read directories with those below them.")
+@HOME
+@KUBECONFIG
+@CONTEXT
+@CONFIG
+@OUTPUT
+def diff(  # noqa: PLR0913 - each is a flag
+    *,
+    paths: tuple[str, ...],
+    files: tuple[str, ...],
+    recursive: bool,
+    namespace: str,
+    kubeconfig: str | None,
+    context: str | None,
+    config: Path | None,
+    output: str,
+) -> None:
+    """Show what applying files would change in the cluster: in their objects, and in the controller's.
+
+    Objects of files are sent as dry runs, so that the API server and all webhooks answer; without the right
+    to write, admission is computed here. PodGroups, Services and routes are those that the controller would
+    apply or delete. Left out are managedFields, status, and the record of the expansion.
+
+    Exit code 0: no differences; 1: differences; 2: a file or the cluster cannot be read, or an object is
+    refused.
+    """
+    from fusioninfer import documents  # noqa: PLC0415 - only this subcommand needs it
+    from fusioninfer.cluster.diff.plan import differences  # noqa: PLC0415 - other subcommands start without it
+
+    if not (paths or files):
+        raise click.UsageError("no file is named: use -f FILE")
+    settings = read_settings(config) if config else None
+    objects, unread = documents.read_all((*paths, *files), recursive=recursive)
+    if unread:
+        exit_unreadable(*unread)
+    home = namespace or home_namespace(kubeconfig, context)
+    found = read(kubeconfig, context, lambda reader: differences(reader, objects, home, settings))
+    if output == "json":
+        echo_json(
+            {
+                "changes": [_as_json(one) for one in found.changes],
+                "errors": found.errors,
+                "notes": found.notes,
+            }
+        )
+    else:
+        _print(found)
+    sys.exit(UNREADABLE if found.errors else FOUND if found.changes else 0)
+
+
+def _as_json(change: Any) -> dict[str, Any]:
+    from fusioninfer.cluster.diff.change import cleaned, unified  # noqa: PLC0415 - only `diff` needs it
+
+    return {
+        "origin": change.origin,
+        "action": change.action,
+        "apiVersion": change.identity["apiVersion"],
+        "kind": change.identity["kind"],
+        "namespace": change.identity["metadata"]["namespace"],
+        "name": change.identity["metadata"]["name"],
+        "exact": change.exact,
+        "before": cleaned(change.before),
+        "after": cleaned(change.after),
+        "diff": unified(change),
+    }
+
+
+def _print(found: Any) -> None:
+    from fusioninfer.cluster.diff.change import unified  # noqa: PLC0415 - only `diff` needs it
+
+    for line in (line for change in found.changes for line in unified(change).splitlines()):
+        click.secho(line, fg=COLOURS.get(line[:1]))
+    for note in found.notes:
+        click.echo(f"{click.style('note', fg='yellow')}: {printable(note)}", err=True)
+    print_errors(map(ValueError, found.errors))

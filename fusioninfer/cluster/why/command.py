@@ -1,0 +1,102 @@
+"""The subcommand `why`."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fusioninfer.cluster.connection import (
+    FOUND,
+    HOME,
+    OUTPUT,
+    echo_json,
+    home_namespace,
+    printable,
+    read,
+)
+from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, read_settings
+
+EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
+"""The word and the colour of each effect of a cause."""
+EXAMPLES: Final = """\b
+Examples:
+  fusioninfer why qwen -n llm          # a service: its InferenceService or its LeaderWorkerSets
+  fusioninfer why lws/qwen-decode --all
+  fusioninfer why isvc/qwen -o json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("name", metavar="SERVICE | lws/NAME | isvc/NAME")
+@HOME
+@KUBECONFIG
+@CONTEXT
+@CONFIG
+@click.option("--all", "every", is_flag=True, help="Also the causes that come after the dominant one.")
+@OUTPUT
+def why(  # noqa: PLR0913 - each is a flag
+    *,
+    name: str,
+    namespace: str,
+    kubeconfig: str | None,
+    context: str | None,
+    config: Path | None,
+    every: bool,
+    output: str,
+) -> None:
+    """Say why a service does not serve: the dominant cause, with its remedy.
+
+    Causes are looked for in the order in which a service starts: admission, the rules of the service, the
+    controller, LeaderWorkerSet, the scheduler, pods, routes. Without --config the settings are those of the
+    installation.
+
+    Exit code 0: every replica serves; 1: there is a cause; 2: the cluster or the object cannot be read.
+    """
+    from fusioninfer.cluster.why.case import case_of  # noqa: PLC0415 - other subcommands start without it
+    from fusioninfer.cluster.why.causes import causes  # noqa: PLC0415 - the same
+    from fusioninfer.cluster.why.read import read_case  # noqa: PLC0415 - the same
+
+    settings = read_settings(config) if config else None
+    home = namespace or home_namespace(kubeconfig, context)
+    case = case_of(read(kubeconfig, context, lambda reader: read_case(reader, name, home, settings)))
+    found = causes(case)
+    wrong = [one for one in found if one.effect != "note"]
+    unknown = case.unknown
+    if output == "json":
+        echo_json(
+            {
+                "namespace": home,
+                "service": case.read.service,
+                "ready": not any(one.effect == "blocks" for one in found),
+                "cause": asdict(wrong[0]) if wrong else None,
+                "others": [asdict(one) for one in found if one not in wrong[:1]],
+                "unknown": list(unknown),
+            }
+        )
+    else:
+        _print(found if every else wrong[:1], case.service, len(wrong))
+        for one in unknown:
+            click.echo(f"{click.style('unknown', fg='yellow')}: {printable(one)}", err=True)
+    sys.exit(FOUND if wrong else 0)
+
+
+def _print(shown: Iterable[Any], service: str, count: int) -> None:
+    """Print causes; `count`: how many there are, notes aside."""
+    shown = tuple(shown)
+    if not count:
+        click.echo(f"{service}: {click.style('ready', fg='green')}, every replica serves")
+    for one in shown:
+        word, colour = EFFECTS[one.effect]
+        click.echo(
+            f"{click.style(word, fg=colour)}: {printable(f'{one.object}: {one.message}')} ({one.reason})"
+        )
+        if one.remedy:
+            click.echo(f"  remedy: {one.remedy}")
+    left = count - len(shown)
+    if left > 0:
+        click.echo(
+            f"\n{left} more cause{'s' if left > 1 else ''}: --all shows {'them' if left > 1 else 'it'}"
+        )
