@@ -211,7 +211,7 @@ def is_expanded(cluster: Cluster) -> bool:
 # --- why --------------------------------------------------------------------------------------------
 
 
-def role(name: str, component_type: str, size: int = 2, **annotations: str) -> Object:
+def role(name: str, component_type: str, size: int = 2) -> Object:
     """Return a LeaderWorkerSet of the service qwen; each pod asks for 8 GPUs."""
     engine = {
         "name": "vllm",
@@ -219,7 +219,7 @@ def role(name: str, component_type: str, size: int = 2, **annotations: str) -> O
         "command": ["vllm", "serve", "org/m", "--tensor-parallel-size", str(8 * size)],
         "resources": {"limits": {"nvidia.com/gpu": "8"}},
     }
-    known = {"service": "qwen", "component-type": component_type, "launcher": "ray-start"} | annotations
+    known = {"service": "qwen", "component-type": component_type, "launcher": "ray-start"}
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
@@ -396,7 +396,7 @@ def test_what_diff_announces_is_what_apply_and_the_controller_do(
 
 
 def test_an_object_that_admission_denies_is_exit_code_2(served: Cluster, space: str) -> None:
-    done = differences(served, space, role("p", "worker", **{"component-type": "prefil"}))
+    done = differences(served, space, role("p", "prefil"))
 
     assert done.code == 2
     assert "FI104" in done.value["errors"][0]

@@ -89,7 +89,7 @@ def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:
         if not there or state != "Open":
             message = f"Queue {name} is {state or 'not open'}" if there else f"Queue {name} does not exist"
             yield cause("scheduling", "QueueNotOpen", f"{POD_GROUP} {group.name}", message, effect)
-    unseen = [pod for pod in _held(case) if not _condition(pod)]
+    unseen = [pod for pod in _held(case) if not (_condition(pod) or case.warnings("Pod", name_of(pod)))]
     if unseen and not (group and group.message):
         scheduler = text(mapping(unseen[0].get("spec")).get("schedulerName")) or SCHEDULER
         message = f"no scheduler has reported about it; its schedulerName is {scheduler}"

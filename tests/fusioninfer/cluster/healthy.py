@@ -90,7 +90,7 @@ def deployment(name: str, container: str, image: str, pods: int = 2) -> Object:
 
 def pod_group_definition(*fields: str) -> Object:
     """Return the definition of PodGroup with these fields of the spec."""
-    spec = {"properties": {field: {} for field in fields}}
+    spec: Object = {"properties": {field: {} for field in fields}}
     schema = {"openAPIV3Schema": {"properties": {"spec": spec}}}
     return {"spec": {"versions": [{"name": "v1beta1", "schema": schema}]}}
 

@@ -10,7 +10,7 @@ import trustme
 import yaml
 from cryptography.x509 import load_pem_x509_certificate
 
-from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer
+from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Rights
 from fusioninfer.cluster.check.admission import CONDITIONS
 from fusioninfer.cluster.check.certificates import Chain, is_trusted
 from fusioninfer.cluster.check.collect import TRIAL
@@ -62,15 +62,17 @@ def with_mutator(known: Facts) -> Facts:
     return replace(known, answers={**known.answers, "mutating": Answer(found)})
 
 
-def denied(rights: str) -> Change:
+def first_denied(rights: Rights) -> Rights:
     """Withdraw one right."""
+    return {**rights, next(iter(rights)): False}
 
-    def change(known: Facts) -> Facts:
-        granted = dict(getattr(known, rights))
-        granted[next(iter(granted))] = False
-        return replace(known, **{rights: granted})
 
-    return change
+def user_denied(known: Facts) -> Facts:
+    return replace(known, rights=first_denied(known.rights))
+
+
+def controller_denied(known: Facts) -> Facts:
+    return replace(known, controller_rights=first_denied(known.controller_rights))
 
 
 def trial(known: Facts) -> Facts:
@@ -150,13 +152,13 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
         reading("settings", {"metadata": {"name": "s"}, "data": {"settings.yaml": "launchr: auto"}}),
         "ConfigMap s: launchr: Extra inputs are not permitted",
     ),
-    "controller-rights": (denied("controller_rights"), "missing: get leaderworkersets"),
-    "user-rights": (denied("rights"), "missing: create leaderworkersets in namespace llm"),
+    "controller-rights": (controller_denied, "missing: get leaderworkersets"),
+    "user-rights": (user_denied, "missing: create leaderworkersets in namespace llm"),
 }
 """For each row of an installed cluster: what makes it fail, and a part of its detail."""
 FAILURES_BEFORE: Final[dict[str, tuple[Change, str]]] = {
     "no-remains": (lambda known: known, "MutatingWebhookConfiguration mutate.fusioninfer.io"),
-    "install-rights": (denied("rights"), "missing: create leaderworkersets in namespace llm"),
+    "install-rights": (user_denied, "missing: create leaderworkersets in namespace llm"),
 }
 
 

@@ -94,7 +94,7 @@ def ended(code: int, reason: str = "Error", at: str = "2026-06-01T00:00:00Z", re
 
 LEADER, WORKER = pod("p"), pod("p", 1)
 HELD: Final = (held(LEADER), held(WORKER))
-INIT: Final = {
+INIT: Final[dict[str, Any]] = {
     "initContainerStatuses": [
         {"name": "download", "state": {"running": {"startedAt": "2026-06-01T00:00:00Z"}}}
     ],
