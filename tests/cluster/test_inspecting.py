@@ -2,8 +2,6 @@
 
 import copy
 import json
-import subprocess
-import sys
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 import trustme
+from click.testing import CliRunner
 
+from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import cleaned
 from intent import Object
 from intent.annotations import PREFIX
@@ -21,7 +21,6 @@ from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.controllers import controller_down
 from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker, remove_nodes
-from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.wait import until
 from tests.sync.samples import routed as with_routes
 
@@ -36,6 +35,12 @@ DEPLOYMENTS: Final = (
 """Deployments that a cluster of processes lacks: namespace, name, container, image."""
 
 
+PATIENCE: Final = 300.0
+"""Seconds until the cluster has done something: it has little time on a busy machine."""
+RESTRICTED: Final = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+"""What the Pod Security level of our namespace requires."""
+
+
 class Done(NamedTuple):
     """What the command printed, and its exit code."""
 
@@ -47,10 +52,10 @@ class Done(NamedTuple):
 def run(cluster: Cluster, *words: str, stdin: str = "", identity: str = "admin") -> Done:
     """Run a subcommand with JSON as its output."""
     options = ["--output=json", f"--kubeconfig={kubeconfig(cluster, identity)}"]
-    command = [sys.executable, "-m", "fusioninfer", *words, *options]
-    done = subprocess.run(command, cwd=ROOT, input=stdin, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return Done(done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr)
+    done = CliRunner().invoke(main, [*words, *options], input=stdin)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return Done(done.exit_code, json.loads(done.stdout) if done.stdout else None, done.stderr)
 
 
 # --- check ------------------------------------------------------------------------------------------
@@ -72,7 +77,9 @@ def installed(served: Cluster) -> Iterator[Cluster]:
     }
     create(served.api, path("secrets", HOME), secret)
     until(
-        lambda: all(available(served, *place[:2]) for place in DEPLOYMENTS), "all are available", seconds=120
+        lambda: all(available(served, *place[:2]) for place in DEPLOYMENTS),
+        "all are available",
+        seconds=PATIENCE,
     )
     yield served
     for namespace, name, *_ in DEPLOYMENTS:
@@ -86,7 +93,11 @@ def installed(served: Cluster) -> Iterator[Cluster]:
 def deployment(node: str, _namespace: str, name: str, container: str, image: str) -> Object:
     """Return a Deployment whose pod is on a node from the start."""
     labels = {"app": name}
-    spec = {"nodeName": node, "containers": [{"name": container, "image": image}]}
+    spec = {
+        "nodeName": node,
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": container, "image": image, "securityContext": RESTRICTED}],
+    }
     return {
         "metadata": {"name": name},
         "spec": {
@@ -143,11 +154,11 @@ def test_a_manager_of_leaderworkerset_without_pods_is_an_error(installed: Cluste
     where = path("deployments", *MANAGER)
     patch(installed.api, where, {"spec": {"replicas": 0}})
     try:
-        until(lambda: not available(installed, *MANAGER), "it is scaled down")
+        until(lambda: not available(installed, *MANAGER), "it is scaled down", seconds=PATIENCE)
         assert wrong(installed) == {"lws-manager"}
     finally:
         patch(installed.api, where, {"spec": {"replicas": 1}})
-        until(lambda: available(installed, *MANAGER), "it is back", seconds=60)
+        until(lambda: available(installed, *MANAGER), "it is back", seconds=PATIENCE)
 
 
 def test_the_gang_scheduling_of_leaderworkerset_is_an_error(installed: Cluster) -> None:
@@ -197,7 +208,7 @@ def webhook_gone(cluster: Cluster) -> Iterator[None]:
         create(
             cluster.api, where.rpartition("/")[0], kept | {"metadata": {"name": stored["metadata"]["name"]}}
         )
-        until(lambda: is_expanded(cluster), "the webhook is called again")
+        until(lambda: is_expanded(cluster), "the webhook is called again", seconds=PATIENCE)
 
 
 def is_expanded(cluster: Cluster) -> bool:
@@ -252,7 +263,7 @@ def becomes(cluster: Cluster, namespace: str, wanted: str, name: str = "qwen") -
         last = reason(cluster, namespace, name)
         return last == wanted
 
-    until(asked, f"the cause is {wanted}", seconds=90)
+    until(asked, f"the cause is {wanted}", seconds=PATIENCE)
     return last
 
 
@@ -375,7 +386,7 @@ def test_what_diff_announces_is_what_apply_and_the_controller_do(
     )
 
     kubectl(served, "apply", *flags, "-n", space, "--filename=-", stdin=json.dumps(first))
-    until(lambda: not differences(served, space, first).value["changes"], "nothing differs", seconds=60)
+    until(lambda: not differences(served, space, first).value["changes"], "nothing differs", seconds=PATIENCE)
     assert differences(served, space, first).code == 0
 
     second = copy.deepcopy(first)
@@ -391,7 +402,7 @@ def test_what_diff_announces_is_what_apply_and_the_controller_do(
     until(
         lambda: all(one["after"] == live(served, space, one) for one in announced.value["changes"]),
         "everything is as announced",
-        seconds=60,
+        seconds=PATIENCE,
     )
 
 
