@@ -11,6 +11,7 @@ from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import Live, read_live, service_of, snapshot_of
 from fusioninfer.documents import Document
 from intent import Object
+from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import mapping, text
@@ -70,12 +71,12 @@ def _placed(documents: Iterable[Document], namespace: str, outcome: Outcome) -> 
     left = 0
     for document in documents:
         obj, metadata = document.object, mapping(document.object.get("metadata"))
+        home = text(metadata.get("namespace")) or namespace
         if not _is_compared(obj):
             left += 1
-        elif not text(metadata.get("name")):
-            outcome.errors.append(f"{document}: metadata.name is missing")
+        elif not (is_subdomain(text(metadata.get("name"))) and is_label(home)):
+            outcome.errors.append(f"{document}: metadata.name is missing, or name or namespace is invalid")
         else:
-            home = text(metadata.get("namespace")) or namespace
             found.setdefault(home, []).append(obj | {"metadata": metadata | {"namespace": home}})
     if left:
         outcome.notes.append(

@@ -39,7 +39,8 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
     pods = await _pods(reader, read)
     if pods.unknown:
         raise UnreachableError(f"cannot list pods in namespace {namespace}: {pods.unknown}")
-    read = replace(read, pods=pods, answers=await _others(reader, namespace))
+    waits = any(not project(pod).scheduled for pod in pods.objects)
+    read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
 
 
@@ -75,12 +76,12 @@ async def _pods(reader: Reader, read: Read) -> Answer:
     return Answer(tuple(pods.values()), unknown)
 
 
-async def _others(reader: Reader, namespace: str) -> dict[str, Answer]:
-    lists = {
+async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[str, Answer]:
+    """Read what is beside the service. The pods on all nodes are many: they are read if capacity counts."""
+    nodes = {"nodes": ("/api/v1/nodes", ""), "placed": ("/api/v1/pods", PLACED)} if with_nodes else {}
+    lists = nodes | {
         "events": (f"/api/v1/namespaces/{namespace}/events", "type=Warning"),
         "statefulsets": (f"/apis/apps/v1/namespaces/{namespace}/statefulsets", ""),
-        "nodes": ("/api/v1/nodes", ""),
-        "placed": ("/api/v1/pods", PLACED),
         "queues": ("/apis/scheduling.volcano.sh/v1beta1/queues", ""),
         "mutating": ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", ""),
     }

@@ -30,11 +30,11 @@ def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
 
 
 def answers(request: web.Request) -> web.StreamResponse | None:
-    """Answer the version; refuse nodes, as for a user without rights on the cluster."""
+    """Answer the version; refuse Events, as for a user who lacks that right."""
     if request.path == "/version":
         return web.json_response({"gitVersion": "v1.29.0"})
-    if request.path == "/api/v1/nodes":
-        return status(403, "Forbidden", "nodes is forbidden")
+    if request.path.endswith("/events"):
+        return status(403, "Forbidden", "events is forbidden")
     return None
 
 
@@ -65,7 +65,7 @@ async def test_the_dominant_cause_is_printed_with_its_remedy(kubeconfig: Path) -
     assert result.stdout.startswith("cause: service r1: missing: PodGroup r1, ")
     assert "(ControllerNotRunning)\n  remedy: check the pods of Deployment fusioninfer-sync" in result.stdout
     assert "more causes: --all shows them" in result.stdout
-    assert "unknown: nodes: 403 Forbidden: nodes is forbidden" in result.stderr
+    assert "unknown: events: 403 Forbidden: events is forbidden" in result.stderr
     assert result.exit_code == 1
 
 

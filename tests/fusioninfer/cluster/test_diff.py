@@ -300,6 +300,17 @@ async def test_other_kinds_are_counted(kubeconfig: Path) -> None:  # noqa: F811 
     assert (result.exit_code, "1 object of other kinds left out" in result.stderr) == (0, True)
 
 
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("name", ["", "../pods/x", 7])
+async def test_a_name_that_is_none_is_exit_code_2(kubeconfig: Path, name: Any) -> None:  # noqa: F811 - the fixture
+    unnamed = service()
+    unnamed["metadata"]["name"] = name
+
+    result = await diff(kubeconfig, unnamed)
+
+    assert (result.exit_code, "metadata.name is missing, or name" in result.stderr) == (2, True)
+
+
 async def test_a_kind_that_is_not_served_is_a_note(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     cluster.absent.add("podgroups")
 
