@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from intent import Object
-from intent.annotations import PREFIX, REVISION
+from intent.annotations import REFRESH, REVISION
 from intent.errors import FieldError
 from intent.lws import API_VERSION as LWS_API_VERSION
 from intent.lws import KIND as LWS
@@ -47,15 +47,17 @@ def at_role(error: FieldError, index: int) -> FieldError:
 
 
 def late_annotations(obj: Object) -> FieldError | None:
-    """FI542: annotations of a role take effect with its template; None if no role has one of ours."""
+    """FI542: a refresh of a role takes effect with its template; None if no role asks for one.
+
+    Other annotations are in the first revision too, so a file does not tell whether they were edited.
+    """
     for at, role in enumerate(map(mapping, _roles(obj))):
-        annotations = mapping(mapping(role.get("metadata")).get("annotations"))
-        if any(key.startswith(PREFIX) for key in annotations):
+        if REFRESH in mapping(mapping(role.get("metadata")).get("annotations")):
             message = (
                 "takes effect when the leaderWorkerTemplate of a role changes: "
                 "an edit of annotations alone makes no new revision"
             )
-            return FieldError(f"spec.roles[{at}].metadata.annotations", None, message, "FI542")
+            return FieldError(f"spec.roles[{at}].metadata.annotations[{REFRESH}]", None, message, "FI542")
     return None
 
 

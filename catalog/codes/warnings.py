@@ -247,7 +247,7 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI542": Code(
         "warning",
-        "annotations of a role take effect with its next template",
+        "a refresh of a role takes effect with its next template",
         "change the template of a role in the same write, for instance an annotation of its pods",
         "a revision of a DisaggregatedSet covers role names and templates; existing objects are not changed",
     ),

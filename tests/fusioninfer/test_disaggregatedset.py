@@ -107,11 +107,15 @@ def test_two_sets_of_one_service_have_their_own_gangs_and_no_conflict() -> None:
     assert "FI401" not in {one.error.code for one in made.found}
 
 
-def test_annotations_of_roles_are_said_to_take_effect_with_the_next_template() -> None:
-    made = composed(disaggregated_set())
+def test_a_refresh_of_a_role_is_reported_to_take_effect_with_the_next_template() -> None:
+    made = composed(disaggregated_set(role("prefill", "prefiller"), role("decode", "decoder", refresh="2")))
 
     (late,) = [one for one in made.found if one.error.code == "FI542"]
-    assert late.error.path == "spec.roles[0].metadata.annotations"
+    assert late.error.path == "spec.roles[1].metadata.annotations[fusioninfer.io/refresh]"
+
+
+def test_the_other_annotations_of_a_role_do_not_warn() -> None:
+    assert "FI542" not in {one.error.code for one in composed(disaggregated_set()).found}
 
 
 def test_a_set_without_our_annotations_stays_plain() -> None:
@@ -144,7 +148,8 @@ def test_files_are_not_changed() -> None:
 
 def test_the_command_reads_the_kind(tmp_path: Path) -> None:
     file = tmp_path / "set.yaml"
-    file.write_text(yaml.dump(disaggregated_set()))
+    roles = (role("prefill", "prefiller", refresh="2"), role("decode", "decoder"))
+    file.write_text(yaml.dump(disaggregated_set(*roles)))
 
     checked = CliRunner().invoke(main, ["validate", "-f", str(file)])
     expanded = CliRunner().invoke(main, ["expand", "-f", str(file)])

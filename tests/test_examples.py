@@ -1,0 +1,89 @@
+"""Every file of docs/examples: it validates without a finding, and docs/examples.md describes it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from fusioninfer import documents, offline
+from fusioninfer.cli import main
+from intent import Object
+from intent.annotations import SERVICE
+from intent.settings import Settings
+from tests.examples import EXAMPLES, FILES, services
+
+PAGE: Final = EXAMPLES.parent / "examples.md"
+TABLE: Final = re.compile(r"(<!-- examples[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
+CLEAN: Final = re.compile(r"0 errors, 0 warnings\b")
+COMMENT: Final = re.compile(r"\A((?:# .*\n)+)")
+
+
+def found(*files: Path) -> str:
+    """Return what `fusioninfer validate` prints about files; nothing if there is no error and no warning."""
+    names = [word for file in files for word in ("-f", str(file))]
+    done = CliRunner().invoke(main, ["validate", *names])
+    return "" if CLEAN.match(done.output) and done.exit_code == 0 else done.output
+
+
+@pytest.mark.parametrize("service", services())
+def test_a_service_validates_without_errors_and_warnings(service: str) -> None:
+    assert found(*services()[service]) == ""
+
+
+def test_all_files_validate_together() -> None:
+    assert found(*FILES) == ""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_file_belongs_to_a_service_and_begins_with_its_description(file: Path) -> None:
+    assert [name for name, files in services().items() if file in files]
+    assert COMMENT.match(file.read_text(encoding="utf-8"))
+
+
+def test_the_stand_in_engine_is_the_same_in_every_file() -> None:
+    engines = {text for file in FILES for text in _programs(file)}
+
+    assert len(engines) == 1
+
+
+def _programs(file: Path) -> Iterator[Any]:
+    for obj in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+        if obj["kind"] == "ConfigMap":
+            yield obj["data"]["vllm"]
+
+
+def described() -> str:
+    """Write the table of the files, each with the comment at its beginning."""
+    rows = [f"| [{file.name}](examples/{file.name}) | {_description(file)} |\n" for file in FILES]
+    return "| file | what it shows |\n|---|---|\n" + "".join(rows)
+
+
+def _description(file: Path) -> str:
+    comment = COMMENT.match(file.read_text(encoding="utf-8"))
+    return " ".join(line.removeprefix("# ") for line in comment[1].splitlines()) if comment else ""
+
+
+def test_the_page_lists_every_file_with_its_description(request: pytest.FixtureRequest) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    written = TABLE.sub(lambda found: found[1] + described() + found[3], text)
+    if request.config.getoption("--refresh"):
+        PAGE.write_text(written, encoding="utf-8")
+
+    assert PAGE.read_text(encoding="utf-8") == written
+
+
+@pytest.mark.parametrize("service", services())
+def test_each_service_gets_a_service_on_its_leaders(service: str) -> None:
+    made = offline.compose(documents.read([str(file) for file in services()[service]]), Settings()).objects
+
+    apis = [one for one in made if one["kind"] == "Service" and _is_api(one)]
+
+    assert [one["metadata"]["name"] for one in apis] == [f"{service}-api"]
+
+
+def _is_api(obj: Object) -> bool:
+    return bool(obj["metadata"]["labels"].get(SERVICE)) and obj["metadata"]["name"].endswith("-api")
