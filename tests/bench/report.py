@@ -107,6 +107,18 @@ def document(parts: Mapping[str, Iterable[Row]], noise: Object) -> bytes:
     return orjson.dumps({"noise": noise, "parts": shown}, option=orjson.OPT_INDENT_2)
 
 
+def read(text: bytes) -> dict[str, list[Row]]:
+    """Return the rows of each part of a JSON document."""
+    parts: Mapping[str, list[Object]] = orjson.loads(text)["parts"]
+    return {name: [_row(one) for one in rows] for name, rows in parts.items()}
+
+
+def _row(one: Object) -> Row:
+    keys = ("name", "value", "unit", "min", "max", "beside", "goal")
+    name, value, unit, low, high, beside, goal = (one[key] for key in keys)
+    return Row(name, value, unit, low, high, beside, goal)
+
+
 def _cells(one: Row) -> tuple[str, ...]:
     spread = "" if one.low is None else f"{_short(one.low)} to {_short(one.high)}"
     goal = "" if one.goal is None else f"≤ {_short(one.goal)}"
