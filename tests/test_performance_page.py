@@ -13,7 +13,7 @@ DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = DOCS / "performance.md"
 RESULTS: Final = DOCS / "performance.json"
 TABLES: Final = re.compile(r"(<!-- results[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
-MEASURED: Final = re.compile(r"json\.loads|CPU of a (CREATE|full expansion)")
+MEASURED: Final = re.compile(r"CPU of a (CREATE|full expansion)|relative to `json\.loads`|peak memory")
 """Words of figures that belong to that page."""
 OTHERS: Final = sorted({*DOCS.glob("*.md"), DOCS.parent / "README.md"} - {PAGE})
 

@@ -182,11 +182,50 @@ def is_part(small: Any, whole: Any) -> bool:
     return bool(small == whole)
 
 
+EXAMPLE: Final = ROOT / "docs" / "examples" / "vllm-two-nodes.yaml"
+MISTAKE: Final = re.compile(r"(<!-- mistake[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
+LONGEST: Final = 200
+"""Lines of a README that a newcomer reads to the end."""
+
+
+def mistake(folder: Path) -> str:
+    """Write what the command prints of the example with a tensor parallel size that does not fit."""
+    wrong = EXAMPLE.read_text(encoding="utf-8").replace('- "8"', '- "16"', 1)
+    (folder / "qwen.yaml").write_text(wrong, encoding="utf-8")
+    done = CliRunner().invoke(main, ["validate", "-f", "qwen.yaml"])
+    assert done.exit_code == 1
+    return f"```console\n$ fusioninfer validate -f qwen.yaml\n{done.output}```\n"
+
+
+def test_a_mistake_is_reported_as_shown(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text(encoding="utf-8")
+    written = MISTAKE.sub(lambda found: found[1] + mistake(tmp_path) + found[3], text)
+    if request.config.getoption("--refresh"):
+        README.write_text(written, encoding="utf-8")
+
+    assert README.read_text(encoding="utf-8") == written
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def test_the_answer_of_the_service_is_that_of_the_quickstart() -> None:
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+
+    (answer,) = re.findall(r'^{"object".*', README.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert answer in page
+
+
 def test_before_and_after_are_what_the_command_prints() -> None:
-    read = documents.read([str(ROOT / "docs" / "examples" / "monolithic.yaml")])
+    read = documents.read([str(EXAMPLE)])
     printed = [read[0].object, *offline.compose(read, Settings()).objects]
 
-    shown = blocks("Before and after")
+    shown = blocks("What you see")
 
     assert [is_part(*pair) for pair in zip(shown, printed, strict=True)] == [True] * 4
 
@@ -196,9 +235,9 @@ def test_the_lines_of_the_examples_are_counted() -> None:
     written = sum(not line.startswith("#") for file in files for line in file.read_text().splitlines())
     stored = offline.compose(documents.read([str(file) for file in files]), Settings()).objects
 
-    counted = re.findall(r"^\| lines .*? \| (\d+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
+    counted = re.findall(r"is (\d+) lines that you write, and (\d+) that", README.read_text(encoding="utf-8"))
 
-    assert counted == [str(written), str(len(documents.write_yaml(stored).splitlines()))]
+    assert counted == [(str(written), str(len(documents.write_yaml(stored).splitlines())))]
 
 
 @pytest.mark.parametrize(
