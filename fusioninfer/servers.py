@@ -29,6 +29,14 @@ METRICS_PORT: Final = click.option(
     help="Port of /healthz, /readyz and /metrics.",
 )
 
+LOG_LEVEL: Final = click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The lowest level of the log lines that are written.",
+)
+
 
 @click.command(epilog=WEBHOOK)
 @click.option(
@@ -59,6 +67,7 @@ METRICS_PORT: Final = click.option(
     metavar="NAME",
     help="Answer only clients whose certificate has this common name or DNS name. May be repeated.",
 )
+@LOG_LEVEL
 @CONFIG
 def webhook(  # noqa: PLR0913 - each is a flag
     *,
@@ -69,6 +78,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     names: tuple[str, ...],
     client_ca: Path | None,
     client_names: tuple[str, ...],
+    log_level: str,
     config: Path | None,
 ) -> None:
     """Run the webhook.
@@ -86,7 +96,8 @@ def webhook(  # noqa: PLR0913 - each is a flag
     run.run(
         serve.webhook(
             source, settings, frozenset(client_names), host=host, port=port, metrics_port=metrics_port
-        )
+        ),
+        log_level.upper(),
     )
 
 
@@ -152,13 +163,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     help="The maximum number of requests a second to the API server, without lists, watches and the Lease; "
     "0 is no limit.",
 )
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The lowest level of the log lines that are written.",
-)
+@LOG_LEVEL
 @METRICS_PORT
 @CONFIG
 def sync(  # noqa: PLR0913 - each is a flag

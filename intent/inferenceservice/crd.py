@@ -50,12 +50,15 @@ _METADATA: Final = {
 """Fields of every resource, which the API server validates itself."""
 
 
+_LABELS: Final = {"app.kubernetes.io/name": "fusioninfer", "app.kubernetes.io/component": "api"}
+
+
 def crd() -> Object:
     """Return the definition as installed."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "metadata": {"name": f"{PLURAL}.{GROUP}", "labels": _LABELS},
         "spec": {
             "group": GROUP,
             "names": {

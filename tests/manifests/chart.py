@@ -1,134 +1,93 @@
 """The Helm chart, generated from the manifests: each template is one of their files with some text replaced.
 
-A rule that matches another number of times than it expects is an error, so the two cannot drift apart.
+`only_in_chart` holds the templates that no manifest has.
 """
 
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from fusioninfer import __version__
+from tests.manifests.metadata import NONE, with_metadata
 from tests.manifests.objects import MANIFESTS
-from tests.manifests.values import schema, values_yaml
+from tests.manifests.rules import KEPT, Rule, field, replaced, value, when
+from tests.manifests.schema import schema
+from tests.manifests.values import RUNBOOKS, values_yaml
+from tests.manifests.workloads import SELF_SIGNED, SYNC, WEBHOOK, pod
 
 MADE: Final = "# generated from manifests/ by `make manifests`\n"
 NAMESPACE: Final = "fusioninfer-system"
-MODE: Final = '(eq .Values.certificates.mode "cert-manager")'
-KEPT_TEXT: Final = "KEPT-TEXT"
-"""What stands in a template for the text that a rule matched."""
-SELF_SIGNED: Final = '(eq .Values.certificates.mode "self-signed")'
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A regular expression, its replacement, and the number of matches to expect."""
-
-    pattern: str
-    template: str
-    times: int = 1
+ONLY_IN_CHART: Final = Path(__file__).parent / "only_in_chart"
+MODE: Final = '(eq $.Values.certificates.mode "cert-manager")'
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that becomes a template: its rules, and the condition under which it is rendered."""
+    """A file that becomes a template: its rules, when it is rendered, and the annotations of its objects."""
 
     path: str
     rules: tuple[Rule, ...] = ()
     condition: str = ""
+    annotations: str = NONE
 
 
-def _with(value: str, field: str, indent: int, form: str = "{{ . }}") -> str:
-    """Return the template of a field that is rendered only if its value is set."""
-    return f"{{{{- with .Values.{value} }}}}\n{' ' * indent}{field}: {form}\n{{{{- end }}}}\n"
-
-
-def _block(value: str, field: str, indent: int) -> str:
-    """Return the template of a field with an object or a list."""
-    return _with(value, field, indent, f"{{{{- toYaml . | nindent {indent + 2} }}}}")
-
-
-_POD: Final = "".join(
-    (
-        "      enableServiceLinks: false\n",
-        _block("imagePullSecrets", "imagePullSecrets", 6),
-        _with("priorityClassName", "priorityClassName", 6),
-        _block("nodeSelector", "nodeSelector", 6),
-        _block("tolerations", "tolerations", 6),
-    )
+_INJECTED: Final = (
+    '(ternary (dict "cert-manager.io/inject-ca-from" (printf "%s/fusioninfer-webhook" $.Release.Namespace))'
+    f" (dict) {MODE})"
 )
-_IMAGE: Final = (
-    '        image: {{ printf "%s:%s" .Values.image.repository '
-    "(.Values.image.tag | default .Chart.AppVersion) }}\n"
-)
-_CHECKSUM: Final = (
-    "  template:\n    metadata:\n      annotations:\n"
-    '        checksum/settings: {{ include (print $.Template.BasePath "/settings.yaml") . | sha256sum }}\n'
-)
+_KEPT: Final = '(dict "helm.sh/resource-policy" "keep")'
+"""Deleting the definition would delete all InferenceServices; endpoint pickers that run need their roles."""
 
 
-def _deployment(part: str) -> tuple[Rule, ...]:
-    resources = f"        resources: {{{{- toYaml .Values.{part}.resources | nindent 10 }}}}\n"
-    return (
-        Rule(r"^  replicas: \d+$", f"  replicas: {{{{ .Values.{part}.replicas }}}}"),
-        Rule(r"^  template:\n    metadata:\n", _CHECKSUM),
-        Rule(r"^      enableServiceLinks: false\n", _POD),
-        Rule(r"^        image: .*\n", _IMAGE + _with("image.pullPolicy", "imagePullPolicy", 8)),
-        Rule(r"^        resources:\n(?:          .*\n)+", resources),
+def _namespaces(indent: int, times: int) -> Rule:
+    """Return the rule for the selector of namespaces of webhooks and policy."""
+    return Rule(
+        r"values: \[kube-system, fusioninfer-system\]\n",
+        'values: {{ include "fusioninfer.excluded" $ }}\n'
+        '{{- with include "fusioninfer.selected" $ | trim }}\n'
+        f"{' ' * indent}{{{{- . | nindent {indent} }}}}\n{{{{- end }}}}\n",
+        times,
     )
 
 
-def _flag(name: str, value: str, form: str) -> str:
-    """Return the template of a flag of the controller; without its value, as after `--reuse-values`, none."""
-    return (
-        f'{{{{- if not (kindIs "invalid" .Values.{value}) }}}}\n'
-        f"        - --{name}={{{{ {form.format(value)} }}}}\n{{{{- end }}}}\n"
-    )
-
-
-_FLAGS: Final = Rule(
-    r"^        - --workers=.*\n        - --qps=.*\n        - --log-level=.*\n",
-    _flag("workers", "sync.workers", "int .Values.{}")
-    + _flag("qps", "sync.qps", ".Values.{}")
-    + _flag("log-level", "sync.logLevel", ".Values.{}")
-    + "{{- if .Values.sync.observeOnly }}\n        - --observe-only\n{{- end }}\n"
-    "{{- if .Values.sync.gangsOnly }}\n        - --gangs-only\n{{- end }}\n"
-    "{{- range .Values.sync.namespaces }}\n        - --watch-namespace={{ . }}\n{{- end }}\n"
-    f"{{{{- if {SELF_SIGNED} }}}}\n        - --manage-certificates=fusioninfer-webhook-tls\n{{{{- end }}}}\n",
-)
-_INJECT: Final = (
-    f"metadata:\n{{{{- if {MODE} }}}}\n  annotations:\n"
-    f"    cert-manager.io/inject-ca-from: {NAMESPACE}/fusioninfer-webhook\n{{{{- end }}}}\n"
-)
 _WEBHOOKS: Final = (
-    Rule(r"^metadata:\n", _INJECT, times=2),
     Rule(
         r"^  clientConfig:\n",
-        "  clientConfig:\n" + _with("certificates.caBundle", "caBundle", 4),
+        KEPT + field("certificates.caBundle", "caBundle", 4),
         times=3,
     ),
-)
-_KEPT: Final = (
-    "metadata:\n  annotations:\n"
-    "    helm.sh/resource-policy: keep  # deleting the CRD would delete all InferenceServices\n"
-)
-_BOUND: Final = (
-    "metadata:\n  annotations:\n    helm.sh/resource-policy: keep  # endpoint pickers that run need it\n"
+    Rule(
+        r"timeoutSeconds: \d+", f"timeoutSeconds: {{{{ int {value('webhook.timeoutSeconds', 5)} }}}}", times=3
+    ),
+    _namespaces(4, times=3),
 )
 
 
-def _bound(kind: str, metadata: str) -> str:
-    """Return a binding of the controller's ClusterRole."""
-    group = "rbac.authorization.k8s.io"
-    return (
-        f"---\napiVersion: {group}/v1\nkind: {kind}\nmetadata:\n{metadata}"
-        f"roleRef:\n  apiGroup: {group}\n  kind: ClusterRole\n  name: fusioninfer-sync\n"
-        "subjects:\n- kind: ServiceAccount\n  name: fusioninfer-sync\n"
-        "  namespace: {{ $.Release.Namespace }}\n"
-    )
-
-
+_IN_NAMESPACE: Final = with_metadata(
+    """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: fusioninfer-sync-services
+  namespace: {{ . }}
+  labels:
+    app.kubernetes.io/name: fusioninfer
+    app.kubernetes.io/component: sync
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: fusioninfer-sync
+subjects:
+- kind: ServiceAccount
+  name: fusioninfer-sync
+  namespace: fusioninfer-system
+""",
+    NONE,
+)
+"""The binding of the controller's ClusterRole in one namespace."""
 _RIGHTS: Final = (
     Rule(
         r"^# Objects of routes, .*\n",
@@ -137,66 +96,85 @@ _RIGHTS: Final = (
     Rule(r"^# Events about services\.\n", "{{- end }}\n# Events about services.\n"),
     Rule(
         r"^---\napiVersion: .*\nkind: ClusterRoleBinding\nmetadata:\n  name: fusioninfer-sync\n"
-        r"roleRef:\n(?:  .*\n)+subjects:\n(?:[- ] .*\n)+",
-        "{{- if not .Values.sync.namespaces }}\n"
-        + _bound("ClusterRoleBinding", "  name: fusioninfer-sync\n")
-        + "{{- end }}\n{{- range .Values.sync.namespaces }}\n"
-        + _bound("RoleBinding", "  name: fusioninfer-sync-services\n  namespace: {{ . }}\n")
-        + "{{- end }}\n",
+        r"(?:(?!---\n).*\n)+",
+        when("not .Values.sync.namespaces", KEPT)
+        + f"{{{{- range .Values.sync.namespaces }}}}\n---\n{_IN_NAMESPACE}{{{{- end }}}}\n",
     ),
 )
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
 _NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)
-_ACTIONS: Final = Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}")
+_BACKSTOP: Final = (
+    Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}"),
+    _namespaces(6, times=1),
+)
 _AGGREGATED: Final = Rule(
-    r"^  labels:\n(?:    rbac\.authorization\.k8s\.io/.*\n)+",
-    f"{{{{- if .Values.userRoles.aggregate }}}}\n{KEPT_TEXT}{{{{- end }}}}\n",
-    times=2,
+    r"^(?:    rbac\.authorization\.k8s\.io/.*\n)+", when(value("userRoles.aggregate"), KEPT), times=2
 )
 _MONITORED: Final = ".Values.monitoring.enabled"
-
-SOURCES: Final = (
-    Source("base/inferenceservice.crd.yaml", (Rule(r"^metadata:\n", _KEPT),)),
-    Source("base/rbac.yaml", _RIGHTS),
-    Source("base/user-roles.yaml", (_AGGREGATED,)),
-    Source("base/picker-roles.yaml", (Rule(r"^metadata:\n", _BOUND, times=2),)),
-    Source("base/service.yaml"),
-    Source("base/webhooks.yaml", _WEBHOOKS),
-    Source("base/backstop.yaml", (_ACTIONS,)),
-    Source("base/webhook-deployment.yaml", _deployment("webhook")),
-    Source("base/sync-deployment.yaml", (*_deployment("sync"), _FLAGS)),
-    Source("base/network-policy.yaml", _NETWORK, ".Values.networkPolicy.enabled"),
-    Source("cert-manager/certificates.yaml", condition=MODE),
-    Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),
-    Source("monitoring/service-monitor.yaml", condition=_MONITORED),
-    Source("monitoring/alerts.yaml", condition=_MONITORED),
-    Source("monitoring/dashboard.yaml", condition=_MONITORED),
+_ISSUER: Final = value("certificates.issuerRef")
+_CERTIFICATES: Final = (
+    Rule(r"^# A CA that lasts", f"{{{{- if not {_ISSUER} }}}}\n{KEPT}"),
+    Rule(
+        r"^---\n(?=apiVersion: .*\nkind: Certificate\nmetadata:\n  name: fusioninfer-webhook\n)",
+        f"{{{{- end }}}}\n{KEPT}",
+    ),
+    Rule(
+        r"^    name: fusioninfer-ca\n(?=\Z)",
+        f"    {{{{- with {_ISSUER} }}}}\n    {{{{- toYaml . | nindent 4 }}}}\n    {{{{- else }}}}\n{KEPT}"
+        "    {{- end }}\n",
+    ),
 )
 
-SETTINGS: Final = f"""\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: fusioninfer-settings
-  namespace: {NAMESPACE}
-data:
-  settings.yaml: {{{{ toYaml .Values.settings | quote }}}}
-{{{{- range $name, $text := .Values.files }}}}
-  {{{{ $name | quote }}}}: {{{{ $text | quote }}}}
-{{{{- end }}}}
-"""
 
-NOTES: Final = """\
-FusionInfer {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}.
+def _labelled(path: str) -> Rule:
+    """Return the rule that adds labels of a value to those of an object."""
+    return Rule(r'^    \{\{- include "fusioninfer\.labels" .*\n', KEPT + _labels(path))
 
-  kubectl --namespace {{ .Release.Namespace }} rollout status deployment/fusioninfer-webhook
-  kubectl --namespace {{ .Release.Namespace }} rollout status deployment/fusioninfer-sync
 
-The webhook expands an annotated LeaderWorkerSet if this prints a record:
+def _labels(path: str) -> str:
+    return f"    {{{{- with {value(path)} }}}}\n    {{{{- toYaml . | nindent 4 }}}}\n    {{{{- end }}}}\n"
 
-  kubectl apply --dry-run=server -o yaml -f FILE | grep fusioninfer.io/expansion
-"""
 
+_SCRAPED: Final = (
+    _labelled("monitoring.serviceMonitor.labels"),
+    Rule(r"^  - port: metrics\n", KEPT + field("monitoring.serviceMonitor.interval", "interval", 4)),
+)
+_ALERTS: Final = (
+    _labelled("monitoring.prometheusRule.labels"),
+    Rule(re.escape(RUNBOOKS), f"{{{{ {value('monitoring.prometheusRule.runbooks', RUNBOOKS)} }}}}", times=18),
+)
+
+SOURCES: Final = (
+    Source("base/inferenceservice.crd.yaml", annotations=_KEPT),
+    Source("base/rbac.yaml", _RIGHTS),
+    Source("base/user-roles.yaml", (_AGGREGATED,)),
+    Source("base/picker-roles.yaml", annotations=_KEPT),
+    Source("base/service.yaml"),
+    Source("base/webhooks.yaml", _WEBHOOKS, annotations=_INJECTED),
+    Source("base/backstop.yaml", _BACKSTOP),
+    Source("base/webhook-deployment.yaml", WEBHOOK),
+    Source("base/sync-deployment.yaml", SYNC),
+    Source("base/network-policy.yaml", _NETWORK, ".Values.networkPolicy.enabled"),
+    Source("cert-manager/certificates.yaml", _CERTIFICATES, MODE),
+    Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),
+    Source("monitoring/service-monitor.yaml", _SCRAPED, _MONITORED),
+    Source("monitoring/alerts.yaml", _ALERTS, _MONITORED),
+    Source("monitoring/dashboard.yaml", (_labelled("monitoring.dashboard.labels"),), _MONITORED),
+)
+
+_HOOK: Final = (
+    '(dict "helm.sh/hook" "test" "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded")'
+)
+_SCRIPT: Final = (ONLY_IN_CHART / "test.py").read_text(encoding="utf-8")
+_TEST: Final = (
+    *pod(2),
+    Rule(r"^    - TEST-SCRIPT\n", "    - |\n" + re.sub(r"(?m)^(?=.)", " " * 6, _SCRIPT)),
+)
+OWN: Final = (Source("settings.yaml"), Source("test.yaml", _TEST, annotations=_HOOK))
+"""The templates of objects that no manifest has."""
+AS_THEY_ARE: Final = ("NOTES.txt", "_helpers.tpl", "checks.yaml")
+
+HOME: Final = "https://github.com/fusioninfer/fusioninfer"
 CHART: Final = f"""\
 apiVersion: v2
 name: fusioninfer
@@ -205,44 +183,53 @@ type: application
 version: {__version__}
 appVersion: {__version__}
 kubeVersion: ">=1.30.0-0"
+home: {HOME}
+sources:
+- {HOME}
+keywords: [llm, inference, leaderworkerset, volcano, vllm, sglang]
+maintainers:
+- name: The FusionInfer maintainers
+  url: {HOME}
+annotations:
+  artifacthub.io/license: Apache-2.0
+  artifacthub.io/prerelease: "true"
 """
+
+
+def escaped(text: str) -> str:
+    """Return the text of a manifest as a template that renders it."""
+    return re.sub(r"\{\{", '{{ "{{" }}', text)
 
 
 def template(source: Source, text: str) -> str:
     """Return the template of a file."""
-    text = re.sub(r"\{\{", '{{ "{{" }}', text)
+    text = with_metadata(text, source.annotations)
     for rule in source.rules:
-        text = _replaced(source.path, rule, text)
+        text = replaced(source.path, rule, text)
     if source.condition:
         text = f"{{{{- if {source.condition} }}}}\n{text}{{{{- end }}}}\n"
     return _placed(text)
 
 
-def _replaced(path: str, rule: Rule, text: str) -> str:
-    made, times = re.subn(
-        rule.pattern, lambda found: rule.template.replace(KEPT_TEXT, found[0]), text, flags=re.MULTILINE
-    )
-    if times != rule.times:
-        raise ValueError(f"{path}: {rule.pattern!r} matches {times} times, not {rule.times}")
-    return made
-
-
 def _placed(text: str) -> str:
     """Replace the namespace with that of the release."""
-    return text.replace(NAMESPACE, "{{ .Release.Namespace }}")
+    return text.replace(NAMESPACE, "{{ $.Release.Namespace }}")
 
 
 def files() -> Mapping[str, str]:
     """Return every file of the chart."""
-    templates = {
-        f"templates/{source.path.rpartition('/')[2]}": template(source, (MANIFESTS / source.path).read_text())
-        for source in SOURCES
+    own = {name: _read(ONLY_IN_CHART / name) for name in AS_THEY_ARE}
+    own |= {one.path: template(one, _read(ONLY_IN_CHART / one.path)) for one in OWN}
+    made = {
+        one.path.rpartition("/")[2]: template(one, escaped(_read(MANIFESTS / one.path))) for one in SOURCES
     }
     return {
         "Chart.yaml": MADE + CHART,
         "values.yaml": values_yaml(MADE),
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
-        "templates/NOTES.txt": NOTES,
-        "templates/settings.yaml": _placed(SETTINGS),
-        **templates,
+        **{f"templates/{name}": text for name, text in (own | made).items()},
     }
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -189,7 +189,11 @@ def config_map() -> Object:
         "metadata": {
             "name": "fusioninfer-dashboard",
             "namespace": "fusioninfer-system",
-            "labels": {"grafana_dashboard": "1"},
+            "labels": {
+                "app.kubernetes.io/name": "fusioninfer",
+                "app.kubernetes.io/component": "monitoring",
+                "grafana_dashboard": "1",
+            },
         },
         "data": {"fusioninfer.json": json.dumps(dashboard(), indent=1) + "\n"},
     }

@@ -1,15 +1,17 @@
 """The committed chart and dashboard equal the generated ones."""
 
 import re
+from functools import cache
 from typing import Final
 
 import pytest
 
 from intent import yaml
 from tests.manifests import values
-from tests.manifests.chart import SOURCES, Rule, Source, files, template
+from tests.manifests.chart import AS_THEY_ARE, ONLY_IN_CHART, OWN, SOURCES, Source, escaped, files, template
 from tests.manifests.dashboard import config_map
 from tests.manifests.objects import MANIFESTS
+from tests.manifests.rules import Rule, replaced
 from tests.manifests.values import VALUES
 from tests.test_readme import ANY_TABLE, table
 
@@ -59,30 +61,49 @@ def test_every_manifest_is_in_the_chart() -> None:
     assert {source.path for source in SOURCES} == there - kustomizations - NOT_IN_THE_CHART
 
 
+def test_every_file_of_the_chart_alone_is_used() -> None:
+    used = {*AS_THEY_ARE, *(source.path for source in OWN), "test.py"}
+
+    assert used == {file.name for file in ONLY_IN_CHART.iterdir()}
+
+
+@cache
+def templates() -> str:
+    """Return all templates; an object in parentheses, which may be absent, without these."""
+    text = "".join(text for name, text in files().items() if name.startswith("templates/"))
+    return re.sub(r"\((\$?\.Values[A-Za-z.]*)\)", r"\1", text)
+
+
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.path)
 def test_every_value_is_used_in_a_template(value: values.Value) -> None:
-    used = re.compile(rf"\.Values\.{re.escape(value.path)}\b")
-
-    assert any(used.search(text) for name, text in files().items() if name.startswith("templates/"))
+    assert re.search(rf"\.Values\.{re.escape(value.path)}\b", templates())
 
 
 def test_every_value_in_a_template_is_documented() -> None:
-    templates = "".join(text for name, text in files().items() if name.startswith("templates/"))
+    known = {value.path for value in VALUES}
+    used = set(re.findall(r"\.Values\.([A-Za-z.]+)", templates()))
 
-    assert set(re.findall(r"\.Values\.([A-Za-z.]+)", templates)) == {value.path for value in VALUES}
+    assert {path for path in used - known if not any(path.startswith(f"{one}.") for one in known)} <= {
+        "webhook"
+    }
 
 
 def test_a_rule_without_a_match_is_an_error() -> None:
-    source = Source("base/x.yaml", (Rule("^replicas: 2$", "replicas: {{ .Values.replicas }}"),))
+    rule = Rule("^replicas: 2$", "replicas: {{ .Values.replicas }}")
 
     with pytest.raises(ValueError, match="0 times, not 1"):
-        template(source, "replicas: many\n")
+        replaced("base/x.yaml", rule, "replicas: many\n")
+
+
+def test_an_object_without_a_component_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"no label app\.kubernetes\.io/component"):
+        template(
+            Source("x.yaml"), "metadata:\n  name: x\n  labels:\n    app.kubernetes.io/name: fusioninfer\n"
+        )
 
 
 def test_braces_of_alerts_are_escaped() -> None:
-    made = template(Source("x.yaml"), "summary: code {{ $labels.code }}\n")
-
-    assert made == 'summary: code {{ "{{" }} $labels.code }}\n'
+    assert escaped("summary: code {{ $labels.code }}\n") == 'summary: code {{ "{{" }} $labels.code }}\n'
 
 
 def test_the_documented_values_are_those_of_the_chart(request: pytest.FixtureRequest) -> None:

@@ -14,7 +14,9 @@ from fusioninfer import __version__
 from intent import Object
 from sync.runtime.metrics import OPERATORS, metrics
 from tests.manifests.dashboard import PANELS, Panel
-from tests.manifests.objects import MANIFESTS, find
+from tests.manifests.objects import DOCS, MANIFESTS, find
+from tests.manifests.pages import chapters
+from tests.manifests.values import RUNBOOKS
 from tests.test_readme import ANY_TABLE, table
 from webhook.server import metrics as webhook_metrics
 from webhook.server.listen import CUTS
@@ -108,7 +110,20 @@ def test_the_series_of_a_panel_exist(panel: Panel) -> None:
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
 def test_an_alert_has_severity_summary_and_remedy(rule: Object) -> None:
     assert rule["labels"]["severity"] in {"critical", "warning"}
-    assert set(rule["annotations"]) == {"summary", "remedy"}
+    assert set(rule["annotations"]) == {"summary", "remedy", "runbook_url"}
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+def test_the_runbook_of_an_alert_is_a_chapter_of_the_documentation(rule: Object) -> None:
+    page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+
+    assert page == RUNBOOKS
+    assert rule["alert"] in chapters(DOCS / RUNBOOKS.rpartition("/")[2])
+    assert anchor == rule["alert"].lower()
+
+
+def test_every_runbook_is_that_of_an_alert() -> None:
+    assert set(chapters(DOCS / RUNBOOKS.rpartition("/")[2])) == {rule["alert"] for rule in rules()}
 
 
 def alerts() -> list[dict[str, str]]:

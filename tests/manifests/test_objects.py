@@ -38,6 +38,43 @@ def sync() -> dict[str, Any]:
     return parsed(container("fusioninfer-sync")["args"])
 
 
+# --- labels -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["base", "cert-manager", "self-signed", "monitoring"])
+def test_every_object_names_its_component(folder: str) -> None:
+    labels = [each["metadata"]["labels"] for each in objects(folder)]
+
+    assert {each["app.kubernetes.io/name"] for each in labels} == {"fusioninfer"}
+    assert all(each["app.kubernetes.io/component"] for each in labels)
+
+
+def test_the_labels_name_this_release() -> None:
+    ((transformer,),) = (each["labels"] for each in [kustomization("labels")])
+
+    assert transformer["pairs"]["app.kubernetes.io/version"] == __version__
+    assert "includeSelectors" not in transformer
+
+
+def kustomization(folder: str) -> Object:
+    found: Object = yaml.safe_load((MANIFESTS / folder / "kustomization.yaml").read_text())
+    return found
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_selectors_stay_as_they_were_in_the_first_release(deployment: str) -> None:
+    """They cannot be changed: an upgrade would be refused."""
+    selector = find("Deployment", deployment)["spec"]["selector"]
+
+    component = deployment.removeprefix("fusioninfer-")
+    assert selector == {
+        "matchLabels": {
+            "app.kubernetes.io/name": "fusioninfer",
+            "app.kubernetes.io/component": component,
+        }
+    }
+
+
 # --- arguments --------------------------------------------------------------------------------------
 
 

@@ -32,7 +32,11 @@ def user_rights() -> list[dict[str, str]]:
     """Return the rows of the table of rights that are added to roles of Kubernetes."""
     return [
         {
-            "role": ", ".join(name.removeprefix(AGGREGATE) for name in role["metadata"]["labels"]),
+            "role": ", ".join(
+                name.removeprefix(AGGREGATE)
+                for name in role["metadata"]["labels"]
+                if name.startswith(AGGREGATE)
+            ),
             "resources": ", ".join(rule["resources"]),
             "verbs": ", ".join(rule["verbs"]),
         }
@@ -45,7 +49,9 @@ def roles(*, aggregated: bool) -> list[Object]:
     """Return the roles of users, or those of the controller."""
     found = [each for each in objects("base") if "rules" in each]
     if aggregated:
-        return [each for each in found if "labels" in each["metadata"]]
+        return [
+            each for each in found if any(name.startswith(AGGREGATE) for name in each["metadata"]["labels"])
+        ]
     bound = {each["roleRef"]["name"] for each in objects("base") if "roleRef" in each}
     return [each for each in found if each["metadata"]["name"] in bound]
 

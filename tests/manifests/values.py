@@ -4,18 +4,21 @@ A default that the base has too is read from there.
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
 import yaml
 
-from fusioninfer.settings import SettingsFile
 from intent import Object
 from tests.manifests.objects import at, container, find, parsed
 
-TITLES: Final = frozenset({"title", "description", "default"})
-"""Keys of a schema that do not restrict values."""
+RUNBOOKS: Final = "https://github.com/fusioninfer/fusioninfer/blob/main/docs/alerts.md"
+RESERVED: Final = (
+    *("app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/instance"),
+    *("app.kubernetes.io/version", "app.kubernetes.io/managed-by", "helm.sh/chart"),
+)
+"""Labels that the chart sets itself; selectors depend on the first two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +31,22 @@ class Value:
     meaning: str
 
 
-def _settings_schema() -> Object:
-    """Return the schema of the settings file, without titles."""
-    made = SettingsFile.model_json_schema()
-    fields = {
-        name: {key: value for key, value in field.items() if key not in TITLES}
-        for name, field in made["properties"].items()
-    }
-    return {"type": "object", "additionalProperties": False, "properties": fields}
-
-
 _TEXT: Final[Object] = {"type": "string"}
 _SWITCH: Final[Object] = {"type": "boolean"}
-_OBJECT: Final[Object] = {"type": "object"}
-_OBJECTS: Final[Object] = {"type": "array", "items": {"type": "object"}}
 _COUNT: Final[Object] = {"type": "integer", "minimum": 0}
+_PORT: Final[Object] = {"type": "integer", "minimum": 1, "maximum": 65535}
+_ANNOTATIONS: Final[Object] = {"type": "object", "additionalProperties": _TEXT}
+_LABELS: Final[Object] = {
+    "type": "object",
+    "properties": dict.fromkeys(RESERVED, False),
+    "additionalProperties": {
+        "type": "string",
+        "maxLength": 63,
+        "pattern": "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$",
+    },
+}
+_NAMES: Final[Object] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_LEVELS: Final[Object] = {"enum": ["debug", "info", "warning", "error"]}
 _ACTIONS: Final[Object] = {
     "type": "array",
     "minItems": 1,
@@ -51,14 +55,69 @@ _ACTIONS: Final[Object] = {
     # The API server rejects the two together, since they would report the same twice.
     "not": {"allOf": [{"contains": {"const": "Deny"}}, {"contains": {"const": "Warn"}}]},
 }
-_PORTS: Final[Object] = {
-    "type": "array",
-    "minItems": 1,
-    "items": {"type": "integer", "minimum": 1, "maximum": 65535},
+_ISSUER: Final[Object] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {"name": {"type": "string", "minLength": 1}, "kind": _TEXT, "group": _TEXT},
+    "dependencies": {"kind": ["name"], "group": ["name"]},
+}
+_SELECTOR: Final[Object] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "matchLabels": _ANNOTATIONS,
+        "matchExpressions": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["key", "operator"],
+                "properties": {
+                    "key": _TEXT,
+                    "operator": {"enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
+                    "values": {"type": "array", "items": _TEXT},
+                },
+            },
+        },
+    },
 }
 _BINDING: Final = find("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer.io")
 _SYNC: Final = parsed(container("fusioninfer-sync")["args"])
+_WEBHOOK: Final = parsed(container("fusioninfer-webhook")["args"])
+_MUTATE: Final = at(find("MutatingWebhookConfiguration", "mutate.fusioninfer.io"), ("webhooks", 0))
 _API_PORTS: Final = at(find("NetworkPolicy", "fusioninfer-sync"), ("spec", "egress", 0, "ports"))
+
+
+def _ref(name: str) -> Object:
+    """Return a reference to a definition of the schema."""
+    return {"$ref": f"#/definitions/{name}"}
+
+
+def _deployment(part: str, who: str, replicas: str) -> tuple[Value, ...]:
+    """Return the values that both Deployments have."""
+    deployment = f"fusioninfer-{part}"
+    return (
+        Value(f"{part}.replicas", at(find("Deployment", deployment), ("spec", "replicas")), _COUNT, replicas),
+        Value(
+            f"{part}.resources",
+            container(deployment)["resources"],
+            _ref("resources"),
+            f"resources of the container of {who}",
+        ),
+        Value(f"{part}.affinity", {}, _ref("affinity"), f"affinity of the pods of {who}"),
+        Value(
+            f"{part}.topologySpreadConstraints",
+            [],
+            _ref("topologySpreadConstraints"),
+            "empty: spread over nodes" + (" and zones" if part == "webhook" else ""),
+        ),
+        Value(f"{part}.serviceAccount.annotations", {}, _ANNOTATIONS, f"of the ServiceAccount of {who}"),
+        Value(f"{part}.extraArgs", [], {"type": "array", "items": _TEXT}, f"further flags of {who}"),
+        Value(f"{part}.extraEnv", [], _ref("env"), f"environment variables of {who}"),
+        Value(f"{part}.extraVolumes", [], _ref("volumes"), f"further volumes of the pods of {who}"),
+        Value(f"{part}.extraVolumeMounts", [], _ref("volumeMounts"), "where its container mounts them"),
+    )
+
 
 VALUES: Final = (
     Value("image.repository", "fusioninfer", _TEXT, "the image, as pushed to your registry"),
@@ -69,28 +128,44 @@ VALUES: Final = (
         {"enum": ["", "Always", "IfNotPresent", "Never"]},
         "empty: the default of Kubernetes",
     ),
-    Value("imagePullSecrets", [], _OBJECTS, "pull Secrets for the registry"),
+    Value("imagePullSecrets", [], _ref("imagePullSecrets"), "pull Secrets for the registry"),
     Value(
-        "webhook.replicas",
-        at(find("Deployment", "fusioninfer-webhook"), ("spec", "replicas")),
-        _COUNT,
-        "replicas of the webhook",
+        "commonLabels",
+        {},
+        _LABELS,
+        "labels of every object and of all pods, beside those that Kubernetes recommends",
+    ),
+    Value("commonAnnotations", {}, _ANNOTATIONS, "annotations of every object"),
+    Value("podLabels", {}, _LABELS, "labels of all pods"),
+    Value("podAnnotations", {}, _ANNOTATIONS, "annotations of all pods"),
+    Value("priorityClassName", "", _TEXT, "of all pods"),
+    Value("nodeSelector", {}, _ref("nodeSelector"), "of all pods"),
+    Value("tolerations", [], _ref("tolerations"), "of all pods"),
+    *_deployment("webhook", "the webhook", "replicas of the webhook"),
+    Value(
+        "webhook.timeoutSeconds",
+        _MUTATE["timeoutSeconds"],
+        {"type": "integer", "minimum": 1, "maximum": 30},
+        "how long API servers wait for the webhook; then the write is rejected",
     ),
     Value(
-        "webhook.resources",
-        container("fusioninfer-webhook")["resources"],
-        _OBJECT,
-        "resources of its container",
+        "webhook.logLevel",
+        _WEBHOOK["log_level"],
+        _LEVELS,
+        "the lowest level of its log lines",
+    ),
+    Value("webhook.port", _WEBHOOK["port"], _PORT, "the port of the pods that API servers call"),
+    Value(
+        "webhook.metricsPort", _WEBHOOK["metrics_port"], _PORT, "the port of the pods for probes and metrics"
     ),
     Value(
-        "sync.replicas",
-        at(find("Deployment", "fusioninfer-sync"), ("spec", "replicas")),
-        _COUNT,
-        "replicas of the controller; one leads",
+        "webhook.hostNetwork",
+        False,
+        _SWITCH,
+        "whether its pods use the network of their nodes, for API servers that reach nodes only; "
+        "set `webhook.port` too, since 10250 is the kubelet's there",
     ),
-    Value(
-        "sync.resources", container("fusioninfer-sync")["resources"], _OBJECT, "resources of its container"
-    ),
+    *_deployment("sync", "the controller", "replicas of the controller; one leads"),
     Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
     Value(
         "sync.gangsOnly",
@@ -101,7 +176,7 @@ VALUES: Final = (
     Value(
         "sync.namespaces",
         [],
-        {"type": "array", "items": {"type": "string", "minLength": 1}},
+        _NAMES,
         "the namespaces that it watches, and in which alone it has permissions; empty: all",
     ),
     Value(
@@ -117,11 +192,26 @@ VALUES: Final = (
         "the maximum number of requests a second to the API server, without lists, watches and the Lease; "
         "0 is no limit",
     ),
+    Value("sync.logLevel", _SYNC["log_level"], _LEVELS, "the lowest level of its log lines"),
+    Value("settings", {}, _ref("settings"), "the settings file (`manifests/base/settings.yaml`)"),
     Value(
-        "sync.logLevel",
-        _SYNC["log_level"],
-        {"enum": ["debug", "info", "warning", "error"]},
-        "the lowest level of the log lines that are written",
+        "files",
+        {},
+        _ANNOTATIONS,
+        "files beside the settings file, by name: what `settings.engines` refers to",
+    ),
+    Value(
+        "excludedNamespaces",
+        [],
+        _NAMES,
+        "namespaces whose objects the webhooks and the policy ignore, beside `kube-system` and that of the "
+        "release; do not add one that has expanded objects",
+    ),
+    Value(
+        "namespaceSelector",
+        {},
+        _SELECTOR,
+        "a label selector (`matchLabels`, `matchExpressions`): other namespaces are ignored too",
     ),
     Value(
         "userRoles.aggregate",
@@ -129,29 +219,26 @@ VALUES: Final = (
         _SWITCH,
         "whether the ClusterRoles view, edit and admin of Kubernetes include InferenceServices",
     ),
-    Value("priorityClassName", "", _TEXT, "of all pods"),
-    Value("nodeSelector", {}, _OBJECT, "of all pods"),
-    Value("tolerations", [], _OBJECTS, "of all pods"),
-    Value("settings", {}, _settings_schema(), "the settings file (`manifests/base/settings.yaml`)"),
-    Value(
-        "files",
-        {},
-        {"type": "object", "additionalProperties": _TEXT},
-        "files beside the settings file, by name: what `settings.engines` refers to",
-    ),
     Value(
         "certificates.mode",
         "cert-manager",
-        {"enum": ["cert-manager", "self-signed", "provided"]},
-        "`cert-manager`; `self-signed`: the controller issues them; "
+        {"enum": ["self-signed", "cert-manager", "provided"]},
+        "`self-signed`: the controller issues them; `cert-manager`; "
         "`provided`: your own Secret `fusioninfer-webhook-tls` and `caBundle`",
+    ),
+    Value(
+        "certificates.issuerRef",
+        {},
+        _ISSUER,
+        "an issuer of your own for the mode `cert-manager` (`name`, `kind`, `group`); "
+        "empty: a CA in the namespace",
     ),
     Value("certificates.caBundle", "", _TEXT, "the CA bundle (PEM, base64) for the mode `provided`"),
     Value("networkPolicy.enabled", True, _SWITCH, "whether to create NetworkPolicies"),
     Value(
         "networkPolicy.apiServerPorts",
         [each["port"] for each in _API_PORTS],
-        _PORTS,
+        {"type": "array", "minItems": 1, "items": _PORT},
         "ports of the API server",
     ),
     Value(
@@ -166,43 +253,45 @@ VALUES: Final = (
         _SWITCH,
         "whether to create a ServiceMonitor, alerts and a dashboard; needs the Prometheus operator",
     ),
+    Value(
+        "monitoring.serviceMonitor.labels",
+        {},
+        _LABELS,
+        "labels of the ServiceMonitor, by which a Prometheus selects it",
+    ),
+    Value("monitoring.serviceMonitor.interval", "", _TEXT, "how often to scrape; empty: as Prometheus does"),
+    Value(
+        "monitoring.prometheusRule.labels",
+        {},
+        _LABELS,
+        "labels of the alerts' PrometheusRule, by which a Prometheus selects it",
+    ),
+    Value(
+        "monitoring.prometheusRule.runbooks",
+        RUNBOOKS,
+        {"type": "string", "minLength": 1},
+        "the page that `runbook_url` of the alerts leads to; the name of the alert is the anchor",
+    ),
+    Value(
+        "monitoring.dashboard.labels",
+        {},
+        _LABELS,
+        'labels of the dashboard\'s ConfigMap, beside `grafana_dashboard: "1"`',
+    ),
 )
 
 
 def values_yaml(start: str) -> str:
     """Render values.yaml, with the meaning of each value in a comment."""
     lines = [start]
-    written: tuple[str, ...] = ()
+    before: list[str] = []
     for value in VALUES:
         *parents, name = value.path.split(".")
-        lines += _parents(tuple(parents), written)
-        written = tuple(parents)
-        indent = "  " * len(parents)
+        shared = len([*takewhile(lambda pair: pair[0] == pair[1], zip(parents, before, strict=False))])
+        lines += [f"{'  ' * depth}{parents[depth]}:\n" for depth in range(shared, len(parents))]
+        indent, before = "  " * len(parents), parents
         lines.append(f"{indent}# {value.meaning}\n{indent}{name}: {json.dumps(value.default)}\n")
     return "".join(lines)
-
-
-def _parents(parents: tuple[str, ...], written: tuple[str, ...]) -> Iterator[str]:
-    if parents != written:
-        yield from (f"{name}:\n" for name in parents)
-
-
-def schema() -> Object:
-    """Return the JSON schema of the values."""
-    whole = _closed()
-    for value in VALUES:
-        *parents, name = value.path.split(".")
-        place = whole
-        for parent in parents:
-            place = place["properties"].setdefault(parent, _closed())
-        place["properties"][name] = value.schema
-    # Helm sets `global` if the chart is a subchart.
-    whole["properties"]["global"] = _OBJECT
-    return {"$schema": "https://json-schema.org/draft-07/schema#", **whole}
-
-
-def _closed() -> Object:
-    return {"type": "object", "additionalProperties": False, "properties": {}}
 
 
 def table() -> list[dict[str, str]]:

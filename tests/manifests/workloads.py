@@ -1,0 +1,98 @@
+"""Rules of the two Deployments: what differs between their manifests and their templates."""
+
+from typing import Final
+
+from tests.manifests.rules import KEPT, Rule, block, field, items, value, when
+
+SELF_SIGNED: Final = '(eq $.Values.certificates.mode "self-signed")'
+HOST: Final = value("webhook.hostNetwork")
+
+
+def pod(indent: int) -> tuple[Rule, Rule]:
+    """Return the rules of a pod, whose spec has fields at an indent: values of all pods, and the image."""
+    of_all = "".join(
+        (
+            block("imagePullSecrets", "imagePullSecrets", indent),
+            field("priorityClassName", "priorityClassName", indent),
+            block("nodeSelector", "nodeSelector", indent),
+            block("tolerations", "tolerations", indent),
+        )
+    )
+    image = (
+        f'{" " * (indent + 2)}image: {{{{ printf "%s:%s" $.Values.image.repository '
+        "($.Values.image.tag | default $.Chart.AppVersion) }}\n"
+    )
+    return (
+        Rule(r"^ *enableServiceLinks: false\n", KEPT + of_all),
+        Rule(r"^ *image: .*\n", image + field("image.pullPolicy", "imagePullPolicy", indent + 2)),
+    )
+
+
+def _list(name: str, indent: int) -> str:
+    """Return the pattern of a list with its field."""
+    space = " " * indent
+    return rf"^{space}{name}:\n(?:{space}[- ] .*\n)+"
+
+
+def _deployment(part: str) -> tuple[Rule, ...]:
+    resources = f"        resources: {{{{- toYaml $.Values.{part}.resources | nindent 10 }}}}\n"
+    return (
+        Rule(r"^  replicas: \d+$", f"  replicas: {{{{ $.Values.{part}.replicas }}}}"),
+        *pod(6),
+        Rule(
+            _list("topologySpreadConstraints", 6),
+            block(f"{part}.affinity", "affinity", 6)
+            + block(f"{part}.topologySpreadConstraints", "topologySpreadConstraints", 6, otherwise=KEPT),
+        ),
+        Rule(r"^        resources:\n(?:          .*\n)+", resources),
+        Rule(_list("volumeMounts", 8), KEPT + items(f"{part}.extraVolumeMounts", 8)),
+        Rule(_list("volumes", 6), KEPT + items(f"{part}.extraVolumes", 6)),
+    )
+
+
+def _flag(name: str, path: str, form: str) -> str:
+    """Return the template of a flag of the controller; without its value, as after `--reuse-values`, none."""
+    return when(
+        f'not (kindIs "invalid" {value(path)})', f"        - --{name}={{{{ {form.format(value(path))} }}}}\n"
+    )
+
+
+_SWITCHES: Final = "".join(
+    (
+        _flag("workers", "sync.workers", "int {}"),
+        _flag("qps", "sync.qps", "{}"),
+        _flag("log-level", "sync.logLevel", "{}"),
+        when(value("sync.observeOnly"), "        - --observe-only\n"),
+        when(value("sync.gangsOnly"), "        - --gangs-only\n"),
+        "{{- range $.Values.sync.namespaces }}\n        - --watch-namespace={{ . }}\n{{- end }}\n",
+        when(SELF_SIGNED, "        - --manage-certificates=fusioninfer-webhook-tls\n"),
+        items("sync.extraArgs", 8),
+    )
+)
+SYNC: Final = (
+    *_deployment("sync"),
+    Rule(r"^        - --workers=.*\n        - --qps=.*\n        - --log-level=.*\n", _SWITCHES),
+    Rule(_list("env", 8), KEPT + items("sync.extraEnv", 8)),
+)
+
+_PORT: Final = value("webhook.port", 10250)
+_METRICS: Final = value("webhook.metricsPort", 8080)
+_LOG_LEVEL: Final = value("webhook.logLevel", "info")
+WEBHOOK: Final = (
+    *_deployment("webhook"),
+    # With the node's network, a second pod on a node would need the same ports: one pod ends first.
+    Rule(
+        r"^      maxSurge: 1\n      maxUnavailable: 0\n",
+        when(HOST, "      maxSurge: 0\n      maxUnavailable: 1\n", KEPT),
+    ),
+    Rule(
+        r"^      serviceAccountName: .*\n",
+        KEPT + when(HOST, "      hostNetwork: true\n      dnsPolicy: ClusterFirstWithHostNet\n"),
+    ),
+    Rule(r"--port=\d+$", f"--port={{{{ int {_PORT} }}}}"),
+    Rule(r"containerPort: 10250$", f"containerPort: {{{{ int {_PORT} }}}}"),
+    Rule(r"--metrics-port=\d+$", f"--metrics-port={{{{ int {_METRICS} }}}}"),
+    Rule(r"containerPort: 8080$", f"containerPort: {{{{ int {_METRICS} }}}}"),
+    Rule(r"--log-level=.*\n", f"--log-level={{{{ {_LOG_LEVEL} }}}}\n" + items("webhook.extraArgs", 8)),
+    Rule(r"^        ports:\n", block("webhook.extraEnv", "env", 8) + KEPT),
+)
