@@ -31,7 +31,7 @@ def _object(text: str, annotations: str) -> str:
     first, *pods = METADATA.finditer(text)
     parts = [text[: first.start()], _of_object(first["block"], component[1], annotations)]
     place = first.end()
-    for found in pods:
+    for found in pods if "\nkind: Deployment\n" in text else ():
         parts += [text[place : found.start()], _of_pods(found["indent"], component[1])]
         place = found.end()
     return "".join((*parts, text[place:]))

@@ -13,11 +13,9 @@ from tests.manifests.dashboard import config_map
 from tests.manifests.objects import MANIFESTS
 from tests.manifests.rules import Rule, replaced
 from tests.manifests.values import VALUES
-from tests.test_readme import ANY_TABLE, table
 
 CHART: Final = MANIFESTS / "chart"
 DASHBOARD: Final = MANIFESTS / "monitoring" / "dashboard.yaml"
-INSTALL_PAGE: Final = MANIFESTS.parent / "docs" / "install.md"
 MADE: Final = "# generated from tests/manifests/dashboard.py by `make manifests`\n"
 NOT_IN_THE_CHART: Final = {"base/namespace.yaml", "base/settings.yaml", "cert-manager/inject.yaml"}
 """Helm creates the namespace; settings are values; the annotation has a rule of its own."""
@@ -106,11 +104,10 @@ def test_braces_of_alerts_are_escaped() -> None:
     assert escaped("summary: code {{ $labels.code }}\n") == 'summary: code {{ "{{" }} $labels.code }}\n'
 
 
-def test_the_documented_values_are_those_of_the_chart(request: pytest.FixtureRequest) -> None:
-    made = {"values": table(values.table())}
-    text = INSTALL_PAGE.read_text(encoding="utf-8")
-    expected = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)
-    if request.config.getoption("--refresh"):
-        INSTALL_PAGE.write_text(expected, encoding="utf-8")
+def test_only_the_metadata_of_objects_and_pods_are_those_of_templates() -> None:
+    """The schema of InferenceServices has fields of that name too."""
+    name = "base/inferenceservice.crd.yaml"
+    (source,) = (each for each in SOURCES if each.path == name)
+    text = (MANIFESTS / name).read_text(encoding="utf-8")
 
-    assert INSTALL_PAGE.read_text(encoding="utf-8") == expected
+    assert template(source, escaped(text)).partition("\nspec:\n")[2] == text.partition("\nspec:\n")[2]
