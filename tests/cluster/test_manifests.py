@@ -91,16 +91,16 @@ def installed(objects: list[Object]) -> dict[Name, Object]:
 # --- kustomize and Helm -----------------------------------------------------------------------------
 
 
-def test_the_chart_is_the_overlay_of_cert_manager(cluster: Cluster, helm: Path) -> None:
-    overlay = kustomized(cluster, MANIFESTS / "cert-manager")
+def test_the_chart_is_the_overlay_with_self_signed_certificates(cluster: Cluster, helm: Path) -> None:
+    overlay = kustomized(cluster, MANIFESTS / "self-signed")
 
     assert installed(rendered(helm)) == without_namespace(by_name(overlay))
 
 
-def test_the_chart_with_self_signed_certificates_is_the_overlay(cluster: Cluster, helm: Path) -> None:
-    overlay = kustomized(cluster, MANIFESTS / "self-signed")
+def test_the_chart_with_cert_manager_is_the_overlay(cluster: Cluster, helm: Path) -> None:
+    overlay = kustomized(cluster, MANIFESTS / "cert-manager")
 
-    chart = installed(rendered(helm, 'certificates.mode="self-signed"'))
+    chart = installed(rendered(helm, 'certificates.mode="cert-manager"'))
     assert chart == without_namespace(by_name(overlay))
 
 
@@ -119,7 +119,7 @@ def test_the_chart_with_certificates_of_ones_own_is_the_base(cluster: Cluster, h
 
 
 def test_the_chart_that_denies_is_the_strict_component(cluster: Cluster, helm: Path, tmp_path: Path) -> None:
-    overlay = {"resources": ["manifests/cert-manager"], "components": ["manifests/strict"]}
+    overlay = {"resources": ["manifests/self-signed"], "components": ["manifests/strict"]}
     (tmp_path / "manifests").symlink_to(MANIFESTS)
     (tmp_path / "kustomization.yaml").write_text(json.dumps(overlay))
 
@@ -176,6 +176,14 @@ def test_roles_of_users_that_are_not_aggregated_have_no_labels_for_it(helm: Path
     roles = [made["ClusterRole", name] for name in ("fusioninfer-view", "fusioninfer-edit")]
     labels = {label for each in roles for label in each["metadata"]["labels"]}
     assert not {label for label in labels if label.startswith("rbac.authorization.k8s.io/")}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_object_of_kustomize_has_the_recommended_labels(cluster: Cluster, overlay: str) -> None:
+    keys = {"name", "component", "instance", "version", "part-of", "managed-by"}
+
+    for each in kustomized(cluster, MANIFESTS / overlay):
+        assert {f"app.kubernetes.io/{key}" for key in keys} <= each["metadata"]["labels"].keys(), each["kind"]
 
 
 # --- the API server ---------------------------------------------------------------------------------

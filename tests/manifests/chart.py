@@ -13,6 +13,7 @@ from typing import Final
 from fusioninfer import __version__
 from tests.manifests.metadata import NONE, with_metadata
 from tests.manifests.objects import MANIFESTS
+from tests.manifests.readme import readme
 from tests.manifests.rules import KEPT, Rule, field, replaced, value, when
 from tests.manifests.schema import schema
 from tests.manifests.values import RUNBOOKS, values_yaml
@@ -225,6 +226,7 @@ def files() -> Mapping[str, str]:
     }
     return {
         "Chart.yaml": MADE + CHART,
+        "README.md": readme(),
         "values.yaml": values_yaml(MADE),
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
         **{f"templates/{name}": text for name, text in (own | made).items()},

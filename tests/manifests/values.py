@@ -221,9 +221,9 @@ VALUES: Final = (
     ),
     Value(
         "certificates.mode",
-        "cert-manager",
+        "self-signed",
         {"enum": ["self-signed", "cert-manager", "provided"]},
-        "`self-signed`: the controller issues them; `cert-manager`; "
+        "`self-signed`: the controller issues them; `cert-manager`: a Certificate of cert-manager; "
         "`provided`: your own Secret `fusioninfer-webhook-tls` and `caBundle`",
     ),
     Value(
@@ -294,13 +294,6 @@ def values_yaml(start: str) -> str:
     return "".join(lines)
 
 
-def table() -> list[dict[str, str]]:
-    """Return the rows of the documentation's table of values."""
-    return [
-        {"value": f"`{one.path}`", "default": f"`{_short(one.default)}`", "what it is": one.meaning}
-        for one in VALUES
-    ]
-
-
-def _short(default: Any) -> str:
+def short(default: Any) -> str:
+    """Return a default on one line."""
     return yaml.safe_dump(default, default_flow_style=True, width=1000).removesuffix("...\n").strip()

@@ -1,7 +1,7 @@
 """Ask webhook and controller whether they are ready, and send the webhook an admission request over TLS.
 
-Arguments: the webhook's URL, the file of its CA, and the URLs to ask. Without that file, its certificate is not
-verified.
+Arguments: the webhook's URL, the file of its CA, and the URLs to ask. Without that file, its certificate is
+not verified.
 """
 
 import json
