@@ -4,8 +4,12 @@ The webhook and the controller are processes beside it; the testbed reports that
 """
 
 import json
+import re
 import sys
+import threading
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,19 +18,28 @@ import pytest
 import yaml
 
 from intent import Object
-from tests.cluster.testbed.api import items, path
+from tests.cluster.testbed.api import ApiError, create, items, path
 from tests.cluster.testbed.bundles import bundles, inject_bundle
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.control_plane import kill_process, restart_component
 from tests.cluster.testbed.controllers import pod_group
-from tests.cluster.testbed.groups import pods
 from tests.cluster.testbed.inventory import inventory
+from tests.cluster.testbed.lives import (
+    GANG,
+    OWN,
+    SERVED,
+    Life,
+    lives,
+    reconciled_throughout,
+    start_services,
+)
+from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
-from tests.cluster.testbed.rollouts import generation, started
+from tests.cluster.testbed.rollouts import generation
 from tests.cluster.testbed.wait import until
-from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read, unannotated
+from tests.cluster.testbed.written import WHOLE, named, read, unannotated
 from tests.manifests.objects import DOCS
 from tests.manifests.pages import commands, files
 
@@ -34,21 +47,18 @@ INSTALL: Final = DOCS / "install.md"
 OPERATIONS: Final = DOCS / "operations.md"
 CHAPTER: Final = "With kustomize"
 NAMESPACE: Final = "fusioninfer-system"
-HELD: Final = "held"
-SERVICE: Final = "whole"
-SERVED: Final = named(read(WHOLE), HELD)
 (APPLY,) = commands(INSTALL)[CHAPTER]
 SEE_ROLLOUT, SEE_LEASE, SEE_RECORD = commands(INSTALL)["See that it works"]
 BYPASS, *TAKE_AWAY = commands(OPERATIONS)["The webhook is down"]
-STRICT: Final = (
-    "kubectl patch validatingadmissionpolicybinding backstop.fusioninfer.io --type=merge"
-    """ --patch='{"spec": {"validationActions": ["Deny"]}}'"""
+UNINSTALL: Final = tuple(each for each in commands(OPERATIONS)["Uninstall"] if each.startswith("kubectl"))
+(REMOVE,) = [each for each in UNINSTALL if "manifests/uninstall.yaml" in each]
+AFTERWARDS: Final = tuple(
+    each for each in UNINSTALL if "delete clusterrole" in each or "customresource" in each
 )
-UNINSTALL: Final = commands(OPERATIONS)["Uninstall"]
 (SEE_FIELDS,) = [
     one for each in commands(OPERATIONS).values() for one in each if "fusioninfer validate" in one
 ]
-RUN: Final = (APPLY, SEE_ROLLOUT, SEE_LEASE, SEE_RECORD, SEE_FIELDS, BYPASS, *TAKE_AWAY, *UNINSTALL)
+RUN: Final = (APPLY, SEE_ROLLOUT, SEE_LEASE, SEE_RECORD, SEE_FIELDS, BYPASS, *TAKE_AWAY, REMOVE, *AFTERWARDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +148,7 @@ def working(installed: Installed, again: Again) -> Installed:  # noqa: ARG001 - 
     wait_admission(cluster)
     for number, pod in enumerate(until(lambda: ours(cluster), "pods of ours")):
         report(cluster, pod, f"10.99.1.{number + 1}")
-    put(cluster, "default", CLIENT_SIDE, SERVED)
-    started(cluster, "default", HELD)
-    until(lambda: pod_group(cluster, "default", SERVICE), "the gang is there")
+    start_services(cluster)
     return installed
 
 
@@ -190,19 +198,19 @@ class Bypass:
 def bypass(working: Installed) -> Bypass:
     """Bypass admission as the page says while the webhook is down; later remove the annotation."""
     cluster, there = working.cluster, working.console
-    before = generation(cluster, "default", HELD)
+    before = generation(cluster, "default", OWN)
     kill_process(cluster, "webhook")
     down = labelled(there, "1")
-    must(there, BYPASS.replace("NAME", HELD))
+    must(there, BYPASS.replace("NAME", OWN))
     bypassed = labelled(there, "2")
     start_webhook(cluster)
     wait_admission(cluster)
-    must(there, f"kubectl annotate lws {HELD} fusioninfer.io/inject-")
-    return Bypass(down, bypassed, labelled(there, "3"), (before, generation(cluster, "default", HELD)))
+    must(there, f"kubectl annotate lws {OWN} fusioninfer.io/inject-")
+    return Bypass(down, bypassed, labelled(there, "3"), (before, generation(cluster, "default", OWN)))
 
 
 def labelled(there: Console, text: str) -> bool:
-    return run(there, f"kubectl label --overwrite lws {HELD} trial={text}").returncode == 0
+    return run(there, f"kubectl label --overwrite lws {OWN} trial={text}").returncode == 0
 
 
 def test_the_bypass_admits_one_object(bypass: Bypass) -> None:
@@ -246,65 +254,81 @@ def test_without_the_webhooks_the_policy_warns_of_what_is_not_expanded(taken_awa
 
 @dataclass(frozen=True, slots=True)
 class Uninstalled:
-    """After each command: who could write; at the end: what is left, and what became of a service."""
+    """The services before and after the one command; what it deleted; who could write; what is left."""
 
-    accepted: dict[str, tuple[bool, bool]]
-    left: frozenset[str]
-    before: frozenset[str]
-    pods: tuple[frozenset[str], frozenset[str]]
-    generations: tuple[int, int]
+    before: Life
+    after: Life
     gang: bool
+    deleted: list[str]
+    refused: list[str]
+    accepted: tuple[bool, bool]
+    left: frozenset[str]
 
 
 @pytest.fixture(scope="module")
 def uninstalled(working: Installed, taken_away: str) -> Uninstalled:  # noqa: ARG001 - that comes first
-    """Uninstall in the order of the page, where the policy denies; the processes end when their pods do."""
+    """Uninstall as the page says, while the controller goes on and its services are changed."""
     cluster = working.cluster
-    must(working.console, STRICT)
-    pods_before, generation_before = uids(cluster), generation(cluster, "default", HELD)
-    accepted = {command: _done(working, command) for command in UNINSTALL}
-    left = inventory(cluster)
-    return Uninstalled(
-        accepted,
-        left,
-        working.before,
-        (pods_before, uids(cluster)),
-        (generation_before, generation(cluster, "default", HELD)),
-        pod_group(cluster, "default", SERVICE) is not None,
-    )
+    before = lives(cluster)
+    with reconciled_throughout(cluster), plain_writes(cluster) as refused:
+        deleted = re.findall(r'"([^"]+)"', must(working.console, REMOVE))
+    after, gang = lives(cluster), pod_group(cluster, "default", GANG) is not None
+    kill_process(cluster, "sync")
+    kill_process(cluster, "webhook")
+    accepted = bool(written(cluster, unannotated(SERVED))), bool(written(cluster, named(SERVED, "new")))
+    empty_namespace(cluster, "default")
+    for command in AFTERWARDS:
+        must(working.console, command)
+    return Uninstalled(before, after, gang, deleted, refused, accepted, inventory(cluster))
 
 
-def _done(there: Installed, command: str) -> tuple[bool, bool]:
-    """Run a command; whether a plain and an annotated set can then be written."""
-    must(there.console, command)
-    if "delete deployment" in command:
-        kill_process(there.cluster, "sync")
-    if "delete namespace" in command:
-        kill_process(there.cluster, "webhook")
-    plain, annotated = unannotated(read(WHOLE)), read(WHOLE)
-    return bool(written(there.cluster, plain)), bool(written(there.cluster, annotated))
+@contextmanager
+def plain_writes(cluster: Cluster) -> Iterator[list[str]]:
+    """Send dry runs of a LeaderWorkerSet without annotations until left; yield the refusals."""
+    ended, refused, plain = threading.Event(), [], named(unannotated(SERVED), "plain")
+
+    def send() -> None:
+        where = path("leaderworkersets", "default")
+        while not ended.wait(0.05):
+            try:
+                create(cluster.api, where, plain, dryRun="All")
+            except ApiError as error:
+                refused.append(str(error))
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    try:
+        yield refused
+    finally:
+        ended.set()
+        thread.join()
 
 
-def uids(cluster: Cluster) -> frozenset[str]:
-    return frozenset(pod["metadata"]["uid"] for pod in pods(cluster, "default"))
+def test_the_controller_is_deleted_first(uninstalled: Uninstalled) -> None:
+    first, *others = uninstalled.deleted
+
+    assert first == "fusioninfer-sync"
+    assert others.index("mutate.fusioninfer.io") < others.index("fusioninfer-system")
 
 
-@pytest.mark.parametrize("command", UNINSTALL)
-def test_work_is_accepted_after_each_command(uninstalled: Uninstalled, command: str) -> None:
-    assert uninstalled.accepted[command] == (True, True)
+def test_uninstalling_restarts_nothing_though_the_controller_goes_on(uninstalled: Uninstalled) -> None:
+    assert uninstalled.after == uninstalled.before
+    assert uninstalled.gang
+
+
+def test_plain_objects_can_be_written_all_the_time(uninstalled: Uninstalled) -> None:
+    assert uninstalled.refused == []
+
+
+def test_afterwards_every_object_can_be_written(uninstalled: Uninstalled) -> None:
+    assert uninstalled.accepted == (True, True)
 
 
 ADDRESS: Final = "IPAddress/"
 """The API server frees the address of a deleted Service later."""
 
 
-def test_nothing_of_ours_is_left(uninstalled: Uninstalled) -> None:
-    left = {name for name in uninstalled.left - uninstalled.before if "/default/" not in name}
+def test_nothing_of_ours_is_left(working: Installed, uninstalled: Uninstalled) -> None:
+    left = {name for name in uninstalled.left - working.before if "/default/" not in name}
 
     assert {name for name in left if not name.startswith(ADDRESS)} == set()
-
-
-def test_running_services_continue(uninstalled: Uninstalled) -> None:
-    assert uninstalled.pods[0] == uninstalled.pods[1] != frozenset()
-    assert uninstalled.generations[0] == uninstalled.generations[1]
-    assert uninstalled.gang

@@ -1,0 +1,49 @@
+"""The objects that an uninstallation deletes: all of ours but two kinds, and the controller first."""
+
+from typing import Final
+
+import pytest
+
+from tests.manifests.objects import MANIFESTS, objects
+from tests.manifests.uninstall import KEPT, deleted, uninstall_yaml
+
+FILE: Final = MANIFESTS / "uninstall.yaml"
+
+
+def test_the_file_is_generated_from_the_manifests(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--refresh"):
+        FILE.write_text(uninstall_yaml(), encoding="utf-8")
+
+    assert FILE.read_text(encoding="utf-8") == uninstall_yaml()
+
+
+def named() -> list[tuple[str, str]]:
+    return [(each["kind"], each["metadata"]["name"]) for each in deleted()]
+
+
+def test_it_deletes_every_object_without_a_namespace_but_those_that_users_need() -> None:
+    folders = ("base", "cert-manager", "self-signed", "monitoring")
+    found = {
+        (each["kind"], each["metadata"]["name"])
+        for each in objects(*folders)
+        if "namespace" not in each["metadata"]
+    }
+
+    assert {one for one in named() if one[0] != "Deployment"} == found - KEPT
+
+
+def test_the_controller_stops_first() -> None:
+    assert named()[0] == ("Deployment", "fusioninfer-sync")
+
+
+def test_the_webhook_configurations_are_deleted_before_the_webhooks() -> None:
+    kinds = [kind for kind, _ in named()]
+
+    assert kinds.index("Namespace") > kinds.index("MutatingWebhookConfiguration")
+    assert kinds.index("MutatingWebhookConfiguration") > kinds.index("ValidatingWebhookConfiguration")
+
+
+def test_the_policy_is_deleted_before_the_webhooks_that_it_stands_in_for() -> None:
+    kinds = [kind for kind, _ in named()]
+
+    assert kinds.index("ValidatingAdmissionPolicy") < kinds.index("ValidatingWebhookConfiguration")
