@@ -20,6 +20,7 @@ from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
     CRDS,
+    GITOPS_MODULES,
     ISTIO_CRDS,
     MODULES,
     POLICY_MODULES,
@@ -189,6 +190,12 @@ def admitting(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def helm(request: pytest.FixtureRequest) -> Path:
     """Helm itself."""
     return _obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
+
+
+@pytest.fixture(scope="session")
+def gitops(request: pytest.FixtureRequest) -> Built:
+    """The libraries of Argo CD and of Flux, as programs."""
+    return _obtained(request.config, lambda: build(sys.stderr, GITOPS_MODULES))
 
 
 @pytest.fixture(scope="session")

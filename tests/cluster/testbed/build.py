@@ -1,7 +1,8 @@
 """Build the components from their go.mod files, once; what was built is kept outside the tree.
 
-An entry of the cache is named by a digest of go.mod, go.sum and the module's row; it holds the binaries
-and the files of the module's source that the testbed installs, so starting needs no Go.
+An entry of the cache is named by a digest of go.mod, go.sum, a program of ours beside them, and the module's
+row; it holds the binaries and the files of the module's source that the testbed installs, so starting needs
+no Go.
 """
 
 import fcntl
@@ -25,6 +26,7 @@ from tests.cluster.testbed.debian import unpacked
 from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
+    GITOPS_MODULES,
     MODULES,
     PEER_MODULES,
     POLICY_MODULES,
@@ -41,7 +43,7 @@ BUILDAH: Final = (
 """Its package and those that it cannot do without."""
 KNOWN: Final = (
     *(*MODULES, *ROUTE_MODULES, *CHART_MODULES),
-    *(*CERTIFICATE_MODULES, *POLICY_MODULES, *PEER_MODULES),
+    *(*CERTIFICATE_MODULES, *POLICY_MODULES, *GITOPS_MODULES, *PEER_MODULES),
 )
 """Everything that can be built."""
 COMPONENTS: Final = Path(__file__).parent.parent / "components"
@@ -123,7 +125,7 @@ def called(package: str) -> str:
 
 
 def _digest(module: Module) -> str:
-    parts = [(COMPONENTS / module.name / name).read_bytes() for name in ("go.mod", "go.sum")]
+    parts = [file.read_bytes() for file in sorted((COMPONENTS / module.name).glob("*.*"))]
     what = repr(module).encode() + sysconfig.get_platform().encode()
     return hashlib.sha256(b"\0".join([what, *parts])).hexdigest()[:16]
 

@@ -141,6 +141,14 @@ _CYCLONUS: Final = "github.com/mattfenwick/cyclonus"
 
 POLICY_MODULES: Final = (Module("cyclonus", _CYCLONUS, (("cyclonus", f"{_CYCLONUS}/cmd/cyclonus"),)),)
 """What says which calls NetworkPolicies let through. It shares Kubernetes' libraries with the API server."""
+_TESTBED: Final = "fusioninfer.io/testbed"
+
+GITOPS_MODULES: Final = (
+    Module("argo-cd", "github.com/argoproj/gitops-engine", (("argo-cd", f"{_TESTBED}/argo-cd"),)),
+    Module("flux", "github.com/fluxcd/pkg/ssa", (("flux", f"{_TESTBED}/flux"),)),
+)
+"""What compares and applies manifests as GitOps tools do: their libraries, each in a program of ours beside
+its go.mod. Argo CD's shares the libraries of the API server, Flux's those of Helm."""
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
 _CERT_MANAGER_CRDS: Final = "deploy/crds/"
 
