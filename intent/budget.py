@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from intent import Object
-from intent.annotations import INJECT, PREFIX, SERVICE
+from intent.annotations import INJECT, PREFIX, ROLES, SERVICE
 from intent.errors import FieldError
 from intent.lws import LWT
 from intent.shapes import listed, mapping, strings
@@ -54,8 +54,11 @@ VALUES: Final = Limit(
     262_144,
     f"Keys and values under `{PREFIX}`; the limit of Kubernetes for all annotations together.",
 )
-LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES)
-"""All limits. The table of `docs/webhook.md` is generated from them."""
+NAMES: Final = Limit("declared roles", 128, f"Names in `{ROLES}`; an InferenceService has at most 32 roles.")
+LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES, NAMES)
+"""All limits of one object. The table of `docs/webhook.md` is generated from them."""
+MEMBERS: Final = 128
+"""The limit on the LeaderWorkerSets of one service. They are compared with each other, for every change."""
 
 
 def of_leaderworkerset(lws: Object) -> FieldError | None:
@@ -74,6 +77,14 @@ def of_inferenceservice(service: Object) -> FieldError | None:
     return _over(service, [mapping(role).get("template") for role in roles], "spec.roles")
 
 
+def of_service(members: int) -> FieldError | None:
+    """Return an error if a service has too many LeaderWorkerSets; None if it has not."""
+    if members <= MEMBERS:
+        return None
+    message = f"the service has {members} LeaderWorkerSets, and the limit is {MEMBERS}; nothing is changed"
+    return FieldError(f"metadata.annotations[{SERVICE}]", None, message, CODE)
+
+
 def counted(lws: Object) -> Iterator[tuple[Limit, int]]:
     """Yield each limit with the count of a LeaderWorkerSet, the cheapest count first."""
     return _counted(lws, _templates(lws))
@@ -87,7 +98,7 @@ def _templates(lws: Object) -> tuple[Any, Any]:
 def _over(value: Object, templates: Iterable[Any], path: str) -> FieldError | None:
     for limit, found in _counted(value, templates):
         if found > limit.most:
-            return _error("metadata.annotations" if limit in (KEYS, VALUES) else path, limit, found)
+            return _error("metadata.annotations" if limit in (KEYS, VALUES, NAMES) else path, limit, found)
     return None
 
 
@@ -97,6 +108,7 @@ def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, i
     ours = [(key, text) for key, text in annotations.items() if key.startswith(PREFIX)]
     yield KEYS, len(ours)
     yield VALUES, sum(len(key) + len(text) for key, text in ours if isinstance(text, str))
+    yield NAMES, str(annotations.get(ROLES, "")).count(",") + 1
     containers = list(chain.from_iterable(map(_containers, templates)))
     yield CONTAINERS, len(containers)
     yield VARIABLES, sum(len(listed(one.get("env"))) + len(listed(one.get("envFrom"))) for one in containers)

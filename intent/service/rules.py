@@ -6,7 +6,7 @@ Members are sorted by age, then by name: of two conflicting members the younger 
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from intent.annotations import COMPONENT_TYPE as COMPONENT
 from intent.annotations import (
@@ -20,6 +20,9 @@ from intent.gang import DISAGGREGATED, NO_GANG
 from intent.service.kv_transfer import mismatch
 from intent.service.member import Member, gangs
 from intent.settings import Settings
+
+SHOWN: Final = 5
+"""The most members that a message lists: there may be a hundred, each with a message."""
 
 
 def findings(members: Iterable[Member], settings: Settings) -> tuple[Finding, ...]:
@@ -120,7 +123,7 @@ def _shared_roles(members: tuple[Member, ...]) -> Iterator[Finding]:
     for one in members:
         others = [other.name for other in members if other.role_name == one.role_name and other is not one]
         if others and one.component_type in DISAGGREGATED:
-            message = f"is also the role of {', '.join(others)}; give each member its own role name"
+            message = f"is also the role of {_listed(others)}; give each member its own role name"
             yield _finding(one, ROLE_NAME, one.role_name, message, "FI401")
 
 
@@ -129,7 +132,7 @@ def _worker_in_company(members: tuple[Member, ...]) -> Iterator[Finding]:
     if len(members) < 2 or all(one.component_type != "worker" for one in members):
         return
     for one in members:
-        others = ", ".join(f"{other.name} ({other.component_type})" for other in members if other is not one)
+        others = _listed([f"{other.name} ({other.component_type})" for other in members if other is not one])
         message = f"service {one.service} also has {others}; use one worker, or prefillers and decoders"
         yield _finding(one, COMPONENT, one.component_type, message, "FI402")
 
@@ -140,7 +143,7 @@ def _priorities(members: tuple[Member, ...]) -> Iterator[Finding]:
     if len({priority for one in gang for priority in one.priority_classes}) < 2:
         return
     had = ((one.name, " and ".join(name or "none" for name in one.priority_classes)) for one in gang)
-    shown = ", ".join(f"{name}: {classes}" for name, classes in had)
+    shown = _listed([f"{name}: {classes}" for name, classes in had])
     message = f"pod templates disagree on priorityClassName ({shown}); the gang gets none until they agree"
     for one in gang:
         yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI415"))
@@ -177,12 +180,20 @@ def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above
     value: Callable[[Member], str],
 ) -> Iterator[Finding]:
     """Report the values of the voters on every member, if the voters disagree."""
-    if len({value(one) for one in voters}) < 2:
+    votes = [(other.name, value(other)) for other in voters]
+    if len({vote for _, vote in votes}) < 2:
         return
     for one in members:
-        others = ", ".join(f"{other.name}: {value(other)}" for other in voters if value(other) != value(one))
+        own = value(one)
+        others = _listed([f"{name}: {vote}" for name, vote in votes if vote != own])
         message = f"members disagree on {what} ({others}); nothing changes until they agree"
-        yield _finding(one, key, value(one) or None, message, code)
+        yield _finding(one, key, own or None, message, code)
+
+
+def _listed(others: list[str]) -> str:
+    """List the others in a message: the first `SHOWN`, and the number of further ones."""
+    more = [f"{len(others) - SHOWN} more"] if len(others) > SHOWN else []
+    return ", ".join((*others[:SHOWN], *more))
 
 
 def _finding(one: Member, key: str, value: Any, message: str, code: str) -> Finding:

@@ -6,13 +6,14 @@ Rules of this file:
  neither its LeaderWorkerSets nor its routes are deleted.
 3. A refusal of the API server becomes a finding; only that of a PodGroup changes the desired objects.
 4. Absence from a cache is no proof: nothing of a kind that is not known in full is deleted.
+5. A service of too many members is left as it is: the cost of one service is bounded, for all tenants.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from intent import Object
+from intent import Object, budget
 from intent.annotations import SERVICE
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing
@@ -81,6 +82,8 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
     """Compute what one service should have; `refusals` are those of this reconcile so far."""
     if snapshot.is_deleting:
         return combined((Desired(held=ALL), _unknown(snapshot)))
+    if over := budget.of_service(len(snapshot.members)):
+        return Desired(held=ALL, findings=tuple(Finding(one, over) for one in snapshot.subjects[:1]))
     gangs = (_gang(situation, settings, refusals) for situation in snapshot.gangs)
     parts = [_sets(snapshot), *gangs, _api(snapshot, settings), _routes(snapshot, settings)]
     if LWS in snapshot.unknown:

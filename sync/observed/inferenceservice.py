@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from intent import Object
+from intent import Object, budget
 from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
@@ -81,11 +81,15 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
 
 
 def _read(obj: Object, metadata: Object, status: Object) -> tuple[tuple[bytes, bytes], ReadResult]:
-    """Digest and read an InferenceService; without a digest it is not safe to read."""
+    """Digest and read an InferenceService.
+
+    Without a digest it is not safe to read; over the budget of admission it takes too long to read.
+    """
     kept = {key: item for key, item in metadata.items() if key not in NOT_DIGESTED}
     try:
         digests = digest({"metadata": kept, "spec": obj.get("spec")}), digest(status)
     except TooDeepError as error:
         message = f"cannot be read: {error}; nothing of this service is changed"
         return (b"", b""), (None, (FieldError("spec", None, message, UNREADABLE),))
-    return digests, read(obj)
+    over = budget.of_inferenceservice(obj)
+    return digests, ((None, (over,)) if over else read(obj))

@@ -8,7 +8,7 @@ from intent.errors import Subject
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import service_names
-from intent.service.member import Member, ServiceKey
+from intent.service.member import Member, ServiceKey, gangs
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
@@ -161,6 +161,7 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
     pod_groups = cache_of(caches, POD_GROUP)
     members = [one for row in sets if (one := row.projection.member) and one.key == key]
     ejected = [one for row in sets if (one := row.projection.ejected)]
+    by_gang, by_group = gangs(members), gangs(ejected)
     rivals = {one.name for one in members if pod_groups.of(index_key(LWS.kind, one.namespace, one.name))}
     empty_for = memory.empty_for((*members, *ejected))
     bound = _bound(key, caches) if any(one.revision and not one.replicas for one in members) else frozenset()
@@ -168,13 +169,13 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
         stored = pod_groups.rows.get((key[0], name))
         yield Situation(
             key,
-            members=(own := tuple(one for one in members if one.gang == name)),
+            members=(own := by_gang.get(name, ())),
             stored=stored,
             remembered=memory.remember(name, stored),
             rivals=frozenset(rivals & {one.name for one in own}),
             empty_for=empty_for,
             volcano=too_old,
-            ejected=tuple(one for one in ejected if one.group == name),
+            ejected=tuple(one for one in by_group.get(name, ()) if one.group == name),
             group=name if name != key[1] else "",
             bound=bound,
         )

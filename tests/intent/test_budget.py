@@ -45,6 +45,7 @@ OVER: Final[dict[str, Object]] = {
     ),
     "annotations": annotated(budget.KEYS.most + 1),
     "characters of annotations": lws(refresh="x" * budget.VALUES.most),
+    "declared roles": lws(roles=",".join(f"r{at}" for at in range(budget.NAMES.most + 1))),
 }
 
 

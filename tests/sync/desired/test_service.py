@@ -7,6 +7,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import Routing
+from intent.budget import MEMBERS as MOST
 from intent.errors import Subject
 from intent.service.member import Member
 from sync.desired.gang import Refusal
@@ -246,3 +247,14 @@ def test_findings_about_routes_are_kept_apart() -> None:
     desired = desired_state(snapshot(routed(), MEMBERS), SETTINGS)
 
     assert ([one.error.code for one in desired.of_routes], desired.findings) == (["FI807"], ())
+
+
+def test_a_service_of_too_many_members_is_left_as_it_is_with_one_finding() -> None:
+    members = tuple(decode(f"d{at}", role_name=f"d{at}") for at in range(MOST + 1))
+
+    at_limit = desired_state(snapshot(members=members[1:]), SETTINGS)
+    desired = desired_state(snapshot(members=members), SETTINGS)
+
+    assert at_limit.held != ALL
+    assert (desired.objects, desired.held, len(said(desired))) == ((), ALL, 1)
+    assert desired.findings[0].error.code == "FI904"

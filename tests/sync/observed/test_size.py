@@ -1,4 +1,4 @@
-"""The limit up to which a LeaderWorkerSet is read."""
+"""The limit up to which an object is read."""
 
 import time
 from collections.abc import Callable
@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from intent import Object
-from intent.budget import ARGUMENTS, CHARACTERS, CONTAINERS
-from sync.kinds import LWS
+from intent.budget import ARGUMENTS, CHARACTERS, CONTAINERS, KEYS
+from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.runtime.cache import Cache
-from tests.sync.samples import KEY, lws
+from tests.sync.samples import KEY, inference_service, lws
 
 SCRIPT = "vllm serve m " + "--x 'y' " * (CHARACTERS.most // 4)
 LARGE: dict[str, list[Object]] = {
@@ -54,6 +54,16 @@ def test_a_long_command_is_read() -> None:
     cache.take(made([{"name": "vllm", "command": ["vllm", "serve"], "args": ["m", *["--a=1"] * 500]}]))
 
     assert [row.name for row in cache.of(KEY)] == ["p"]
+
+
+def test_an_inferenceservice_that_is_too_large_is_not_read() -> None:
+    """Thousands of unknown annotations, each with a suggestion of a known one, would be slow to report."""
+    found = inference_service()
+    found["metadata"]["annotations"] = {f"fusioninfer.io/x{at}": "" for at in range(4 * KEYS.most)}
+
+    row = INFERENCE_SERVICE.projected(found)
+
+    assert (row.value, [one.code for one in row.errors]) == (None, ["FI904"])
 
 
 def best(work: Callable[[], Any]) -> float:
