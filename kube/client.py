@@ -49,8 +49,17 @@ KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 
 """When and how often TCP probes a connection on which nothing arrives, in seconds (tcp(7), Linux)."""
 ACK_TIMEOUT: Final = 5.0
 """Seconds after which the kernel drops data that was sent and not acknowledged."""
-BUFFER: Final = 2**21
-"""The longest line of a watch, in bytes; an object has at most 1.5 MiB."""
+BUFFER: Final = 2**23
+"""Half of the longest line of a watch that aiohttp reads, in bytes.
+
+etcd stores at most 1.5 MiB of an object. Built-in kinds are stored as protobuf, in which a character takes
+one byte; in JSON Go writes six for `<`, `>`, `&` and control characters.
+"""
+PAGE_BYTES: Final = 2**25
+"""The longest page of a list, in bytes, unless it has one object only.
+
+One tenant may store hundreds of objects of the size above; a page of a hundred would end the process.
+"""
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
@@ -82,6 +91,10 @@ class ApiError(Exception):
         """Whether the answer is about one object, and not about a missing kind."""
         self.undeclared = UNDECLARED in str(status.get("message", ""))
         """Whether the kind lacks a field that was applied; the code is then 500, but a retry cannot help."""
+
+
+class PageTooLargeError(Exception):
+    """A page of a list is longer than `PAGE_BYTES`; a page of fewer objects may not be."""
 
 
 @dataclass(slots=True)
@@ -125,11 +138,17 @@ class Client:
         end = time.monotonic() - seconds
         return sum(at < end for at in self.unanswered.values())
 
-    async def page(self, request: Request) -> Page:
-        """Read one page of a list. Raises `ApiError`, ValueError or one of `NO_ANSWER`."""
-        limits = aiohttp.ClientTimeout(total=TIMEOUT)
+    async def page(self, request: Request, at_most: float = math.inf) -> Page:
+        """Read one page of a list, of at most so many bytes.
+
+        Raises `PageTooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
+        """
+        limits, body = aiohttp.ClientTimeout(total=TIMEOUT), bytearray()
         async with self._send(request, limits) as response:
-            body = await response.read()
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > at_most:
+                    raise PageTooLargeError
         return await read_at_any_depth(read_page, body)
 
     async def write(self, request: Request, seconds: float) -> Object:
@@ -296,7 +315,7 @@ async def _error(response: aiohttp.ClientResponse) -> ApiError:
     return ApiError(response.status, status, float(after) if after.isdigit() else 0.0)
 
 
-async def read_at_any_depth(read: Callable[[bytes], T], text: bytes) -> T:
+async def read_at_any_depth(read: Callable[[bytes], T], text: bytes | bytearray) -> T:
     """Parse JSON; if it is nested too deeply, cut it with `shallow` first, in a thread, as that is slow."""
     try:
         return read(text)

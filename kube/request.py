@@ -57,9 +57,9 @@ def get(path: str) -> Request:
     return Request("get", path)
 
 
-def page(path: str, selector: str, token: str) -> Request:
-    """List at most `PAGE` objects; `token` continues after the previous page."""
-    query = _given(labelSelector=selector, limit=str(PAGE)) | _given(**{"continue": token})
+def page(path: str, selector: str, token: str, most: int = PAGE) -> Request:
+    """List at most so many objects; `token` continues after the previous page."""
+    query = _given(labelSelector=selector, limit=str(most)) | _given(**{"continue": token})
     return Request("list", path, query)
 
 

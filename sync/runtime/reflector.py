@@ -12,6 +12,7 @@ A watch ends for one of three reasons:
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -21,8 +22,16 @@ import structlog
 from msgspec import Raw
 
 from intent.shapes import listed, mapping
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, read_at_any_depth
-from kube.request import get, page, watch
+from kube.client import (
+    NO_ANSWER,
+    NOT_FOUND,
+    PAGE_BYTES,
+    ApiError,
+    Client,
+    PageTooLargeError,
+    read_at_any_depth,
+)
+from kube.request import PAGE, get, page, watch
 from kube.wire import WatchEvent
 from sync.kinds import Kind
 from sync.observed.cached import Row, UnreadableObject
@@ -78,11 +87,21 @@ async def _list(client: Client, cache: Cache[R], paths: Sequence[str]) -> dict[s
 
 
 async def _list_one(client: Client, cache: Cache[R], path: str, rows: list[R | UnreadableObject]) -> str:
-    """List all pages of one path, add the projections, and return the version of the list."""
-    token, turn = "", time.monotonic()
+    """List all pages of one path, add the projections, and return the version of the list.
+
+    A page that is too large is asked for again with half as many objects.
+    """
+    token, most, turn = "", PAGE, time.monotonic()
     while True:
-        answer = await client.page(page(path, cache.kind.resource.selector, token))
+        at_most = PAGE_BYTES if most > 1 else math.inf
+        try:
+            answer = await client.page(page(path, cache.kind.resource.selector, token, most), at_most)
+        except PageTooLargeError:
+            cache.hear()
+            most //= 2
+            continue
         cache.hear()
+        most = min(PAGE, 2 * most)
         for item in answer.items or ():
             row = cache.project(await _read(cache, item))
             rows += [row] if row is not None else ()

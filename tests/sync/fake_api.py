@@ -164,9 +164,10 @@ class Api:
             for obj in self.kept(_plural(request.path))
             if _has(obj, label) and _is_below(request.path, obj)
         ]
-        more = {"continue": str(start + self.page)} if start + self.page < len(items) else {}
+        end = start + min(self.page, int(request.query.get("limit", self.page)))
+        more = {"continue": str(end)} if end < len(items) else {}
         metadata = {"resourceVersion": str(len(self.history)), **more}
-        return web.json_response({"metadata": metadata, "items": items[start : start + self.page]})
+        return web.json_response({"metadata": metadata, "items": items[start:end]})
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         seen = int(request.query["resourceVersion"])

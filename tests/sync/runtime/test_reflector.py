@@ -10,7 +10,7 @@ from aiohttp import web
 from intent import Object
 from kube import client as client_module
 from kube.client import Client
-from sync.kinds import DEPLOYMENT, LWS, Kind
+from sync.kinds import DEPLOYMENT, LWS, OUTPUTS, Kind
 from sync.runtime.cache import Cache
 from sync.runtime.reflector import reflect
 from tests.sync.conftest import Eventually
@@ -18,6 +18,11 @@ from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 
 Background = Callable[[Any], asyncio.Task[Any]]
+
+
+CONFIG_MAP: Kind[Any] = OUTPUTS["ConfigMap"]
+LARGEST = 3 * 2**19
+"""The bytes of the largest object that etcd stores; JSON spends six characters on each `\\x01`."""
 
 
 def path(name: str) -> str:
@@ -69,6 +74,47 @@ async def test_the_list_uses_pages_and_our_label(
     await cache.synced.wait()
 
     assert seen[0] == query
+
+
+async def test_a_page_that_is_too_large_is_read_in_parts(
+    api: Api, client: Client, background: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred ConfigMaps of one tenant, of 6 MB of JSON each, would end the process."""
+    monkeypatch.setattr("sync.runtime.reflector.PAGE_BYTES", 20_000)
+    for number in range(9):
+        api.put(path(f"p{number}"), lws(f"p{number}"))
+    large = lws("q")
+    large["metadata"]["annotations"]["example.com/note"] = "<" * 50_000
+    api.put(path("q"), large)
+    limits: list[int] = []
+    api.fault = lambda request: limits.append(int(request.query.get("limit", 0)))
+    cache = Cache(LWS)
+
+    background(reflect(client, cache))
+    await cache.synced.wait()
+
+    assert (len(cache.rows), cache.trouble) == (10, "")
+    assert limits[:2] == [100, 50]
+    assert 1 in limits
+
+
+async def test_the_largest_object_of_a_watch_needs_no_list(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    cache = Cache(CONFIG_MAP)
+    background(reflect(client, cache))
+    await cache.synced.wait()
+    lists: list[str] = []
+    api.fault = lambda request: lists.append(request.path) if "limit" in request.query else None
+    metadata = {"namespace": "team-a", "name": "c", "labels": {"fusioninfer.io/service": "s"}}
+
+    api.put(
+        CONFIG_MAP.path("team-a", "c"),
+        {"kind": "ConfigMap", "metadata": metadata, "data": {"page": "\x01" * LARGEST}},
+    )
+
+    await eventually(lambda: len(cache.rows) == 1)
+    assert lists == []
 
 
 async def test_added_changed_and_deleted_objects_are_followed(
