@@ -43,8 +43,10 @@ log: Final = structlog.stdlib.get_logger(__name__)
 WORKERS: Final = 4
 HANGING: Final = 2.0
 """Seconds after which a request without an answer counts as hanging, often in another product's webhook."""
+LASTING: Final = 5.0
+"""Seconds after which a reconcile counts as long: it may send thousands of requests, each soon answered."""
 SPARE: Final = 48
-"""The most workers that replace those that wait for hanging requests."""
+"""The most workers that replace those that wait for hanging requests, or whose reconcile is long."""
 RETRY_REFUSED: Final = 30.0
 """Seconds after which a refused write is tried again."""
 STATUS_DELAY: Final = 1.0
@@ -95,7 +97,7 @@ class Controller:
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
     workers: int = WORKERS
-    """The number of services that are reconciled at once, beside those that wait for a hanging request."""
+    """The number of services that are reconciled at once, beside those that hang or take long."""
     active: int = 0
     """The number of running workers."""
 
@@ -281,9 +283,10 @@ class Controller:
                     await cache.settled.wait()
 
     async def _keep_workers(self, tasks: asyncio.TaskGroup) -> None:
-        """Start workers, and further ones in place of those that wait for a hanging request.
+        """Start workers, and further ones in place of those that wait for a hanging request or take long.
 
-        Otherwise a dozen services whose Deployment hangs in a webhook would keep every new gang waiting.
+        Otherwise a dozen services whose Deployment hangs in a webhook, or that have thousands of owners and
+        Events, would keep every new gang waiting.
         """
         while True:
             while self.active < self._wanted():
@@ -292,7 +295,8 @@ class Controller:
             await asyncio.sleep(HANGING / 4)
 
     def _wanted(self) -> int:
-        return self.workers + min(SPARE, self.writer.client.hanging(HANGING))
+        held = max(self.writer.client.hanging(HANGING), self.queue.lasting(LASTING))
+        return self.workers + min(SPARE, held)
 
     async def _work(self) -> None:
         """Reconcile one service after the other, until there are more workers than wanted."""

@@ -117,6 +117,11 @@ class Queue:
         """Return the seconds for which the longest of the running reconciles has run; 0 if none runs."""
         return _age(self.begun)
 
+    def lasting(self, seconds: float) -> int:
+        """Return the number of running reconciles that have run for this long."""
+        end = time.monotonic() - seconds
+        return sum(at < end for at in self.begun.values())
+
     def _in_turn(self) -> ServiceKey:
         """Return the next service of the namespace whose turn it is, and move the namespace to the end."""
         namespace = next(iter(self.turns))
