@@ -1,4 +1,4 @@
-"""Live reads of owners: before an object is adopted, changed or deleted.
+"""Live reads of owners and autoscalers: before an object is adopted, changed or deleted.
 
 The caches may be old, and absence in a cache proves nothing: a list may be answered with 404 by mistake, a
 watch may have stalled. So the API server itself is asked for the owner, and the owner is compared by its uid.
@@ -11,7 +11,7 @@ from intent import Object, lws
 from intent.inferenceservice import v1alpha1
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import get
-from sync.kinds import INFERENCE_SERVICE, LWS, Kind, rows_of
+from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, Kind, rows_of
 from sync.observed.cached import AppliedObject, CachedObject, Owner, UnreadableObject, owners
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import LeaderWorkerSetProjection
@@ -61,6 +61,26 @@ class OwnerCheck:
                 continue
             if not await self._is_alive(stored.namespace, owner) and owner in desired_owners:
                 raise behind(owner.kind, owner.name)
+        if desired["kind"] == LWS.kind:
+            await self._confirm_replicas(stored, desired)
+
+    async def _confirm_replicas(self, stored: AppliedObject, desired: Object) -> None:
+        """Read the autoscalers before replicas are applied that one of them may have changed.
+
+        That the cache knows none is no proof. Raises `ApiError` (409) where one is new to the snapshot.
+        """
+        sets = (row.projection.report for row in rows_of(self.snapshot, LWS) if row.name == stored.name)
+        seen = next((one for one in sets if one), None)
+        if seen is None or not seen.scaler or desired["spec"].get("replicas") in {None, seen.replicas}:
+            return
+        known = {row.name for row in rows_of(self.snapshot, AUTOSCALER)}
+        cache = cache_of(self.caches, AUTOSCALER)
+        found = await self.client.call(get(AUTOSCALER.path(stored.namespace)))
+        for row in map(cache.project, found["items"]):
+            is_new = isinstance(row, CachedObject) and row.name not in known and not row.deleting
+            if row is not None and is_new and row.projection.target == stored.name:
+                cache.put(row)
+                raise behind(AUTOSCALER.kind, row.name)
 
     async def allows_deletion(self, row: AppliedObject) -> bool:
         """Return whether the controller may delete an object that is not desired.

@@ -12,6 +12,7 @@ from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import role, routed
 from tests.sync.served import DECODE, HOME, SERVICE, admit, condition, reasons
+from tests.sync.test_confirmed_owners import snapshot, successor
 
 HPA = "kube-controller-manager"
 KEDA = "keda"
@@ -196,3 +197,22 @@ async def test_replicas_removed_after_a_scale_keep_their_value(api: Api) -> None
 
     said: Any = condition(api, "Failed")
     assert (replicas(api), said["reason"]) == (8, "NothingFailed")
+
+
+@pytest.mark.usefixtures("three")
+async def test_replicas_of_an_autoscaler_that_the_cache_lacks_stay(
+    api: Api, make: Start, eventually: Eventually
+) -> None:
+    autoscaled(api)
+    await quiet()
+    scale(api, 5, HPA)
+    await quiet()
+    behind = await successor(make, eventually)
+    behind.caches["HorizontalPodAutoscaler"].replace([])
+    api.writes.clear()
+
+    await snapshot(behind)
+    await snapshot(behind)
+
+    assert (replicas(api), ("PATCH", DECODE) in api.writes) == (5, False)
+    assert "FI875" in condition(api, "Failed")["message"]
