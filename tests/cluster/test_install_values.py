@@ -301,8 +301,9 @@ def test_an_issuer_of_ones_own_needs_no_ca(render: Any) -> None:
 # --- laws over all values -----------------------------------------------------------------------------
 
 
-AXES: Final = tuple(({}, effect.values) for effect in EFFECTS) + tuple(
-    ({}, {path: False}) for path in NO_OBJECT
+AXES: Final[tuple[tuple[Object, Object], ...]] = (
+    *(({}, effect.values) for effect in EFFECTS),
+    *(({}, {path: False}) for path in NO_OBJECT),
 )
 """The choices of a combination: no value, or those of one effect."""
 Row = tuple[int, ...]

@@ -10,7 +10,7 @@ from fusioninfer.cluster.connection import FOUND, HOME, OUTPUT, echo_json, home_
 from fusioninfer.options import (
     CONFIG,
     CONTEXT,
-    FILES_OR_NAMES,
+    FILES,
     KUBECONFIG,
     UNREADABLE,
     exit_unreadable,
@@ -28,9 +28,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("paths", nargs=-1, metavar="[FILE]...")
-@FILES_OR_NAMES
-@click.option("-R", "--recursive", is_flag=True, help="Read directories with those below them.")
+@FILES
 @HOME
 @KUBECONFIG
 @CONTEXT
@@ -38,7 +36,6 @@ Examples:
 @OUTPUT
 def diff(  # noqa: PLR0913 - each is a flag
     *,
-    paths: tuple[str, ...],
     files: tuple[str, ...],
     recursive: bool,
     namespace: str,
@@ -59,10 +56,8 @@ def diff(  # noqa: PLR0913 - each is a flag
     from fusioninfer import documents  # noqa: PLC0415 - only this subcommand needs it
     from fusioninfer.cluster.diff.plan import differences  # noqa: PLC0415 - other subcommands start without it
 
-    if not (paths or files):
-        raise click.UsageError("no file is named: use -f FILE")
     settings = read_settings(config) if config else None
-    objects, unread = documents.read_all((*paths, *files), recursive=recursive)
+    objects, unread = documents.read_all(files, recursive=recursive)
     if unread:
         exit_unreadable(*unread)
     home = namespace or home_namespace(kubeconfig, context)
