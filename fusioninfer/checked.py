@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from fusioninfer.documents import Document
-from fusioninfer.shape import Shape, errors, read_shape
+from fusioninfer.paths import is_at_or_below
+from fusioninfer.shape import REQUIRED, Shape, errors, read_shape, value_hint
 from intent import Object, disaggregatedset, lws
 from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
@@ -17,6 +18,8 @@ from webhook import inferenceservice
 from webhook.check import check
 
 VERSION: Final = "FI922"
+WRONG_TYPE: Final = "FI701"
+"""Of a field of an InferenceService."""
 Written = Callable[[FieldError], FieldError]
 """Returns a finding with the path that the author of the document wrote."""
 
@@ -53,7 +56,16 @@ def checked(document: Document, settings: Settings) -> Checked:
     shape = read_shape(document.object, kind)
     parts, service = _parts(shape, kind)
     found = [*_version(document.object, kind), *_findings(document.object, shape, kind, settings)]
-    return Checked(document, tuple(dict.fromkeys(found)), parts, service)
+    return Checked(document, tuple(_distinct(found)), parts, service)
+
+
+def _distinct(found: list[FieldError]) -> Iterator[FieldError]:
+    """Leave out what is said twice, and what is below an absent field."""
+    absent = tuple(one.path for one in found if one.message == REQUIRED)
+    for at, one in enumerate(found):
+        is_below = any(one.path != path and is_at_or_below(one.path, path) for path in absent)
+        if not is_below and one not in found[:at]:
+            yield one
 
 
 def _version(obj: Object, kind: Kind) -> Iterator[FieldError]:
@@ -74,9 +86,14 @@ def _findings(obj: Object, shape: Shape, kind: Kind, settings: Settings) -> Iter
         first = [one for one in _admitted(obj, settings) if one.path not in supplied]
         known = {one.path for one in first if one.severity == "error"}
         admitted = [*first, *(one for one in admitted if one not in first and one.path not in known)]
+    hints = {one.path: value_hint(one) for one in shape.violations if not one.unknown}
     reported = {one.path for one in admitted if one.severity == "error"}
     yield from (one for one in about_shape if one.path not in reported)
-    yield from admitted
+    for one in admitted:
+        if one.code == WRONG_TYPE:
+            yield replace(one, message=one.message + hints.get(one.path, ""))
+        elif one.severity == "error" or one.path not in hints:
+            yield one
 
 
 def _admitted(obj: Object, settings: Settings) -> Iterator[FieldError]:

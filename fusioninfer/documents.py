@@ -168,9 +168,24 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
     except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
-        raise UnreadableFileError(
-            f"{file}{where}: {getattr(error, 'problem', None) or error}", file, line
-        ) from error
+        problem = _explained(str(getattr(error, "problem", None) or error), text)
+        raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
+
+
+EXPLAINED: Final = {
+    "found character '\\t'": "a tab cannot indent a line: use spaces",
+    "expected <block end>": "the indentation, or a missing '-', does not fit the lines above",
+    "mapping values are not": "a ':' is not allowed here: quote the value, or correct the indentation",
+    "could not find expected ':'": "a ':' is missing, here or in the line above",
+}
+"""What errors of the parser mean, by their beginnings."""
+UNRENDERED: Final = "this may be a template that was not rendered: pass the output of helm template"
+
+
+def _explained(problem: str, text: str) -> str:
+    """Return an error of the parser in the words of an author."""
+    problem = next((said for begin, said in EXPLAINED.items() if problem.startswith(begin)), problem)
+    return f"{problem}; {UNRENDERED}" if "{{" in text and "template" not in problem else problem
 
 
 def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:

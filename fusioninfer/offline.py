@@ -9,6 +9,7 @@ from fusioninfer.checked import Checked, Written, as_it_is, checked
 from fusioninfer.documents import Document
 from fusioninfer.hints import hints, is_kustomization
 from intent import Object, disaggregatedset
+from intent.annotations import PREFIX
 from intent.disaggregatedset import is_disaggregated_set
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.members import leader_worker_sets
@@ -16,7 +17,7 @@ from intent.inferenceservice.read import KIND, read
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.service.member import Member, member
 from intent.settings import Settings
-from intent.shapes import metadata, text
+from intent.shapes import annotations, metadata, text
 from sync.desired.preview import preview
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from webhook.expand import expanded
@@ -106,7 +107,10 @@ def _made(
 
 
 def _once(documents: list[Document]) -> tuple[list[Document], list[Found]]:
-    """Leave out documents of an object that an earlier one has too; report each (FI923)."""
+    """Report each document of an object that an earlier one is too (FI923).
+
+    It is left out, unless it has other annotations of ours: then it is meant to be another object.
+    """
     single: dict[object, Document] = {}
     repeated: list[Found] = []
     for at, document in enumerate(documents):
@@ -117,7 +121,13 @@ def _once(documents: list[Document]) -> tuple[list[Document], list[Found]]:
             message = f"the files have this {document.object['kind']} twice; the other one is in {where}"
             error = FieldError("metadata.name", _name(document.object), message, REPEATED)
             repeated.append(Found(document, error))
+            if _ours(document.object) != _ours(first.object):
+                single[at] = document
     return [*single.values()], repeated
+
+
+def _ours(obj: Object) -> Object:
+    return {key: value for key, value in annotations(obj).items() if key.startswith(PREFIX)}
 
 
 def _identity(obj: Object) -> tuple[str, ...]:

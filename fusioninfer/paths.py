@@ -76,3 +76,14 @@ def value_at(obj: Any, steps: tuple[Step, ...]) -> Any:
     for step in steps:
         obj = obj[step]
     return obj
+
+
+def with_field(obj: Object, path: str, name: str, value: Any) -> Object | None:
+    """Return a copy with one more field in the object at a path, made if absent; None if not possible."""
+    steps, rest = _walk(obj, path)
+    above = value_at(obj, steps)
+    if not isinstance(above, dict) or "[" in rest or (name in above and not rest):
+        return None
+    for step in reversed([one for one in rest.split(".") if one]):
+        name, value = step, {name: value}
+    return with_value(obj, steps, {**above, name: value})

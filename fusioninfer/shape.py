@@ -6,12 +6,13 @@ in a copy, and the copy is checked too; its findings have the paths that the aut
 
 import json
 import re
+import shlex
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
-from fusioninfer.paths import Step, is_at_or_below, steps_of, value_at, with_value
+from fusioninfer.paths import Step, is_at_or_below, steps_of, value_at, with_field, with_value
 from intent import Object
 from intent.errors import FieldError, each_nearest, nearest, suggested
 from intent.resource import Kind, violations_of
@@ -54,11 +55,16 @@ def read_shape(obj: Object, kind: Kind) -> Shape:
         found |= {(written.path, written.message): written for _, written in new}
         before, missing = obj, {one.path for one, _ in new if one.message == REQUIRED}
         for one, written in new:
-            obj, name = _renamed(obj, one, missing) if one.unknown else (_corrected(obj, one, kind), "")
-            if name:
-                above = one.path.removesuffix(one.unknown)
-                renamed.append((above + name, written.path))
-                found.pop((_as_written(above, renamed[:-1]) + name, REQUIRED), None)
+            if not one.unknown:
+                obj = _corrected(obj, one, kind)
+                continue
+            obj, place = _moved(obj, one, kind) or _renamed(obj, one, missing) or (obj, "")
+            if place:
+                absent = {_as_written(above, renamed) for above in _and_above(place)}
+                found = {
+                    key: known for key, known in found.items() if key[1] != REQUIRED or key[0] not in absent
+                }
+                renamed.append((place, written.path))
         if obj is before:
             break
     return Shape(tuple(found.values()), obj, tuple(renamed))
@@ -91,20 +97,42 @@ def _corrected(obj: Object, one: Violation, kind: Kind) -> Object:
     return _without(obj, steps) if kind.is_all_or_nothing and isinstance(steps[-1], str) else obj
 
 
-def _renamed(obj: Object, one: Violation, missing: Container[str]) -> tuple[Object, str]:
-    """Give an unknown field the name that it resembles, unless the object has both; return the name too.
+def _and_above(path: str) -> Iterator[str]:
+    """Yield a path and those of the objects that contain it."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+
+
+def _renamed(obj: Object, one: Violation, missing: Container[str]) -> tuple[Object, str] | None:
+    """Give an unknown field the name that it resembles, unless the object has both; return its new path.
 
     A required field that is missing need not be as similar.
     """
     steps = steps_of(obj, one.path)
+    above = one.path.removesuffix(one.unknown)
     name = nearest(one.unknown, one.known)
-    if one.path.removesuffix(one.unknown) + name not in missing:
+    if above + name not in missing:
         name = nearest(one.unknown, one.known, OBVIOUS)
-    above = value_at(obj, steps[:-1]) if steps else {}
-    if not name or not steps or name in above:
-        return obj, ""
-    fields = {name if key == one.unknown else key: value for key, value in above.items()}
-    return with_value(obj, steps[:-1], fields), name
+    if not steps or not name or name in value_at(obj, steps[:-1]):
+        return None
+    fields = value_at(obj, steps[:-1]).items()
+    named = {name if key == one.unknown else key: value for key, value in fields}
+    return with_value(obj, steps[:-1], named), above + name
+
+
+def _moved(obj: Object, one: Violation, kind: Kind) -> tuple[Object, str] | None:
+    """Move a field to where it belongs, unless there is one; return its new path."""
+    steps, place = steps_of(obj, one.path), _elsewhere(one, kind)
+    if not steps or not place:
+        return None
+    made = with_field(_without(obj, steps), place, one.unknown, value_at(obj, steps))
+    return None if made is None else (made, f"{place}.{one.unknown}")
+
+
+def _elsewhere(one: Violation, kind: Kind) -> str:
+    """Return the path of the object that an unknown field belongs to; empty for one that is misspelt."""
+    return "" if nearest(one.unknown, one.known, OBVIOUS) else kind.place_of(one.path, one.unknown)
 
 
 def _without(obj: Object, steps: tuple[Step, ...]) -> Object:
@@ -121,6 +149,8 @@ def _meant(value: Any, one: Violation) -> Any:
     """Return the value that an invalid scalar means; None if it means none."""
     kind, known = one.schema.get("type"), one.schema.get("enum", ())
     if isinstance(value, str):
+        if kind == "array":
+            return _words(value) if one.schema["items"].get("type") == "string" else None
         number = _WHOLE(value)
         if kind == "integer":
             return int(number[1]) if number else None
@@ -130,6 +160,14 @@ def _meant(value: Any, one: Violation) -> Any:
     if kind == "string" and isinstance(value, int | float):
         return json.dumps(value)
     return None
+
+
+def _words(line: str) -> list[str] | None:
+    """Split a command line, as a shell does; None if it cannot be split."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return None
 
 
 # --- findings -----------------------------------------------------------------------------------------
@@ -142,21 +180,21 @@ def errors(shape: Shape, kind: Kind) -> Iterator[FieldError]:
         if one.unknown:
             yield FieldError(one.path, None, f"unknown field{_hint(one, next(meant), kind)}", UNKNOWN)
         else:
-            yield FieldError(one.path, one.value, one.message + _value_hint(one), INVALID)
+            yield FieldError(one.path, one.value, one.message + value_hint(one), INVALID)
 
 
-def _value_hint(one: Violation) -> str:
+def value_hint(one: Violation) -> str:
     """Return what to write in the place of an invalid value, if it is obvious."""
     if isinstance(one.value, str) and one.schema.get("enum"):
         return suggested(nearest(one.value, one.schema["enum"]))
+    if isinstance(one.value, str) and one.schema.get("type") == "array" and (words := _meant(one.value, one)):
+        return f"; write {json.dumps(words)}"
     is_bare = one.schema.get("type") == "string" and isinstance(one.value, int | float)
     return f'; quote it: "{json.dumps(one.value)}"' if is_bare else ""
 
 
 def _hint(one: Violation, meant: str, kind: Kind) -> str:
     """Return what to write in the place of an unknown field."""
-    close = nearest(one.unknown, one.known, OBVIOUS)
-    elsewhere = "" if close else kind.place_of(one.path, one.unknown)
-    if elsewhere:
+    if elsewhere := _elsewhere(one, kind):
         return f"; it belongs in {elsewhere}"
     return suggested(meant) or f"; {kind.source} has none of this name"

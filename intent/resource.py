@@ -56,9 +56,11 @@ class Kind:
         return self.spec().source or self.api_version
 
     def place_of(self, path: str, name: str) -> str:
-        """Return the object that has a field of this name, if there is one near a path; otherwise empty."""
+        """Return the path of an object that may have a field of this name, near a path; empty for none."""
         fields = {"metadata": schemas()[OBJECT_META].root, "spec": self.spec().root}
-        return nearest_place({"properties": fields}, path, name)
+        place = nearest_place({"properties": fields}, path, name)
+        positions = iter(re.findall(r"\[[0-9]+\]", path))
+        return re.sub(r"\[\]", lambda _: next(positions, "[]"), place)
 
 
 def kind_of(obj: Object) -> Kind | None:

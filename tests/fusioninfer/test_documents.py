@@ -37,6 +37,16 @@ def test_a_directory_is_read_in_order_of_names(tmp_path: Path) -> None:
     [
         ("a: [", r":1:5: "),
         ("a: 1\na: 2\n", r":2:1: duplicate key 'a'"),
+        ("a:\n\tb: c\n", r":2:1: a tab cannot indent a line: use spaces"),
+        ("a:\n  b: c\n   d: e\n", r":3:5: a ':' is not allowed here: quote the value, or correct"),
+        ("a:\n   b: c\n  d: e\n", r":3:3: the indentation, or a missing '-', does not fit the lines above"),
+        ("a: b\nc d\ne: f\n", r":3:1: a ':' is missing, here or in the line above"),
+        ("a: b: c\n", r":1:5: a ':' is not allowed here"),
+        (
+            "{{- if .Values.a }}\na: b\n{{- end }}\n",
+            r":1:3: .*a template that was not rendered: pass the output of",
+        ),
+        ("a: {{ .Values.a }}\n", r":1:5: a key must be text; this may be a template that was not rendered$"),
         ("---\na: 1\n---\n- 1\n", r":4: must be an object, not a list"),
         ("kind: List\nitems: [3]\n", r":2: must be an object, not a number"),
     ],
