@@ -5,6 +5,7 @@ The findings of admission are tested by golden cases; here are those about files
 """
 
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import pytest
@@ -14,6 +15,8 @@ from catalog.codes import files
 from fusioninfer import documents, offline
 from fusioninfer.offline import Composition
 from intent.settings import Settings
+from tests.mistakes import BASES as BASES_OF_MISTAKES
+from tests.mistakes import mistaken
 
 GOOD: Final = """\
 apiVersion: leaderworkerset.x-k8s.io/v1
@@ -226,3 +229,20 @@ def test_a_finding_is_one_line(tmp_path: Path, name: str) -> None:
 
     assert len(found) > 4
     assert [str(one) for one in found if not str(one).isprintable()] == []
+
+
+@pytest.mark.parametrize("kind", [*BASES_OF_MISTAKES, "InferenceService"])
+def test_any_mistake_is_reported_with_a_line_and_nothing_raises(tmp_path: Path, kind: str) -> None:
+    good = yaml.safe_load(SERVICE) if kind == "InferenceService" else BASES_OF_MISTAKES[kind]
+    random = Random(kind)  # noqa: S311 - a seeded test
+
+    for _ in range(25):
+        made = mistaken(annotated(good), random)
+        for one in composed(tmp_path, a=yaml.safe_dump(made)).found:
+            assert (one.line > 0, str(one).isprintable()) == (True, True), (str(one), made)
+
+
+def annotated(obj: Any) -> Any:
+    """Return a copy of an object that opts in."""
+    written = {**obj["metadata"], "annotations": {"fusioninfer.io/service": "s"}}
+    return {**obj, "metadata": written}
