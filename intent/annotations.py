@@ -373,7 +373,11 @@ class Annotations:
         metadata=_annotation(
             INJECT,
             "`disabled`: bypass both webhooks for this object",
-            _one_of("disabled"),
+            Check(
+                {"disabled"}.__contains__,
+                "must be disabled, to bypass the webhooks for this object, or absent",
+                values=("disabled",),
+            ),
             digest=False,
         ),
     )
@@ -383,7 +387,7 @@ class Annotations:
         metadata=_annotation(
             PAUSED,
             "`true`: the controller writes nothing for the service; one paused member is enough",
-            _one_of("true", "false"),
+            Check({"true", "false"}.__contains__, "must be true or false", values=("true", "false")),
             absent="`false`",
             service=OF_SERVICE,
             digest=False,
@@ -456,7 +460,8 @@ def read(annotations: Object) -> tuple[Annotations, list[FieldError]]:
         if not found:
             good[key] = value
     if mine and "service" not in mine and mine.keys() != {"expansion"}:
-        errors.append(FieldError("metadata.annotations", None, f"{SERVICE} is missing", "FI103"))
+        message = f"{SERVICE} is missing, without which {PREFIX}{next(iter(mine))} has no effect: add it"
+        errors.append(FieldError("metadata.annotations", None, message, "FI103"))
     return _parsed(good), errors
 
 

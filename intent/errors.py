@@ -84,6 +84,8 @@ def _shown(value: Any, limit: int = 80) -> str:
 
 LIKE: Final = 0.5
 """The least similarity of a suggestion, from 0 to 1 (`difflib`)."""
+RENAMED: Final = 0.8
+"""The least similarity of a misspelt field to an absent one."""
 LONGEST: Final = 64
 """Longer names are not compared: the time grows with the product of both lengths."""
 MANY: Final = 64
@@ -109,6 +111,12 @@ def each_nearest(unknown: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
     """Yield the most similar known name for each pair of a name and the known ones; empty after `SOUGHT`."""
     for at, (name, known) in enumerate(unknown):
         yield nearest(name, known) if at < SOUGHT else ""
+
+
+def suggested_rename(field: str, given: Iterable[object]) -> str:
+    """Format a misspelt field as the end of a message about an absent one; empty if there is none."""
+    written = nearest(field, (name for name in given if isinstance(name, str)), RENAMED)
+    return f": rename {written} to {field}" if written else ""
 
 
 def suggested(meant: str) -> str:

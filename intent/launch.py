@@ -131,6 +131,21 @@ def value_of(launch: Launch, flag: Flag) -> str | None:
     return None if flag.value is None else resolve(flag.value, launch.engine.variables)
 
 
+SHOWN: Final = 40
+"""The most characters of a word of the author in a message."""
+
+
+def spelled(launch: Launch, flag: Flag) -> str:
+    """Return a flag as its author wrote it, without the value: `-tp`."""
+    return launch.command.argv[flag.at].partition("=")[0][:SHOWN]
+
+
+def quoted(launch: Launch, flag: Flag) -> str:
+    """Return a flag as its author wrote it, with the value: `-tp 8`; literal variables are expanded."""
+    value = value_of(launch, flag)
+    return f"{spelled(launch, flag)} {(flag.value if value is None else value) or ''}"[:SHOWN].rstrip()
+
+
 def text_of(launch: Launch, name: str) -> str:
     """Return the value of the last flag of a name; empty if it is absent or unknown."""
     flag = launch.command.flags.last(name)

@@ -174,5 +174,9 @@ class Intent(Annotations):
     restart_policy: str = field(default="", metadata=NOT_DIGESTED)
     """The restart policy of the group: LWS's action when one of its pods restarts."""
     subgroup_size: int = field(default=0, metadata=NOT_DIGESTED)
+    sized: bool = field(default=True, metadata=NOT_DIGESTED)
+    """Whether the object has a size. In a cluster it always has: the API server adds the default, 1."""
+    kueue_path: str = field(default="", metadata=NOT_DIGESTED)
+    """The field path of the Kueue queue: a label or an annotation."""
     revision: str = field(default="", metadata=NOT_DIGESTED)
     """That of its DisaggregatedSet. Not digested, so that what was expanded before keeps its PodGroup."""

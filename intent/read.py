@@ -17,7 +17,7 @@ from intent.annotations import (
 from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
 from intent.container import proxied_port, read_container, read_ports
-from intent.errors import FieldError
+from intent.errors import FieldError, suggested_rename
 from intent.lws import (
     LWT,
     Accelerators,
@@ -83,8 +83,9 @@ def _intent(
     lws: Object, asked: Annotations, spec: Object, size: int, templates: tuple[Template, ...]
 ) -> Intent:
     metadata = mapping(lws.get("metadata"))
-    annotations = mapping(metadata.get("annotations"))
+    annotations, labels = mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
     group = mapping(spec.get("leaderWorkerTemplate"))
+    kueue = labels if labels.get(KUEUE_QUEUE) else annotations
     return Intent(
         **{one.name: getattr(asked, one.name) for one in fields(Annotations)},
         sidecar=asked.wants_sidecar,
@@ -93,13 +94,15 @@ def _intent(
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),
         own_scheduling=bool(spec.get("scheduling")),
-        kueue_queue=text(mapping(metadata.get("labels")).get(KUEUE_QUEUE) or annotations.get(KUEUE_QUEUE)),
+        kueue_queue=text(kueue.get(KUEUE_QUEUE)),
+        kueue_path=f"metadata.{'labels' if kueue is labels else 'annotations'}[{KUEUE_QUEUE}]",
+        sized=group.get("size") is not None,
         labels=_our_labels(metadata),
         templates=templates,
         restart_policy=text(group.get("restartPolicy")),
         subgroup_size=number(mapping(group.get("subGroupPolicy")).get("subGroupSize")),
         name=text(metadata.get("name")),
-        revision=read_revision(mapping(metadata.get("labels"))),
+        revision=read_revision(labels),
         replicas=spec["replicas"] if type(spec.get("replicas")) is int else 1,
     )
 
@@ -119,7 +122,8 @@ def _templates(group: Object, context: _Context) -> Iterator[Template]:
         if group.get(field) is not None:
             yield _template(field, group[field], context)
         elif field == "workerTemplate":
-            context.errors.append(FieldError(f"{LWT}.{field}", None, "is required", "FI108"))
+            message = f"is required{suggested_rename(field, group)}"
+            context.errors.append(FieldError(f"{LWT}.{field}", None, message, "FI108"))
 
 
 def _template(field: TemplateField, value: Any, context: _Context) -> Template:
@@ -203,11 +207,11 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
     asked = context.annotations.engine_container
     names = ", ".join(sorted(item["name"] for item in containers if _is_container(item))[:8])
     if asked:
-        yield FieldError(path, None, f"has no container {asked}; its containers are {names}", "FI302")
+        message = f"has no container {asked}, which {ENGINE_CONTAINER} names; use one of {names}"
+        yield FieldError(path, None, message, "FI302")
     elif context.needs_engine and containers:
-        yield FieldError(
-            path, None, f"has no clear engine; set {ENGINE_CONTAINER} to one of {names}", "FI301"
-        )
+        message = f"the container of the engine is not clear; set {ENGINE_CONTAINER} to one of {names}"
+        yield FieldError(path, None, message, "FI301")
 
 
 def engine_index(

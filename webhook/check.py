@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH, SERVICE, path
@@ -75,6 +75,11 @@ def _said(error: FieldError) -> str:
     return str(replace(error, path=""))
 
 
+_EDITED: Final = (
+    "edited by hand: command and args are left as they are; apply your own file to have them launched again"
+)
+
+
 # --- the input --------------------------------------------------------------------------------------
 
 
@@ -97,9 +102,7 @@ def _edited(write: Write) -> Iterator[FieldError]:
         for at, container in enumerate(listed(spec.get("containers"))):
             if mapping(container).get("name") in edited:
                 where = f"{LWT}.{field}.spec.containers[{at}].args"
-                yield FieldError(
-                    where, None, "edited by hand: command and args are left as they are", "FI523"
-                )
+                yield FieldError(where, None, _EDITED, "FI523")
 
 
 def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
@@ -121,14 +124,18 @@ def _about_record(found: Inspected, settings: Settings) -> Iterator[FieldError]:
         case Withdrawn(write):
             yield from _withdrawn(write)
         case Ejected():
-            message = "removed with the annotations: injected fields stay, and are yours now"
+            message = (
+                "removed together with the annotations: injected fields stay, and are yours now; "
+                "to revert them, kubectl replace the object with your own file"
+            )
             yield FieldError(path(EXPANSION), None, message, "FI530")
         case Grandfathered(write) if write.lost_record:
             message = "removed: the object stays as it is; kubectl replace it with your own file to expand it"
             yield FieldError(path(EXPANSION), None, message, "FI535")
         case Grandfathered():
             message = (
-                "not expanded: there is no record, and the input does not change; set refresh to expand it"
+                "not expanded: the object is older than the webhook, and this write does not change it; "
+                f"set {REFRESH} to any text to expand it"
             )
             yield FieldError(path(REFRESH), None, message, "FI522")
         case Pinned() | Fresh():
@@ -139,7 +146,7 @@ def _about_record(found: Inspected, settings: Settings) -> Iterator[FieldError]:
 
 def _withdrawn(write: Write) -> Iterator[FieldError]:
     if write.has_record:
-        yield _not_run("the injected fields are still there")
+        yield _not_run(f"{SERVICE} was removed, and the injected fields are still there")
     elif write.stored is not records.NO_RECORD:
         message = "removed: injected fields are reverted, and the groups restart"
         yield FieldError(path(SERVICE), None, message, "FI521")
@@ -148,12 +155,12 @@ def _withdrawn(write: Write) -> Iterator[FieldError]:
 def _expanded(found: Pinned | Fresh, settings: Settings) -> Iterator[FieldError]:
     write = found.write
     if not write.has_record:
-        yield from _not_written(found, settings, "there is no record")
+        yield from _not_written(found, settings, f"there is no annotation {EXPANSION}")
     elif write.digest != write.record.digest and not (write.unchanged or _made_elsewhere(write)):
-        yield from _not_written(found, settings, "the record has another input")
+        yield from _not_written(found, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
-        cause = "inject: disabled was removed" if disabled(write.old) else "first annotation"
-        message = f"{cause}: the groups restart, and wait for the other roles"
+        cause = "the first annotation" if not disabled(write.old) else "removing inject: disabled"
+        message = f"{cause} changes the pod template of a running object, so its groups restart"
         yield FieldError(path(SERVICE), None, message, "FI520")
 
 
@@ -180,14 +187,16 @@ def _no_room(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     left = room(write.live)
     if need > left:
         message = (
-            f"the record needs {need} bytes, other annotations leave {max(left, 0)} of {ANNOTATIONS_LIMIT}"
+            f"{EXPANSION} needs {need} bytes, and the other annotations leave {max(left, 0)} of "
+            f"{ANNOTATIONS_LIMIT}: remove some, or move long scripts into a ConfigMap"
         )
         yield FieldError("metadata.annotations", None, message, "FI903")
 
 
 def _not_run(why: str) -> FieldError:
     message = (
-        f"the mutating webhook did not run: {why}; see MutatingWebhookConfiguration mutate.fusioninfer.io"
+        f"the mutating webhook did not run: {why}; "
+        "check MutatingWebhookConfiguration mutate.fusioninfer.io, then apply again"
     )
     return FieldError(path(EXPANSION), None, message, "FI902")
 

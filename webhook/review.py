@@ -33,8 +33,12 @@ MOST: Final = 256
 WARNINGS_LIMIT: Final = 20
 NAME_LENGTH: Final = 253
 """Characters of a name of an object (RFC 1123)."""
-WARNING_LENGTH: Final = 120
-"""Characters of a warning; clients may truncate more (`k8s.io/api` `admission/v1/types.go`, `Warnings`)."""
+WARNING_LENGTH: Final = 200
+"""Characters of a warning, path included, so that `WARNINGS_LIMIT` of them are not truncated.
+
+The API server truncates one at 256 characters, and all together at 4096
+(`k8s.io/apiserver` `pkg/endpoints/filters/warning.go`).
+"""
 AUDIT_LENGTH: Final = 256
 """Bytes of an audit annotation."""
 RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")

@@ -27,7 +27,7 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "Kueue manages this object",
         "remove kueue.x-k8s.io/queue-name, or set fusioninfer.io/scheduler-name: default-scheduler",
-        "the object has a Kueue queue, and Kueue admits each LeaderWorkerSet separately",
+        "a label or an annotation names a Kueue queue, and Kueue admits each LeaderWorkerSet separately",
     ),
     "FI205": Code(
         "error",

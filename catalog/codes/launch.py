@@ -50,13 +50,13 @@ ROWS: Final[dict[str, Code]] = {
     "FI308": Code(
         "error",
         "the engine needs more accelerators than the pod has",
-        "lower the parallel sizes, request more accelerators, or set spec.leaderWorkerTemplate.size",
-        "the product of the parallel sizes is larger than what the one pod requests; an absent size means 1",
+        "set spec.leaderWorkerTemplate.size, request more accelerators, or lower the parallel sizes",
+        "the size was forgotten: absent, it means 1, and the parallel sizes are larger than one pod",
     ),
     "FI309": Code(
         "error",
-        "one list item holds a flag and its value",
-        "split it into two list items",
+        "one list item holds several words",
+        "split it into one list item per word",
         "the line was copied from a shell, which splits at blanks; a list item is passed unsplit",
     ),
     "FI310": Code(
@@ -99,7 +99,8 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "the ranks cannot be distributed evenly over the pods",
         "make the product of the parallel sizes a multiple of the group's size, and fit each pod",
-        "this launcher runs the same number of ranks on every pod, which the parallel sizes do not allow",
+        "this launcher runs the same number of ranks on every pod, which the parallel sizes do not allow; "
+        "without such flags there is one rank",
     ),
     "FI317": Code(
         "error",

@@ -9,7 +9,8 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "accelerators of the group stay idle",
         "raise the parallel sizes: for example pipeline = nodes, and tensor = accelerators per node",
-        "the product of the parallel sizes is smaller than what the pods of one group request",
+        "the product of the parallel sizes is smaller than what the pods of one group request; without such "
+        "flags an engine uses one accelerator",
     ),
     "FI502": Code(
         "warning",
@@ -88,7 +89,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI514": Code(
         "warning",
         "the shell command is too complex to rewrite",
-        "write the engine's command as list items, or launch the nodes yourself",
+        "write the engine's command as list items, or set fusioninfer.io/launcher: none and launch the "
+        "nodes yourself",
         "the engine runs in a shell loop, a function, an eval or the background, or the script starts two "
         "or none",
     ),
@@ -107,7 +109,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI517": Code(
         "warning",
         "the entrypoint of the image is not known",
-        "set command, for example [vllm, serve]",
+        "set command, for example [vllm, serve], or fusioninfer.io/launcher: none",
         "the image is not a stock one, and no command names an engine",
     ),
     "FI518": Code(
@@ -119,7 +121,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI519": Code(
         "warning",
         "this launcher does not start this engine",
-        "name another launcher; otherwise it runs on one node unless its own flags say otherwise",
+        "name a launcher of the message, or set fusioninfer.io/launcher: none; each pod runs the command as "
+        "it is",
         "the launcher is for another engine, or must be named explicitly for this engine, or does not exist",
     ),
     "FI520": Code(
@@ -163,7 +166,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI526": Code(
         "warning",
         "the launcher cannot rewrite this command",
-        "start the engine as vllm serve, in list items, or name another launcher",
+        "start the engine as vllm serve, in list items, or name another launcher, or none",
         "the launcher adds arguments for which this form of the command has no place",
     ),
     "FI527": Code(
@@ -250,5 +253,11 @@ ROWS: Final[dict[str, Code]] = {
         "a refresh of a role takes effect with its next template",
         "change the template of a role in the same write, for instance an annotation of its pods",
         "a revision of a DisaggregatedSet covers role names and templates; existing objects are not changed",
+    ),
+    "FI543": Code(
+        "warning",
+        "a flag is not known to the engine, and almost one that is",
+        "write the flag in the message: engines exit on a flag that they do not know",
+        "a typing error, a flag of another engine, or a dash that an editor replaced",
     ),
 }

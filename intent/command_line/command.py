@@ -59,6 +59,9 @@ _SCRIPT_ENGINES: Final = re.compile(
 
 _REST: Final = frozenset({"$@", "${@}"})
 """The list items after the script, unquoted from `"$@"`."""
+_FIRST: Final = 4
+_LONGEST: Final = 4096
+"""The list items, and their characters, in which the program of a command is searched."""
 MOST_WORDS: Final = 10_000
 """Longer command lines are not parsed: admission has a deadline, and no engine takes as many arguments."""
 
@@ -105,9 +108,12 @@ class Command:
 def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -> bool:
     """Return whether the command of a container starts a known inference engine."""
     read = read_command(tuple(command), tuple(args), read_image(image))
-    if read.kind == "complex" and read.shell is not None:
-        return _SCRIPT_ENGINES.search(read.argv[read.shell.index]) is not None
-    return read.kind not in {"unknown", "complex"}
+    return names_engine(read) if read.kind == "complex" else read.kind != "unknown"
+
+
+def names_engine(command: Command) -> bool:
+    """Return whether a script that is not understood names a known engine."""
+    return command.shell is not None and _SCRIPT_ENGINES.search(command.argv[command.shell.index]) is not None
 
 
 def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:
@@ -132,6 +138,23 @@ def _launches(words: tuple[str, ...]) -> bool:
         if mark in text:
             return True
     return False
+
+
+def own_launch(command: Command, items: tuple[str, ...]) -> str:
+    """Return the words by which a command launches the nodes itself, as its author wrote them.
+
+    `items` are those of command and args.
+    """
+    found = _SCRIPT_LAUNCHES.search(" ".join(items))
+    flags = (command.argv[flag.at] for flag in command.flags.given if flag.name in DISTRIBUTED)
+    return found[0] if found else next(flags, "").partition("=")[0]
+
+
+def fused_program(words: tuple[str, ...]) -> bool:
+    """Return whether a command would start an engine if its first list items were split at blanks."""
+    split = tuple(" ".join(words[:_FIRST])[:_LONGEST].split())
+    is_split = any(len(word.split()) > 1 for word in words[:_FIRST])
+    return is_split and program(split, behind_prefixes(split))[0] != "unknown"
 
 
 def _launched(words: tuple[str, ...]) -> Command:

@@ -9,6 +9,7 @@ from intent.annotations import (
     COMPONENT_TYPE,
     NO_ROUTING,
     PICKER,
+    PREFIX,
     ROLE_NAME,
     ROLES,
     ROUTING_KEYS,
@@ -112,11 +113,10 @@ def authored(error: FieldError, service: InferenceServiceIntent, role: RoleInten
     for rendered, field in _FIELDS:
         if error.path.startswith(rendered):
             where = field.format(role=role.index, router=service.router.index if service.router else "")
-            return _reworded(replace(error, path=where + error.path.removeprefix(rendered)))
+            return _reworded(replace(error, path=where + error.path.removeprefix(rendered)), service, role)
     carried = next((key for key in CARRIED if error.path == path(key) and key in _of_template(role)), None)
-    return _reworded(
-        error if carried is None else replace(error, path=f"spec.roles[{role.index}].template.{error.path}")
-    )
+    path_of = error.path if carried is None else f"spec.roles[{role.index}].template.{error.path}"
+    return _reworded(replace(error, path=path_of), service, role)
 
 
 def authored_routing(error: FieldError, service: InferenceServiceIntent) -> FieldError | None:
@@ -129,6 +129,10 @@ def authored_routing(error: FieldError, service: InferenceServiceIntent) -> Fiel
     return replace(error, path=field.format(router=service.router.index)) if field else None
 
 
-def _reworded(error: FieldError) -> FieldError:
-    """Replace field names of the LeaderWorkerSet in the message."""
-    return replace(error, message=error.message.replace(f"{LWT}.size", "multinode.nodeCount"))
+def _reworded(error: FieldError, service: InferenceServiceIntent, role: RoleIntent) -> FieldError:
+    """Replace fields and annotations of the LeaderWorkerSet in the message by those of the author."""
+    message = error.message.replace(f"{LWT}.size", "multinode.nodeCount")
+    router = service.router.index if service.router else ""
+    for key, field in ELSEWHERE.items() if PREFIX in message else ():
+        message = message.replace(key, field.format(role=role.index, router=router))
+    return replace(error, message=message)

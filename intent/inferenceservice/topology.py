@@ -28,7 +28,7 @@ NOT_A_ROUTERS: Final = "must be absent: a router has no pods"
 A_ROUTERS: Final = "must be absent: only a router has it"
 NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
 ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remove one of the two"
-NO_METRICS: Final = "has no metrics: the default is 80 % of the requested CPU"
+NO_METRICS: Final = "add metrics: the default is 80 % of the requested CPU"
 FROM_ZERO: Final = "needs the feature gate HPAScaleToZero in the cluster"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
 
@@ -208,7 +208,12 @@ def _without_router(service: InferenceService) -> Iterator[FieldError]:
     if any(role.component_type == "router" for role in service.spec.roles):
         return
     for key in (key for key in ROUTERS if key in mapping(service.metadata.get("annotations"))):
-        yield FieldError(annotations.path(key), None, "has no effect: there is no router", "FI803")
+        yield FieldError(
+            annotations.path(key),
+            None,
+            "has no effect without a router: add one, or remove the annotation",
+            "FI803",
+        )
 
 
 def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Iterator[FieldError]:

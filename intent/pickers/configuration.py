@@ -86,7 +86,7 @@ def _kind(config: Object, picker: Picker) -> Iterator[Message]:
     """FI811: kind and apiVersion, if present, are those of the generation."""
     for name, right in (("apiVersion", CONFIG_API), ("kind", CONFIG_KIND)):
         if config.get(name) is not None and config[name] != right:
-            yield f"{name}: {picker.name} reads {right}", "FI811"
+            yield f"{name}: must be {right}, which {picker.name} reads", "FI811"
 
 
 def _fields(config: Object, picker: Picker) -> Iterator[Message]:
@@ -223,7 +223,7 @@ def _gates(config: Object, picker: Picker) -> Iterator[Message]:
     """FI820: feature gates are registered, and set together with their fields."""
     for gate in listed(config.get("featureGates")):
         if gate not in picker.gates:
-            yield f"featureGates: {picker.name} knows {', '.join(picker.gates)}, not {gate}", "FI820"
+            yield f"featureGates: {gate} must be one of {', '.join(picker.gates)} in {picker.name}", "FI820"
     for gate, name in picker.fielded.items():
         if gate in listed(config.get("featureGates")) and not config.get(name):
             yield f"featureGates: in {picker.name} {gate} needs the field {name}", "FI820"

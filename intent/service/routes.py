@@ -23,7 +23,9 @@ from intent.pickers.configuration import check_config
 from intent.service.member import Member
 from intent.settings import Settings
 
-ALONE: Final = f"a worker does both prefill and decode; {DISAGGREGATION} needs prefillers and decoders"
+ALONE: Final = (
+    f"a worker does both prefill and decode: use another strategy, {DISAGGREGATION} needs both roles"
+)
 BOTH: Final = "excludes a strategy, which generates the configuration; remove one of the two"
 LONGEST_SERVICE: Final = LABEL - len(PICKER_ENDING)
 """The endpoint picker's Service is named after the service, and the name of a Service is a DNS label."""
@@ -103,7 +105,7 @@ def _unable(routing: Routing, picker: Picker) -> FieldError | None:
     if support is None:
         message = f"{picker.name} does not support prefill and decode; use {' or '.join(SPLITTING)}"
         return FieldError(path(key), value, message, "FI805")
-    message = f"{picker.name} does not track the prompts of prefillers; {', '.join(REMEMBERING)} does"
+    message = f"{picker.name} does not track the prompts of prefillers; use {', '.join(REMEMBERING)}"
     return FieldError(path(key), None, message, "FI822")
 
 

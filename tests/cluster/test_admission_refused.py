@@ -120,7 +120,7 @@ def test_one_byte_more_is_refused_with_the_bytes_that_are_needed(admission: Clus
     said = told(admission, namespace, DRY, overfull)
 
     need, left = map(
-        int, re.findall(r"the record needs (\d+) bytes, other annotations leave (\d+) of 262144", said)[0]
+        int, re.findall(r"needs (\d+) bytes, and the other annotations leave (\d+) of 262144", said)[0]
     )
     assert (need - left, codes(said)) == (1, ["FI903"])
 

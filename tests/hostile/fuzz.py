@@ -22,7 +22,7 @@ from tests.lws import container, lws, put, template
 from tests.reviews import review
 from webhook import review as reviews
 from webhook.request import Malformed
-from webhook.review import AdmissionAnswer
+from webhook.review import WARNING_LENGTH, AdmissionAnswer
 
 BOUND: Final = 3
 """The factor by which a request may miss the target of `tests.hostile.worst`, since machines are busy."""
@@ -208,7 +208,7 @@ def check(path: str, sent: Any, answer: Any) -> None:
     assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     assert response["uid"] == sent["request"]["uid"]
     assert ("patch" in response) == ("patchType" in response)
-    assert all(len(text) <= 120 and text.isascii() for text in response.get("warnings", ()))
+    assert all(len(text) <= WARNING_LENGTH and text.isascii() for text in response.get("warnings", ()))
     assert all(0 < len(text.encode()) <= 256 for text in response.get("auditAnnotations", {}).values())
     if path == "/mutate":
         assert response["allowed"] is True

@@ -128,12 +128,12 @@ def test_warnings_are_plain_and_short_and_few() -> None:
     told = list(review.warnings([one] * 30))
 
     assert len(told) == 20
-    assert all(text.isascii() and text.isprintable() and len(text) <= 120 for text in told)
+    assert all(text.isascii() and text.isprintable() and len(text) <= review.WARNING_LENGTH for text in told)
     assert told[-1] == "and 11 more; run: fusioninfer validate -f FILE"
 
 
 def test_a_path_that_does_not_fit_into_a_warning_is_left_out() -> None:
-    assert review.warning(FieldError("p" * 100, None, "m" * 60, "FI501")) == f"FI501: {'m' * 60}"
+    assert review.warning(FieldError("p" * 100, None, "m" * 120, "FI501")) == f"FI501: {'m' * 120}"
 
 
 # Audit annotations

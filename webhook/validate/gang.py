@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from intent.annotations import (
+    COMPONENT_TYPE,
     EXCLUSIVE_TOPOLOGY,
     GROUP_NAME,
-    KUEUE_QUEUE,
     ROLES,
     SCHEDULER_NAME,
     TASK_SPEC,
@@ -24,7 +24,8 @@ def gang(given: Input) -> Iterator[FieldError]:
         yield FieldError(
             path(ROLES),
             ",".join(intent.roles),
-            f"must be {intent.role_name} or absent: a worker has only its own role",
+            f"must be {intent.role_name} or absent: a worker waits for no other role; "
+            f"for prefill and decode set {COMPONENT_TYPE}",
             "FI208",
         )
     if intent.component_type in DISAGGREGATED and intent.roles and {*intent.roles} <= {intent.role_name}:
@@ -41,31 +42,40 @@ def gang(given: Input) -> Iterator[FieldError]:
 
 def _deadlocks(intent: Intent) -> Iterator[FieldError]:
     if intent.startup_policy == "LeaderReady":
-        message = "must be LeaderCreated: with LeaderReady workers wait for the leader, and the gang for them"
+        message = (
+            "must be LeaderCreated: LeaderReady creates the workers once the leader is ready, "
+            "and the leader is scheduled together with them"
+        )
         yield FieldError("spec.startupPolicy", intent.startup_policy, message, "FI201")
     if intent.exclusive_topology:
         message = (
-            "must be absent: LWS creates workers once the leader is scheduled, the gang waits for all pods"
+            "must be absent: LWS creates the workers once the leader is scheduled, "
+            "and the leader is scheduled together with them"
         )
         yield FieldError(path(EXCLUSIVE_TOPOLOGY), intent.exclusive_topology, message, "FI202")
 
 
 def _other_gangs(intent: Intent) -> Iterator[FieldError]:
     if intent.own_scheduling:
-        yield FieldError("spec.scheduling", None, "must be absent: it creates another gang", "FI203")
+        message = f"must be absent: LWS would create PodGroups beside that of service {intent.service}"
+        yield FieldError("spec.scheduling", None, message, "FI203")
     if intent.kueue_queue:
-        message = f"must be absent, or set {SCHEDULER_NAME}: default-scheduler"
-        yield FieldError(f"metadata.labels[{KUEUE_QUEUE}]", intent.kueue_queue, message, "FI204")
+        message = (
+            "must be absent: Kueue admits each LeaderWorkerSet apart from its service; "
+            f"or set {SCHEDULER_NAME}: default-scheduler"
+        )
+        yield FieldError(intent.kueue_path, intent.kueue_queue, message, "FI204")
 
 
 def _template(template: Template, intent: Intent, scheduler: str) -> Iterator[FieldError]:
     annotations = f"{template.path}.metadata.annotations"
     group = pod_group_name(intent.service, intent.revision)
+    named = f"the scheduler of service {intent.service}; or set {SCHEDULER_NAME}: {template.scheduler_name}"
     rows = (
-        (f"{template.path}.spec.schedulerName", template.scheduler_name, scheduler, "FI205"),
-        (f"{annotations}[{GROUP_NAME}]", template.group_name, group, "FI206"),
-        (f"{annotations}[{TASK_SPEC}]", template.task_spec, intent.role_name, "FI207"),
+        (f"{template.path}.spec.schedulerName", template.scheduler_name, scheduler, named, "FI205"),
+        (f"{annotations}[{GROUP_NAME}]", template.group_name, group, "the PodGroup of the service", "FI206"),
+        (f"{annotations}[{TASK_SPEC}]", template.task_spec, intent.role_name, "the role", "FI207"),
     )
-    for where, value, expected, code in rows:
+    for where, value, expected, meaning, code in rows:
         if value not in ("", expected):
-            yield FieldError(where, value, f"must be {expected}, or absent", code)
+            yield FieldError(where, value, f"must be absent, or {expected}, {meaning}", code)

@@ -4,16 +4,30 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from intent.command_line.flags import ASYNC_SCHEDULING, DATA, DATA_BACKEND, DEVICE, LOCAL_DATA, PORT
+from catalog.engines import PRODUCTS
+from intent.annotations import LAUNCHER
+from intent.command_line.flags import (
+    ASYNC_SCHEDULING,
+    DATA,
+    DATA_BACKEND,
+    DEVICE,
+    LOCAL_DATA,
+    PIPELINE,
+    PORT,
+)
 from intent.errors import FieldError
 from intent.launch import (
     AUTO,
+    NONE,
+    SHOWN,
     Launch,
     LaunchPlan,
     argument_path,
     countable,
     is_size,
+    quoted,
     read_sizes,
+    spelled,
     text_of,
     value_of,
 )
@@ -42,7 +56,7 @@ def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[Fie
         return
     other = choose((launch,), AUTO, AUTO)
     is_better = other.starts and other.code != "FI527" and other.launcher != plan.launcher
-    advice = f"; use launcher {other.launcher}" if is_better else ""
+    advice = f"; set launcher: {other.launcher}" if is_better else "; use an image that has it"
     message = f"{lacks(launch, plan.launcher)}{advice}"
     yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
 
@@ -54,12 +68,14 @@ def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
         return
     is_stock, is_elsewhere = bool(launch.image.engine), launch.template.pod.accelerated
     if not _on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
-        message = f"must request an accelerator, for example nvidia.com/gpu: the engine spans {size} pods"
+        message = (
+            f"must request an accelerator, for example nvidia.com/gpu, since the engine spans {size} pods; "
+            f"or set {LAUNCHER}: {NONE}"
+        )
         yield FieldError(where, None, message, "FI303")
     elif launch.engine.extended:
-        message = (
-            f"{launch.engine.extended[0][:40]} is not a known accelerator: the parallel sizes are not checked"
-        )
+        resource = launch.engine.extended[0][:SHOWN]
+        message = f"{resource} is not a known accelerator: check the parallel sizes yourself"
         yield FieldError(where, None, message, "FI537")
     else:
         message = "requests no accelerator: request one, or set VLLM_TARGET_DEVICE=cpu if it runs on CPU"
@@ -93,9 +109,11 @@ def _data_ranks(launch: Launch) -> Iterator[FieldError]:
         return
     local = pod // rank if pod else 1
     advice = (
-        f"add --{DATA_BACKEND} ray --{LOCAL_DATA} {local}" if local else "a rank spans pods: use -pp instead"
+        f"add --{DATA_BACKEND} ray --{LOCAL_DATA} {local}"
+        if local
+        else f"a rank needs {rank} accelerators, a pod has {pod}: raise --{PIPELINE} instead"
     )
-    message = f"all {sizes.data} ranks start on the leader; {advice}"
+    message = f"{quoted(launch, flag)} starts all ranks on the leader; {advice}"
     yield FieldError(argument_path(launch, flag.value_at), None, message, "FI541")
 
 
@@ -106,15 +124,18 @@ def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
         return
     user, where = "Ray" if launcher.uses_ray else "the launch", argument_path(launch, flag.value_at)
     if int(port) == launcher.port:
-        message = f"must be another port: {user} uses {port} on the leader; the default is free"
+        free = PRODUCTS[launch.command.engine].port
+        message = f"must be another port: {user} uses {port} on the leader; {free} is free"
         yield FieldError(where, port, message, "FI311")
     elif any(int(port) in taken for taken in launcher.others):
-        message = f"{user} may use {port} too: choose another --port, for example 8000"
+        free = PRODUCTS[launch.command.engine].port
+        message = f"{user} may use {port} too: choose another {spelled(launch, flag)}, for example {free}"
         yield FieldError(where, None, message, "FI529")
 
 
 def _async_scheduling(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
     flag = launch.command.flags.last(ASYNC_SCHEDULING)
     if flag and launcher.uses_ray:
-        message = "not checked: vLLM 0.11 refuses --async-scheduling with Ray; later releases may accept it"
+        word = spelled(launch, flag)
+        message = f"vLLM 0.11 refuses {word} with Ray, later releases may accept it; remove it if vLLM exits"
         yield FieldError(argument_path(launch, flag.at), None, message, "FI511")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from intent.annotations import COMPONENT_TYPE, ROLE_NAME, SERVICE
+from intent.annotations import COMPONENT_TYPE, KEYS, PREFIX, ROLE_NAME, SERVICE
 from intent.errors import FieldError
 from intent.lws import Intent
 from intent.names import longest_name
@@ -25,5 +25,12 @@ def _reserved(intent: Intent) -> Iterator[FieldError]:
     for path, written in labelled:
         for key, value in written:
             if ours.get(key) != value:
-                message = f"must be {ours[key]}, or absent" if key in ours else "is reserved; remove it"
-                yield FieldError(f"{path}.labels[{key}]", value, message, "FI107")
+                yield FieldError(f"{path}.labels[{key}]", value, _message(key, ours), "FI107")
+
+
+def _message(key: str, ours: dict[str, str]) -> str:
+    if key in ours:
+        return f"must be absent, or {ours[key]}: FusionInfer sets this label"
+    if key.removeprefix(PREFIX) in KEYS:
+        return "must be absent: it is an annotation, not a label; move it to metadata.annotations"
+    return f"must be absent: labels under {PREFIX} are reserved"

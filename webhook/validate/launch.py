@@ -4,38 +4,32 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from catalog.engines import PRODUCTS
+from catalog.engines import PRODUCTS, unsupported
 from intent.annotations import LAUNCHER, path
+from intent.command_line.command import fused_program, names_engine, own_launch
 from intent.command_line.flags import DISTRIBUTED
-from intent.command_line.programs import Program
-from intent.errors import FieldError
-from intent.launch import AUTO, NONE, Launch, LaunchPlan, argument_path, item_path
-from intent.lws import Intent
+from intent.command_line.programs import behind_prefixes
+from intent.errors import FieldError, nearest, suggested
+from intent.launch import AUTO, NONE, SHOWN, Launch, LaunchPlan, argument_path, item_path
+from intent.lws import LWT, Intent
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, serves
 from webhook.layout import Input
-from webhook.validate.arguments import arguments, parallel_sizes
+from webhook.validate.arguments import apart, arguments, parallel_sizes
 from webhook.validate.group import group
 from webhook.validate.pods import pods
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
 
-_LEFT_ALONE: Final[dict[Program, tuple[str, str]]] = {
-    "distributed": (
-        "FI518",
-        "left as it is: it starts a distributed engine already",
-    ),
-    "complex": (
-        "FI514",
-        "left as it is: the script is too complex; write [vllm, serve, MODEL, ...] as list items",
-    ),
-}
-_UNKNOWN_COMMAND: Final = (
-    "left as it is: not known to start vLLM; write the command, for example [vllm, serve]"
+_QUIET: Final = "launcher: none silences this"
+_SILENCE: Final = "or set launcher: none"
+_COMPLEX: Final = "the shell script is too complex to rewrite"
+_NO_ENGINE: Final = "no known engine was found in the shell script"
+_MIXED: Final = (
+    "left as it is: the other template starts the nodes itself or is not understood; "
+    "write a plain command in both"
 )
-_UNKNOWN_IMAGE: Final = "left as it is: the image's entrypoint is not known; write the command, e.g. "
-_MIXED: Final = "left as it is: the other template has a launch of its own; use one launch for both"
 
 _COUNT_FLAGS: Final = frozenset({"--min-nodes", "--ray_cluster_size", "--nnodes", "-n"})
 _COUNT: Final = re.compile(
@@ -50,7 +44,8 @@ def launch(given: Input) -> Iterator[FieldError]:
         return
     launcher = LAUNCHERS.get(plan.launcher)
     if launcher is None:
-        message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}"
+        hint = suggested(nearest(plan.launcher, (*LAUNCHERS, AUTO, NONE)))
+        message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}{hint}"
         yield FieldError(path(LAUNCHER), plan.launcher, message, "FI104")
         return
     for one in plan.launches:
@@ -58,6 +53,7 @@ def launch(given: Input) -> Iterator[FieldError]:
     if intent.size < 2:
         yield from _alone(given, launcher)
         return
+    yield from _one_item(plan)
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
@@ -73,14 +69,14 @@ def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check a group of one pod, whose command runs as it is."""
     intent, plan = given.intent, given.plan
     if intent.launcher == plan.launcher and launcher.uses_ray:
-        message = (
-            "must be absent: a group of one pod needs no launcher; or raise spec.leaderWorkerTemplate.size"
-        )
+        size = "is 1, the default" if intent.sized else "is absent, which means 1"
+        message = f"must be absent: {LWT}.size {size}, and one pod needs no launcher; or set it to 2 or more"
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
+    yield from _one_item(plan)
     if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
-        yield from fits_pod(plan.leader, given.settings.engines)
+        yield from fits_pod(plan.leader, intent, given.settings.engines)
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
@@ -100,29 +96,77 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
         message = f"must be {supported}, or absent: {plan.launcher} {starts}"
         yield FieldError(argument_path(launch, flag.value_at), flag.value, message, "FI313")
     elif not launcher.takes(launch):
-        message = f"left as it is: {plan.launcher} needs vllm serve as list items, without Ray and without --"
+        message = (
+            f"left as it is: {plan.launcher} starts only [vllm, serve, MODEL, ...] as list items, "
+            f"without Ray and without --; write that, {_SILENCE}"
+        )
         yield FieldError(_where(launch), None, message, "FI526")
+
+
+def _one_item(plan: LaunchPlan) -> Iterator[FieldError]:
+    """Report a program with its arguments in one list item of `command`, which names no file then."""
+    for launch in plan.launches:
+        command = launch.engine.command
+        if launch.command.kind == "unknown" and command and fused_program(command):
+            at = next(at for at, item in enumerate(command) if len(item.split(None, 1)) > 1)
+            yield FieldError(item_path(launch, at), command[at], apart(command[at]), "FI309")
 
 
 def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     command = launch.command
-    code, message = _LEFT_ALONE.get(command.kind) or _unknown(launch, plan)
+    if command.kind == "unknown" and fused_program(launch.engine.command):
+        return
+    code, message = _reason(launch, plan)
     where = item_path(launch, command.shell.index) if command.shell else _where(launch)
     yield FieldError(where, None, message, code)
     if command.kind == "distributed":
         yield from _counts(launch, size)
 
 
-def _unknown(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
-    """Return code and message for an engine that the launcher does not start, or for an unknown command."""
-    engine = launch.command.engine
-    if not engine:
-        example = PRODUCTS[launch.image.engine or "vllm"].command
-        return "FI517", _UNKNOWN_COMMAND if launch.engine.command else _UNKNOWN_IMAGE + example
-    able = " or ".join(name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request)
-    advice = f"set launcher: {able}" if able else "each pod runs its own"
+def _reason(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
+    """Return code and message for a command that is left as it is."""
+    kind, engine = launch.command.kind, launch.command.engine
+    if kind == "complex":
+        cause = _COMPLEX if names_engine(launch.command) else _NO_ENGINE
+        return "FI514", f"left as it is: {cause}; write [vllm, serve, MODEL, ...] as list items, {_SILENCE}"
+    if kind == "distributed":
+        words = own_launch(launch.command, launch.engine.command + launch.engine.args)[:SHOWN]
+        return "FI518", f"left as it is: {words} launches the nodes already; to use a launcher, remove it"
+    if engine:
+        return "FI519", _without_launcher(engine, plan)
+    title = unsupported(_program(launch))
+    if title:
+        return "FI519", f"left as it is: {title} is not a supported engine, each pod runs it alone; {_QUIET}"
+    return "FI517", _unknown(launch)
+
+
+def _without_launcher(engine: str, plan: LaunchPlan) -> str:
+    """Return why a known engine is not launched over pods, and the launchers that do so."""
+    title = PRODUCTS[engine].title
+    able = [name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request]
+    if not able:
+        return f"left as it is: {title} has no launcher, each pod runs it alone; {_QUIET}"
     launcher = "by default" if plan.launcher in able else f"by {plan.launcher}"
-    return "FI519", f"left as it is: {PRODUCTS[engine].title} is not started over pods {launcher}; {advice}"
+    return f"left as it is: {title} is not started over pods {launcher}; set launcher: {' or '.join(able)}"
+
+
+def _program(launch: Launch) -> str:
+    """Return the name of the program that a template starts; of its image, if it has no command."""
+    words = launch.engine.command
+    at = behind_prefixes(words)
+    path = words[at] if at < len(words) else launch.image.repository
+    return path.rpartition("/")[2][:SHOWN]
+
+
+def _unknown(launch: Launch) -> str:
+    """Return the message about a command, or an image without one, that is not known."""
+    example = PRODUCTS[launch.image.engine or "vllm"].command
+    name = _program(launch)
+    if launch.engine.command:
+        cause = f"{name} is not known to start an engine"
+    else:
+        cause = f"there is no command, and the entrypoint of the image {name} is not known"
+    return f"left as it is: {cause}; set command, for example {example}, {_SILENCE}"
 
 
 def _where(launch: Launch) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from intent.annotations import SKIP
 from intent.command_line.flags import PIPELINE
 from intent.errors import FieldError
-from intent.launch import Launch, LaunchPlan, countable, read_size
+from intent.launch import SHOWN, Launch, LaunchPlan, countable, read_size
 from intent.lws import LWT, Intent
 from intent.names import WAIT_FOR_LEADER
 from intent.transfer import read_transfer
@@ -40,7 +40,10 @@ def pods(given: Input, launcher: Launcher) -> Iterator[FieldError]:
 
 def _restart(intent: Intent) -> Iterator[FieldError]:
     if intent.restart_policy not in _RECREATES:
-        message = "a pod that restarts alone cannot rejoin the engine: use RecreateGroupOnPodRestart"
+        message = (
+            f"{intent.restart_policy[:SHOWN]} restarts a pod alone, which cannot rejoin the engine: "
+            "use RecreateGroupOnPodRestart"
+        )
         yield FieldError(f"{LWT}.restartPolicy", None, message, "FI510")
 
 
@@ -49,17 +52,20 @@ def _subgroups(plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:
     stages = read_size(plan.leader, PIPELINE) or 1
     pods, rest = divmod(intent.size, stages)
     if intent.subgroup_size > 0 and not rest and intent.subgroup_size % pods and pods % intent.subgroup_size:
-        message = f"a pipeline stage has {pods} pods: use a multiple or a divisor of that"
+        message = (
+            f"subGroupSize is {intent.subgroup_size}, but a pipeline stage has {pods} pods: "
+            "use a multiple or a divisor of that"
+        )
         yield FieldError(f"{LWT}.subGroupPolicy.subGroupSize", None, message, "FI510")
 
 
 def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
     leader, worker = plan.leader.engine, plan.worker.engine
     if leader.image != worker.image:
-        message = "differs from the leader's image: one engine runs over all pods"
+        message = "differs from the leader's image, but one engine runs over all pods: use one image"
         yield FieldError(f"{plan.worker.template.engine_path}.image", None, message, "FI513")
     if differ := sorted(set(leader.env) ^ set(worker.env)):
-        message = f"set only for the leader or only for the workers: {', '.join(differ)[:60]}"
+        message = f"set in one of the two templates only: {', '.join(differ)[:60]}; set it in both"
         yield FieldError(f"{plan.worker.template.engine_path}.env", None, message, "FI513")
 
 
@@ -73,7 +79,7 @@ def _name_taken(launch: Launch) -> Iterator[FieldError]:
 
 def _requests(launch: Launch) -> Iterator[FieldError]:
     if unasked := launch.engine.unasked:
-        message = f"requests no {' and no '.join(unasked)}: the pod may be placed on a node with too little"
+        message = f"requests no {' and no '.join(unasked)}: a node may have too little; request it"
         yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
 
 
@@ -97,9 +103,7 @@ def _ray(launch: Launch) -> Iterator[FieldError]:
     """Check Ray's needs: its own network and process namespace, time to stop, and a writable /tmp."""
     pod, spec = launch.template.pod, f"{launch.template.path}.spec"
     if pod.host_network:
-        message = (
-            "two pods of a group on one node would share Ray's ports, and mistake each other for the head"
-        )
+        message = "two pods of a group on one node would share Ray's ports: remove hostNetwork"
         yield FieldError(f"{spec}.hostNetwork", None, message, "FI510")
     if pod.shared_processes:
         message = "Ray does not start beside another Ray process: do not share the process namespace"
@@ -119,5 +123,7 @@ def _devices(launch: Launch) -> Iterator[FieldError]:
     for name, value in launch.engine.values:
         named = 0 if value in _NOT_DEVICES else len(value.split(","))
         if name in _DEVICES and there and named and named != there:
-            message = f"{name} names {named}, the pod requests {there}: Ray's head exits without an error"
+            message = (
+                f"{name} names {named}, the pod requests {there}: Ray exits without an error; remove {name}"
+            )
             yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI510")

@@ -16,6 +16,7 @@ def sidecar(given: Input) -> Iterator[FieldError]:
         for probe in leader.engine.probes if leader.engine else ():
             if probe.handler == "exec":
                 message = (
-                    f"the engine listens on {found.to}: a command that calls {found.port} reaches the sidecar"
+                    f"the engine is moved to port {found.to}: a command that calls {found.port} reaches the "
+                    f"sidecar; call {found.to}, or use httpGet"
                 )
                 yield FieldError(f"{leader.engine_path}.{probe.field}", None, message, "FI853")

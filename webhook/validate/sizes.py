@@ -4,9 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS, Engines, Model, known_model
-from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR
+from intent.command_line.command import DIALECTS
+from intent.command_line.dialects import VLLM
+from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR, Flag
+from intent.command_line.spelling import misspelt
 from intent.errors import FieldError
 from intent.launch import (
+    SHOWN,
     Launch,
     LaunchPlan,
     Sizes,
@@ -14,16 +18,20 @@ from intent.launch import (
     countable,
     in_group,
     model_of,
+    quoted,
     read_size,
     read_sizes,
+    spelled,
     value_of,
 )
+from intent.lws import LWT, Intent
 from webhook.launchers.launcher import Launcher
 
 CHECKED: Final = ("vllm", "sglang")
 """Engines whose flags are known."""
 SIZED: Final = tuple(PRODUCTS)
 """Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
+_UNCHECKED: Final = "check yourself that the sizes fit, admission does not"
 _FLAGS: Final = {
     "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),
     "lmdeploy": ("--tp {group}",),
@@ -31,15 +39,20 @@ _FLAGS: Final = {
 """Flags that make an engine use all accelerators, if not vLLM's; LMDeploy has no pipeline parallelism."""
 
 
-def fits_pod(launch: Launch, engines: Engines) -> Iterator[FieldError]:
+def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:
     """Check that a group of one pod has the accelerators that its engine needs."""
     if launch.command.engine not in SIZED:
         return
     yield from _model(launch, engines)
     needed, there = read_sizes(launch), countable(launch.engine)
     if needed and there and needed.accelerators > there:
-        message = f"must fit the pod: {_shown(needed)}, the pod has {there}"
-        yield FieldError(_where(launch), needed.accelerators, message, "FI308")
+        pods = -(-needed.accelerators // there)
+        size = "is 1, the default" if intent.sized else "is absent, which means 1"
+        message = (
+            f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}. "
+            f"{LWT}.size {size}: set it to {pods}, or use {there} accelerators"
+        )
+        yield FieldError(*_given(launch), message, "FI308")
 
 
 def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> Iterator[FieldError]:
@@ -48,11 +61,19 @@ def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> 
     yield from _model(leader, engines)
     yield from _unchecked(leader)
     yield from _shared_data(leader)
-    needed = read_sizes(leader)
+    needed = None if _misspelt_size(leader) else read_sizes(leader)
     if needed and launcher.spreads and (uneven := _uneven(plan, needed, size)):
-        yield FieldError(_where(leader), needed.accelerators, uneven, "FI316")
+        yield FieldError(*_given(leader), uneven, "FI316")
     elif needed:
         yield from _in_all(plan, needed, size)
+
+
+def _misspelt_size(launch: Launch) -> bool:
+    """Return whether a misspelt flag is meant to be a parallel size: then the sizes are not known."""
+    command = launch.command
+    dialect = DIALECTS.get(command.kind, VLLM)
+    flags = misspelt(command.engine, launch.image.version, command.flags.given, command.argv)
+    return any(dialect.names.get(meant) in SIZES for _, meant in flags)
 
 
 def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
@@ -61,8 +82,7 @@ def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     if (command.within or command.engine) not in SIZED[len(CHECKED) :]:
         return
     yield from _unchecked(plan.leader)
-    is_given = any(plan.leader.command.flags.last(name) for name in SIZES)
-    if is_given and (needed := read_sizes(plan.leader)):
+    if _sizes_given(plan.leader) and (needed := read_sizes(plan.leader)):
         yield from _in_all(plan, needed, size)
 
 
@@ -70,8 +90,13 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
     """Compare the sizes with the accelerators of all pods."""
     there = in_group(plan, size)
     if there is not None and needed.accelerators > there:
-        message = f"must fit the group: {_shown(needed)}, the {size} pods have {there}"
-        yield FieldError(_where(plan.leader), needed.accelerators, message, "FI307")
+        pod = countable(plan.worker.engine)
+        raised = f", or set {LWT}.size to {-(-needed.accelerators // pod)}" if pod else ""
+        message = (
+            f"must fit the group: {_shown(plan.leader, needed)}, its {size} pods request {there}; "
+            f"lower it{raised}"
+        )
+        yield FieldError(*_given(plan.leader), message, "FI307")
     elif there is not None:
         yield from _idle(plan, needed, there, size)
         yield from _crossing(plan, needed, size)
@@ -80,12 +105,23 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
 def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     """Return why the ranks cannot be spread: every pod runs the same number, each on its own accelerator."""
     ranks, rest = divmod(needed.accelerators, size)
+    if rest and not _sizes_given(plan.leader):
+        return _no_sizes(plan, size)
     if rest:
-        return f"must be a multiple of the {size} pods: {_shown(needed)}"
+        shown = _shown(plan.leader, needed)
+        return f"must be a multiple of the {size} pods: {shown}{_better(plan, needed, size)}"
     pods = [count for one in plan.launches if (count := countable(one.engine))]
     if pods and ranks > min(pods):
-        return f"must fit each pod: {_shown(needed)}, {ranks} for each of {size} pods; one has {min(pods)}"
+        shown = _shown(plan.leader, needed)
+        return f"must fit each pod: {shown}, {ranks} on each of {size} pods; one requests {min(pods)}"
     return ""
+
+
+def _no_sizes(plan: LaunchPlan, size: int) -> str:
+    """Return what an engine without any parallel size does, and the sizes that use the group."""
+    title, there = PRODUCTS[plan.leader.command.engine].title, in_group(plan, size)
+    better = _better(plan, Sizes(), size) or f"; write sizes whose product is a multiple of {size}"
+    return f"no parallel size is given, so {title} uses 1 of {there or 'all'} accelerators{better}"
 
 
 def _shared_data(launch: Launch) -> Iterator[FieldError]:
@@ -96,45 +132,56 @@ def _shared_data(launch: Launch) -> Iterator[FieldError]:
         return
     tensor = read_size(launch, TENSOR)
     if not flags.last(SHARED_DATA):
-        message = "must be used with --enable-dp-attention over several pods, or be absent"
+        message = (
+            f"must be used with --{SHARED_DATA} over several pods: add it, or remove {spelled(launch, flag)}"
+        )
         yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
     elif tensor and tensor % data:
-        message = f"must divide the tensor parallel size {tensor}: the ranks are shared"
+        message = f"must divide the tensor parallel size, {tensor}: with --{SHARED_DATA} both share the ranks"
         yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
 
 
-def _shown(needed: Sizes) -> str:
-    named = {
-        "tensor": needed.tensor,
-        "pipeline": needed.pipeline,
-        "data": needed.data,
-        "context": needed.context,
-    }
-    product = " x ".join(f"{name} {count}" for name, count in named.items() if count > 1 or name == "tensor")
-    return f"{product} = {needed.accelerators} accelerators"
+def _shown(launch: Launch, needed: Sizes) -> str:
+    """Return the product of the sizes, in the words of the author: `-tp 8 x -pp 2 = 16 accelerators`."""
+    given = [
+        (quoted(launch, flag), count) for flag, count in zip(_flags(launch), needed, strict=True) if flag
+    ]
+    factors = [word for word, count in given if count > 1] or [word for word, _ in given]
+    return f"{' x '.join(factors)} = {needed.accelerators} accelerators"
 
 
-def _where(launch: Launch) -> str:
-    """Return the path of the first size in the command, or else that of the container."""
-    for name in SIZES:
-        flag = launch.command.flags.last(name)
-        if flag:
-            return argument_path(launch, flag.value_at)
-    return launch.template.engine_path
+def _flags(launch: Launch) -> list[Flag | None]:
+    """Return the flags of the sizes, in their order."""
+    return [launch.command.flags.last(name) for name in SIZES]
+
+
+def _sizes_given(launch: Launch) -> bool:
+    return any(_flags(launch))
+
+
+def _given(launch: Launch) -> tuple[str, str | None]:
+    """Return path and value of the first size in the command, or else the path of the container."""
+    flag = next((one for one in _flags(launch) if one), None)
+    if flag is None:
+        return launch.template.engine_path, None
+    return argument_path(launch, flag.value_at), flag.value
 
 
 def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
     if needed.accelerators < there:
-        message = f"only {needed.accelerators} of {there} accelerators are used{_better(plan, needed, size)}"
-        yield FieldError(_where(plan.leader), None, message, "FI501")
+        used = f"{_shown(plan.leader, needed)}, the group requests {there}{_better(plan, needed, size)}"
+        message = used if _sizes_given(plan.leader) else _no_sizes(plan, size)
+        yield FieldError(_given(plan.leader)[0], None, message, "FI501")
 
 
 def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
     """Report tensor parallelism across pods, which vLLM advises against and other engines are built for."""
     pod = countable(plan.leader.engine)
     if pod and needed.tensor > pod and plan.leader.command.is_vllm:
-        message = f"tensor parallel size {needed.tensor} crosses pods of {pod}{_better(plan, needed, size)}"
-        yield FieldError(_where(plan.leader), None, message, "FI502")
+        flag = plan.leader.command.flags.last(TENSOR)
+        word = quoted(plan.leader, flag) if flag else ""
+        message = f"{word} spans pods of {pod} accelerators, which is slow{_better(plan, needed, size)}"
+        yield FieldError(_given(plan.leader)[0], None, message, "FI502")
 
 
 def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
@@ -154,16 +201,16 @@ def _unchecked(launch: Launch) -> Iterator[FieldError]:
     """Report flags and resources that prevent the sizes from being checked."""
     for flag in launch.command.flags.given:
         if flag.name in CHANGES_SIZES:
-            message = f"the parallel sizes are not checked: --{flag.name} may change them"
+            message = f"{spelled(launch, flag)} may change the parallel sizes: {_UNCHECKED}"
             yield FieldError(argument_path(launch, flag.at), None, message, "FI511")
     for name in SIZES:
         size = launch.command.flags.last(name)
         if size and size.value and value_of(launch, size) is None:
-            message = f"the parallel sizes are not checked: --{name} is only known in the cluster"
+            message = f"{quoted(launch, size)} is only known in the cluster: {_UNCHECKED}"
             yield FieldError(argument_path(launch, size.value_at), None, message, "FI511")
     asked = launch.engine.accelerators
     if asked.count and countable(launch.engine) is None:
-        message = "the parallel sizes are not checked: the resource is a fraction of an accelerator"
+        message = f"{asked.resource[:SHOWN]} is a part of an accelerator: {_UNCHECKED}"
         yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI511")
 
 
@@ -176,8 +223,9 @@ def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
     if flag is None or tensor is None:
         return
     known = known_model(engines, model_of(launch) or "")
-    message = _heads(launch, tensor, known) or _blocks(tensor, known) or _power(launch, tensor)
-    if message:
+    reason = _heads(launch, tensor, known) or _blocks(tensor, known) or _power(launch, tensor)
+    if reason:
+        message = f"{quoted(launch, flag)} {reason}"
         yield FieldError(argument_path(launch, flag.value_at), None, message, "FI503")
 
 
@@ -191,8 +239,9 @@ def _heads(launch: Launch, tensor: int, known: Model | None) -> str:
     shards = max(tensor // ((read_size(launch, DATA) or 1) if is_shared else 1), 1)
     if known is None or not known.heads % shards:
         return ""
-    best = _largest(shards, lambda fewer: not known.heads % fewer)
-    return f"{shards} shards do not divide the model's {known.heads} attention heads: use {best}"
+    best = _largest(shards, lambda fewer: not known.heads % fewer) * (tensor // shards)
+    shared = f", {shards} for each data-parallel rank," if shards < tensor else ""
+    return f"does not divide the model's {known.heads} attention heads{shared}: use {best}"
 
 
 def _blocks(tensor: int, known: Model | None) -> str:
@@ -204,14 +253,14 @@ def _blocks(tensor: int, known: Model | None) -> str:
     if known is None or not known.block or splits(tensor):
         return ""
     best = _largest(tensor, splits)
-    return f"tensor parallel size {tensor} does not divide the FP8 blocks of {known.block}: use {best}"
+    return f"does not divide the model's FP8 blocks of {known.block}: use {best}"
 
 
 def _power(launch: Launch, tensor: int) -> str:
     """Check for a power of two, which LMDeploy requires (`lmdeploy/cli/utils.py`)."""
     if launch.command.engine != "lmdeploy" or not tensor & (tensor - 1):
         return ""
-    return f"LMDeploy requires a power of two, not {tensor}: use {_largest(tensor, bool)}"
+    return f"is not a power of two, which LMDeploy requires: use {_largest(tensor, bool)}"
 
 
 def _largest(shards: int, fits: Callable[[int], bool]) -> int:

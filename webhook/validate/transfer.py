@@ -102,8 +102,8 @@ def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator
     named = "vLLM " + ".".join(map(str, version))
     for connector in found.connectors if "kv_connector_module_path" not in config else ():
         if not ships(engines, connector, version):
-            instead = f"; {_ADVICE} is" if ships(engines, _ADVICE, version) else ""
-            yield "FI506", None, f"{connector[:30]} is not in {named}{instead}"
+            instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
+            yield "FI506", None, f"{connector[:30]} is not in {named}; use {instead}"
     stale = [name for name in _STALE if name in config]
     if stale and has(engines, "vllm", STALE_FIELDS, version):
         yield "FI507", None, f"{named} refuses {', '.join(stale)}: remove them"
@@ -119,7 +119,11 @@ def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[Problem
         return
     for connector in found.connectors:
         if needs_v1(engines, connector, version):
-            yield "FI317", connector, f"must not be used with {V0_CORE}=0: it is a connector of V1"
+            yield (
+                "FI317",
+                connector,
+                f"must not be used with {V0_CORE}=0: it needs the V1 engine; remove that variable",
+            )
 
 
 def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[Problem]:
@@ -131,14 +135,14 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
         yield (
             "FI508",
             None,
-            f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}",
+            f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1",
         )
     is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or LATEST)
     if intent.size > 1 and is_shared:
         yield (
             "FI508",
             None,
-            f"{_ADVICE} over several pods needs vLLM 0.11.1 or later: ranks share one address",
+            f"use vLLM 0.11.1 or later for {_ADVICE} over several pods: before, all ranks share one address",
         )
 
 

@@ -18,6 +18,7 @@ from webhook.expand import expand
 from webhook.move import PORTS
 from webhook.mutate import input_of
 from webhook.mutate.sidecar import SECURITY
+from webhook.review import WARNING_LENGTH
 
 GROUP: Final = "spec.leaderWorkerTemplate"
 ENGINE: Final = f"{GROUP}.workerTemplate.spec.containers.0"
@@ -302,7 +303,7 @@ def test_a_port_that_cannot_move_gives_a_warning_and_no_sidecar(one: Object) -> 
     (found,) = [finding for finding in check(put(live)) if finding.code.startswith("FI85")]
 
     assert (proxies(put(live)), found.code) == ([], "FI851")
-    assert len(found.message) <= 120
+    assert len(found.message) <= WARNING_LENGTH
     assert found.message.isascii()
 
 

@@ -15,6 +15,7 @@ from webhook.mutate.launch import LAUNCH
 from webhook.mutate.probes import PROBES
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
+from webhook.review import WARNING_LENGTH
 from webhook.validate.probes import probes as validate
 
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
@@ -247,4 +248,4 @@ def test_a_warning_is_short_and_plain(intent: Intent) -> None:
     found = messages(intent)
 
     assert found
-    assert [message for message in found if len(message) > 120 or not message.isascii()] == []
+    assert [message for message in found if len(message) > WARNING_LENGTH or not message.isascii()] == []

@@ -9,6 +9,7 @@ from intent.lws import Engine, Intent, Pod, Template
 from intent.settings import Settings
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.mutate import input_of
+from webhook.review import WARNING_LENGTH
 from webhook.validate.launch import launch
 
 OLD = "vllm/vllm-openai:v0.11.0"
@@ -83,12 +84,12 @@ def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list
 @pytest.mark.parametrize(
     ("launcher", "image", "needed"),
     [
-        ("ray-symmetric", OLD, "Ray 2.54 or later; use launcher ray-start"),
-        ("ray-symmetric", NEW, "Ray 2.54 or later; use launcher vllm-native"),
-        ("ray-start", NEW, "needs Ray; use launcher vllm-native"),
-        ("vllm-native", OLD, "vLLM 0.11.1 or later; use launcher ray-start"),
-        ("vllm-native", "vllm/vllm-openai:latest", "vLLM 0.11.1 or later"),
-        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "use launcher vllm-native"),
+        ("ray-symmetric", OLD, "Ray 2.54 or later; set launcher: ray-start"),
+        ("ray-symmetric", NEW, "Ray 2.54 or later; set launcher: vllm-native"),
+        ("ray-start", NEW, "needs Ray; set launcher: vllm-native"),
+        ("vllm-native", OLD, "vLLM 0.11.1 or later; set launcher: ray-start"),
+        ("vllm-native", "vllm/vllm-openai:latest", "vLLM 0.11.1 or later; use an image that has it"),
+        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "set launcher: vllm-native"),
     ],
 )
 def test_an_image_that_cannot_run_the_launcher_gets_an_alternative(
@@ -282,7 +283,7 @@ def test_a_connector_of_the_authors_own_module_is_not_checked() -> None:
 
 
 def test_the_warning_names_an_available_connector() -> None:
-    assert "NixlConnector is" in said(handing(side("PyNcclConnector"), image=OLD))[0]
+    assert "use NixlConnector" in said(handing(side("PyNcclConnector"), image=OLD))[0]
 
 
 @pytest.mark.parametrize(
@@ -416,4 +417,4 @@ def test_a_warning_is_short_and_plain(intent: Intent) -> None:
     ]
 
     assert warnings
-    assert [message for message in warnings if len(message) > 120 or not message.isascii()] == []
+    assert [message for message in warnings if len(message) > WARNING_LENGTH or not message.isascii()] == []

@@ -1,0 +1,787 @@
+"""What authors write by mistake: one object a row, with the code, the field and the words of the message.
+
+The rows cover every code that one LeaderWorkerSet can have when it is created (`OTHERS` of `test_mistakes`
+has the rest). To add a rule, add a row: the laws of `test_mistakes` then hold for its message.
+"""
+
+import re
+from typing import Any, Final, NamedTuple
+
+from intent import Object
+from tests.lws import changed, container, lws, template
+
+GROUP: Final = "spec.leaderWorkerTemplate"
+POD: Final = f"{GROUP}.workerTemplate.spec"
+ENGINE: Final = f"{POD}.containers[0]"
+NOTE: Final = "metadata.annotations[fusioninfer.io/{}]"
+GPUS: Final = {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.com/gpu": "8"}}
+CPU: Final = {"requests": {"cpu": "8", "memory": "64Gi"}}
+SGLANG: Final = ["python3", "-m", "sglang.launch_server"]
+NIXL: Final = '{"kv_connector": "NixlConnector", "kv_role": "%s"}'
+DISAGGREGATION: Final = "pd-disaggregation"
+
+
+class Mistake(NamedTuple):
+    """An object with one mistake, and what its author reads."""
+
+    written: str
+    """What the author wrote, in a few words."""
+    code: str
+    path: str
+    says: str
+    """A part of the message that names the cause or the remedy."""
+    object: Object
+
+
+def annotated(whole: Object, **notes: str) -> Object:
+    """Return an object with further annotations; `component_type=` is fusioninfer.io/component-type."""
+    for name, value in notes.items():
+        whole = changed(whole, f"metadata.annotations.fusioninfer.io/{name.replace('_', '-')}", value)
+    return whole
+
+
+def args(*words: str, size: int | None = 2, replaced: dict[str, Any] | None = None, **notes: str) -> Object:
+    """Return an object whose engine has these arguments, other fields, and annotations."""
+    engine = container(args=list(words), **replaced or {})
+    return sized(annotated(lws(worker=template(engine)), **notes), size)
+
+
+def command(*words: str, image: str = "corp/llm:1", **notes: str) -> Object:
+    """Return an object whose engine has this command and no arguments."""
+    whole = lws(worker=template(container(command=list(words), args=None, image=image)))
+    return annotated(whole, **notes)
+
+
+def sized(whole: Object, size: int | None) -> Object:
+    """Return an object of another size; None removes the field."""
+    return changed(whole, f"{GROUP}.size", size)
+
+
+def fields(**spec: Any) -> Object:
+    """Return an object with fields in the spec of its pods."""
+    return lws(worker=template(**spec))
+
+
+def engine(**fields: Any) -> Object:
+    """Return an object with other fields in its engine container."""
+    return lws(worker=template(container(**fields)))
+
+
+def decoder(*words: str, **notes: str) -> Object:
+    """Return a decoder of one pod with KV transfer and these further arguments."""
+    base = ("org/M", "-tp", "8", "--kv-transfer-config", NIXL % "kv_consumer")
+    whole = args(*base, *words, size=1, component_type="decoder", strategy=DISAGGREGATION)
+    return annotated(whole, **notes)
+
+
+def renamed(whole: Object, above: str, old: str, new: str) -> Object:
+    """Return an object with a misspelt field."""
+    value: Any = whole
+    for key in above.split("."):
+        value = value[key]
+    return changed(changed(whole, f"{above}.{old}", None), f"{above}.{new}", value[old])
+
+
+_SIZE_FORGOTTEN: Final = (
+    Mistake(
+        "size is forgotten",
+        "FI308",
+        f"{ENGINE}.args[2]",
+        "-tp 16 = 16 accelerators, the pod requests 8. spec.leaderWorkerTemplate.size is absent, "
+        "which means 1: set it to 2",
+        args("org/M", "-tp", "16", size=None),
+    ),
+    Mistake(
+        "size is forgotten, and the API server adds its default",
+        "FI308",
+        f"{ENGINE}.args[2]",
+        "spec.leaderWorkerTemplate.size is 1, the default: set it to 4",
+        args("org/M", "-tp", "8", "-pp", "4", size=1),
+    ),
+    Mistake(
+        "size is forgotten, and a launcher is named",
+        "FI312",
+        NOTE.format("launcher"),
+        "spec.leaderWorkerTemplate.size is absent, which means 1, and one pod needs no launcher",
+        args("org/M", "-tp", "8", size=None, launcher="ray-symmetric"),
+    ),
+)
+_NO_SIZES: Final = (
+    Mistake(
+        "no parallel size, with vLLM's own launcher",
+        "FI316",
+        ENGINE,
+        "no parallel size is given, so vLLM uses 1 of 16 accelerators; "
+        "use --tensor-parallel-size 8 --pipeline-parallel-size 2",
+        args("org/M", replaced={"image": "vllm/vllm-openai:v0.20.2"}),
+    ),
+    Mistake(
+        "no parallel size, with Ray",
+        "FI501",
+        ENGINE,
+        "no parallel size is given, so vLLM uses 1 of 16 accelerators; use --tensor-parallel-size 8",
+        args("org/M", launcher="ray-symmetric"),
+    ),
+    Mistake(
+        "a parallel size that uses half of the group",
+        "FI501",
+        f"{ENGINE}.args[2]",
+        "--tensor-parallel-size 8 = 8 accelerators, the group requests 16; use",
+        args("org/M", "--tensor-parallel-size", "8"),
+    ),
+    Mistake(
+        "sizes that do not divide over the pods",
+        "FI316",
+        f"{ENGINE}.args[2]",
+        "must be a multiple of the 2 pods: -tp 7 = 7 accelerators",
+        args("org/M", "-tp", "7", launcher="vllm-native"),
+    ),
+    Mistake(
+        "sizes that the group does not have",
+        "FI307",
+        f"{ENGINE}.args[2]",
+        "-tp 8 x -pp 3 = 24 accelerators, its 2 pods request 16; lower it, or set "
+        "spec.leaderWorkerTemplate.size to 3",
+        args("org/M", "-tp", "8", "-pp", "3"),
+    ),
+)
+_MISSPELT: Final = tuple(
+    Mistake(
+        f"{word} for {meant}",
+        "FI543",
+        f"{ENGINE}.args[1]",
+        f"{re.split('[ =]', word)[0]} is not a flag of {title}: did you mean {meant}?",
+        args(model, *word.split(), *rest, replaced=replaced),
+    )
+    for title, model, rest, replaced, words in (
+        (
+            "vLLM",
+            "org/M",
+            ("-tp", "8", "-pp", "2"),
+            {},
+            {
+                "--tensor-paralel-size 16": "--tensor-parallel-size",
+                "--tensor-paralell-size=16": "--tensor-parallel-size",
+                "--tensor_paralel_size 16": "--tensor-parallel-size",
+                "--tensorparallel-size 16": "--tensor-parallel-size",
+                "-tensor-parallel-size 16": "--tensor-parallel-size",
+                "--Tensor-Parallel-Size 16": "--tensor-parallel-size",
+                "--tp 16": "--tensor-parallel-size",
+                "--pipline-parallel-size 2": "--pipeline-parallel-size",
+                "--max-model-length 4096": "--max-model-len",
+                "--gpu-memory-utilisation 0.9": "--gpu-memory-utilization",
+                "--gpu-mem-utilization 0.9": "--gpu-memory-utilization",
+                "--enable-prefix-cachng": "--enable-prefix-caching",
+                "--no-enable-prefix-cachng": "--no-enable-prefix-caching",
+                "--trust-romote-code": "--trust-remote-code",
+                "--modle org/M": "--model",
+                "--prot 8001": "--port",
+                "--kv-transfre-config.kv_role kv_both": "--kv-transfer-config.kv_role",
+                "--mem-fraction-static 0.9": "--gpu-memory-utilization",
+            },
+        ),
+        (
+            "SGLang",
+            "--model-path=org/M",
+            ("--tp", "16", "--host", "0.0.0.0"),  # noqa: S104 - an argument
+            {"command": SGLANG, "image": "lmsysorg/sglang:v0.5.9"},
+            {
+                "--tensor_parallel_size 16": "--tensor-parallel-size",
+                "--tensor-paralel-size 16": "--tensor-parallel-size",
+                "-tp 16": "--tp-size",
+                "--context-lenght 4096": "--context-length",
+                "--max-model-len 4096": "--context-length",
+                "--gpu-memory-utilization 0.9": "--mem-fraction-static",
+                "--enable-dp-atention": "--enable-dp-attention",
+            },
+        ),
+    )
+    for word, meant in words.items()
+)
+_DASH: Final = "\N{EN DASH}"
+_WORDS: Final = (
+    Mistake(
+        "a flag after a typographic dash",
+        "FI543",
+        f"{ENGINE}.args[1]",
+        "begins with a typographic dash, so tensor-parallel-size is not read as a flag",
+        args("org/M", f"{_DASH}tensor-parallel-size", "16", launcher="ray-symmetric"),
+    ),
+    Mistake(
+        "a flag and its value in one item",
+        "FI309",
+        f"{ENGINE}.args[1]",
+        "must be one list item per word, --tensor-parallel-size and 16 apart: no shell splits it",
+        args("org/M", "--tensor-parallel-size 16"),
+    ),
+    Mistake(
+        "a model and all flags in one item",
+        "FI309",
+        f"{ENGINE}.args[0]",
+        "must be one list item per word, org/M and --tensor-parallel-size apart",
+        args("org/M --tensor-parallel-size 8 --pipeline-parallel-size 2"),
+    ),
+    Mistake(
+        "two flags with = in one item",
+        "FI309",
+        f"{ENGINE}.args[1]",
+        "must be one list item per word, --tensor-parallel-size=8 and --port=8001 apart",
+        args("org/M", "--tensor-parallel-size=8 --port=8001"),
+    ),
+    Mistake(
+        "the whole command in one item",
+        "FI309",
+        f"{ENGINE}.command[0]",
+        "must be one list item per word, vllm and serve apart: no shell splits it",
+        command("vllm serve org/M --tensor-parallel-size 16"),
+    ),
+    Mistake(
+        "the program in one item",
+        "FI309",
+        f"{ENGINE}.command[0]",
+        "must be one list item per word, vllm and serve apart",
+        engine(command=["vllm serve"]),
+    ),
+    Mistake(
+        "a short flag joined with its value",
+        "FI310",
+        f"{ENGINE}.args[1]",
+        "must be two list items, -tp and the number",
+        args("org/M", "-tp8", "-pp", "2"),
+    ),
+    Mistake(
+        "a flag without its value",
+        "FI305",
+        f"{ENGINE}.args[1]",
+        "must have a value: -tp takes the next list item",
+        args("org/M", "-tp", "-pp", "2"),
+    ),
+    Mistake(
+        "a size that is a word",
+        "FI304",
+        f"{ENGINE}.args[2]",
+        "must be a whole number of at least 1: it is the value of -tp",
+        args("org/M", "-tp", "all"),
+    ),
+)
+_NOT_STARTED: Final = (
+    Mistake(
+        "TensorRT-LLM",
+        "FI519",
+        f"{ENGINE}.command",
+        "TensorRT-LLM has no launcher, each pod runs it alone; launcher: none silences this",
+        command("trtllm-serve", "org/M", "--tp_size", "8", "--pp_size", "2"),
+    ),
+    *(
+        Mistake(
+            words[0],
+            "FI519",
+            f"{ENGINE}.command",
+            f"{title} is not a supported engine, each pod runs it alone; launcher: none silences this",
+            command(*words),
+        )
+        for title, *words in (
+            ("llama.cpp", "/app/llama-server", "-m", "/models/m.gguf"),
+            ("Text Generation Inference", "text-generation-launcher", "--model-id", "org/M"),
+            ("nginx", "nginx", "-g", "daemon off;"),
+            ("Ollama", "ollama", "serve"),
+        )
+    ),
+    Mistake(
+        "an image of Text Generation Inference",
+        "FI519",
+        f"{ENGINE}.args",
+        "Text Generation Inference is not a supported engine",
+        engine(
+            command=None, image="ghcr.io/huggingface/text-generation-inference:3.0", args=["--model-id", "M"]
+        ),
+    ),
+    Mistake(
+        "a script of the image",
+        "FI517",
+        f"{ENGINE}.command",
+        "start.sh is not known to start an engine; set command, for example [vllm, serve], or set launcher",
+        command("/opt/start.sh"),
+    ),
+    Mistake(
+        "an image without a command",
+        "FI517",
+        f"{ENGINE}.args",
+        "there is no command, and the entrypoint of the image llm is not known; set command",
+        engine(command=None, image="corp/llm:1"),
+    ),
+    Mistake(
+        "LMDeploy, which needs a named launcher",
+        "FI519",
+        f"{ENGINE}.command",
+        "LMDeploy is not started over pods by default; set launcher: ray-symmetric or ray-start",
+        command("lmdeploy", "serve", "api_server", "org/M", "--tp", "16"),
+    ),
+    Mistake(
+        "a loop in a shell",
+        "FI514",
+        f"{ENGINE}.args[0]",
+        "too complex to rewrite; write [vllm, serve, MODEL, ...] as list items, or set launcher: none",
+        engine(command=["sh", "-c"], args=["for i in 1 2; do vllm serve M; done"]),
+    ),
+    Mistake(
+        "a launch of their own",
+        "FI518",
+        f"{ENGINE}.args",
+        "--nnodes launches the nodes already; to use a launcher, remove it",
+        args("org/M", "-tp", "16", "--nnodes", "2", "--node-rank", "0", replaced={"command": None}),
+    ),
+    Mistake(
+        "a launch of their own in a shell",
+        "FI518",
+        f"{ENGINE}.args[0]",
+        "ray start launches the nodes already",
+        engine(command=["sh", "-c"], args=["ray start --head && vllm serve org/M"]),
+    ),
+    Mistake(
+        "a number of nodes that is not the size",
+        "FI512",
+        f"{ENGINE}.args[3]",
+        "--nnodes is 3, but the group has 2 pods: make them equal",
+        args("org/M", "-tp", "16", "--nnodes", "3"),
+    ),
+    Mistake(
+        "two templates, one of which launches itself",
+        "FI524",
+        f"{GROUP}.leaderTemplate.spec.containers[0]",
+        "the other template starts the nodes itself or is not understood; write a plain command in both",
+        lws(
+            worker=template(container(command=["ray", "start", "--block"], args=None)),
+            leader=template(container()),
+        ),
+    ),
+    Mistake(
+        "Ray for data parallelism, with vLLM's own launcher",
+        "FI526",
+        f"{ENGINE}.command",
+        "vllm-native starts only [vllm, serve, MODEL, ...] as list items",
+        args("org/M", "-dp", "2", "--data-parallel-backend", "ray", launcher="vllm-native"),
+    ),
+)
+_ANNOTATIONS: Final = (
+    Mistake("a service in capitals", "FI101", NOTE.format("service"), "lower-case", lws(service="Chat")),
+    Mistake(
+        "a misspelt annotation",
+        "FI102",
+        NOTE.format("lancher"),
+        "did you mean fusioninfer.io/launcher?",
+        lws(lancher="auto"),
+    ),
+    Mistake(
+        "a launcher without a service",
+        "FI103",
+        "metadata.annotations",
+        "fusioninfer.io/service is missing, without which fusioninfer.io/launcher has no effect: add it",
+        changed(lws(launcher="auto"), "metadata.annotations.fusioninfer.io/service", None),
+    ),
+    Mistake(
+        "a misspelt launcher",
+        "FI104",
+        NOTE.format("launcher"),
+        "did you mean ray-symmetric?",
+        lws(launcher="ray-symetric"),
+    ),
+    Mistake(
+        "inject: false",
+        "FI104",
+        NOTE.format("inject"),
+        "must be disabled, to bypass the webhooks for this object, or absent",
+        lws(inject="false"),
+    ),
+    Mistake("a role name with a dot", "FI105", NOTE.format("role-name"), "DNS-1123", lws(role_name="a.b")),
+    Mistake("a role twice", "FI106", NOTE.format("roles"), "each once", lws(roles="worker,worker")),
+    Mistake(
+        "an annotation as a label",
+        "FI107",
+        "metadata.labels[fusioninfer.io/launcher]",
+        "it is an annotation, not a label; move it to metadata.annotations",
+        changed(lws(), "metadata.labels", {"fusioninfer.io/launcher": "auto"}),
+    ),
+    Mistake(
+        "wokerTemplate",
+        "FI108",
+        f"{GROUP}.workerTemplate",
+        "is required: rename wokerTemplate to workerTemplate",
+        renamed(lws(), GROUP, "workerTemplate", "wokerTemplate"),
+    ),
+    Mistake("a size in quotes", "FI108", f"{GROUP}.size", "must be a whole number", sized(lws(), "2")),  # type: ignore[arg-type]
+    Mistake("a long name", "FI109", "metadata.name", "at most", changed(lws(), "metadata.name", "x" * 60)),
+    Mistake(
+        "a Kueue queue as an annotation",
+        "FI204",
+        "metadata.annotations[kueue.x-k8s.io/queue-name]",
+        "must be absent: Kueue admits each LeaderWorkerSet apart from its service",
+        changed(lws(), "metadata.annotations.kueue~x-k8s~io/queue-name", "team-a"),
+    ),
+    Mistake(
+        "a Kueue queue as a label",
+        "FI204",
+        "metadata.labels[kueue.x-k8s.io/queue-name]",
+        "or set fusioninfer.io/scheduler-name: default-scheduler",
+        changed(lws(), "metadata.labels", {"kueue.x-k8s.io/queue-name": "team-a"}),
+    ),
+    Mistake(
+        "other roles on a worker",
+        "FI208",
+        NOTE.format("roles"),
+        "must be worker or absent: a worker waits for no other role; for prefill and decode set",
+        lws(roles="worker,decode"),
+    ),
+    Mistake(
+        "a decoder that lists itself only",
+        "FI540",
+        NOTE.format("roles"),
+        "name all roles, or none",
+        decoder(roles="decode"),
+    ),
+    Mistake(
+        "hostnames without a strategy",
+        "FI803",
+        NOTE.format("hostnames"),
+        "set a strategy or an endpoint-picker-config",
+        lws(hostnames="chat.example.com"),
+    ),
+)
+_GANG: Final = (
+    Mistake(
+        "LeaderReady",
+        "FI201",
+        "spec.startupPolicy",
+        "must be LeaderCreated: LeaderReady creates the workers once the leader is ready",
+        changed(lws(), "spec.startupPolicy", "LeaderReady"),
+    ),
+    Mistake(
+        "exclusive topology",
+        "FI202",
+        "metadata.annotations[leaderworkerset.sigs.k8s.io/exclusive-topology]",
+        "must be absent",
+        changed(lws(), "metadata.annotations.leaderworkerset~sigs~k8s~io/exclusive-topology", "rack"),
+    ),
+    Mistake(
+        "a gang of LWS",
+        "FI203",
+        "spec.scheduling",
+        "LWS would create PodGroups beside that of service svc",
+        changed(lws(), "spec.scheduling", {"policy": "gang"}),
+    ),
+    Mistake(
+        "another scheduler",
+        "FI205",
+        f"{POD}.schedulerName",
+        "must be absent, or volcano, the scheduler of service svc; or set fusioninfer.io/scheduler-name",
+        fields(schedulerName="mine"),
+    ),
+    *(
+        Mistake(
+            f"{key} of another object",
+            code,
+            f"{GROUP}.workerTemplate.metadata.annotations[{key}]",
+            says,
+            changed(lws(), f"{GROUP}.workerTemplate.metadata", {"annotations": {key: "other"}}),
+        )
+        for key, code, says in (
+            ("scheduling.k8s.io/group-name", "FI206", "must be absent, or svc, the PodGroup of the service"),
+            ("volcano.sh/task-spec", "FI207", "must be absent, or worker, the role"),
+        )
+    ),
+)
+_CONTAINERS: Final = (
+    Mistake(
+        "two containers with accelerators",
+        "FI301",
+        f"{POD}.containers",
+        "set fusioninfer.io/engine-container to one of a, b",
+        lws(worker=template(container("a"), container("b"))),
+    ),
+    Mistake(
+        "an engine container of another name",
+        "FI302",
+        f"{POD}.containers",
+        "has no container vlm, which fusioninfer.io/engine-container names; use one of vllm",
+        lws(engine_container="vlm"),
+    ),
+    Mistake(
+        "no accelerator",
+        "FI303",
+        f"{ENGINE}.resources.limits",
+        "must request an accelerator, for example nvidia.com/gpu, since the engine spans 2 pods; or set "
+        "fusioninfer.io/launcher: none",
+        engine(resources=CPU),
+    ),
+    Mistake("no container", "FI319", f"{POD}.containers", "at least one container", fields(containers=[])),
+    Mistake(
+        "a container named like the injected one",
+        "FI320",
+        f"{POD}.containers[1].name",
+        "must be another name",
+        lws(worker=template(container(), {"name": "wait-for-leader", "image": "corp/x"})),
+    ),
+    Mistake(
+        "no request of CPU and memory",
+        "FI528",
+        f"{ENGINE}.resources",
+        "requests no cpu and no memory: a node may have too little; request it",
+        engine(resources={"limits": {"nvidia.com/gpu": "8"}}),
+    ),
+    Mistake(
+        "an unknown device",
+        "FI537",
+        f"{ENGINE}.resources.limits",
+        "aws.amazon.com/neuron is not a known accelerator: check the parallel sizes yourself",
+        engine(resources={"requests": CPU["requests"], "limits": {"aws.amazon.com/neuron": "8"}}),
+    ),
+    Mistake(
+        "no accelerator, in an image of unknown contents",
+        "FI538",
+        f"{ENGINE}.resources.limits",
+        "request one, or set VLLM_TARGET_DEVICE=cpu if it runs on CPU",
+        engine(resources=CPU, image="corp/llm:1"),
+    ),
+    Mistake(
+        "two images",
+        "FI513",
+        f"{ENGINE}.image",
+        "use one image",
+        lws(worker=template(container(image="vllm/vllm-openai:v0.17.0")), leader=template(container())),
+    ),
+    Mistake(
+        "the network of the host",
+        "FI510",
+        f"{POD}.hostNetwork",
+        "remove hostNetwork",
+        fields(hostNetwork=True),
+    ),
+    Mistake(
+        "a probe of Ray",
+        "FI505",
+        f"{ENGINE}.livenessProbe",
+        "probe the API port",
+        engine(livenessProbe={"tcpSocket": {"port": 6379}}),
+    ),
+)
+_ARGUMENTS: Final = (
+    Mistake("no model", "FI306", f"{ENGINE}.args", "names no model: add --model NAME", args("-tp", "16")),
+    Mistake(
+        "the port of Ray",
+        "FI311",
+        f"{ENGINE}.args[2]",
+        "must be another port: Ray uses 6379 on the leader; 8000 is free",
+        args("org/M", "--port", "6379"),
+    ),
+    Mistake(
+        "a port that Ray may use",
+        "FI529",
+        f"{ENGINE}.args[2]",
+        "Ray may use 10001 too: choose another --port, for example 8000",
+        args("org/M", "--port", "10001"),
+    ),
+    Mistake(
+        "another executor than the launcher's",
+        "FI313",
+        f"{ENGINE}.args[2]",
+        "must be ray, or absent",
+        args("org/M", "--distributed-executor-backend", "mp", launcher="ray-symmetric"),
+    ),
+    Mistake(
+        "KV transfer that is not JSON",
+        "FI314",
+        f"{ENGINE}.args[2]",
+        "must be a JSON object",
+        args("org/M", "--kv-transfer-config", "{kv_role: kv_both}"),
+    ),
+    Mistake(
+        "the role of the other side",
+        "FI315",
+        f"{ENGINE}.args[2]",
+        "must be kv_consumer or kv_both: the component type is decoder",
+        args("org/M", "--kv-transfer-config", NIXL % "kv_producer", component_type="decoder"),
+    ),
+    Mistake(
+        "the older core of vLLM",
+        "FI317",
+        f"{ENGINE}.args[2]",
+        "must not be used with VLLM_USE_V1=0",
+        args(
+            *("org/M", "--kv-transfer-config", NIXL % "kv_both"),
+            replaced={
+                "image": "vllm/vllm-openai:v0.10.2",
+                "env": [{"name": "VLLM_USE_V1", "value": "0"}],
+            },
+        ),
+    ),
+    Mistake(
+        "the mode of the other side",
+        "FI318",
+        f"{ENGINE}.args[5]",
+        "must be decode: the component type is decoder",
+        args(
+            *("--model-path", "org/M", "--tp", "16", "--disaggregation-mode", "prefill"),
+            replaced={"command": SGLANG},
+            component_type="decoder",
+        ),
+    ),
+    Mistake(
+        "tensor parallelism over all pods",
+        "FI502",
+        f"{ENGINE}.args[2]",
+        "-tp 16 spans pods of 8 accelerators, which is slow; use --tensor-parallel-size 8",
+        args("org/M", "-tp", "16"),
+    ),
+    Mistake(
+        "a size that does not divide the heads",
+        "FI503",
+        f"{ENGINE}.args[2]",
+        "-tp 16 does not divide the model's 40 attention heads: use 8",
+        args("Qwen/Qwen3-14B", "-tp", "16"),
+    ),
+    Mistake(
+        "a size that does not divide the blocks",
+        "FI503",
+        f"{ENGINE}.args[2]",
+        "-tp 32 does not divide the model's FP8 blocks of 128: use 16",
+        args("deepseek-ai/DeepSeek-R1", "-tp", "32", size=4),
+    ),
+    Mistake(
+        "an image without Ray",
+        "FI504",
+        f"{ENGINE}.image",
+        "vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; set launcher: vllm-native",
+        args("org/M", replaced={"image": "vllm/vllm-openai:v0.20.2"}, launcher="ray-symmetric"),
+    ),
+    Mistake(
+        "a connector of another version",
+        "FI506",
+        f"{ENGINE}.args[2]",
+        "PyNcclConnector is not in vLLM 0.17.1; use NixlConnector",
+        args("org/M", "--kv-transfer-config", '{"kv_connector": "PyNcclConnector", "kv_role": "kv_both"}'),
+    ),
+    Mistake(
+        "a setting that was removed",
+        "FI507",
+        f"{ENGINE}.args[2]",
+        "vLLM 0.33.0 refuses kv_rank: remove them",
+        args(
+            *("org/M", "--kv-transfer-config"),
+            '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer", "kv_rank": 1}',
+            replaced={"image": "vllm/vllm-openai:v0.33.0"},
+            component_type="decoder",
+        ),
+    ),
+    Mistake(
+        "a pipeline on a decoder",
+        "FI508",
+        f"{ENGINE}.args[4]",
+        "NixlConnector transfers nothing to a decoder with pipeline parallel size 2",
+        decoder("-pp", "2"),
+    ),
+    Mistake(
+        "a loopback address",
+        "FI509",
+        f"{ENGINE}.args[2]",
+        "which no other pod reaches; add --host 0.0.0.0",
+        args("org/M", "--host", "localhost"),
+    ),
+    Mistake(
+        "a size from a ConfigMap",
+        "FI511",
+        f"{ENGINE}.args[2]",
+        "-tp $(TP) is only known in the cluster: check yourself that the sizes fit",
+        args("org/M", "-tp", "$(TP)"),
+    ),
+    Mistake(
+        "the model twice",
+        "FI515",
+        f"{ENGINE}.args[2]",
+        "the model is given twice, org/A and --model org/B: keep one; org/A is served",
+        args("org/A", "--model", "org/B"),
+    ),
+    Mistake(
+        "a program in args",
+        "FI516",
+        f"{ENGINE}.args[0]",
+        "args start with vllm, but the image's entrypoint starts the program; move it to command",
+        args("vllm", "serve", "org/M", replaced={"command": None}),
+    ),
+    Mistake(
+        "a positional model in an old image",
+        "FI525",
+        f"{ENGINE}.args[0]",
+        "this image ignores a positional model; the launcher passes it on, but write --model org/M",
+        args("org/M", "-tp", "16", replaced={"command": None, "image": "vllm/vllm-openai:v0.11.0"}),
+    ),
+    Mistake(
+        "an image of unknown version",
+        "FI527",
+        f"{ENGINE}.image",
+        "set fusioninfer.io/launcher: ray-symmetric",
+        engine(image="corp/llm:1"),
+    ),
+    Mistake(
+        "an image without the preferred launcher",
+        "FI531",
+        f"{ENGINE}.image",
+        "vllm-native is used",
+        engine(image="vllm/vllm-openai:v0.20.2"),
+    ),
+    Mistake(
+        "an executor that the image does not have",
+        "FI532",
+        f"{ENGINE}.image",
+        "name one in fusioninfer.io/launcher to force it",
+        args(
+            *("org/M", "--distributed-executor-backend", "ray"),
+            replaced={"image": "vllm/vllm-openai:v0.20.2"},
+        ),
+    ),
+    Mistake(
+        "an empty argument",
+        "FI536",
+        f"{ENGINE}.args[1]",
+        "the item is empty, so it is not read as the model; remove it",
+        args("org/M", "", "-tp", "16"),
+    ),
+    Mistake(
+        "a decoder without KV transfer",
+        "FI539",
+        ENGINE,
+        "a decoder without --kv-transfer-config transfers no KV cache: add it",
+        args("org/M", "-tp", "16", component_type="decoder"),
+    ),
+    Mistake(
+        "data-parallel ranks with Ray",
+        "FI541",
+        f"{ENGINE}.args[2]",
+        "-dp 16 starts all ranks on the leader; add --data-parallel-backend ray",
+        args("org/M", "-dp", "16", launcher="ray-symmetric"),
+    ),
+    Mistake(
+        "a port of the sidecar",
+        "FI852",
+        f"{ENGINE}.args[5]",
+        "must be the port that clients call",
+        decoder("--port", "8200"),
+    ),
+    Mistake(
+        "an address of a decoder",
+        "FI851",
+        ENGINE,
+        "write --host 0.0.0.0",
+        decoder("--host", "10.0.0.1"),
+    ),
+)
+MISTAKES: Final = (
+    *_SIZE_FORGOTTEN,
+    *_NO_SIZES,
+    *_MISSPELT,
+    *_WORDS,
+    *_NOT_STARTED,
+    *_ANNOTATIONS,
+    *_GANG,
+    *_CONTAINERS,
+    *_ARGUMENTS,
+)

@@ -1,0 +1,132 @@
+"""Each mistake of an author has a message in the author's words: the field, the cause, the remedy."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from catalog.codes import CODES
+from intent import Object
+from intent.errors import FieldError
+from tests.golden.test_golden import CASES, composed
+from tests.webhook.validate.mistakes import MISTAKES, Mistake
+from webhook.check import check
+from webhook.review import WARNING_LENGTH, warning
+
+OTHERS: Final = {
+    "FI4": "rules about several members, from `intent.service` and the controller",
+    "FI7": "rules about InferenceServices",
+    "FI8": "rules about routes, and of the controller",
+    "FI9": "rules about the record and about limits",
+    "FI520": "an update",
+    "FI521": "an update",
+    "FI522": "an update",
+    "FI523": "an update",
+    "FI530": "an update",
+    "FI535": "an update",
+    "FI542": "an update of a DisaggregatedSet",
+}
+"""Codes, or beginnings of codes, that one new LeaderWorkerSet does not have."""
+ABSENT: Final = re.compile(r"\b(absent|missing|required|no|none|without|add|set|not)\b", re.IGNORECASE)
+"""Words of a message about a field that is not in the object."""
+REMEDY: Final = re.compile(
+    r"\b(must|add|use|set|write|remove|rename|request|choose|lower|make|move|keep|name|check|call|probe"
+    r"|needs?|required|allowed|mount|apply|silences|did you mean|to force it|is used|change)\b"
+)
+"""Words of a message that tell what to do, or that nothing is to be done."""
+
+
+CONTROLLERS: Final = ("FI87", "FI88")
+"""Codes of the controller, whose remedies are in `catalog.codes` alone."""
+WAITS: Final = {"FI410": "apply the LeaderWorkerSet of the missing role", "FI808": "apply it"}
+"""Codes about a service that waits, whose remedy is in `catalog.codes` alone."""
+
+
+def found(case: Mistake) -> list[FieldError]:
+    """Return the findings about the object of a case, as it is in a file."""
+    return check(case.object, mutated=False)
+
+
+each_mistake = pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.written)
+
+
+@each_mistake
+def test_a_mistake_is_reported_with_its_field_cause_and_remedy(case: Mistake) -> None:
+    reported = [(one.path, one.message) for one in found(case) if one.code == case.code]
+
+    assert [path for path, message in reported if case.says in message] == [case.path], reported
+
+
+@each_mistake
+def test_a_finding_is_about_a_field_of_the_object_or_says_that_it_is_absent(case: Mistake) -> None:
+    for one in found(case):
+        assert exists(case.object, one.path) or ABSENT.search(one.message), str(one)
+
+
+@each_mistake
+def test_a_finding_about_an_argument_quotes_the_author(case: Mistake) -> None:
+    for one in found(case):
+        item = value_at(case.object, one.path) if re.search(r"\.(args|command)\[\d+\]$", one.path) else None
+        if isinstance(item, str) and item:
+            assert quotes(str(one), case.object, one.path), str(one)
+
+
+@each_mistake
+def test_a_finding_names_a_remedy(case: Mistake) -> None:
+    assert [str(one) for one in found(case) if not REMEDY.search(one.message)] == []
+
+
+@each_mistake
+def test_a_warning_is_not_cut(case: Mistake) -> None:
+    warnings = [one for one in found(case) if one.severity == "warning"]
+
+    assert [one.message for one in warnings if len(warning(one)) >= WARNING_LENGTH] == []
+
+
+def test_every_code_of_a_new_leaderworkerset_has_a_mistake() -> None:
+    expected = {code for code in CODES if not code.startswith(tuple(OTHERS))}
+
+    assert expected - {case.code for case in MISTAKES} == set()
+
+
+def quotes(text: str, whole: Object, path: str) -> bool:
+    """Return whether a text has a word of a list item, or of the one before it, whose value it is."""
+    above, _, at = path.rpartition("[")
+    items = value_at(whole, above)
+    number = int(at.removesuffix("]"))
+    near = items[max(number - 1, 0) : number + 1]
+    return any(word in text for item in near for word in words(item))
+
+
+def words(item: str) -> Iterator[str]:
+    """Yield the words of a list item: flags, values, and strings within JSON."""
+    yield from (
+        word for word in re.split(r"[\s=\"{}:,\u2010-\u2015]+", item) if len(word) > 1 or word.isdecimal()
+    )
+
+
+def exists(whole: Object, path: str) -> bool:
+    """Return whether a field is in an object."""
+    return value_at(whole, path) is not None
+
+
+def value_at(whole: Any, path: str) -> Any:
+    """Return the value at a field path; None if there is none."""
+    for key, bracketed in re.findall(r"\.?([^.\[\]]+)|\[([^\]]*)\]", path):
+        step = key or bracketed
+        if isinstance(whole, list):
+            whole = whole[int(step)] if step.isdecimal() and int(step) < len(whole) else None
+        else:
+            whole = whole.get(step) if isinstance(whole, dict) else None
+    return whole
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_a_finding_of_a_golden_case_names_a_remedy(case: Path) -> None:
+    reported = [one.error for one in composed(case).found if not one.error.code.startswith(CONTROLLERS)]
+
+    assert [
+        str(one) for one in reported if not REMEDY.search(f"{one.message} {WAITS.get(one.code, '')}")
+    ] == []
