@@ -21,9 +21,9 @@ from fusioninfer.options import (
 COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 EXAMPLES: Final = """\b
 Examples:
-  fusioninfer diff -f service.yaml
+  fusioninfer diff service.yaml
   fusioninfer diff -n llm -R deploy/
-  kubectl kustomize overlays/prod | fusioninfer diff -f -
+  kubectl kustomize overlays/prod | fusioninfer diff -
 """
 
 
