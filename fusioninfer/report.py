@@ -1,6 +1,5 @@
 """Render what was found in files: as text, as JSON, and as commands of GitHub's workflows. Pure."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,6 +11,7 @@ from catalog.codes import CODES, Severity
 from fusioninfer.codes import ENTRIES
 from fusioninfer.documents import STANDARD_INPUT, UnreadableFileError
 from fusioninfer.offline import Composition, Found
+from intent.errors import printable
 
 UNREAD: Final = "FI905"
 """The code of a file that cannot be read."""
@@ -81,11 +81,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def one_line(text: str) -> str:
-    """Escape what would start a new line, or control a terminal: names and values are those of a file."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
-
-
 def place(one: Found) -> str:
     """Return the line of a finding, and which of the objects that the document renders to it is about."""
     return f"{one.place} ({one.document.part})" if one.document.part else one.place
@@ -94,8 +89,8 @@ def place(one: Found) -> str:
 def finding_lines(report: Report, selection: Selection) -> list[str]:
     """Render each printed finding with its place, in colour."""
     return [
-        f"{one_line(place(one))}: {click.style(one.error.severity, fg=COLOURS[one.error.severity])}: "
-        f"{one_line(str(one.error))}"
+        f"{printable(place(one))}: {click.style(one.error.severity, fg=COLOURS[one.error.severity])}: "
+        f"{printable(str(one.error))}"
         for one in _printed(report, selection)
     ]
 
@@ -115,7 +110,7 @@ def summary(report: Report) -> str:
 
 def kinds(counts: Iterable[tuple[str, int]]) -> str:
     """Render kinds with their counts: `2 ConfigMap, Secret`."""
-    return one_line(", ".join(kind if count == 1 else f"{count} {kind}" for kind, count in counts))
+    return printable(", ".join(kind if count == 1 else f"{count} {kind}" for kind, count in counts))
 
 
 def as_text(report: Report, selection: Selection) -> str:
@@ -161,14 +156,8 @@ def _finding(one: Found) -> dict[str, Any]:
 
 
 def _unread(problem: UnreadableFileError) -> dict[str, Any]:
-    where = {"file": problem.file, "line": _line(problem) or None, "document": None, "part": ""}
+    where = {"file": problem.file, "line": problem.line or None, "document": None, "part": ""}
     return where | _row(CODES[UNREAD].severity, UNREAD, "", None, str(problem))
-
-
-def _line(problem: UnreadableFileError) -> int:
-    """Return the line of a syntax error, which its message begins with; 0 if it has none."""
-    found = re.match(rf"{re.escape(problem.file)}:(\d+):\d+: ", str(problem))
-    return int(found[1]) if found else 0
 
 
 def _row(severity: Severity, code: str, path: str, value: Any, message: str) -> dict[str, Any]:
@@ -194,7 +183,7 @@ _PROPERTY: Final = _DATA | {ord(":"): "%3A", ord(","): "%2C"}
 
 def as_github(report: Report, selection: Selection) -> str:
     """Render each printed finding as a workflow command, which annotates the line; then the counts."""
-    lines = [workflow_command("error", UNREAD, one.file, str(one), _line(one)) for one in report.unread]
+    lines = [workflow_command("error", UNREAD, one.file, str(one), one.line) for one in report.unread]
     lines += [
         workflow_command(one.error.severity, one.error.code, one.file, str(one.error), one.line)
         for one in _printed(report, selection)

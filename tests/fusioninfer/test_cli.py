@@ -9,6 +9,9 @@ from click.testing import CliRunner, Result
 from catalog.codes import CODES
 from fusioninfer.cli import main
 from fusioninfer.report import plural
+from intent import Object, yaml
+from intent.annotations import EXPANSION
+from tests.golden.test_golden import CASES
 from webhook.launchers import LAUNCHERS
 from webhook.mutate import CONCERNS
 
@@ -395,3 +398,40 @@ def test_client_names_require_a_client_ca(tmp_path: Path) -> None:
     result = run("webhook", "--cert-dir", str(tmp_path), "--client-name", "kube-apiserver")
 
     assert (result.exit_code, "--client-name requires --client-ca" in result.stderr) == (2, True)
+
+
+# --- the output, read again --------------------------------------------------------------------------
+
+
+def identities(objects: list[Object]) -> list[tuple[str, str, str]]:
+    """Return kind, namespace and name of objects."""
+    found = ((one, one.get("metadata") or {}) for one in objects)
+    return [(one["kind"], data.get("namespace", ""), data["name"]) for one, data in found]
+
+
+@pytest.mark.parametrize("case", CASES[::8], ids=lambda case: case.name)
+def test_expand_of_its_own_output_changes_nothing(case: Path) -> None:
+    once = run("expand", str(case / "input.yaml"))
+
+    if once.exit_code == 0:
+        again = run("expand", "-", text=once.stdout)
+        before, after = (list(yaml.load(one.stdout)) for one in (once, again))
+        assert identities(after) == identities(before)
+        if not case.name.startswith("isvc"):  # what only the InferenceService says is not in the output
+            assert after == before
+
+
+def test_an_expanded_service_has_one_pod_group() -> None:
+    once = run("expand", str(EXAMPLES / "prefill.yaml"), str(EXAMPLES / "decode.yaml")).stdout
+
+    assert run("expand", "-", text=once).stdout.count("kind: PodGroup") == 1
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_no_record_leaves_out_nothing_but_the_record(form: str) -> None:
+    words = ("expand", str(EXAMPLES / "monolithic.yaml"), "-o", form)
+    whole, short = (list(yaml.load(run(*words, *flags).stdout)) for flags in ((), ("--no-record",)))
+
+    service = (whole[0]["items"] if form == "json" else whole)[0]
+    assert service["metadata"]["annotations"].pop(EXPANSION)
+    assert short == whole

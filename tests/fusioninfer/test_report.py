@@ -89,7 +89,7 @@ COUNTS: Final = ["errors", "warnings", "ignored", "unreadable", "checked", "skip
 
 
 def test_json_has_findings_and_a_summary() -> None:
-    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml")
+    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
     whole = Report((ERROR, WARNING), (unread,), ignored=4, checked=2, skipped=(("Secret", 1),))
 
     read = json.loads(report.as_json(whole, ALL))
@@ -112,7 +112,7 @@ def test_the_help_documents_each_field_of_the_json() -> None:
 
 
 def test_a_finding_is_a_workflow_command() -> None:
-    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml")
+    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
 
     lines = report.as_github(Report((ERROR, WARNING), (unread,)), ALL).splitlines()
 
