@@ -213,6 +213,12 @@ def test_a_reading_that_was_refused_is_unknown_and_not_absent(name: str) -> None
     assert "error" not in found.values()
 
 
+def test_an_api_server_that_was_built_without_a_version_is_unknown() -> None:
+    known = reading("version", {"gitVersion": "v0.0.0-master+$Format:%H$"})(facts())
+
+    assert state(results(CHECKS, known, "installed"))["kubernetes-version"] == "unknown"
+
+
 def test_a_check_whose_condition_fails_is_left_out() -> None:
     found = state(results(CHECKS, reading("resources/lws", NOT_SERVED)(facts()), "installed"))
 
