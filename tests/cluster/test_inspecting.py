@@ -66,7 +66,7 @@ def run(cluster: Cluster, *words: str, stdin: str = "", identity: str = "admin")
 @pytest.fixture(scope="module")
 def installed(served: Cluster) -> Iterator[Cluster]:
     """The cluster with the Deployments of an installation, and the Secret of its certificate."""
-    (node,) = add_gpu_nodes(served, 1)
+    (node,) = add_gpu_nodes(served, 1, gpus=0)
     for place in DEPLOYMENTS:
         create(served.api, path("deployments", place[0]), deployment(node, *place))
     pem = (served.directory / "webhook" / "tls.crt").read_bytes()
@@ -271,7 +271,9 @@ def becomes(cluster: Cluster, namespace: str, wanted: str, name: str = "qwen") -
 def space(served: Cluster, routed_namespace: str) -> Iterator[str]:
     yield routed_namespace
     empty_namespace(served, routed_namespace)
-    remove_nodes(served)
+    for node in items(served.api, path("nodes")):
+        if node["status"]["allocatable"]["nvidia.com/gpu"] != "0":  # the node of `installed` stays
+            delete(served.api, path("nodes", "", node["metadata"]["name"]))
 
 
 def report(cluster: Cluster, namespace: str, name: str, **container: Any) -> None:

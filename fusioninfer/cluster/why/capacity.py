@@ -13,9 +13,9 @@ MOST = 6
 
 
 def allocatable(node: Object) -> dict[str, int]:
-    """Return the amounts of a node that are whole numbers: accelerators are."""
+    """Return what a node has of resources that are counted in whole numbers: accelerators are."""
     amounts = mapping(mapping(node.get("status")).get("allocatable"))
-    return {name: int(value) for name, value in amounts.items() if text(value).isdecimal()}
+    return {name: int(value) for name, value in amounts.items() if text(value).isdecimal() and int(value)}
 
 
 def free(resource: str, nodes: tuple[Object, ...], pods: tuple[Object, ...]) -> dict[str, tuple[int, int]]:

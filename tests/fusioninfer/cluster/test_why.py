@@ -141,7 +141,7 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
         "its schedulerName is volcano",
     ),
     "ResourceNotOffered": (
-        both(with_pods(*HELD), reading("nodes", {"metadata": {"name": "cpu-0"}})),
+        both(with_pods(*HELD), reading("nodes", node("cpu-0", 0))),
         "no node offers nvidia.com/gpu",
     ),
     "WaitingForResources": (
