@@ -2,19 +2,21 @@
 
 import contextlib
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 import pytest
+import trustme
 
 from certs import objects, rotation
 from certs.issue import Pair
 from certs.rotation import Kept
 from intent import Object
 from tests.cluster.certificates.hurried import LOOK_SECONDS
-from tests.cluster.testbed.admissions import TOGETHER, bursts, call_at, trusted
+from tests.cluster.testbed.admissions import TOGETHER, bursts, call_at, trust, trusted
 from tests.cluster.testbed.api import ApiError, amend, apply, delete, get, items, patch, path
 from tests.cluster.testbed.audit import refused, requests, words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
@@ -155,6 +157,24 @@ def test_it_may_read_no_other_secret(keeping: Cluster) -> None:
     assert answer.strip() == "no"
 
 
+def test_no_call_fails_while_the_controller_takes_over_a_secret_of_cert_manager(
+    keeping: Cluster, replicas: Replicas, line: Relay
+) -> None:
+    """The Secret has the label of the controller, as docs/certificates.md says, and no key of its CA."""
+    kill_process(keeping, "sync")
+    delete(keeping.api, LEASE)
+    issuer = trustme.CA()
+    before = hand_over(keeping, replicas, issuer)
+
+    with bursts(keeping, line) as sent:
+        start_sync(keeping, flags=FLAGS, module=HURRIED)
+        until(lambda: kept(keeping).serving not in {None, before}, "the controller issues a certificate")
+        time.sleep(LAGS["late"] + 1.0)
+
+    assert sent.failures == []
+    assert issuer.cert_pem.bytes() in kept(keeping).ca_certificates
+
+
 def test_no_call_fails_while_serving_certificates_and_cas_expire(
     keeping: Cluster, replicas: Replicas, line: Relay
 ) -> None:
@@ -179,6 +199,24 @@ def kept(cluster: Cluster) -> Kept:
     """Return what the Secret keeps; nothing while there is none."""
     stored = next((each for each in items(cluster.api, SECRETS) if each["metadata"]["name"] == SECRET), None)
     return objects.read(stored)
+
+
+def hand_over(cluster: Cluster, replicas: Replicas, issuer: trustme.CA) -> Pair | None:
+    """Have the webhooks serve and the configurations trust a certificate of another issuer; return it."""
+    leaf = issuer.issue_cert("127.0.0.1", "localhost")
+    found = {
+        "ca.crt": issuer.cert_pem.bytes(),
+        "tls.crt": leaf.cert_chain_pems[0].bytes(),
+        "tls.key": leaf.private_key_pem.bytes(),
+    }
+    trust(cluster, kept(cluster).bundle + found["ca.crt"])
+    time.sleep(LAGS["late"] + 1.0)
+    data = {name: b64encode(value).decode() for name, value in found.items()}
+    patch(cluster.api, WHERE, {"data": {**data, "ca.key": None}})
+    until(
+        lambda: {served(each) for each in replicas.running} == {found["tls.crt"]}, "every webhook serves it"
+    )
+    return kept(cluster).serving
 
 
 def replace_ca(cluster: Cluster) -> None:
