@@ -1,5 +1,8 @@
 """Certificates by the real cert-manager: rotated while admissions go on, and none of them fails."""
 
+import json
+import subprocess
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,8 +10,10 @@ from typing import Final
 
 import pytest
 import trustme
+import yaml
 from cryptography import x509
 
+from intent import Object
 from tests.cluster.testbed.admissions import CONFIGURATIONS, TOGETHER, bursts, call_at, trusted
 from tests.cluster.testbed.api import delete, patch, path
 from tests.cluster.testbed.cert_manager import (
@@ -21,17 +26,18 @@ from tests.cluster.testbed.cert_manager import (
     stop_cert_manager,
     stored,
 )
-from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import metric
 from tests.cluster.testbed.mounts import mounted, swap
-from tests.cluster.testbed.ours import wait_admission
+from tests.cluster.testbed.ours import MANIFESTS, wait_admission
 from tests.cluster.testbed.relay import Relay, relay
 from tests.cluster.testbed.replicas import Replica, served, start_replica
 from tests.cluster.testbed.wait import until
 
 SECRET: Final = "fusioninfer-webhook-tls"
 INJECT: Final = "cert-manager.io/inject-ca-from"
+OWN: Final = "own-issuer"
 RELOADS: Final = "fusioninfer_tls_reloads_total"
 
 
@@ -142,6 +148,46 @@ def test_a_broken_pair_is_not_served_and_no_call_fails(
 
     assert sent.failures == []
     assert not_after == ends(sound["tls.crt"])
+
+
+def test_an_issuer_of_ones_own_signs_what_the_chart_asks_for(issued: Cluster, helm: Path) -> None:
+    """The last test: the Certificate is then that of the chart, and the CA is another."""
+    own = trustme.CA()
+    pair = {"tls.crt": own.cert_pem.bytes(), "tls.key": own.private_key_pem.bytes()}
+    data = {name: b64encode(value).decode() for name, value in pair.items()}
+    issuer = {
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Issuer",
+        "metadata": {"name": OWN, "namespace": NAMESPACE},
+    }
+    listed = [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": OWN, "namespace": NAMESPACE},
+            "data": data,
+        },
+        {**issuer, "spec": {"ca": {"secretName": OWN}}},
+        *rendered(helm, "certificates.mode=cert-manager", f"certificates.issuerRef.name={OWN}"),
+    ]
+    manifest = json.dumps({"apiVersion": "v1", "kind": "List", "items": listed})
+
+    words = ("--server-side", "--force-conflicts", "--filename=-")
+    kubectl(issued, "apply", *words, stdin=manifest)
+
+    until(lambda: stored(issued, SECRET, "ca.crt") == pair["tls.crt"], "the issuer signs")
+    until(lambda: trusted(issued) == {pair["tls.crt"]}, "cainjector has it trusted")
+    kubectl(issued, "delete", "--filename=-", stdin=manifest)
+
+
+def rendered(helm: Path, *values: str) -> list[Object]:
+    """Return the Certificates and Issuers that the chart renders."""
+    words = [word for value in values for word in ("--set", value)]
+    command = [str(helm), "template", "x", str(MANIFESTS.parent / "chart"), "--namespace", NAMESPACE, *words]
+    done = subprocess.run(
+        [*command, "--show-only", "templates/certificates.yaml"], capture_output=True, text=True, check=True
+    )
+    return list(yaml.safe_load_all(done.stdout))
 
 
 def annotate(cluster: Cluster, certificate: str | None) -> None:
