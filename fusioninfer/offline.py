@@ -77,10 +77,11 @@ def compose(
     documents = [_placed(document, namespace) for document in documents]
     found = [Found(document, error) for document in documents for error in hints(document)]
     objects = [one for one in documents if one.object and not is_kustomization(one)]
-    single, repeated = _once(objects)
+    single, copies, repeated = _once(objects)
     found.extend(repeated)
     each = [checked(document, settings) for document in single]
     found.extend(Found(one.document, error) for one in each for error in one.errors)
+    found.extend(Found(one, error) for one in copies for error in checked(one, settings).errors)
     made, about = _made(each, settings, admission_only=admission_only)
     found.extend(one for one in about if one not in found)
     found.sort(key=lambda one: one.error.severity != "error")
@@ -106,24 +107,33 @@ def _made(
     return (*kept, *(one for one in added if _identity(one) not in left)), about
 
 
-def _once(documents: list[Document]) -> tuple[list[Document], list[Found]]:
-    """Report each document of an object that an earlier one is too (FI923).
+def _once(documents: list[Document]) -> tuple[list[Document], list[Document], list[Found]]:
+    """Separate documents of an object that an earlier one is too, and report them (FI923).
 
-    It is left out, unless it has other annotations of ours: then it is meant to be another object.
+    One with other annotations of ours is meant to be another object, and stays. The others are no part of a
+    service; those that differ are returned too, since each is checked by itself.
     """
     single: dict[object, Document] = {}
+    copies: list[Document] = []
     repeated: list[Found] = []
     for at, document in enumerate(documents):
         key = _identity(document.object) if _name(document.object) else at
         first = single.setdefault(key, document)
-        if first is not document:
-            where = Found(first, FieldError("metadata.name", None, "", REPEATED)).place
-            message = f"the files have this {document.object['kind']} twice; the other one is in {where}"
-            error = FieldError("metadata.name", _name(document.object), message, REPEATED)
-            repeated.append(Found(document, error))
-            if _ours(document.object) != _ours(first.object):
-                single[at] = document
-    return [*single.values()], repeated
+        if first is document:
+            continue
+        repeated.append(_repeated(document, first))
+        if _ours(document.object) != _ours(first.object):
+            single[at] = document
+        elif document.object != first.object:
+            copies.append(document)
+    return [*single.values()], copies, repeated
+
+
+def _repeated(document: Document, first: Document) -> Found:
+    line = first.line("metadata.name")
+    where = f"{first.file}:{line}" if line else first.file
+    message = f"the files have this {document.object['kind']} twice; the other one is in {where}"
+    return Found(document, FieldError("metadata.name", _name(document.object), message, REPEATED))
 
 
 def _ours(obj: Object) -> Object:

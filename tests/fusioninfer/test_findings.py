@@ -113,6 +113,12 @@ def test_a_repeated_object_is_no_contradiction_in_its_service(tmp_path: Path) ->
     assert (made.found[0].place, made.checked) == (f"{tmp_path}/b.yaml:4", 2)
 
 
+def test_a_repeated_object_with_another_content_is_checked_too(tmp_path: Path) -> None:
+    made = composed(tmp_path, a=GOOD, b=GOOD.replace("replicas: 1", "replica: 1"))
+
+    assert [(one.line, one.error.code) for one in made.found] == [(4, "FI923"), (8, "FI920")]
+
+
 def test_the_same_name_in_two_namespaces_is_not_repeated(tmp_path: Path) -> None:
     other = GOOD.replace("  name: a\n", "  name: a\n  namespace: b\n")
 
