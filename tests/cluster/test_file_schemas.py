@@ -20,13 +20,24 @@ from intent.resource import kind_of, violations_of
 from intent.schema import Violation
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.mistakes import BASES, mistaken
+from tests.isvc import isvc, router, worker
+from tests.mistakes import BASES, TEMPLATE, mistaken
 
 ROUNDS: Final = 40
 """Random objects of each kind and seed."""
-RESOURCES: Final = {LWS: "leaderworkersets", DISAGGREGATED_SET: "disaggregatedsets"}
+RESOURCES: Final = {
+    LWS: "leaderworkersets",
+    DISAGGREGATED_SET: "disaggregatedsets",
+    "InferenceService": "inferenceservices",
+}
 KEY: Final = re.compile(r"\[([^]]*[^]0-9][^]]*)\]")
 """The key of a map in a path; the API server writes it like a field."""
+
+
+SERVICE: Final = isvc(
+    worker(template=TEMPLATE, replicas=2, multinode={"nodeCount": 2}),
+    router(strategy="prefix-cache", httproute={"parentRefs": [{"name": "g"}], "hostnames": ["a.b"]}),
+)
 
 
 def refusal(cluster: Cluster, namespace: str, obj: Object, validation: str) -> Object | None:
@@ -105,6 +116,38 @@ def test_the_api_server_refuses_the_same_fields(
                 f"unknown: {unknown} / {theirs}\ninvalid: {invalid} / {message}\n{json.dumps(obj)}\n"
             )
     assert "\n".join(different) == ""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_api_server_refuses_the_same_fields_of_an_inference_service(
+    admission: Cluster, namespace: str, seed: int
+) -> None:
+    """Our webhook and the rules of our definition refuse more than the schema; their messages have codes."""
+    random = Random(seed)  # noqa: S311 - a seeded test
+    different = []
+    for _ in range(ROUNDS):
+        obj = mistaken(SERVICE, random)
+        known = kind_of(obj)
+        assert known is not None
+        found = [replace(one, path=KEY.sub(r".\1", one.path)) for one in violations_of(obj, known)]
+        unknown = {one.path for one in found if one.unknown}
+        invalid = {one.path for one in found if not one.unknown}
+        strict, lenient = (refusal(admission, namespace, obj, one) for one in ("Strict", "Ignore"))
+        theirs = {at for at in unknown_to_api(strict) if not related(at, invalid)}
+        unseen = theirs != unknown and not is_undecoded(strict)
+        wrong = {at for at in of_schema(lenient) if not related(at, invalid)}
+        if unseen or wrong or (invalid and not lenient):
+            message = lenient["message"] if lenient else "accepted"
+            different.append(
+                f"unknown: {unknown} / {theirs}\ninvalid: {invalid} / {message}\n{json.dumps(obj)}\n"
+            )
+    assert "\n".join(different) == ""
+
+
+def of_schema(status: Object | None) -> set[str]:
+    """Return the fields that the schema refuses."""
+    causes = (status or {}).get("details", {}).get("causes", [])
+    return {one["field"] for one in causes if "(FI" not in one["message"]} - {"<nil>"}
 
 
 @pytest.mark.parametrize("kind", BASES)
