@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, cast
 
 from intent import Object
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
@@ -18,7 +18,6 @@ from tests.cluster.testbed.differences import Differences, differences
 
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
 """The annotation by which Argo CD knows its objects, unless it is configured to use a label."""
-APPLICATION: Final = "app"
 
 
 class Options(TypedDict, total=False):
@@ -75,12 +74,25 @@ def answering(cluster: Cluster, binary: Path) -> Iterator[Program]:
             process.kill()
 
 
+def options_of(application: Object) -> Options:
+    """Return the options that a manifest of an Application sets."""
+    spec, annotations = application["spec"], application["metadata"].get("annotations", {})
+    compare = annotations.get("argocd.argoproj.io/compare-options", "").split(",")
+    words = [*filter(None, compare), *spec["syncPolicy"].get("syncOptions", ())]
+    options: Object = {word[0].lower() + word[1:].partition("=")[0]: word.endswith("=true") for word in words}
+    for rule in spec.get("ignoreDifferences", ()):
+        options |= {key: rule[key] for key in ("jsonPointers", "managedFieldsManagers") if key in rule}
+    if unknown := options.keys() - Options.__annotations__.keys():
+        raise ValueError(f"options that the program does not have: {sorted(unknown)}")
+    return cast("Options", options)
+
+
 def tracked(manifest: Object) -> Object:
-    """Return a manifest as Argo CD applies it: with its annotation."""
+    """Return a manifest with the annotation of Argo CD; the Application has the name of the namespace."""
     metadata = manifest["metadata"]
     group = manifest["apiVersion"].rpartition("/")[0]
     place = f"{group}/{manifest['kind']}:{metadata['namespace']}/{metadata['name']}"
-    annotations = {**metadata.get("annotations", {}), TRACKING: f"{APPLICATION}:{place}"}
+    annotations = {**metadata.get("annotations", {}), TRACKING: f"{metadata['namespace']}:{place}"}
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 

@@ -13,6 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// status is ignored by default (resource.compareoptions of argocd-cm, ignoreResourceStatusField: all).
+const status = "/status"
+
 // difference is whether an object is OutOfSync, and both sides as the user interface shows them.
 type difference struct {
 	Modified  bool            `json:"modified"`
@@ -27,7 +30,7 @@ func (e *engine) compare(target, live *unstructured.Unstructured, chosen options
 		return nil, err
 	}
 	settings := []diff.Option{
-		diff.WithNormalizer(ignoring(chosen.JSONPointers)),
+		diff.WithNormalizer(ignoring(append([]string{status}, chosen.JSONPointers...))),
 		diff.WithStructuredMergeDiff(chosen.ServerSideApply),
 		diff.WithGVKParser(e.parser),
 		diff.WithManager(manager),

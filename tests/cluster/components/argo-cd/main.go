@@ -85,6 +85,7 @@ func connect(kubeconfig string) (*engine, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = 50, 100 // Argo CD's own limits
+	config.WarningHandler = rest.NoWarnings{}
 	kubectl := &kube.KubectlCmd{Log: logr.Discard(), Tracer: tracing.NopTracer{}}
 	schema, parser, err := kubectl.LoadOpenAPISchema(config)
 	if err != nil {

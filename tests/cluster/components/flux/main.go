@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -29,18 +30,22 @@ const (
 	helm      = "helm-controller"
 )
 
-// question is one line of the input. Ignore are JSON pointers: spec.ignore, or driftDetection.ignore.
+// question is one line of the input. Ignore are JSON pointers: spec.ignore, or driftDetection.ignore. Correct is
+// driftDetection.mode: enabled instead of warn.
 type question struct {
-	Verb   string         `json:"verb"`
-	Target map[string]any `json:"target"`
-	Ignore []string       `json:"ignore"`
+	Verb    string         `json:"verb"`
+	Target  map[string]any `json:"target"`
+	Ignore  []string       `json:"ignore"`
+	Correct bool           `json:"correct"`
 }
 
-// answer is one line of the output: what was done or would be, and by which patch.
+// answer is one line of the output: what was done or would be, from what to what, or by which patch.
 type answer struct {
-	Action string          `json:"action,omitempty"`
-	Patch  json.RawMessage `json:"patch,omitempty"`
-	Error  string          `json:"error,omitempty"`
+	Action    string          `json:"action,omitempty"`
+	Live      map[string]any  `json:"live,omitempty"`
+	Predicted map[string]any  `json:"predicted,omitempty"`
+	Patch     json.RawMessage `json:"patch,omitempty"`
+	Error     string          `json:"error,omitempty"`
 }
 
 func main() {
@@ -55,6 +60,7 @@ func serve(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	config.WarningHandler = rest.NoWarnings{}
 	there, err := client.New(config, client.Options{})
 	if err != nil {
 		return err
@@ -90,13 +96,17 @@ func answered(ctx context.Context, there client.Client, line []byte) (answer, er
 	manager := ssa.NewResourceManager(there, nil, ssa.Owner{Field: kustomize, Group: "kustomize.toolkit.fluxcd.io"})
 	switch asked.Verb {
 	case "diff":
-		found, _, _, err := manager.Diff(ctx, target, ssa.DiffOptions{DriftIgnoreRules: rules(asked.Ignore)})
-		return entry(found), err
+		found, live, predicted, err := manager.Diff(ctx, target, ssa.DiffOptions{DriftIgnoreRules: rules(asked.Ignore)})
+		said := entry(found)
+		if live != nil && predicted != nil {
+			said.Live, said.Predicted = live.Object, predicted.Object
+		}
+		return said, err
 	case "apply":
 		found, err := manager.Apply(ctx, target, options(asked.Ignore))
 		return entry(found), err
 	case "drift":
-		return drift(ctx, there, target, asked.Ignore)
+		return drift(ctx, there, target, asked)
 	}
 	return answer{}, fmt.Errorf("no such verb: %q", asked.Verb)
 }
@@ -132,9 +142,9 @@ func options(ignore []string) ssa.ApplyOptions {
 }
 
 // drift is the drift detection of helm-controller, and its correction.
-func drift(ctx context.Context, there client.Client, target *unstructured.Unstructured, ignore []string) (answer, error) {
+func drift(ctx context.Context, there client.Client, target *unstructured.Unstructured, asked question) (answer, error) {
 	found, err := jsondiff.Unstructured(
-		ctx, there, target, jsondiff.FieldOwner(helm), jsondiff.Rationalize(true), jsondiff.IgnorePaths(ignore),
+		ctx, there, target, jsondiff.FieldOwner(helm), jsondiff.Rationalize(true), jsondiff.IgnorePaths(asked.Ignore),
 	)
 	if err != nil || found.Type != jsondiff.DiffTypeUpdate {
 		return answer{Action: string(found.Type)}, err
@@ -143,6 +153,8 @@ func drift(ctx context.Context, there client.Client, target *unstructured.Unstru
 	if err != nil {
 		return answer{}, err
 	}
-	err = there.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(helm))
+	if asked.Correct {
+		err = there.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(helm))
+	}
 	return answer{Action: string(found.Type), Patch: patch}, err
 }
