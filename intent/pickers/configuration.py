@@ -270,4 +270,4 @@ def _name(plugin: Object) -> str:
 
 def _available(kind: str) -> str:
     able = [row.name for row in PICKERS.values() if kind in row.plugins]
-    return f"; available in {', '.join(able)}" if able else ""
+    return f"; use it with {' or '.join(able)}" if able else ""
