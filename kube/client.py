@@ -149,7 +149,7 @@ class Client:
                 body += chunk
                 if len(body) > at_most:
                     raise PageTooLargeError
-        return await read_at_any_depth(read_page, body)
+        return await read_at_any_depth(read_page, bytes(body))
 
     async def write(self, request: Request, seconds: float) -> Object:
         """Send a write with a deadline, which the API server enforces too. Raises as `call` does.
@@ -315,7 +315,7 @@ async def _error(response: aiohttp.ClientResponse) -> ApiError:
     return ApiError(response.status, status, float(after) if after.isdigit() else 0.0)
 
 
-async def read_at_any_depth(read: Callable[[bytes], T], text: bytes | bytearray) -> T:
+async def read_at_any_depth(read: Callable[[bytes], T], text: bytes) -> T:
     """Parse JSON; if it is nested too deeply, cut it with `shallow` first, in a thread, as that is slow."""
     try:
         return read(text)

@@ -77,8 +77,9 @@ class OwnerCheck:
         cache = cache_of(self.caches, AUTOSCALER)
         found = await self.client.call(get(AUTOSCALER.path(stored.namespace)))
         for row in map(cache.project, found["items"]):
-            is_new = isinstance(row, CachedObject) and row.name not in known and not row.deleting
-            if row is not None and is_new and row.projection.target == stored.name:
+            if not isinstance(row, CachedObject) or row.name in known or row.deleting:
+                continue
+            if row.projection.target == stored.name:
                 cache.put(row)
                 raise behind(AUTOSCALER.kind, row.name)
 

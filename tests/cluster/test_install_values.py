@@ -301,7 +301,7 @@ def test_an_issuer_of_ones_own_needs_no_ca(render: Any) -> None:
 # --- laws over all values -----------------------------------------------------------------------------
 
 
-AXES: Final[tuple[tuple[Object, Object], ...]] = (
+AXES: Final[tuple[tuple[Values, Values], ...]] = (
     *(({}, effect.values) for effect in EFFECTS),
     *(({}, {path: False}) for path in NO_OBJECT),
 )
