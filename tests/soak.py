@@ -88,6 +88,7 @@ PARTS: Final = {
         ENDPOINT_PICKERS="gie-1.5,llm-d-0.7",
         PICKER_MATRIX="all",
     ),
+    "gitops": _alone("gitops", "tests/cluster/test_gitops_sequences.py", GITOPS_SEQUENCES="64"),
     "lease": _alone("two controllers", "tests/cluster/test_controller_lease_faults.py", LEASE_FAULTS="all"),
     "ray": _alone("ray", "tests/ray", RAY_RUNS="all"),
     "tables": _alone(
