@@ -6,7 +6,7 @@ from typing import Final
 
 from fusioninfer.documents import Document
 from fusioninfer.paths import is_at_or_below
-from fusioninfer.shape import REQUIRED, Shape, errors, read_shape, value_hint
+from fusioninfer.shape import INVALID, REQUIRED, UNKNOWN, Shape, errors, read_shape, value_hint
 from intent import Object, disaggregatedset, lws
 from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
@@ -20,6 +20,8 @@ from webhook.check import check
 VERSION: Final = "FI922"
 WRONG_TYPE: Final = "FI701"
 """Of a field of an InferenceService."""
+OF_SERVICES: Final = {UNKNOWN: "FI702", INVALID: WRONG_TYPE}
+"""The codes of InferenceServices."""
 Written = Callable[[FieldError], FieldError]
 """Returns a finding with the path that the author of the document wrote."""
 
@@ -80,8 +82,8 @@ def _findings(obj: Object, shape: Shape, kind: Kind, settings: Settings) -> Iter
     """Yield the findings about the shape, and those of admission; about one path only one error."""
     admitted = [replace(one, path=shape.as_written(one.path)) for one in _admitted(shape.meant, settings)]
     about_shape = list(errors(shape, kind))
-    if kind.name == INFERENCE_SERVICE:  # its own reader checks the spec
-        about_shape = [one for one in about_shape if one.path.startswith("metadata")]
+    if kind.name == INFERENCE_SERVICE:
+        about_shape = list(_unread(about_shape, shape))
         supplied = {meant for meant, _ in shape.renamed}
         first = [one for one in _admitted(obj, settings) if one.path not in supplied]
         known = {one.path for one in first if one.severity == "error"}
@@ -94,6 +96,18 @@ def _findings(obj: Object, shape: Shape, kind: Kind, settings: Settings) -> Iter
             yield replace(one, message=one.message + hints.get(one.path, ""))
         elif one.severity == "error" or one.path not in hints:
             yield one
+
+
+def _unread(found: list[FieldError], shape: Shape) -> Iterator[FieldError]:
+    """Yield the findings about what the reader of InferenceServices does not look into.
+
+    That is the metadata, and what is in a misspelt field.
+    """
+    for one in found:
+        if is_at_or_below(one.path, "metadata"):
+            yield one
+        elif any(is_at_or_below(one.path, written) for _, written in shape.renamed):
+            yield replace(one, code=OF_SERVICES[one.code])
 
 
 def _admitted(obj: Object, settings: Settings) -> Iterator[FieldError]:

@@ -141,8 +141,17 @@ def read_text(file: str) -> str:
         content = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
         return content.decode("utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
-        why = error.strerror if isinstance(error, OSError) else error
+        why = error.strerror if isinstance(error, OSError) else _undecoded(error)
         raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
+
+
+def _undecoded(error: ValueError) -> str:
+    """Return why a text, or the name of a file, cannot be decoded."""
+    return (
+        f"is not text in UTF-8, at byte {error.start}"
+        if isinstance(error, UnicodeDecodeError)
+        else str(error)
+    )
 
 
 def load_yaml(text: str, file: str) -> list[Any]:
@@ -168,7 +177,7 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
     except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
-        problem = _explained(str(getattr(error, "problem", None) or error), text)
+        problem = _explained(getattr(error, "problem", None) or str(error).partition("\n")[0], text)
         raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
 
 

@@ -51,10 +51,10 @@ def hints(document: Document) -> Iterator[FieldError]:
         message = "is an instruction for kustomize: check the output of kubectl kustomize DIRECTORY instead"
         yield FieldError("kind", None, message, KUSTOMIZATION)
     elif not (text(obj.get("kind")) and text(obj.get("apiVersion"))):
-        missing = "kind" if not text(obj.get("kind")) else "apiVersion"
-        yield FieldError(
-            missing, None, "is missing: the object is not checked, and cannot be applied", NOT_CHECKED
-        )
+        name = "apiVersion" if text(obj.get("kind")) else "kind"
+        fault = "is missing" if obj.get(name) in (None, "") else "must be a string"
+        message = f"{fault}: the object is not checked, and cannot be applied"
+        yield FieldError(name, None, message, NOT_CHECKED)
     elif kind_of(obj) is None and (meant := _meant(obj)):
         yield meant
     else:
@@ -90,7 +90,7 @@ def _without_effect(obj: Object) -> Iterator[FieldError]:
         where = f"on a {obj['kind']}: annotations are read {_READ_FROM}"
     else:
         key = _key_of_ours(obj, kind.name)
-        where = f"there: annotations of a {kind.name} are read from {PLACES[kind.name]}"
+        where = f"there: annotations of {kind.name}s are read from {PLACES[kind.name]}"
     if key:
         yield FieldError(key, None, f"has no effect {where}", NO_EFFECT)
 

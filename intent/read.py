@@ -122,7 +122,7 @@ def _templates(group: Object, context: _Context) -> Iterator[Template]:
         if group.get(field) is not None:
             yield _template(field, group[field], context)
         elif field == "workerTemplate":
-            message = f"is required{suggested_rename(field, group)}"
+            message = f"is required{suggested_rename(field, group.keys() - {field})}"
             context.errors.append(FieldError(f"{LWT}.{field}", None, message, "FI108"))
 
 

@@ -94,7 +94,7 @@ _NAME: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").ful
 
 
 def _name(obj: Object, kind: Kind) -> Iterator[Violation]:
-    if not isinstance(obj.get("metadata") or {}, dict):
+    if not isinstance(obj.get("metadata"), dict | None):
         return
     name = metadata(obj).get("name")
     if name in (None, "") and not metadata(obj).get("generateName"):

@@ -212,6 +212,14 @@ def test_a_service_of_a_wrong_shape_has_all_findings_at_once(tmp_path: Path) -> 
     assert found == [*shape, (15, "FI307"), (16, "FI528")]
 
 
+def test_a_misspelt_field_in_a_misspelt_field_of_a_service_is_reported(tmp_path: Path) -> None:
+    text = SERVICE.replace("wroker", "worker").replace("containers", "contaners")
+
+    found = {(one.error.code, one.error.path) for one in composed(tmp_path, a=text).found}
+
+    assert ("FI702", "spec.roles[0].tempalte.spec.contaners") in found
+
+
 @pytest.mark.parametrize("name", ["a\nerror: forged", "a\x1b[31m", "a\u202eb", "a\x9b1m"])
 def test_a_finding_is_one_line(tmp_path: Path, name: str) -> None:
     text = yaml.safe_dump(
