@@ -117,6 +117,8 @@ _SGLANG: Final = {
     "trust-remote-code": "trust-remote-code",
 }
 """SGLang's flags that are read here, with the names that the code uses."""
+_SHORTENED: Final = (_Row(TENSOR, "te"), _Row(PIPELINE, "pip"), _Row(DATA, "da"))
+"""Those whose abbreviations are read too: a size that is not read would be reported as absent."""
 _LMDEPLOY: Final = {
     "tp": TENSOR,
     "dp": DATA,
@@ -168,7 +170,9 @@ VLLM: Final = Dialect(
     underscored=True,
     letters={row.short: row.name for row in _VALUED if len(row.short) == 2},
 )
-SGLANG: Final = _spelled(_SGLANG)
+SGLANG: Final = _spelled(
+    _SGLANG | {spelled.removeprefix("--"): name for spelled, name in _named(_SHORTENED).items()}
+)
 LMDEPLOY: Final = _spelled(_LMDEPLOY)
 TENSORRT: Final = _spelled(_TENSORRT)
 _SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)

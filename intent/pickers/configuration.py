@@ -14,6 +14,7 @@ from typing import Final
 from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
 from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent import Object, yaml
+from intent.annotations import PICKER
 from intent.errors import FieldError, nearest, suggested
 from intent.pickers.fields import misfits
 from intent.shapes import listed, mapping, text
@@ -270,4 +271,4 @@ def _name(plugin: Object) -> str:
 
 def _available(kind: str) -> str:
     able = [row.name for row in PICKERS.values() if kind in row.plugins]
-    return f"; use it with {' or '.join(able)}" if able else ""
+    return f"; use {PICKER}: {' or '.join(able)}" if able else ""

@@ -61,9 +61,16 @@ def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> 
     yield from _model(leader, engines)
     yield from _unchecked(leader)
     yield from _shared_data(leader)
-    needed = None if _misspelt_size(leader) else read_sizes(leader)
+    found = list(_unfit(plan, launcher, size))
+    if found and not _misspelt_size(leader):
+        yield from found
+
+
+def _unfit(plan: LaunchPlan, launcher: Launcher, size: int) -> Iterator[FieldError]:
+    """Compare the sizes as they are read, without flags that are misspelt."""
+    needed = read_sizes(plan.leader)
     if needed and launcher.spreads and (uneven := _uneven(plan, needed, size)):
-        yield FieldError(*_given(leader), uneven, "FI316")
+        yield FieldError(*_given(plan.leader), uneven, "FI316")
     elif needed:
         yield from _in_all(plan, needed, size)
 

@@ -285,7 +285,10 @@ def test_an_unknown_type_is_reported_with_the_most_similar_one() -> None:
 
 def test_a_type_of_another_generation_is_reported_with_the_generation() -> None:
     assert said(config(*QUEUE, {"type": "always-disagg-pd-decider"})) == [
-        ("FI814", "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use it with llm-d-0.7")
+        (
+            "FI814",
+            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: llm-d-0.7",
+        )
     ]
 
 

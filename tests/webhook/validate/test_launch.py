@@ -165,6 +165,13 @@ def test_every_engine_shares_attention_heads_evenly(command: str, found: list[st
     assert codes(intent) == found
 
 
+@pytest.mark.parametrize("flag", ["--tensor-parallel", "--te", "--tp", "--tp-size", "--tensor-parallel-size"])
+def test_an_abbreviated_size_of_sglang_is_read(flag: str) -> None:
+    command = f"python3 -m sglang.launch_server --host :: --model-path org/M {flag} 16"
+
+    assert codes(group(engine("", command, "lmsysorg/sglang:v0.5.9"))) == []
+
+
 @pytest.mark.parametrize(("data", "found"), [(1, ["FI503"]), (4, [])])
 def test_data_parallel_attention_has_fewer_shards(data: int, found: list[str]) -> None:
     flags = f"--tp 16 --dp {data} --enable-dp-attention"
