@@ -7,7 +7,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo unit test coverage demo-cluster check format golden manifests schemas lock image image-check bench fuzz chaos soak clean help
+.PHONY: demo unit test coverage demo-cluster check format golden manifests schemas lock image image-check bench fuzz chaos soak site clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -84,6 +84,11 @@ chaos: $(READY) ## Kill every process of a cluster while users work, for CHAOS_R
 
 soak: $(READY) ## The long forms, each with its summary; some of them with SOAK="safety chaos" (tests/soak.py)
 	$(BIN)/python -m tests.soak $(SOAK)
+
+site: ## Build the site of docs/ into build/site; a link or an anchor that leads nowhere is an error
+	$(PYTHON) -m venv build/site-tools
+	build/site-tools/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
+	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet
 
 clean: ## Remove the environment and caches of this tree
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build *.egg-info

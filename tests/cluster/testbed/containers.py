@@ -28,11 +28,13 @@ def run_container(
 ) -> Process:
     """Run a container of a pod whose network is there, with more variables than it says.
 
-    What its image runs, or `own` in place of that, takes the place of its command, if it has one.
+    What its image runs, or `own` in place of that, takes the place of its command, if it has one; where this
+    machine has the programs of the image, the command runs as written.
     """
     variables = environment(container, _fields(there, pod))
     runs = own or program(there.cluster.built, container["image"])
-    said = words(container, variables)[len(container.get("command", ())) :]
+    replaced = len(container.get("command", ())) if runs.begins else 0
+    said = words(container, variables)[replaced:]
     command = [*runs.begins, *_with_mounts(said, _mounts(there, pod, container))]
     seen = {"PATH": os.environ["PATH"], **runs.variables, **variables, **(more or {})}
     return start_container(there, name_of(pod), container["name"], command, seen)
@@ -91,6 +93,7 @@ def _written(there: Network, pod: Object, volume: Object) -> Path:
         where = path("configmaps", metadata["namespace"], volume["configMap"]["name"])
         for name, text in get(there.cluster.api, where)["data"].items():
             (folder / name).write_text(text)
+            (folder / name).chmod(volume["configMap"].get("defaultMode", 0o644))
     elif "secret" in volume:
         where = path("secrets", metadata["namespace"], volume["secret"]["secretName"])
         for name, encoded in get(there.cluster.api, where)["data"].items():

@@ -1,0 +1,180 @@
+"""docs/quickstart.md on the testbed: its files are applied and its requests are sent with its own commands.
+
+The containers of the CPU examples run with their own commands. The ready endpoints of the Service replace
+kube-proxy and `kubectl port-forward`, and the address of the leader replaces the cluster's DNS.
+"""
+
+import copy
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+import pytest
+
+from intent import Object
+from intent.annotations import SERVICE
+from tests import netns
+from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.containers import name_of, report, run_container
+from tests.cluster.testbed.flows import Service, namespace_on, serve
+from tests.cluster.testbed.network import Network, add_pod
+from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
+from tests.cluster.testbed.ours import ROOT
+from tests.cluster.testbed.probes import is_ready
+from tests.cluster.testbed.wait import until
+from tests.manifests.pages import commands
+
+PAGE: Final = ROOT / "docs" / "quickstart.md"
+COMMANDS: Final = commands(PAGE)
+ONE, TWO, GATEWAY = "Serve from one pod", "Serve from two pods that start together", "Through a Gateway"
+LEADER: Final = "LWS_LEADER_ADDRESS"
+
+
+class Started(NamedTuple):
+    """A service of the page: its namespace, and the processes of its pods."""
+
+    there: Network
+    namespace: str
+    name: str
+
+
+def applied(cluster: Cluster, namespace: str, chapter: str) -> str:
+    """Run the `kubectl apply` of a chapter in a namespace; return the file."""
+    (command,) = [one for one in COMMANDS[chapter] if one.startswith("kubectl apply")]
+    _, *words, file = shlex.split(command)
+    kubectl(cluster, *words, str(ROOT / file), "--namespace", namespace)
+    return file
+
+
+def requests(chapter: str) -> list[tuple[str, str]]:
+    """Return each `curl` of a chapter with the line that the page shows below it."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"## {chapter}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\$ (curl .*)\n(\{.*)$", text, re.MULTILINE)
+
+
+def run_curl(there: Network, command: str, address: str) -> str:
+    """Run a `curl` of the page on the network of pods, with `localhost` leading to an address."""
+    words = shlex.split(command)
+    (host,) = re.findall(r"http://(localhost:\d+)", command)
+    inside = netns.beside(there.switch.pid, *words, "--connect-to", f"{host}:{address}")
+    return subprocess.run(inside, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def endpoint(there: Network, namespace: str, service: str) -> str:
+    """Return a ready endpoint of a Service, which has one port."""
+    labels = f"kubernetes.io/service-name={service}"
+
+    def found() -> list[str]:
+        return [
+            f"{address}:{one['ports'][0]['port']}"
+            for one in items(there.cluster.api, path("endpointslices", namespace), labelSelector=labels)
+            for each in one["endpoints"] or ()
+            if each["conditions"]["ready"]
+            for address in each["addresses"]
+        ]
+
+    return until(found, f"{service} has a ready endpoint")[0]
+
+
+@pytest.fixture(scope="module")
+def nodes(served_network: Network) -> Iterator[Network]:
+    add_gpu_nodes(served_network.cluster, 4)
+    yield served_network
+    remove_nodes(served_network.cluster)
+
+
+@pytest.fixture(scope="module", params=[ONE, TWO])
+def started(nodes: Network, request: pytest.FixtureRequest) -> Iterator[tuple[Started, str]]:
+    """Apply the file of a chapter and run its pods, each with the command that is stored."""
+    with namespace_on(nodes) as namespace:
+        applied(nodes.cluster, namespace, request.param)
+        (waited,) = re.findall(r"kubectl wait pod/(\S+)-0 ", "\n".join(COMMANDS[request.param]))
+        size = {ONE: 1, TWO: 2}[request.param]
+        run_all(nodes, namespace, waited, size)
+        yield Started(nodes, namespace, waited), request.param
+
+
+def run_all(there: Network, namespace: str, name: str, size: int) -> None:
+    """Run the pods of a group as they are stored, until the leader is ready."""
+
+    def stored() -> list[Object]:
+        found = items(there.cluster.api, path("pods", namespace), labelSelector=f"{SERVICE}={name}")
+        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+    until(lambda: len(stored()) == size, f"{name} has {size} pods")
+    if size > 1:
+        until(lambda: all(pod["spec"].get("nodeName") for pod in stored()), "all pods are bound")
+    pods = stored()
+    addresses = [add_pod(there, name_of(pod)) for pod in pods]
+    for pod in pods:
+        (container,) = pod["spec"]["containers"]
+        run_container(there, pod, resolved(container, addresses[0]), {"HOSTNAME": pod["metadata"]["name"]})
+    until(partial(is_ready, there, pods[0]), f"{name} is ready")
+    for pod, address in zip(pods, addresses, strict=True):
+        report(there.cluster, pod, address)
+
+
+def resolved(container: Object, leader: str) -> Object:
+    """Return a container whose variable with the leader's name has its address: there is no DNS here."""
+    known = copy.deepcopy(container)
+    for variable in known.get("env", ()):
+        if variable["name"] == LEADER:
+            variable["value"] = leader
+    return known
+
+
+def test_curl_through_the_service_prints_what_the_page_shows(started: tuple[Started, str]) -> None:
+    there, chapter = started
+    (forward,) = [one for one in COMMANDS[chapter] if "port-forward" in one]
+    service = forward.split()[2].removeprefix("service/")
+    address = endpoint(there.there, there.namespace, service)
+
+    printed = [
+        (run_curl(there.there, command, address).strip(), shown) for command, shown in requests(chapter)
+    ]
+
+    assert printed
+    assert [one for one, _ in printed] == [shown for _, shown in printed]
+
+
+@pytest.mark.parametrize("started", [TWO], indirect=True)
+def test_the_worker_has_the_arguments_that_the_page_shows(started: tuple[Started, str]) -> None:
+    there, _ = started
+    (shown,) = re.findall(r'^\["--nnodes".*\]$', PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+    pod = get(there.there.cluster.api, path("pods", there.namespace, f"{there.name}-0-1"))
+
+    assert pod["spec"]["containers"][0]["args"] == json.loads(shown)
+
+
+@pytest.fixture(scope="module")
+def behind_gateway(nodes: Network) -> Iterator[Service]:
+    """Apply prefill and decode of the page; run its sidecars and its endpoint picker, and a gateway."""
+    with namespace_on(nodes) as namespace:
+        applied(nodes.cluster, namespace, GATEWAY)
+        yield serve(nodes, namespace, "qwen-pd", 3)
+
+
+def test_curl_through_gateway_picker_and_sidecar_is_prefilled_and_decoded(behind_gateway: Service) -> None:
+    (command,) = [one for one in COMMANDS[GATEWAY] if one.startswith("curl")]
+
+    answer: Mapping[str, Object] = json.loads(run_curl(behind_gateway.there, command, behind_gateway.gateway))
+
+    handed_over = answer["seen_body"]["kv_transfer_params"]
+    assert str(answer["engine"]).startswith("qwen-pd-decode-")
+    assert handed_over["remote_engine_id"] == "qwen-pd-prefill-0"
+
+
+def test_the_objects_that_the_page_lists_exist(behind_gateway: Service) -> None:
+    (command,) = [one for one in COMMANDS[GATEWAY] if one.startswith("kubectl get")]
+
+    listed = kubectl(
+        behind_gateway.there.cluster, *shlex.split(command)[1:], "-o", "name", "-n", behind_gateway.namespace
+    )
+
+    assert {line.partition(".")[0] for line in listed.splitlines()} == {"httproute", "inferencepool"}
