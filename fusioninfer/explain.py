@@ -17,7 +17,7 @@ from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
 from webhook import mutate
-from webhook.expand import wish
+from webhook.expand import expanded, wish
 from webhook.mutate import rule_for
 from webhook.mutate.concern import ENGINE, TEMPLATE, Cause, Rule
 from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
@@ -46,6 +46,8 @@ class Explanation:
     """The path of the input that caused the field."""
     value: Any
     """The value of that input."""
+    at: str = ""
+    """The path of the field, with the positions of items in the expanded object, as findings have them."""
     choice: str = ""
     """For fields that a launcher writes: its name, and why it was chosen."""
 
@@ -73,13 +75,15 @@ def _explained(document: Document, settings: Settings) -> Iterator[Explanation]:
         return
     launcher, applied, was = _recorded(found, settings)
     chosen = _chosen(launcher, found.intent, settings)
+    stored = expanded(document.object, settings)
     for field in fields(applied, was):
         found_rule = rule_for(field.path)
         if found_rule is not None:
             concern, rule = found_rule
             cause, value = _cause(rule, field.path, found.write.original, found.intent)
             choice = chosen if concern.name == "launch" else ""
-            yield Explanation(document, field, concern.name, rule, cause, value, choice)
+            at = positioned(field.path, stored)
+            yield Explanation(document, field, concern.name, rule, cause, value, at, choice)
 
 
 def _chosen(written: str, intent: Intent, settings: Settings) -> str:
@@ -137,6 +141,28 @@ def _joined(above: str, key: str) -> str:
     return f"{above}.{key}" if above else key
 
 
+def positioned(path: str, obj: Any) -> str:
+    """Return a path with the positions of items in place of names; from an absent field on, as it is."""
+    shown, key = "", ""
+    while path:
+        fits = [one for one in _steps_from(obj, key) if is_below(path, one[0])]
+        if not fits:
+            break
+        form, text, key, obj = max(fits, key=lambda one: len(one[0]))
+        shown, path = shown + text, path.removeprefix(form)
+    return shown + path
+
+
+def _steps_from(obj: Any, key: str) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield the first steps into an object: as its overlay has it, as findings have it, key and value."""
+    if isinstance(obj, dict):
+        for name, below in obj.items():
+            yield from ((form, form, name, below) for form in (name, f".{name}", f"[{name}]"))
+    elif isinstance(obj, list) and key in LIST_KEYS:
+        for at, item in enumerate(obj):
+            yield f"[{name_of(key, item)}]", f"[{at}]", "", item
+
+
 # --- output -----------------------------------------------------------------------------------------
 
 
@@ -145,7 +171,7 @@ def as_json(one: Explanation) -> Object:
     return {
         "file": one.document.file,
         "document": one.document.number,
-        "field": one.field.path,
+        "field": one.at,
         "was": one.field.was,
         "now": one.field.now,
         "concern": one.concern,
@@ -168,7 +194,7 @@ def as_text(found: Iterable[Explanation]) -> str:
 def _difference(one: Explanation) -> str:
     was, now = one.field.was, one.field.now
     lines = [
-        one.field.path,
+        one.at,
         *([click.style(f"- {_json(was)}", fg="red")] if was is not None else []),
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
         f"  {one.concern} ({one.rule.code}): {one.rule.reason}",
@@ -193,7 +219,7 @@ def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str
         steps = tuple(_steps(given, path, intent))
         value = _at(original, steps)
         if value is not None and (steps[-1], value) not in _CAUSES_NOTHING:
-            return _shown(steps), value
+            return positioned(_shown(steps), original), value
     return "", None
 
 

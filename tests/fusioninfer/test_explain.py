@@ -1,6 +1,7 @@
 """Explanations cover every field, and name its mutator and an input that the author wrote."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -191,6 +192,13 @@ def test_a_field_is_found_by_the_index_in_findings() -> None:
     found = explain.explain(documents.read([str(PROBED)]), SETTINGS, ARGS)
 
     assert [one.rule.code for one in found] == ["FI621"]
+
+
+def test_a_path_has_the_position_of_an_item_and_finds_its_field_again() -> None:
+    found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
+
+    assert [one.at for one in found if re.search(r"(containers|env|ports|volumes)\[[^0-9]", one.at)] == []
+    assert all(explain.is_below(one.field.path, one.at) for one in found)
 
 
 def test_size_1_and_launcher_none_are_not_causes() -> None:
