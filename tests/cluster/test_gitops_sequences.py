@@ -162,19 +162,19 @@ def wrong(tools: Tools, tool: str, target: Object) -> Iterator[str]:
     if tool == "Flux" and (action := tools.flux.ask("diff", target=target)["action"]) != "unchanged":
         yield f"Flux would have {action} it"
     SYNCS[tool](tools, target)
-    again = written(tools)
+    again = get(tools.cluster.api, where(tools))
     SYNCS[tool](tools, target)
+    last = get(tools.cluster.api, where(tools))
     yield from laws.difference(laws.compared(before), laws.compared(again))
-    if written(tools) != again:
-        yield f"each sync changes it: {[*laws.difference(again, written(tools))]}"
-    law, detail = laws.violation(get(tools.cluster.api, where(tools)), None, laws.violated(target))
+    if written(again) != written(last):
+        yield f"each sync changes it: {[*laws.difference(written(again), written(last))]}"
+    law, detail = laws.violation(last, None, laws.violated(target))
     if law:
         yield f"{law}: {detail}"
 
 
-def written(tools: Tools) -> Object:
+def written(live: Object) -> Object:
     """Return the generation, and what a writer determines."""
-    live = get(tools.cluster.api, where(tools))
     metadata = live["metadata"]
     return {key: metadata.get(key) for key in ("generation", "annotations", "labels")} | {
         "spec": live["spec"]
