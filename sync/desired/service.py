@@ -85,7 +85,8 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
     if over := budget.of_service(len(snapshot.members)):
         return Desired(held=ALL, findings=tuple(Finding(one, over) for one in snapshot.subjects[:1]))
     gangs = (_gang(situation, settings, refusals) for situation in snapshot.gangs)
-    parts = [_sets(snapshot), *gangs, _api(snapshot, settings), _routes(snapshot, settings)]
+    ejected = Desired(held_objects=_of_ejected(snapshot))
+    parts = [_sets(snapshot), *gangs, _api(snapshot, settings), _routes(snapshot, settings), ejected]
     if LWS in snapshot.unknown:
         parts = [_unknown_sets(snapshot)]
     return combined(
@@ -197,15 +198,21 @@ def _has_no_author(snapshot: Snapshot) -> bool:
 
 def _is_ejected(snapshot: Snapshot) -> bool:
     """Return whether all members were ejected, and one of them owns routes, which are deleted with it."""
-    if snapshot.service or present(snapshot.members):
-        return False
+    return not (snapshot.service or present(snapshot.members)) and bool(_of_ejected(snapshot))
+
+
+def _of_ejected(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
+    """Return kind and name of the routes that an ejected LeaderWorkerSet owns: they stay while it exists.
+
+    Members are ejected one after the other, and the first one may be the one whose annotations want routes.
+    """
     rows = rows_of(snapshot, LWS_KIND)
     ejected = {row.uid for row in rows if row.projection.ejected and not row.deleting}
-    return any(
-        owner.uid in ejected
+    return frozenset(
+        (kind.kind, row.name)
         for kind in ROUTE_KINDS
         for row in rows_of(snapshot, kind)
-        for owner in row.owners
+        if any(owner.uid in ejected for owner in row.owners)
     )
 
 

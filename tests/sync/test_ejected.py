@@ -137,6 +137,30 @@ async def test_removed_annotations_alone_keep_the_pod_group_and_the_routes(api: 
     assert {path: api.objects.get(path) for path in before} == before
 
 
+@pytest.mark.parametrize("first", [P, D], ids=["first the one without", "first the one with"])
+async def test_routes_that_one_member_wants_stay_while_the_members_are_ejected_in_turn(
+    api: Api, start: Start, eventually: Eventually, first: str
+) -> None:
+    """`kubectl annotate` of two objects is two requests."""
+    decode = lws("d", "decoder")
+    decode["metadata"]["annotations"] |= {
+        PREFIX + "strategy": "pd-disaggregation",
+        PREFIX + "gateway": "shared",
+    }
+    api.put(P, lws("p"))
+    api.put(D, decode)
+    start()
+    await eventually(lambda: {PG, *ROUTES.values()} <= api.objects.keys())
+    before = {path: api.objects[path] for path in (PG, *ROUTES.values())}
+
+    ejected(api, first)
+    await quiet(3)
+    ejected(api, P, D)
+    await quiet(3)
+
+    assert {path: api.objects.get(path) for path in before} == before
+
+
 @pytest.mark.usefixtures("routed_sets")
 async def test_their_authors_are_told_how_to_own_the_pod_group(api: Api, eventually: Eventually) -> None:
     ejected(api, P, D)
