@@ -2,8 +2,9 @@
 
 It reads frames from standard input and writes one to standard output for each. A frame is its length (4
 bytes, big endian) and its content. The first frame is a pickled map from path to callable; each later one is
-a path, a zero byte and a body. An answer is an outcome (of `webhook.review`, or `malformed` or `bug`), a zero
-byte, and the body of the answer, the text of the refusal, or JSON for the log.
+a path, a zero byte and a body. An answer is the CPU seconds that it took, a space, an outcome (of
+`webhook.review`, or `malformed` or `bug`), a zero byte, and the body of the answer, the text of the refusal,
+or JSON for the log.
 """
 
 import gc
@@ -12,6 +13,7 @@ import pickle
 import struct
 import sys
 from collections.abc import Callable, Mapping
+from time import process_time
 from typing import BinaryIO, Final
 
 import orjson
@@ -32,7 +34,9 @@ def main() -> None:
     gc.freeze()
     while (frame := _read(sys.stdin.buffer)) is not None:
         path, _, body = frame.partition(b"\0")
-        answer = _answered(answers[path.decode()], body)
+        begun = process_time()
+        found = _answered(answers[path.decode()], body)
+        answer = b"%.6f %b" % (process_time() - begun, found)
         sys.stdout.buffer.write(LENGTH.pack(len(answer)) + answer)
         sys.stdout.buffer.flush()
 

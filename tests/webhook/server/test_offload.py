@@ -70,6 +70,42 @@ async def test_the_second_process_returns_the_same_answer() -> None:
     assert wrong.outcome == "malformed"
 
 
+async def test_a_cheap_request_that_waits_for_a_busy_node_does_not_count_as_expensive() -> None:
+    """Otherwise one expensive request keeps its namespace with hostile ones, as long as the node is busy."""
+    found = Offload({"/mutate": _slow})
+    found.note(SENT, 1.0)
+    before = dict(found.expensive)
+
+    answer = await found.review("/mutate", SENT, LATER)
+    await found.close()
+
+    assert (answer.outcome, found.expensive) == ("allowed", before)
+
+
+def _slow(_body: bytes) -> reviews.AdmissionAnswer:
+    """Answer after a while in which others have the CPU."""
+    time.sleep(10 * offload.EXPENSIVE_SECONDS)
+    return reviews.AdmissionAnswer(b"", "allowed")
+
+
+async def test_an_expensive_request_to_the_process_is_remembered_for_another_minute() -> None:
+    found = Offload({"/mutate": _busy})
+    found.note(SENT, 1.0)
+    before = dict(found.expensive)
+
+    await found.review("/mutate", SENT, LATER)
+    await found.close()
+
+    assert found.expensive[namespace(SENT)] > before[namespace(SENT)]
+
+
+def _busy(_body: bytes) -> reviews.AdmissionAnswer:
+    end = time.process_time() + 2 * offload.EXPENSIVE_SECONDS
+    while time.process_time() < end:
+        pass
+    return reviews.AdmissionAnswer(b"", "allowed")
+
+
 async def test_the_process_runs_the_code_of_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder `webhook` in the working directory may be another release, or another project."""
     (tmp_path / "webhook").mkdir()
