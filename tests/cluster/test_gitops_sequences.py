@@ -21,7 +21,7 @@ from tests.cluster.testbed.written import CLIENT_SIDE, put
 from tests.laws.convergence import laws
 from tests.laws.convergence.files import changed, draw_change, draw_file, manifest
 
-SEED: Final = 1
+SEED: Final = int(os.environ.get("GITOPS_SEED", "1"))
 SEQUENCES: Final = int(os.environ.get("GITOPS_SEQUENCES", "3"))
 STEPS: Final = 4
 NAME: Final = "x"
