@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
+from intent.names import is_subdomain
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import get
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, Kind, rows_of
@@ -164,7 +165,12 @@ def behind(kind: str, name: str) -> ApiError:
 
 
 async def _read(client: Client, kind: Kind[Any], namespace: str, owner: Owner) -> Object | None:
-    """Read an owner; return None if it is gone, or if another object has its name."""
+    """Read an owner; return None if it is gone, or if another object has its name.
+
+    The API server does not check the name in a reference: with slashes and dots it is another path.
+    """
+    if not is_subdomain(owner.name):
+        return None
     try:
         found = await client.call(get(kind.path(namespace, owner.name)))
     except ApiError as error:

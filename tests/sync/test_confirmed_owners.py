@@ -9,7 +9,7 @@ from aiohttp import web
 from intent import Object
 from kube.client import ApiError
 from sync.controller import Controller
-from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws, role, routed
@@ -18,6 +18,7 @@ from tests.sync.test_controller import DECODE as D
 from tests.sync.test_controller import PREFILL as P
 
 PAUSED = "fusioninfer.io/paused"
+CONFIG_MAP = OUTPUTS["ConfigMap"].path(KEY[0], "c")
 
 
 async def successor(make: Start, eventually: Eventually) -> Controller:
@@ -204,3 +205,24 @@ async def test_roles_removed_from_a_pod_group_are_restored_as_the_gate_opened(
     await eventually(lambda: "annotations" in api.objects[PG]["metadata"])
     assert api.objects[PG]["metadata"]["annotations"] == joined["metadata"]["annotations"]
     assert named(api) == {"p": 1, "d": 1, "late": 0, "unassigned": 0}
+
+
+@pytest.mark.usefixtures("gang")
+async def test_a_reference_to_an_owner_with_a_path_for_a_name_reads_nothing_elsewhere(api: Api) -> None:
+    name = "../../../../../../api/v1/namespaces/kube-system/secrets/s"
+    owner = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": name, "uid": "u"}
+    fields = {"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:data": {}}}
+    metadata = {
+        "namespace": KEY[0],
+        "name": "c",
+        "labels": {"fusioninfer.io/service": KEY[1]},
+        "ownerReferences": [owner],
+        "managedFields": [fields],
+    }
+    api.requests.clear()
+
+    api.put(CONFIG_MAP, {"kind": "ConfigMap", "metadata": metadata, "data": {}})
+    await quiet(2)
+
+    assert not [path for _, path in api.requests if "secrets" in path]
+    assert CONFIG_MAP in api.objects
