@@ -101,7 +101,7 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
         raised = f", or set {LWT}.size to {-(-needed.accelerators // pod)}" if pod else ""
         message = (
             f"must fit the group: {_shown(plan.leader, needed)}, its {size} pods request {there}; "
-            f"lower it{raised}"
+            f"lower a size{raised}"
         )
         yield FieldError(*_given(plan.leader), message, "FI307")
     elif there is not None:

@@ -140,7 +140,7 @@ _NO_SIZES: Final = (
         "sizes that the group does not have",
         "FI307",
         f"{ENGINE}.args[2]",
-        "-tp 8 x -pp 3 = 24 accelerators, its 2 pods request 16; lower it, or set "
+        "-tp 8 x -pp 3 = 24 accelerators, its 2 pods request 16; lower a size, or set "
         "spec.leaderWorkerTemplate.size to 3",
         args("org/M", "-tp", "8", "-pp", "3"),
     ),
