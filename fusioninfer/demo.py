@@ -39,7 +39,7 @@ from intent.settings import Settings
 EXAMPLES: Final = Path(__file__).parent / "examples"
 """Copies of files in docs/examples, which are installed with the command."""
 SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
-READY_SECONDS: Final = 20.0
+READY_SECONDS: Final = 60.0
 """The time within which the webhook must become ready."""
 WIDTH: Final = 160
 
@@ -120,6 +120,8 @@ def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
+    if process.returncode is not None:
+        raise OSError(f"the webhook ended with exit code {process.returncode}")
     raise TimeoutError(f"the webhook did not become ready in {READY_SECONDS:.0f} s")
 
 

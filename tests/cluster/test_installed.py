@@ -48,9 +48,11 @@ def run(
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     found = inherited | {"PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"} | variables
     command = [str(environment / "bin" / program), *words]
-    return subprocess.run(
-        command, check=check, capture_output=True, text=True, cwd=environment, env=found, timeout=SECONDS
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=environment, env=found, timeout=SECONDS
     )
+    assert done.returncode == 0 or not check, done.stderr
+    return done
 
 
 def test_every_file_of_the_packages_is_installed(environment: Path) -> None:
