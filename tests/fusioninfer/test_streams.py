@@ -143,7 +143,7 @@ def test_without_files_a_terminal_is_not_read(terminal: tuple[int, int], verb: s
 
 def test_a_terminal_that_is_read_gets_a_hint(terminal: tuple[int, int]) -> None:
     started = process("validate", "-", stdin=terminal[1])
-    os.write(terminal[0], b"kind: Namespace\n\x04")
+    os.write(terminal[0], b"{apiVersion: v1, kind: Namespace}\n\x04")
 
     out, err = started.communicate(timeout=SECONDS)
 
