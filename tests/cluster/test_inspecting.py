@@ -138,7 +138,7 @@ def test_before_an_installation_the_remains_of_another_are_a_warning(installed: 
 
 
 def test_a_deleted_webhook_configuration_is_an_error(installed: Cluster) -> None:
-    with webhook_gone(installed):
+    with webhooks_gone(installed, CONFIGURATIONS[0]):
         assert wrong(installed) == {"mutating-configuration"}
 
 
@@ -196,18 +196,18 @@ def test_a_cluster_that_cannot_be_reached_is_exit_code_2(installed: Cluster) -> 
 
 
 @contextmanager
-def webhook_gone(cluster: Cluster) -> Iterator[None]:
-    """Delete the mutating webhook configuration for a while."""
-    where = CONFIGURATIONS[0]
-    stored = get(cluster.api, where)
-    delete(cluster.api, where)
+def webhooks_gone(cluster: Cluster, *configurations: str) -> Iterator[None]:
+    """Delete webhook configurations for a while."""
+    stored = {where: get(cluster.api, where) for where in configurations}
+    for where in stored:
+        delete(cluster.api, where)
     try:
         yield
     finally:
-        kept = {key: stored[key] for key in ("apiVersion", "kind", "webhooks")}
-        create(
-            cluster.api, where.rpartition("/")[0], kept | {"metadata": {"name": stored["metadata"]["name"]}}
-        )
+        for where, found in stored.items():
+            kept = {key: found[key] for key in ("apiVersion", "kind", "webhooks")}
+            named = {"metadata": {"name": found["metadata"]["name"]}}
+            create(cluster.api, where.rpartition("/")[0], kept | named)
         until(lambda: is_expanded(cluster), "the webhook is called again", seconds=PATIENCE)
 
 
@@ -239,6 +239,18 @@ def role(name: str, component_type: str, size: int = 2) -> Object:
             "replicas": 1,
             "leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": {"containers": [engine]}}},
         },
+    }
+
+
+def served_by_two() -> Object:
+    """Return a role of an InferenceService, of one replica on two nodes."""
+    template = role("x", "worker")["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+    return {
+        "name": "engine",
+        "componentType": "worker",
+        "replicas": 1,
+        "multinode": {"nodeCount": 2},
+        "template": template,
     }
 
 
@@ -324,7 +336,7 @@ def test_why_follows_a_service_from_its_first_role_to_its_last_crash(served: Clu
 
 
 def test_why_names_a_missing_webhook(installed: Cluster, routed_namespace: str) -> None:
-    with webhook_gone(installed):
+    with webhooks_gone(installed, *CONFIGURATIONS):
         apply(installed, routed_namespace, role("x", "worker"))
         done = run(installed, "why", "lws/x", "--namespace", routed_namespace)
 
@@ -334,8 +346,8 @@ def test_why_names_a_missing_webhook(installed: Cluster, routed_namespace: str) 
 
 def test_why_names_the_endpoint_picker_then_the_missing_gateway(served: Cluster, space: str) -> None:
     (node, *_) = add_gpu_nodes(served, 2)
-    service = with_routes()
-    service["metadata"] = {"name": "r1", "namespace": space}
+    service = with_routes(served_by_two())
+    service["metadata"] = {"name": "r1"}
     apply(served, space, service)
     assert becomes(served, space, "PickerNotAvailable", "isvc/r1")
 

@@ -89,11 +89,6 @@ def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:
         if not there or state != "Open":
             message = f"Queue {name} is {state or 'not open'}" if there else f"Queue {name} does not exist"
             yield cause("scheduling", "QueueNotOpen", f"{POD_GROUP} {group.name}", message, effect)
-    unseen = [pod for pod in _held(case) if not (_condition(pod) or case.warnings("Pod", name_of(pod)))]
-    if unseen and not (group and group.message):
-        scheduler = text(mapping(unseen[0].get("spec")).get("schedulerName")) or SCHEDULER
-        message = f"no scheduler has reported about it; its schedulerName is {scheduler}"
-        yield cause("scheduling", "SchedulerNotRunning", f"Pod {name_of(unseen[0])}", message, effect)
     nodes = case.read.answer("nodes")
     if not nodes.unknown:
         offered = {resource for one in nodes.objects for resource in capacity.allocatable(one)}
@@ -101,6 +96,11 @@ def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:
         if missing:
             message = f"no node offers {', '.join(missing)}"
             yield cause("scheduling", "ResourceNotOffered", case.service, message, effect)
+    unseen = [pod for pod in _held(case) if not (_condition(pod) or case.warnings("Pod", name_of(pod)))]
+    if unseen and not (group and group.message):
+        scheduler = text(mapping(unseen[0].get("spec")).get("schedulerName")) or SCHEDULER
+        message = f"no scheduler has reported about it; its schedulerName is {scheduler}"
+        yield cause("scheduling", "SchedulerNotRunning", f"Pod {name_of(unseen[0])}", message, effect)
 
 
 def _held(case: Case) -> list[Object]:
