@@ -45,7 +45,7 @@ up() {
   ready volcano-system volcano-admission
   ready volcano-system volcano-scheduler
   run helm upgrade --install fusioninfer manifests/chart --namespace fusioninfer-system --create-namespace \
-    --set image.repository="${IMAGE%:*}" --set image.tag="${IMAGE#*:}" --set certificates.mode=self-signed \
+    --set image.repository="${IMAGE%:*}" --set image.tag="${IMAGE#*:}" \
     --set webhook.replicas=1 --set sync.replicas=1
   run kubectl --namespace fusioninfer-system rollout restart deployment
   ready fusioninfer-system fusioninfer-sync
