@@ -85,7 +85,7 @@ def test_a_test_of_another_folder_is_not_slow(request: pytest.FixtureRequest) ->
     assert "slow" not in {mark.name for mark in request.node.iter_markers()}
 
 
-@pytest.mark.parametrize(("name", "examples"), [("unit", 20), ("test", 60)])
+@pytest.mark.parametrize(("name", "examples"), [("unit", 15), ("test", 60)])
 def test_hypothesis_has_a_profile_for_each_tier(name: str, examples: int) -> None:
     assert settings.get_profile(name).max_examples == examples
 

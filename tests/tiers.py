@@ -38,6 +38,9 @@ SLOW: Final = tuple(
         "image",
         "ray",
         "certs/test_reload.py",
+        "fusioninfer/cluster/test_command.py",
+        "fusioninfer/cluster/test_diff.py",
+        "fusioninfer/test_eject_applied.py",
         "fusioninfer/test_serve.py",
         "fusioninfer/test_streams.py",
         "sync/runtime/test_lease.py",
@@ -74,7 +77,7 @@ REAL: Final = ("cluster", "ray")
 """The folders whose name is a marker as well: these tests may be impossible on some machines."""
 UNIT: Final = "not slow"
 """The marker expression of `make unit`."""
-EXAMPLES: Final = {"unit": 20, "test": 60, "soak": 3000}
+EXAMPLES: Final = {"unit": 15, "test": 60, "soak": 3000}
 """How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
 Those of `unit` are the same in every run."""
 SHARED: Final = {

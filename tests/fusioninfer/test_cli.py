@@ -409,6 +409,7 @@ def identities(objects: list[Object]) -> list[tuple[str, str, str]]:
     return [(one["kind"], data.get("namespace", ""), data["name"]) for one, data in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[::8], ids=lambda case: case.name)
 def test_expand_of_its_own_output_changes_nothing(case: Path) -> None:
     once = run("expand", str(case / "input.yaml"))

@@ -77,6 +77,7 @@ def _is_key(path: tuple[Any, ...]) -> bool:
     return isinstance(path[-2], tuple) and path[-1] in LIST_KEYS[path[-3]]
 
 
+@pytest.mark.slow
 def test_each_leaf_of_the_record_is_explained() -> None:
     left = []
     for case in CASES:

@@ -245,6 +245,7 @@ def test_a_finding_is_one_line(tmp_path: Path, name: str) -> None:
     assert [str(one) for one in found if not str(one).isprintable()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*BASES_OF_MISTAKES, "InferenceService"])
 def test_any_mistake_is_reported_with_a_line_and_nothing_raises(tmp_path: Path, kind: str) -> None:
     good = yaml.safe_load(SERVICE) if kind == "InferenceService" else BASES_OF_MISTAKES[kind]

@@ -123,6 +123,7 @@ SPECS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_null_is_an_absent_field_for_rules_too() -> None:
     """Each specification has a null in every seventh place, each time from another one."""
     for at, (name, spec) in enumerate(SPECS):
