@@ -18,7 +18,7 @@ import pytest
 from intent import Object
 from intent.annotations import SERVICE
 from tests import netns
-from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.api import create, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.containers import name_of, report, run_container
 from tests.cluster.testbed.flows import Service, namespace_on, serve
@@ -107,8 +107,8 @@ def run_all(there: Network, namespace: str, name: str, size: int) -> None:
         return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 
     until(lambda: len(stored()) == size, f"{name} has {size} pods")
-    if size > 1:
-        until(lambda: all(pod["spec"].get("nodeName") for pod in stored()), "all pods are bound")
+    bind_others(there.cluster, stored())
+    until(lambda: {pod["status"]["phase"] for pod in stored()} == {"Running"}, "kwok has made all pods run")
     pods = stored()
     addresses = [add_pod(there, name_of(pod)) for pod in pods]
     for pod in pods:
@@ -117,6 +117,17 @@ def run_all(there: Network, namespace: str, name: str, size: int) -> None:
     until(partial(is_ready, there, pods[0]), f"{name} is ready")
     for pod, address in zip(pods, addresses, strict=True):
         report(there.cluster, pod, address)
+
+
+def bind_others(cluster: Cluster, pods: list[Object]) -> None:
+    """Bind the pods that Volcano does not, as Kubernetes' own scheduler does."""
+    node = items(cluster.api, path("nodes"))[0]["metadata"]["name"]
+    for pod in pods:
+        if pod["spec"]["schedulerName"] != "volcano":
+            metadata = pod["metadata"]
+            where = path("pods", metadata["namespace"], metadata["name"], "binding")
+            target = {"apiVersion": "v1", "kind": "Node", "name": node}
+            create(cluster.api, where, {"metadata": {"name": metadata["name"]}, "target": target})
 
 
 def resolved(container: Object, leader: str) -> Object:
