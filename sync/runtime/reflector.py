@@ -89,7 +89,7 @@ async def _list(client: Client, cache: Cache[R], paths: Sequence[str]) -> dict[s
 async def _list_one(client: Client, cache: Cache[R], path: str, rows: list[R | UnreadableObject]) -> str:
     """List all pages of one path, add the projections, and return the version of the list.
 
-    A page that is too large is asked for again with half as many objects.
+    A page that is too large is asked for again with half as many objects; after a small one, twice as many.
     """
     token, most, turn = "", PAGE, time.monotonic()
     while True:
@@ -101,7 +101,8 @@ async def _list_one(client: Client, cache: Cache[R], path: str, rows: list[R | U
             most //= 2
             continue
         cache.hear()
-        most = min(PAGE, 2 * most)
+        if sum(memoryview(item).nbytes for item in answer.items or ()) < PAGE_BYTES / 4:
+            most = min(PAGE, 2 * most)
         for item in answer.items or ():
             row = cache.project(await _read(cache, item))
             rows += [row] if row is not None else ()
