@@ -11,7 +11,10 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.nodes import remove_nodes
 from tests.cluster.testbed.wait import until
 
-CLEANED: Final = ("inferenceservices", "leaderworkersets", "statefulsets", "deployments", "podgroups")
+CLEANED: Final = (
+    *("inferenceservices", "disaggregatedsets", "leaderworkersets"),
+    *("statefulsets", "deployments", "podgroups"),
+)
 """What makes pods, makers first."""
 
 
