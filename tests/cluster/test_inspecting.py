@@ -2,6 +2,7 @@
 
 import copy
 import json
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import cleaned
 from intent import Object
-from intent.annotations import PREFIX
+from intent.annotations import PREFIX, QUEUE_NAME
 from tests.cluster.testbed.admissions import CONFIGURATIONS, trust
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
@@ -37,6 +38,8 @@ DEPLOYMENTS: Final = (
 
 PATIENCE: Final = 300.0
 """Seconds until the cluster has done something: it has little time on a busy machine."""
+STAYS: Final = 3.0
+"""Seconds for which a queue must keep its state: the scheduler runs every second."""
 UNUSUAL: Final = {"kubernetes-version": "unknown", "volcano-webhooks": "warning"}
 """What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
 RESTRICTED: Final = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
@@ -302,11 +305,44 @@ def report(cluster: Cluster, namespace: str, name: str, **container: Any) -> Non
     patch(cluster.api, path("pods", namespace, name, "status"), body)
 
 
-def test_why_follows_a_service_from_its_first_role_to_its_last_crash(served: Cluster, space: str) -> None:
-    apply(served, space, role("p", "prefiller"))
+@pytest.fixture
+def queue(served: Cluster, space: str) -> Iterator[str]:
+    """An open queue of its own, with the name of the namespace: many tests use the default one."""
+    queues = path("queues", "")
+    definition = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
+    create(served.api, queues, {**definition, "metadata": {"name": space}, "spec": {"weight": 1}})
+    set_state(served, space, "Open")
+    yield space
+    delete(served.api, f"{queues}/{space}")
+
+
+def in_queue(lws: Object, queue: str) -> Object:
+    """Return the LeaderWorkerSet with a queue."""
+    annotations = {**lws["metadata"]["annotations"], QUEUE_NAME: queue}
+    return {**lws, "metadata": {**lws["metadata"], "annotations": annotations}}
+
+
+def set_state(cluster: Cluster, queue: str, state: str) -> None:
+    """Open or close a queue until it stays so: the scheduler may write the status that it read before."""
+    since = time.monotonic()
+
+    def stays() -> bool:
+        nonlocal since
+        if get(cluster.api, path("queues", "", queue)).get("status", {}).get("state") != state:
+            patch(cluster.api, path("queues", "", queue, "status"), {"status": {"state": state}})
+            since = time.monotonic()
+        return time.monotonic() - since > STAYS
+
+    until(stays, f"the queue is {state}")
+
+
+def test_why_follows_a_service_from_its_first_role_to_its_last_crash(
+    served: Cluster, space: str, queue: str
+) -> None:
+    apply(served, space, in_queue(role("p", "prefiller"), queue))
     assert becomes(served, space, "WaitingForRole")
 
-    apply(served, space, role("d", "decoder"))
+    apply(served, space, in_queue(role("d", "decoder"), queue))
     assert becomes(served, space, "ResourceNotOffered")
 
     add_gpu_nodes(served, 3)
@@ -315,11 +351,9 @@ def test_why_follows_a_service_from_its_first_role_to_its_last_crash(served: Clu
     assert "free: gpu-" in done.value["cause"]["message"]
     assert "8 of 8" in done.value["cause"]["message"]
 
-    patch(served.api, path("queues", "", "default", "status"), {"status": {"state": "Closed"}})
-    try:
-        assert becomes(served, space, "QueueNotOpen")
-    finally:
-        patch(served.api, path("queues", "", "default", "status"), {"status": {"state": "Open"}})
+    set_state(served, queue, "Closed")
+    assert becomes(served, space, "QueueNotOpen")
+    set_state(served, queue, "Open")
 
     add_gpu_nodes(served, 1)
     assert becomes(served, space, "") == ""
