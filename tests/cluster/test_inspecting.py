@@ -181,7 +181,7 @@ def test_a_controller_that_does_not_run_is_an_error(installed: Cluster) -> None:
 
 
 def test_without_rights_checks_are_unknown_and_not_errors(installed: Cluster) -> None:
-    found = states(installed, identity="sync")
+    found = states(installed, identity="guest")
 
     assert "error" not in found.values()
     assert {name for name, state in found.items() if state == "unknown"} >= {

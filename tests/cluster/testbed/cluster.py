@@ -42,9 +42,10 @@ IDENTITIES: Final = {
     "kube-controller-manager": Identity("system:kube-controller-manager", MASTERS),
     "sync": CONTROLLER,
     "sync-other": CONTROLLER,
+    "guest": Identity("guest", ("system:authenticated",)),
 }
 """The components are `admin`, but the one whose name our webhooks know; our controller is a service account;
-our webhook is nobody: it reads no API.
+our webhook is nobody: it reads no API. A guest has no rights.
 
 Two controllers are one user with two uids, by which the audit log tells them apart.
 """
