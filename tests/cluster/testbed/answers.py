@@ -53,9 +53,13 @@ def answer(
 
 
 def give_address(cluster: Cluster, namespace: str, gateway: str, address: str) -> None:
-    """Write the address of a Gateway."""
-    said = {"addresses": [{"type": "IPAddress", "value": address}]}
-    patch(cluster.api, f"{path('gateways', namespace, gateway)}/status", {"status": said})
+    """Write the address of a Gateway, once there is one."""
+    where, said = (
+        path("gateways", namespace, gateway),
+        {"addresses": [{"type": "IPAddress", "value": address}]},
+    )
+    _made(cluster, where)
+    patch(cluster.api, f"{where}/status", {"status": said})
 
 
 def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tuple[str, str]]:
@@ -75,14 +79,19 @@ def ready_when(cluster: Cluster, namespace: str, service: str, reason: str) -> t
 
 
 def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:
+    generation = _made(cluster, where)["metadata"]["generation"]
+    verdicts = {"Accepted": said, "ResolvedRefs": ("True", "ResolvedRefs")}
+    parent = {**more, "conditions": _conditions(generation, verdicts)}
+    patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})
+
+
+def _made(cluster: Cluster, where: str) -> Object:
+    """Wait until an object is made, and return it."""
     of_kind, _, name = where.rpartition("/")
     found, *_ = until(
         lambda: items(cluster.api, of_kind, fieldSelector=f"metadata.name={name}"), f"{name} is made"
     )
-    generation = found["metadata"]["generation"]
-    verdicts = {"Accepted": said, "ResolvedRefs": ("True", "ResolvedRefs")}
-    parent = {**more, "conditions": _conditions(generation, verdicts)}
-    patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})
+    return found
 
 
 def _conditions(generation: int, verdicts: Mapping[str, tuple[str, str]]) -> list[Object]:
