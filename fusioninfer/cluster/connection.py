@@ -7,17 +7,13 @@ from typing import Any, Final, TypeVar
 import click
 import orjson
 
-from fusioninfer.options import exit_unreadable
+from fusioninfer.options import exit_unreadable, output_option
 
 T = TypeVar("T")
-FOUND: Final = 1
-"""The exit code if something is wrong, or differs."""
 HOME: Final = click.option(
     "-n", "--namespace", default="", help="The namespace of the service. Default: the context's."
 )
-OUTPUT: Final = click.option(
-    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
+OUTPUT: Final = output_option("text", "json")
 
 
 def read(kubeconfig: str | None, context: str | None, reading: Callable[[Any], Awaitable[T]]) -> T:

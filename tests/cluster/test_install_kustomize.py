@@ -254,7 +254,7 @@ def test_without_the_webhooks_the_policy_warns_of_what_is_not_expanded(taken_awa
 
 @dataclass(frozen=True, slots=True)
 class Uninstalled:
-    """The services before and after the one command; what it deleted; who could write; what is left."""
+    """The services before and after the command, what was deleted, the permitted writes, and the remains."""
 
     before: Life
     after: Life

@@ -9,7 +9,6 @@ from typing import Any, Final
 import click
 
 from fusioninfer.cluster.connection import (
-    FOUND,
     OUTPUT,
     counted,
     echo_json,
@@ -17,7 +16,7 @@ from fusioninfer.cluster.connection import (
     printable,
     read,
 )
-from fusioninfer.options import CONTEXT, KUBECONFIG
+from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
 EXAMPLES: Final = """\b
@@ -61,7 +60,7 @@ def check(*, pre: bool, namespace: str, kubeconfig: str | None, context: str | N
         echo_json([asdict(one) for one in found])
     else:
         _print(found)
-    sys.exit(FOUND if any(one.state == "error" for one in found) else 0)
+    sys.exit(FINDINGS if any(one.state == "error" for one in found) else 0)
 
 
 def _print(found: Iterable[Any]) -> None:

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import FOUND, HOME, OUTPUT, echo_json, home_namespace, printable, read
+from fusioninfer.cluster.connection import HOME, OUTPUT, echo_json, home_namespace, printable, read
 from fusioninfer.options import (
     CONFIG,
     CONTEXT,
     FILES,
+    FINDINGS,
     KUBECONFIG,
     UNREADABLE,
     exit_unreadable,
@@ -72,7 +73,7 @@ def diff(  # noqa: PLR0913 - each is a flag
         )
     else:
         _print(found)
-    sys.exit(UNREADABLE if found.errors else FOUND if found.changes else 0)
+    sys.exit(UNREADABLE if found.errors else FINDINGS if found.changes else 0)
 
 
 def _as_json(change: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any, Final
 import click
 
 from fusioninfer.cluster.connection import (
-    FOUND,
     HOME,
     OUTPUT,
     echo_json,
@@ -17,7 +16,7 @@ from fusioninfer.cluster.connection import (
     printable,
     read,
 )
-from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, read_settings
+from fusioninfer.options import CONFIG, CONTEXT, FINDINGS, KUBECONFIG, read_settings
 
 EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
 """The word and the colour of each effect of a cause."""
@@ -80,7 +79,7 @@ def why(  # noqa: PLR0913 - each is a flag
         _print(found if every else wrong[:1], case.service, len(wrong))
         for one in unknown:
             click.echo(f"{click.style('unknown', fg='yellow')}: {printable(one)}", err=True)
-    sys.exit(FOUND if wrong else 0)
+    sys.exit(FINDINGS if wrong else 0)
 
 
 def _print(shown: Iterable[Any], service: str, count: int) -> None:

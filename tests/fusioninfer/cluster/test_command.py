@@ -30,7 +30,7 @@ def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
 
 
 def answers(request: web.Request) -> web.StreamResponse | None:
-    """Answer the version; refuse Events, as for a user who lacks that right."""
+    """Answer requests for the version, and refuse those for Events, which the user may not list."""
     if request.path == "/version":
         return web.json_response({"gitVersion": "v1.29.0"})
     if request.path.endswith("/events"):
