@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # pytest keeps the test modules that it has rewritten as bytecode; to do that again takes seconds in each process.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
+# Up to five tests of real components that failed beside others get a second attempt alone (ADR 30).
+RETRIED := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m tests.retried
 READY := $(VENV)/.ready
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
@@ -26,9 +28,9 @@ unit: $(READY) ## The inner loop, under a minute on two cores: pure code, golden
 ALONE := tests/cluster/test_safety.py tests/cluster/test_autoscaling.py tests/hostile/test_tenants.py
 test: export GOGC := $(or $(GOGC),400)
 test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then some by themselves
-	$(PYTEST) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) $(ALONE:%=--ignore %)
-	$(PYTEST) $(ALONE)
-	$(PYTEST) tests/ray
+	$(RETRIED) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) $(ALONE:%=--ignore %)
+	$(RETRIED) $(ALONE)
+	$(RETRIED) tests/ray
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
