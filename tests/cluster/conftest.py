@@ -22,6 +22,7 @@ from tests.cluster.testbed.modules import (
     CRDS,
     GITOPS_MODULES,
     ISTIO_CRDS,
+    MERGE_MODULES,
     MODULES,
     POLICY_MODULES,
     ROUTE_CRDS,
@@ -196,6 +197,12 @@ def helm(request: pytest.FixtureRequest) -> Path:
 def gitops(request: pytest.FixtureRequest) -> Built:
     """The libraries of Argo CD and of Flux, as programs."""
     return _obtained(request.config, lambda: build(sys.stderr, GITOPS_MODULES))
+
+
+@pytest.fixture(scope="session")
+def strategic_merge(request: pytest.FixtureRequest) -> Path:
+    """Kubernetes' strategic merge of pod templates, as a program."""
+    return _obtained(request.config, lambda: build(sys.stderr, MERGE_MODULES)).binary("strategic-merge")
 
 
 @pytest.fixture(scope="session")

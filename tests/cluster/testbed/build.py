@@ -27,6 +27,7 @@ from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
     GITOPS_MODULES,
+    MERGE_MODULES,
     MODULES,
     PEER_MODULES,
     POLICY_MODULES,
@@ -43,7 +44,7 @@ BUILDAH: Final = (
 """Its package and those that it cannot do without."""
 KNOWN: Final = (
     *(*MODULES, *ROUTE_MODULES, *CHART_MODULES),
-    *(*CERTIFICATE_MODULES, *POLICY_MODULES, *GITOPS_MODULES, *PEER_MODULES),
+    *(*CERTIFICATE_MODULES, *POLICY_MODULES, *GITOPS_MODULES, *MERGE_MODULES, *PEER_MODULES),
 )
 """Everything that can be built."""
 COMPONENTS: Final = Path(__file__).parent.parent / "components"

@@ -149,6 +149,10 @@ GITOPS_MODULES: Final = (
 )
 """What compares and applies manifests as GitOps tools do: their libraries, each in a program of ours beside
 its go.mod. Argo CD's shares the libraries of the API server, Flux's those of Helm."""
+MERGE_MODULES: Final = (
+    Module("strategic-merge", "k8s.io/apimachinery", (("strategic-merge", f"{_TESTBED}/strategic-merge"),)),
+)
+"""What merges pod templates as `kubectl patch` does: Kubernetes' library in a program of ours."""
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
 _CERT_MANAGER_CRDS: Final = "deploy/crds/"
 

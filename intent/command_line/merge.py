@@ -1,0 +1,77 @@
+"""Arguments of an engine merged by flag: those of a template under those of an author.
+
+    by_flag     the author's flags replace those of the template that set the same thing; others stay
+    replaced    the author's arguments alone
+    appended    the template's arguments, then the author's
+
+Each function takes two containers that both have `args`, base and over (`intent.merge.Arguments`). `by_flag`
+is the default for the command of a known engine. Any other command, and a script, gets `replaced`: without
+its flags, one cannot tell which of them set the same thing.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from intent import Object
+from intent.command_line.command import Command, read_command
+from intent.command_line.flags import END, MODEL, Flag
+from intent.image import read_image
+
+Arguments = Callable[[Object, Object], list[str]]
+
+
+def by_flag(base: Object, over: Object) -> list[str]:
+    """Return the arguments of the base that `over` does not set otherwise, then those of `over`.
+
+    The positional model of `over` comes first, as engines document it: after a flag that takes any number of
+    values it would be one of them.
+    """
+    command = tuple(over.get("command") or base.get("command") or ())
+    image = read_image(over.get("image") or base.get("image") or "")
+    below, above = (read_command(command, tuple(one["args"]), image) for one in (base, over))
+    if not (_is_plain(below) and _is_plain(above) and below.engine == above.engine):
+        return replaced(base, over)
+    start = len(below.argv) - len(base["args"])
+    gone = {at - start for at in _overridden(below, above)}
+    kept = [arg for at, arg in enumerate(base["args"]) if at not in gone]
+    first = len(above.argv) - len(over["args"])
+    named = {at - first for at in above.flags.bare[:1] if at >= first}
+    model = [arg for at, arg in enumerate(over["args"]) if at in named]
+    rest = [arg for at, arg in enumerate(over["args"]) if at not in named]
+    end = kept.index(END) if END in kept else len(kept)
+    return [*model, *kept[:end], *rest, *([] if END in rest else kept[end:])]
+
+
+def replaced(_base: Object, over: Object) -> list[str]:
+    """Return the arguments of `over`."""
+    return list(over["args"])
+
+
+def appended(base: Object, over: Object) -> list[str]:
+    """Return the arguments of both."""
+    return [*base["args"], *over["args"]]
+
+
+MODES: Final[Mapping[str, Arguments]] = {"merge": by_flag, "replace": replaced, "append": appended}
+"""The words of a template's `args`."""
+
+
+def _is_plain(command: Command) -> bool:
+    return bool(command.engine) and command.shell is None
+
+
+def _overridden(below: Command, above: Command) -> set[int]:
+    """Return the indexes of arguments of the base that set what `above` sets too, values included."""
+    settings = {setting(above, flag) for flag in above.flags.given}
+    if above.flags.bare:
+        settings.add(MODEL)
+    flags = [flag for flag in below.flags.given if setting(below, flag) in settings]
+    found = {at for flag in flags for at in range(flag.at, flag.at + flag.width)}
+    return found | set(below.flags.bare[:1]) if MODEL in settings else found
+
+
+def setting(command: Command, flag: Flag) -> str:
+    """Return what a flag sets: `--no-enforce-eager` sets the same as `--enforce-eager`."""
+    name = flag.name if flag.name[0] != "-" else command.argv[flag.at].partition("=")[0]
+    dashed = name.lstrip("-").replace("_", "-") if command.is_vllm else name.lstrip("-")
+    return dashed.removeprefix("no-")
