@@ -59,4 +59,10 @@ ROWS: Final[dict[str, Code]] = {
         "shorten the name to the limit in the message",
         "pods carry the name, with group index and revision, in labels of at most 63 characters",
     ),
+    "FI121": Code(
+        "error",
+        "a variable of a template has no value",
+        "correct its name, set the field that the message names, or write a default: `$(NAME|default)`",
+        "a template is used by a service without a model or parallelism, or a name is misspelt",
+    ),
 }
