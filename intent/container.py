@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from catalog.engines import DEFAULT_PORT
+from catalog.pickers.generations import PICKERS
 from intent import Object, accelerators
 from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
@@ -32,6 +33,11 @@ WATCHED: Final = frozenset(
 """Variables whose values are read."""
 ROUTING_PROXY: Final = "routing-proxy"
 """Name of the sidecar container, as in llm-d's charts."""
+_PROXIES: Final = frozenset(
+    row.sidecar.image.rpartition("/")[2].partition(":")[0] for row in PICKERS.values() if row.sidecar
+)
+"""Names of the images that the sidecar has had, without the registry, which operators replace."""
+_CALLED: Final = re.compile(r"--vllm-port=(82[0-9]{2})")
 _HIGHEST: Final = 65535
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
@@ -146,7 +152,18 @@ def read_ports(spec: Object, path: str, engine: str) -> Ports:
     taken = {port for _, container in containers for port, _ in _named_ports(container)}
     engines = (container for _, container in containers if engine and container.get("name") == engine)
     named = tuple((name, port) for container in engines for port, name in _named_ports(container) if name)
-    return Ports(tuple(sorted(taken)), named, next(own, ""))
+    return Ports(tuple(sorted(taken)), named, next(own, ""), _behind(spec))
+
+
+def _behind(spec: Object) -> int:
+    """Return the port at which a sidecar as admission writes it calls the engine; 0 if there is none."""
+    for proxy in map(mapping, listed(spec.get("initContainers"))):
+        if proxy.get("name") == ROUTING_PROXY:
+            image = text(proxy.get("image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
+            called = _CALLED.fullmatch("".join(strings(proxy.get("args"))[1:2]))
+            is_ours = image in _PROXIES and proxy.get("restartPolicy") == "Always"
+            return int(called[1]) if is_ours and called else 0
+    return 0
 
 
 def proxied_port(spec: Object) -> int:

@@ -107,6 +107,8 @@ class Ports:
     """The named ports of the engine, which probes may refer to."""
     proxy: str = ""
     """The field path of a container of the author's with the name of the sidecar."""
+    behind: int = 0
+    """The port at which that container calls the engine, if it is as admission writes it; else 0."""
 
 
 @dataclass(frozen=True, slots=True)

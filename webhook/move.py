@@ -57,10 +57,36 @@ def moved_template(template: Template, leader: Launch, move: Moved) -> Template:
     return replace(template, engine=_on_port(leader, move.to), moved=move)
 
 
+# --- a sidecar that is there already ----------------------------------------------------------------
+
+
+def _is_behind(template: Template) -> bool:
+    """Return whether a sidecar is as admission writes it, and the engine on the port that it calls."""
+    engine, port = template.engine, str(template.ports.behind)
+    if engine is None or not template.ports.behind:
+        return False
+    return {found[-len(port) :] for _, found in moved_ports(engine)} == {port}
+
+
+def moved_ports(engine: Engine) -> Iterator[tuple[int, str]]:
+    """Yield the places in command and args where a port from `PORTS` is, with the text."""
+    items = (*engine.command, *engine.args)
+    for at, item in enumerate(items):
+        if found := _IN_PORTS.search(" ".join(items[at : at + 2]) if item == f"--{PORT}" else item):
+            yield at, found[0]
+
+
 # --- obstacles --------------------------------------------------------------------------------------
 
 
 def _obstacles(template: Template, launch: Launch | None) -> Iterator[FieldError]:
+    if _is_behind(template):
+        message = (
+            f"left as it is: {ROUTING_PROXY} is there, and the engine behind it on {template.ports.behind}; "
+            "kubectl replace the object with your own file to have both injected again"
+        )
+        yield FieldError(template.ports.proxy, None, message, "FI851")
+        return
     if template.ports.proxy:
         message = f"must be absent: it is injected for you; to use your own, set {SKIP}: sidecar"
         yield FieldError(template.ports.proxy, ROUTING_PROXY, message, "FI850")
@@ -78,11 +104,9 @@ def _left_out(where: str, message: str) -> FieldError:
 
 def _collisions(launch: Launch) -> Iterator[FieldError]:
     """Report a port from `PORTS`, which only this module writes: it would be moved a second time."""
-    items = (*launch.engine.command, *launch.engine.args)
-    for at, item in enumerate(items):
-        if found := _IN_PORTS.search(" ".join(items[at : at + 2]) if item == f"--{PORT}" else item):
-            message = "must be the port that clients call; the engine is moved behind the sidecar for you"
-            yield FieldError(item_path(launch, at), found[0], message, "FI852")
+    for at, found in moved_ports(launch.engine):
+        message = "must be the port that clients call; the engine is moved behind the sidecar for you"
+        yield FieldError(item_path(launch, at), found, message, "FI852")
 
 
 def _binds_one_address(launch: Launch) -> bool:

@@ -17,6 +17,7 @@ from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.shapes import annotations, labels
 from webhook import digest as digests
+from webhook.leftover import without_leftover
 from webhook.mutate import RECORDABLE, REPLACEABLE
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
@@ -150,6 +151,9 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
     file = written(live, old) if record.put_on else {}
     reverted = revert(live, old, record, stored, file)
     reading = read_lws(reverted.original)
+    original = without_leftover(reverted.original, reading.intent, record)
+    if original is not reverted.original:
+        reverted, reading = replace(reverted, original=original), read_lws(original)
     return Write(sent, live, old, reverted, record, text or "", stored, reading, _facts(reading))
 
 

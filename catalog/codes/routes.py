@@ -191,7 +191,8 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "a decoder gets no routing sidecar",
         "change what the message names; or add your own, with sidecar in fusioninfer.io/skip",
-        "the port of the engine's API cannot be moved, or the sidecar could not reach it there",
+        "the port of the engine's API cannot be moved, or the sidecar could not reach it there; or both are "
+        "there already, in an object that was expanded and has lost its record",
     ),
     "FI852": Code(
         "error",

@@ -396,6 +396,98 @@ def test_an_edited_sidecar_is_refused() -> None:
     assert "FI850" in codes(edited, once)
 
 
+# --- an expanded object without its record ----------------------------------------------------------
+
+SIZES: Final = pytest.mark.parametrize(("size", "ranks"), [(1, "8"), (2, "16")])
+PROBED: Final = container(args=["M", "-tp", "8"], readinessProbe=HEALTH, startupProbe=HEALTH)
+
+
+def without_record(expanded: Object) -> Object:
+    """Return the object after its record was removed while the webhooks were absent."""
+    return changed(expanded, "metadata.annotations.fusioninfer.io/expansion", None)
+
+
+def refreshed(live: Object) -> Object:
+    """Return the object with the annotation that asks for a new expansion."""
+    return changed(live, "metadata.annotations.fusioninfer.io/refresh", "1")
+
+
+@SIZES
+def test_a_sidecar_without_a_record_is_left_as_it_is(size: int, ranks: str) -> None:
+    lost = without_record(put(decoder(container(args=["M", "-tp", ranks]), size=size)))
+    live = refreshed(lost)
+
+    after = put(live, lost)
+
+    assert after["spec"] == lost["spec"]
+    found = check(after, lost)
+    assert [one.code for one in found if one.severity == "error"] == []
+    (said,) = [one for one in found if one.code.startswith("FI85")]
+    assert (said.code, len(said.message) <= WARNING_LENGTH) == ("FI851", True)
+
+
+@SIZES
+def test_a_restored_decoder_without_a_record_is_accepted_with_its_sidecar(size: int, ranks: str) -> None:
+    lost = without_record(put(decoder(container(args=["M", "-tp", ranks]), size=size)))
+
+    created = put(lost)
+
+    assert created["spec"] == lost["spec"]
+    assert [one.code for one in check(created) if one.severity == "error"] == []
+    assert put(created, created) == created
+
+
+@pytest.mark.parametrize("one", [PROBED, container(args=["M", "--port", "9000"])])
+def test_a_file_applied_over_a_sidecar_without_a_record_is_expanded_as_before(one: Object) -> None:
+    plain = decoder(one)
+    once = put(plain)
+    lost = without_record(once)
+
+    after = put(changed(lost, f"{GROUP}.workerTemplate.spec.containers", [one]), lost)
+
+    assert after["spec"] == once["spec"]
+    assert not {"FI850", "FI851", "FI852"} & set(codes(after, lost))
+    opted_out = changed(changed(after, STRATEGY, None), "metadata.annotations.fusioninfer.io/service", None)
+    reverted = put(changed(opted_out, "metadata.annotations.fusioninfer.io/component-type", None), after)
+    assert proxies(reverted) == []
+    assert spec(reverted)["containers"] == [one]
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_a_file_applied_after_the_sidecar_was_left_as_it_is_is_expanded(*, mapped: bool) -> None:
+    once = put(decoder(PROBED))
+    lost = without_record(once)
+    kept = put(refreshed(lost), lost) if mapped else lost
+
+    after = put(changed(kept, f"{GROUP}.workerTemplate.spec.containers", [PROBED]), kept)
+
+    assert after["spec"] == once["spec"]
+    assert not {"FI850", "FI851", "FI852"} & set(codes(after, kept))
+
+
+OTHERS: Final = [
+    ("image", "corp/proxy:2"),
+    ("restartPolicy", None),
+    ("args", ["--port=8000", "--vllm-port=9000"]),
+    ("args", None),
+]
+
+
+@pytest.mark.parametrize("moved", [True, False])
+@pytest.mark.parametrize(("field", "value"), OTHERS)
+def test_a_sidecar_that_admission_would_not_write_is_refused(field: str, value: Any, *, moved: bool) -> None:
+    lost = without_record(put(decoder()))
+    if not moved:
+        lost = changed(lost, f"{GROUP}.workerTemplate.spec.containers", [container()])
+    live = changed(lost, f"{GROUP}.workerTemplate.spec.initContainers.0.{field}", value)
+
+    assert "FI850" in codes(live)
+    assert put(live)["spec"] == live["spec"]
+
+
+# --- the strategy -----------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("size", [1, 2])
 def test_removing_the_strategy_restores_the_engines_port(size: int) -> None:
     one = container(
