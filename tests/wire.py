@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
+from tests.patience import PATIENCE
+
 JSON = "application/json"
 
 
@@ -51,7 +53,7 @@ async def read(reader: asyncio.StreamReader) -> Reply:
     Raises:
         IncompleteReadError: the connection ended before it.
     """
-    head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+    head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)).decode()
     status, *lines = head.rstrip().split("\r\n")
     headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
@@ -75,7 +77,7 @@ async def get(port: int, path: str) -> Reply:
     return await exchange(port, request("GET", path, Content_Type="", Content_Length=""))
 
 
-async def ended(reader: asyncio.StreamReader, seconds: float = 5.0) -> bool:
+async def ended(reader: asyncio.StreamReader, seconds: float = PATIENCE) -> bool:
     """Return whether the peer closes the connection in time, without another response."""
     try:
         return await asyncio.wait_for(reader.read(1), seconds) == b""

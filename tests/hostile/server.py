@@ -1,9 +1,8 @@
-"""The webhook as a process with short limits, and a client for it over TLS."""
+"""The webhook as a process, and a client for it over TLS."""
 
 import json
 import os
 import re
-import select
 import ssl
 import subprocess
 import sys
@@ -22,19 +21,14 @@ import orjson
 
 from certs import issue
 from intent import Object
+from tests.patience import PATIENCE
 from tests.reviews import review
 from tests.wire import JSON, Reply
 from webhook.server.listen import Limits
 
-SHORT = Limits(
-    handshake_seconds=1.0,
-    header_seconds=0.5,
-    body_seconds=0.5,
-    linger_seconds=0.2,
-    drain_seconds=0.5,
-    finish_seconds=2.0,
-)
-"""The limits of production, but with shorter times."""
+PRODUCTION = Limits()
+SHORT = Limits(handshake_seconds=3.0, header_seconds=2.0, body_seconds=2.0, linger_seconds=0.2)
+"""The limits of production with shorter times, for tests of what happens after them."""
 
 PROGRAM = """
 import json, resource, socket, sys
@@ -71,11 +65,22 @@ class Server:
     """The directory of its certificate and its log."""
 
     def send(self, body: bytes, path: str = "/mutate", **headers: str) -> Reply:
-        """Send a body on one connection, as API servers do, and reconnect if it was closed."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        if self.connection.sock and select.select([self.connection.sock], [], [], 0)[0]:
-            self.connection.close()  # the webhook has closed it, since it was idle
-        self.connection.request("POST", path, body, {"Content-Type": JSON} | named)
+        """Send a body on one connection, as API servers do.
+
+        If a kept connection ends without an answer, the body is sent again on a new one, as Go's
+        `http.Transport` does: the webhook may have closed the connection before, since it was idle.
+        """
+        named = {"Content-Type": JSON} | {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.connection.sock is None:
+            return self._send(body, path, named)
+        try:
+            return self._send(body, path, named)
+        except (ConnectionError, ssl.SSLError):
+            self.connection.close()
+            return self._send(body, path, named)
+
+    def _send(self, body: bytes, path: str, headers: dict[str, str]) -> Reply:
+        self.connection.request("POST", path, body, headers)
         answer = self.connection.getresponse()
         found = {name.lower(): value for name, value in answer.getheaders()}
         return Reply(answer.status, found, answer.read())
@@ -107,7 +112,7 @@ class Server:
 
     def get(self, path: str) -> str:
         """Return a page of the metrics port."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=5) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=PATIENCE) as page:
             text: str = page.read().decode()
             return text
 
@@ -131,7 +136,7 @@ class Server:
 
 
 @contextmanager
-def started(directory: Path, limits: Limits = SHORT, **options: Any) -> Iterator[Server]:
+def started(directory: Path, limits: Limits = PRODUCTION, **options: Any) -> Iterator[Server]:
     """Run a webhook until the end of the test.
 
     `options`: settings, ca, names, files, environment, and whether to `offload` expensive requests.
@@ -153,7 +158,7 @@ def started(directory: Path, limits: Limits = SHORT, **options: Any) -> Iterator
     try:
         ports = _ports(directory / "log", process)
         tls = ssl.create_default_context(cadata=bundle.decode())
-        connection = HTTPSConnection("localhost", ports[0], context=tls, timeout=20)
+        connection = HTTPSConnection("localhost", ports[0], context=tls, timeout=PATIENCE)
         with closing(connection):
             yield Server(*ports, tls, connection, process, directory)
     finally:
@@ -163,7 +168,7 @@ def started(directory: Path, limits: Limits = SHORT, **options: Any) -> Iterator
 
 def _ports(log: Path, process: subprocess.Popen[bytes]) -> tuple[int, int]:
     """Wait until the webhook is ready, and return its ports."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
         events = {line["event"]: line for line in lines}

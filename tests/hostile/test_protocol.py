@@ -9,14 +9,14 @@ import orjson
 import pytest
 
 from tests.hostile.objects import FILES
-from tests.hostile.server import SHORT, Server
+from tests.hostile.server import PRODUCTION, Server
 from tests.lws import changed, lws, put
 from tests.reviews import review
 from tests.wire import ask, connected, exchange, post, read, request
 from webhook.mutate import WRITABLE
 
 PLAIN = changed(lws(), "metadata.annotations", {})
-LIMIT = SHORT.body_bytes
+LIMIT = PRODUCTION.body_bytes
 WRONG = lws(component_type="x", roles="a,a", launcher="torchrun")
 
 

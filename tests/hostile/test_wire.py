@@ -16,8 +16,9 @@ import pytest
 import trustme
 
 from certs import issue
-from tests.hostile.server import SHORT, Server, started
+from tests.hostile.server import PRODUCTION, Server, started
 from tests.lws import lws
+from tests.patience import PATIENCE
 from tests.reviews import review
 from tests.wire import ask, connected, ended, exchange, get, post, read, request
 
@@ -43,7 +44,8 @@ async def opened(server: Server, number: int, *, tls: bool) -> AsyncIterator[lis
 
 
 @pytest.mark.parametrize("tls", [True, False], ids=["slow headers", "slow handshakes"])
-async def test_55_slow_senders_block_no_request_and_are_cut(server: Server, tls: bool) -> None:  # noqa: FBT001 - a parameter of the test
+async def test_55_slow_senders_block_no_request_and_are_cut(impatient: Server, tls: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    server = impatient
     before = server.samples()["fusioninfer_connections"]
     async with opened(server, 200 if tls else 400, tls=tls) as writers:
         for writer in writers:
@@ -52,7 +54,7 @@ async def test_55_slow_senders_block_no_request_and_are_cut(server: Server, tls:
         statuses = [await asked(server) for _ in range(5)]
 
         assert statuses == [200] * 5
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while server.samples()["fusioninfer_connections"] > before + 1:  # noqa: ASYNC110 - polled over HTTP
                 await asyncio.sleep(0.1)
 
@@ -65,11 +67,11 @@ async def test_55_more_connections_than_files_block_no_request(tmp_path: Path) -
         assert server.samples()['fusioninfer_connections_cut_total{reason="crowded"}'] >= 40
 
 
-async def test_55_headers_that_arrive_slowly_are_cut(server: Server) -> None:
-    async with connected(server.port, server.tls) as (reader, writer):
+async def test_55_headers_that_arrive_slowly_are_cut(impatient: Server) -> None:
+    async with connected(impatient.port, impatient.tls) as (reader, writer):
         drip = asyncio.create_task(dripping(writer))
 
-        assert await ended(reader, 10)
+        assert await ended(reader)
 
         drip.cancel()
 
@@ -80,8 +82,8 @@ async def dripping(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.1)
 
 
-async def test_55_a_body_that_does_not_arrive_is_refused(server: Server) -> None:
-    async with connected(server.port, server.tls) as (reader, writer):
+async def test_55_a_body_that_does_not_arrive_is_refused(impatient: Server) -> None:
+    async with connected(impatient.port, impatient.tls) as (reader, writer):
         writer.write(post("/mutate", SENT)[:-9])
 
         reply = await read(reader)
@@ -138,17 +140,17 @@ async def handshake(server: Server, ciphers: str, **versions: str) -> tuple[str,
     ],
     ids=["silence", "zeros", "long record", "SSLv2", "SSH", "HTTP", "HTTP/2"],
 )
-async def test_56_other_protocols_than_tls_are_cut_without_an_error(server: Server, sent: bytes) -> None:
-    before = len(server.log())
+async def test_56_other_protocols_than_tls_are_cut_without_an_error(impatient: Server, sent: bytes) -> None:
+    before = len(impatient.log())
 
-    async with connected(server.port) as (reader, writer):
+    async with connected(impatient.port) as (reader, writer):
         writer.write(sent)
 
         with suppress(ConnectionError):
-            answer = await asyncio.wait_for(reader.read(), 3 * SHORT.handshake_seconds)
+            answer = await asyncio.wait_for(reader.read(), PATIENCE)
             assert b"HTTP/1.1 200" not in answer
 
-    assert len(server.log()) == before
+    assert len(impatient.log()) == before
 
 
 @pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
@@ -257,7 +259,7 @@ async def test_59_a_half_closed_connection_is_answered_or_closed(server: Server)
     writer.write(request("GET", "/healthz"))
     writer.write_eof()
 
-    reply = await asyncio.wait_for(_reader.read(), 5)
+    reply = await asyncio.wait_for(_reader.read(), PATIENCE)
 
     writer.close()
     assert reply == b"" or reply.startswith(b"HTTP/1.1 200")
@@ -265,17 +267,14 @@ async def test_59_a_half_closed_connection_is_answered_or_closed(server: Server)
 
 async def test_60_a_certificate_change_under_load_fails_no_call(tmp_path: Path) -> None:
     with started(tmp_path) as server:
-        serials = set()
         ca = issue.issue_ca("rotation", *span())
         server.tls.load_verify_locations(cadata=ca.certificate.decode())
         for _ in range(10):
+            before = await serial(server)
             issue.write(issue.issue_serving(ca, ["localhost"], *span()), tmp_path)
-            end = time.monotonic() + 0.3
-            while time.monotonic() < end:
-                assert await asked(server) == 200
-                serials.add(await serial(server))
-
-        assert len(serials) >= 5
+            async with asyncio.timeout(PATIENCE):
+                while await serial(server) == before:
+                    assert await asked(server) == 200
 
 
 async def test_61_a_key_written_after_its_certificate_fails_no_handshake(tmp_path: Path) -> None:
@@ -288,7 +287,7 @@ async def test_61_a_key_written_after_its_certificate_fails_no_handshake(tmp_pat
             assert (await asked(server), await serial(server)) == (200, before)
             await asyncio.sleep(0.05)
         (tmp_path / "tls.key").write_bytes(newer.key)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while await serial(server) == before:  # noqa: ASYNC110 - only a handshake shows it
                 await asyncio.sleep(0.05)
 
@@ -298,20 +297,20 @@ async def test_61_a_key_written_after_its_certificate_fails_no_handshake(tmp_pat
 async def test_62_readiness_follows_the_served_certificate(tmp_path: Path) -> None:
     with started(tmp_path) as server:
         ca = issue.issue_ca("short", *span())
-        end = datetime.now(UTC) + timedelta(seconds=8)
+        end = datetime.now(UTC) + timedelta(seconds=15)
         issue.write(issue.issue_serving(ca, ["localhost"], span()[0], end), tmp_path)
-        async with asyncio.timeout(6):
+        async with asyncio.timeout(PATIENCE):
             while abs(server.samples()["fusioninfer_tls_not_after_seconds"] - end.timestamp()) > 1:  # noqa: ASYNC110 - the server is another process
                 await asyncio.sleep(0.05)
 
-        issue.write(issue.issue_serving(ca, ["elsewhere"], *span()), tmp_path)
-        await asyncio.sleep(0.5)
-        ready = (await get(server.metrics_port, "/readyz")).status
-        refused = server.samples()['fusioninfer_tls_reloads_total{result="refused"}']
+            issue.write(issue.issue_serving(ca, ["elsewhere"], *span()), tmp_path)
+            while server.samples()['fusioninfer_tls_reloads_total{result="refused"}'] < 1:  # noqa: ASYNC110 - the server is another process
+                await asyncio.sleep(0.05)
+        ready, read_at = (await get(server.metrics_port, "/readyz")).status, datetime.now(UTC)
         await asyncio.sleep(max(0.0, (end - datetime.now(UTC)).total_seconds()) + 0.2)
 
+        assert read_at < end, "the machine is too slow for this test"
         assert (ready, (await get(server.metrics_port, "/readyz")).status) == (200, 503)
-        assert refused >= 1
 
 
 def span() -> tuple[datetime, datetime]:
@@ -328,31 +327,41 @@ async def serial(server: Server) -> bytes:
 
 
 async def test_68_a_signal_ends_the_process_without_a_failed_call(tmp_path: Path) -> None:
-    with started(tmp_path, replace(SHORT, drain_seconds=1.0, body_seconds=3.0, finish_seconds=5.0)) as server:
+    patient = replace(PRODUCTION, drain_seconds=3.0, body_seconds=PATIENCE, finish_seconds=PATIENCE)
+    with started(tmp_path, patient) as server:
         async with connected(server.port, server.tls) as (reader, writer):
             os.kill(server.process.pid, signal.SIGTERM)
-            async with asyncio.timeout(1):
+            async with asyncio.timeout(PATIENCE):
                 while (await get(server.metrics_port, "/readyz")).status == 200:  # noqa: ASYNC110 - the server is another process
                     await asyncio.sleep(0.02)
-            reply = await ask(server.port, server.tls, SENT)
-            await asyncio.sleep(0.5)
-            writer.write(post("/mutate", SENT)[:-9])
-            await asyncio.sleep(0.4)
+                reply = await ask(server.port, server.tls, SENT)
+                writer.write(post("/mutate", SENT)[:-9])
+                while await accepts(server):  # noqa: ASYNC110 - until the drain has ended
+                    await asyncio.sleep(0.05)
             writer.write(SENT[-9:])
             last = await read(reader)
 
         assert (reply.status, reply.headers["connection"]) == (200, "close")
         assert (last.status, last.headers["connection"]) == (200, "close")
-        assert await asyncio.to_thread(server.process.wait, 5) == 0
+        assert await asyncio.to_thread(server.process.wait, PATIENCE) == 0
+
+
+async def accepts(server: Server) -> bool:
+    """Return whether new connections are accepted."""
+    try:
+        async with connected(server.port):
+            return True
+    except ConnectionError:
+        return False
 
 
 async def test_77_too_many_bodies_are_answered_with_retry_after(tmp_path: Path) -> None:
-    limits = replace(SHORT, reviews=8, body_seconds=3.0)
+    limits = replace(PRODUCTION, reviews=8, body_seconds=PATIENCE)
     with started(tmp_path, limits) as server:
         async with opened(server, 50, tls=True) as writers:
             for writer in writers:
                 writer.write(post("/mutate", SENT)[:-9])
-            async with asyncio.timeout(3):
+            async with asyncio.timeout(PATIENCE):
                 while counted(server, "overloaded") < 42:  # noqa: ASYNC110 - polled over HTTP
                     await asyncio.sleep(0.05)
 
@@ -360,11 +369,13 @@ async def test_77_too_many_bodies_are_answered_with_retry_after(tmp_path: Path) 
 
 
 def test_the_client_of_these_tests_opens_a_new_connection_if_the_idle_one_was_closed(tmp_path: Path) -> None:
-    with started(tmp_path, replace(SHORT, keepalive_seconds=0.2)) as server:
+    with started(tmp_path, replace(PRODUCTION, keepalive_seconds=0.2)) as server:
         server.send(SENT)
+        first = server.connection.sock
         time.sleep(1.0)
 
         assert server.send(SENT).status == 200
+        assert server.connection.sock is not first
 
 
 def counted(server: Server, outcome: str) -> float:
