@@ -7,7 +7,8 @@ from tests.cluster.testbed.api import items, patch, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError
 from tests.cluster.testbed.controllers import metric
 from tests.cluster.testbed.echo import echo
-from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
+from tests.cluster.testbed.rollouts import Rollout, caught_up, generation, rollout, started
+from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import (
     CLIENT_SIDE,
     EXAMPLES,
@@ -100,8 +101,8 @@ def test_a_change_of_the_image_is_seen_where_the_controllers_caught_up(
     patch(admission.api, path("leaderworkersets", namespace, NAME), with_other_workers("image:2"))
     caught_up(admission, namespace)
 
-    after = rollout(admission, namespace, NAME)
-    assert (after.revisions > before.revisions, after.pods.items() & before.pods.items()) == (True, set())
+    assert rollout(admission, namespace, NAME).revisions > before.revisions
+    until(lambda: replaced(admission, namespace, before), "every pod is replaced")
 
 
 def test_server_side_after_client_side_conflicts_also_on_what_was_rewritten(
@@ -179,6 +180,11 @@ def test_a_second_call_changes_nothing(admission: Cluster, namespace: str) -> No
         "terminationGracePeriodSeconds"
     )
     assert (grace, written_part(twice)) == (60, written_part(once))
+
+
+def replaced(cluster: Cluster, namespace: str, before: Rollout) -> bool:
+    """Return whether none of the pods there were is left."""
+    return not rollout(cluster, namespace, NAME).pods.items() & before.pods.items()
 
 
 def mutations(cluster: Cluster) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from intent import Object
-from tests.cluster.testbed.api import create, get, items, patch, path
+from tests.cluster.testbed.api import await_object, create, get, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.wait import until
 
@@ -31,10 +31,10 @@ def add_gateway(cluster: Cluster, namespace: str, name: str = "gateway") -> None
 def program(
     cluster: Cluster, namespace: str, gateway: str, said: tuple[str, str] = ("True", "Programmed")
 ) -> None:
-    """Write the condition Programmed of a Gateway."""
+    """Write the condition Programmed of a Gateway, once there is one."""
     where = path("gateways", namespace, gateway)
     verdicts = {"Accepted": TAKES, "Programmed": said}
-    found = _conditions(get(cluster.api, where)["metadata"]["generation"], verdicts)
+    found = _conditions(await_object(cluster.api, where)["metadata"]["generation"], verdicts)
     patch(cluster.api, f"{where}/status", {"status": {"conditions": found}})
 
 
@@ -54,11 +54,9 @@ def answer(
 
 def give_address(cluster: Cluster, namespace: str, gateway: str, address: str) -> None:
     """Write the address of a Gateway, once there is one."""
-    where, said = (
-        path("gateways", namespace, gateway),
-        {"addresses": [{"type": "IPAddress", "value": address}]},
-    )
-    _made(cluster, where)
+    where = path("gateways", namespace, gateway)
+    said = {"addresses": [{"type": "IPAddress", "value": address}]}
+    await_object(cluster.api, where)
     patch(cluster.api, f"{where}/status", {"status": said})
 
 
@@ -79,19 +77,10 @@ def ready_when(cluster: Cluster, namespace: str, service: str, reason: str) -> t
 
 
 def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:
-    generation = _made(cluster, where)["metadata"]["generation"]
+    generation = await_object(cluster.api, where)["metadata"]["generation"]
     verdicts = {"Accepted": said, "ResolvedRefs": ("True", "ResolvedRefs")}
     parent = {**more, "conditions": _conditions(generation, verdicts)}
     patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})
-
-
-def _made(cluster: Cluster, where: str) -> Object:
-    """Wait until an object is made, and return it."""
-    of_kind, _, name = where.rpartition("/")
-    found, *_ = until(
-        lambda: items(cluster.api, of_kind, fieldSelector=f"metadata.name={name}"), f"{name} is made"
-    )
-    return found
 
 
 def _conditions(generation: int, verdicts: Mapping[str, tuple[str, str]]) -> list[Object]:

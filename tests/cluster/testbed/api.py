@@ -8,7 +8,7 @@ import json
 import select
 import ssl
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +17,8 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from intent import Object
+from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 GROUPS: Final = {
     "namespaces": "/api/v1",
@@ -124,6 +126,13 @@ def items(api: Api, where: str, **query: str) -> list[Object]:
         raise
 
 
+def await_object(api: Api, where: str) -> Object:
+    """Wait until an object exists that a controller makes, and return it."""
+    of_kind, _, name = where.rpartition("/")
+    found, *_ = until(lambda: items(api, of_kind, fieldSelector=f"metadata.name={name}"), f"{where} exists")
+    return found
+
+
 def create(api: Api, where: str, body: Object, **query: str) -> Object:
     """Create an object (POST to the resource's path)."""
     return call(api, "POST", _target(where, query), body)
@@ -132,6 +141,23 @@ def create(api: Api, where: str, body: Object, **query: str) -> Object:
 def update(api: Api, where: str, body: Object, **query: str) -> Object:
     """Replace an object (PUT)."""
     return call(api, "PUT", _target(where, query), body)
+
+
+def edit(api: Api, where: str, change: Callable[[Object], Object]) -> Object:
+    """Replace an object by a change of what is stored, again where another client wrote in between (409)."""
+    answers: list[Object] = []
+
+    def is_replaced() -> bool:
+        try:
+            answers.append(update(api, where, change(get(api, where))))
+        except ApiError as error:
+            if error.status == http.client.CONFLICT:
+                return False
+            raise
+        return True
+
+    until(is_replaced, f"{where} is replaced")
+    return answers[-1]
 
 
 def patch(api: Api, where: str, body: Object, **query: str) -> Object:
@@ -173,7 +199,7 @@ def _connection(api: Api) -> http.client.HTTPSConnection:
             kept.close()
     place = urlsplit(api.url)
     return http.client.HTTPSConnection(
-        place.hostname or "", place.port, timeout=15, context=_tls(api.authority)
+        place.hostname or "", place.port, timeout=PATIENCE, context=_tls(api.authority)
     )
 
 

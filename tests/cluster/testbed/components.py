@@ -54,7 +54,7 @@ class Component:
 
 def http_ok(port: int, where: str) -> bool:
     """Return whether a plain HTTP endpoint on loopback answers 200."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
     try:
         connection.request("GET", where)
         return connection.getresponse().status == http.client.OK
@@ -66,7 +66,7 @@ def http_ok(port: int, where: str) -> bool:
 
 def http_body(port: int, where: str) -> str:
     """Return what a plain HTTP endpoint on loopback answers."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
     try:
         connection.request("GET", where)
         return connection.getresponse().read().decode()

@@ -20,6 +20,7 @@ from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay
 from tests.cluster.testbed.written import EXAMPLES, composed_offline
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")
@@ -118,7 +119,7 @@ def offline(namespace: str, *files: Path) -> Object:
 # --- what there is ----------------------------------------------------------------------------------
 
 
-def becomes(read: Callable[[], T], expected: object, seconds: float = 10.0) -> T:
+def becomes(read: Callable[[], T], expected: object, seconds: float = PATIENCE) -> T:
     """Read until it is as expected or time is up; return what was read last."""
     deadline = time.monotonic() + seconds
     while (last := read()) != expected and time.monotonic() < deadline:

@@ -18,6 +18,7 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.processes import Process, kill, spawn, tail
 from tests.cluster.testbed.relay import relay
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 SLEEP: Final = ("sh", "-c", "echo ready; exec sleep infinity")
 
@@ -106,7 +107,9 @@ def listens(there: Network, address: str, port: int) -> bool:
 
 def connect(there: Network, address: str, port: int) -> socket.socket:
     """Connect to a port from within the network."""
-    return netns.made_in(there.switch.pid, lambda: socket.create_connection((address, port), timeout=15))
+    return netns.made_in(
+        there.switch.pid, lambda: socket.create_connection((address, port), timeout=PATIENCE)
+    )
 
 
 def ask(
@@ -114,7 +117,7 @@ def ask(
 ) -> Answer:
     """Send a request to `ADDRESS:PORT`: a POST of JSON if there is a body, else a GET."""
     address, _, port = server.rpartition(":")
-    connection = http.client.HTTPConnection(address, int(port), timeout=15)
+    connection = http.client.HTTPConnection(address, int(port), timeout=PATIENCE)
     connection.sock = connect(there, address, int(port))
     try:
         connection.request(

@@ -3,6 +3,7 @@
 from intent import Object
 from tests.cluster.testbed.api import create, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.wait import until
 
 
 def add_gpu_nodes(cluster: Cluster, count: int, gpus: int = 8) -> tuple[str, ...]:
@@ -16,9 +17,10 @@ def add_gpu_nodes(cluster: Cluster, count: int, gpus: int = 8) -> tuple[str, ...
 
 
 def place_picker(cluster: Cluster, namespace: str, node: str) -> None:
-    """Bind the endpoint picker's pod to a node, as Kubernetes' own scheduler does."""
-    pods = items(cluster.api, path("pods", namespace), labelSelector="app.kubernetes.io/name=endpoint-picker")
-    name = pods[0]["metadata"]["name"]
+    """Bind the endpoint picker's pod to a node, once there is one, as Kubernetes' own scheduler does."""
+    of_pickers = {"labelSelector": "app.kubernetes.io/name=endpoint-picker"}
+    pod, *_ = until(lambda: items(cluster.api, path("pods", namespace), **of_pickers), "the picker's pod")
+    name = pod["metadata"]["name"]
     binding = {"metadata": {"name": name}, "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
     create(cluster.api, path("pods", namespace, name, "binding"), binding)
 

@@ -39,14 +39,23 @@ def started(cluster: Cluster, namespace: str, name: str) -> Rollout:
     sets = until(lambda: items(cluster.api, path("leaderworkersets", namespace), **named), f"{name} is made")
     spec = sets[0]["spec"]
     count = spec["replicas"] * spec["leaderWorkerTemplate"]["size"]
-    until(lambda: len(rollout(cluster, namespace, name).pods) == count, f"{count} pods of {name}")
-    return rollout(cluster, namespace, name)
+
+    def whole() -> Rollout | None:
+        now = rollout(cluster, namespace, name)
+        return now if len(now.pods) == count else None
+
+    found = until(whole, f"{count} pods of {name}")
+    assert found is not None
+    return found
 
 
 def caught_up(cluster: Cluster, namespace: str) -> None:
-    """Wait until the controllers did what they were asked before: a later set of two pods is there.
+    """Wait until LWS's controller saw what was written before: a later set of two pods is there.
 
-    LWS's controllers take one object at a time, in the order of the writes.
+    It takes one object at a time, in the order of the writes, and creates the revision of a changed template
+    at once. So a restart of pods has begun; it need not have ended, since the controller of StatefulSets and
+    the garbage collector work on their own. Read a state after this only if it must not change; wait with
+    `until` for one that must.
     """
     template = {**TRIAL_LWS["spec"]["leaderWorkerTemplate"], "size": 2}
     last = {**TRIAL_LWS, "metadata": {"generateName": LAST}, "spec": {"leaderWorkerTemplate": template}}

@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from tests.patience import PATIENCE
+
 T = TypeVar("T")
 
 
-def until(check: Callable[[], T], what: str, *, seconds: float = 30.0, every: float = 0.05) -> T:
+def until(check: Callable[[], T], what: str, *, seconds: float = PATIENCE, every: float = 0.05) -> T:
     """Ask until the answer is true, and return it; raise TimeoutError with what was awaited."""
     deadline = time.monotonic() + seconds
     while True:
