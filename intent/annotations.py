@@ -14,6 +14,7 @@ from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.errors import FieldError, each_nearest, nearest, suggested
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
+from intent.parallelism import Parallelism, fault, read_parallelism
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -26,6 +27,7 @@ SCHEDULER_NAME: Final = PREFIX + "scheduler-name"
 LAUNCHER: Final = PREFIX + "launcher"
 ENGINE_CONTAINER: Final = PREFIX + "engine-container"
 SKIP: Final = PREFIX + "skip"
+PARALLELISM: Final = PREFIX + "parallelism"
 STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
 HOSTNAMES: Final = PREFIX + "hostnames"
@@ -69,6 +71,8 @@ DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
 LLM_D_ROLES: Final[dict[ComponentType, str]] = {"worker": "both", "prefiller": "prefill", "decoder": "decode"}
 PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
 """Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
+BLOCKS: Final = ("parallelism",)
+"""The fields of `Annotations` that add arguments to the engine's command (`webhook.blocks`)."""
 DISAGGREGATION: Final = "pd-disaggregation"
 STRATEGIES: Final = ("prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", DISAGGREGATION)
 SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requests to prefillers too"
@@ -90,6 +94,8 @@ class Check:
     code: str = "FI104"
     values: tuple[str, ...] = ()
     """The accepted values, if they are a closed set."""
+    explain: Callable[[str], str] | None = None
+    """Returns a more exact message for a value."""
 
 
 _LONGEST: Final = 4096
@@ -161,7 +167,8 @@ class Key:
             yield FieldError(at, value, "must be a string", "FI108")
         elif self.check is not None and not self.check.accepts(value):
             hint = suggested(nearest(value, self.check.values))
-            yield FieldError(at, value, self.check.message + hint, self.check.code)
+            message = self.check.explain(value) if self.check.explain else self.check.message + hint
+            yield FieldError(at, value, message, self.check.code)
         elif self.key == SKIP:
             yield from _unknown_parts(value)
 
@@ -358,6 +365,17 @@ class Annotations:
             f"parts not to add, separated by commas: {', '.join(f'`{part}`' for part in PARTS)}",
             _list_of("names of parts", is_label),
             parse=names,
+        ),
+    )
+    parallelism: Parallelism | None = field(
+        default=None,
+        metadata=_annotation(
+            PARALLELISM,
+            "parallel sizes of the engine, for example `tensor=8,pipeline=2`: `tensor`, `pipeline`, `data`, "
+            "`dataLocal` (ranks of one pod), `expert`, `dataRPCPort`",
+            Check(lambda text: not fault(text), "must be parallel sizes", "FI115", explain=fault),
+            absent="from the arguments",
+            parse=read_parallelism,
         ),
     )
     routing: Routing = field(default=NO_ROUTING, metadata=NOT_DIGESTED)

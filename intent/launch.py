@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from catalog.engines import DEFAULT_PORT, PRODUCTS, Engines
 from intent.accelerators import GPUS
+from intent.annotations import path
 from intent.command_line.command import Command, read_command
 from intent.command_line.flags import CHANGES_SIZES, CONFIG, MODEL, PORT, SIZES, Flag, resolve
 from intent.image import Facts, Image, facts, read_image
@@ -275,7 +276,11 @@ def in_group(plan: LaunchPlan, size: int) -> int | None:
 
 
 def argument_path(launch: Launch, index: int) -> str:
-    """Return the field path of an argument of the command."""
+    """Return the field path of an argument of the command; for one that a block added, its annotation."""
+    added = dict(launch.template.filled)
+    if index in added:
+        return path(added[index])
+    index -= sum(at < index for at in added)
     shell = launch.command.shell
     return item_path(launch, index if shell is None else _item(launch, index))
 

@@ -143,6 +143,8 @@ class Template:
     """Whether admission copies it from the worker template (`webhook.layout`)."""
     moved: Moved | None = _field(default=None, metadata=NOT_DIGESTED)
     """Set if the engine's arguments were changed for a sidecar (`webhook.move`)."""
+    filled: tuple[tuple[int, str], ...] = _field(default=(), metadata=NOT_DIGESTED)
+    """The arguments that blocks added (`webhook.blocks`): each index in the command, with its annotation."""
 
     @property
     def path(self) -> str:

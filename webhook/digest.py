@@ -9,14 +9,16 @@ fields with `digest=False` metadata, such as positions (`intent.lws`).
 """
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import orjson
 
 from intent import Object
+from intent.annotations import BLOCKS
 from intent.launch import Decision
 from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
+from intent.parallelism import Parallelism
 
 ALWAYS: Final = "refresh"
 """The annotation that every concern reads: another value expands the whole object again."""
@@ -41,6 +43,21 @@ class Reads:
     """Words of the annotation `skip`."""
 
 
+FILLS: Final = Reads((*BLOCKS, "size"), engine=(*COMMAND, "accelerators"))
+"""The input of all blocks (`webhook.blocks`).
+
+A concern that reads the command of an object with a block reads the filled one, and so all of this too.
+"""
+
+
+def reads_of(reads: Reads, known: Object) -> Reads:
+    """Return what a concern reads of an object: with blocks also their input."""
+    if known.keys().isdisjoint(BLOCKS) or set(reads.engine).isdisjoint(FILLS.engine):
+        return reads
+    fields = dict.fromkeys((*reads.intent, *FILLS.intent)), dict.fromkeys((*reads.engine, *FILLS.engine))
+    return replace(reads, intent=tuple(fields[0]), engine=tuple(fields[1]))
+
+
 def digest(known: Object) -> str:
     """Return the digest of all facts: 128 bits, in hex."""
     return _hashed(known, 32)
@@ -48,6 +65,7 @@ def digest(known: Object) -> str:
 
 def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> str:
     """Return the digest of the facts that one concern reads: 64 bits, in hex."""
+    reads = reads_of(reads, known)
     read = {name: known[name] for name in (ALWAYS, *reads.intent) if name in known}
     read["templates"] = [_of_template(reads, template) for template in known.get("templates", ())]
     if decision is not None:
@@ -71,7 +89,7 @@ def _hashed(value: Any, length: int) -> str:
 
 _COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
     kind: tuple((item.name, item.default) for item in fields(kind) if item.metadata.get("digest", True))
-    for kind in (Intent, Template, Engine, Accelerators, Probe, Ports)
+    for kind in (Intent, Template, Engine, Accelerators, Probe, Ports, Parallelism)
 }
 """The fields that digests cover, with their defaults, by class."""
 

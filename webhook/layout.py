@@ -3,7 +3,8 @@
 Mutators and validators get it as part of their `Input`. It depends on which concerns there are: without
 `split` no leader template is foreseen, without `sidecar` no port moves, without `launch` neither is needed.
 
-    plan       the launcher for the templates as their author wrote them, and whether it is written
+    fill       the arguments that blocks add to the author's commands (`webhook.blocks`)
+    plan       the launcher for the filled templates, and whether it is written
     move       whether a sidecar takes the port of the leader's engine
     split      whether leader and workers, which share one template, must differ
     layout     the templates after split and move, with their launches
@@ -18,6 +19,7 @@ from intent.errors import FieldError
 from intent.launch import Decision, Launch, LaunchPlan, api_port, read_launch
 from intent.lws import Intent, Moved, Probe, Template
 from intent.settings import Settings
+from webhook.blocks import Filled, filled
 from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
@@ -67,12 +69,15 @@ class Input:
     """The argument of mutators and validators: the Intent, the settings, and what follows from both."""
 
     intent: Intent
+    """The author's, with the arguments of blocks in its templates."""
     settings: Settings
     plan: LaunchPlan
-    """The launches of the templates as their author wrote them."""
+    """The launches of the templates of the Intent."""
     layout: Layout
     concerns: frozenset[str]
     """The names of the concerns that there are, and that the author does not skip."""
+    about_blocks: tuple[FieldError, ...] = ()
+    """The findings of the blocks."""
 
 
 def read_input(
@@ -83,13 +88,14 @@ def read_input(
     Recorded decisions (`decided`, fields of `Decision`) are taken again. Where no rule leads to the layout
     any more, the launcher alone is taken again.
     """
+    full = filled(intent, settings) if LAUNCH in concerns else Filled(intent)
     launcher = {name: value for name, value in decided.items() if name == "launcher"}
     for taken in (decided, launcher):
-        given = _input(intent, settings, concerns, taken)
+        given = _input(full, settings, concerns, taken)
         found = decision(given)
         if all(getattr(found, name) == value for name, value in taken.items()):
             return given
-    return _input(intent, settings, concerns, UNDECIDED)
+    return _input(full, settings, concerns, UNDECIDED)
 
 
 def decision(given: Input) -> Decision:
@@ -102,7 +108,8 @@ def decision(given: Input) -> Decision:
     )
 
 
-def _input(intent: Intent, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any]) -> Input:
+def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any]) -> Input:
+    intent = full.intent
     plan = _plan(intent, settings, decided.get("launcher"))
     is_shared = intent.size > 1 and len(intent.templates) == 1
     can_differ = not is_shared or SPLIT in concerns
@@ -124,7 +131,7 @@ def _input(intent: Intent, settings: Settings, concerns: frozenset[str], decided
         launches = tuple(_moved(one, moved, settings) for one in launches)
         templates = (moved, *templates[1:])
     expanded = plan if launches is plan.launches else replace(plan, launches=launches)
-    return Input(intent, settings, plan, Layout(templates, expanded, move), concerns)
+    return Input(intent, settings, plan, Layout(templates, expanded, move), concerns, full.findings)
 
 
 def _plan(intent: Intent, settings: Settings, recorded: str | None) -> LaunchPlan:

@@ -59,6 +59,24 @@ ROWS: Final[dict[str, Code]] = {
         "shorten the name to the limit in the message",
         "pods carry the name, with group index and revision, in labels of at most 63 characters",
     ),
+    "FI115": Code(
+        "error",
+        "the parallel sizes are not valid",
+        "write them as in tensor=8,pipeline=2: whole numbers of at least 1, each name once",
+        "a name or a number has a typing error, or is given twice",
+    ),
+    "FI116": Code(
+        "error",
+        "an annotation that configures the engine has no effect",
+        "write a plain command of vLLM or SGLang, or the engine's own flags in place of the annotation",
+        "the command is not understood, launches the nodes itself, or starts an engine without such a flag",
+    ),
+    "FI117": Code(
+        "error",
+        "an argument contradicts the annotation parallelism",
+        "remove the argument, or its size from the annotation",
+        "the annotation was added to a command that has sizes of its own, and one of the two was changed",
+    ),
     "FI121": Code(
         "error",
         "a variable of a template has no value",

@@ -83,7 +83,7 @@ def in_script(
     engine, script = launch.engine, shell.script
     gone = {shell.index + 2 + at - len(script.argv) for at in without if at >= len(script.argv)}
     items = [arg for at, arg in enumerate((*engine.command, *engine.args)) if at not in gone]
-    is_item = script.rest and not script.ended and shell.index + 1 < len(items) and not text_only
+    is_item = takes_items(launch) and not text_only
     text = "".join(f" {arg}" for arg in after)
     items[shell.index] = insert(script, " ".join((*before, "")), "" if is_item else text)
     if is_item:
@@ -92,6 +92,15 @@ def in_script(
     ends = len(engine.command) - sum(at < len(engine.command) for at in gone)
     command, args = tuple(items[:ends]), tuple(items[ends:])
     return Container(_changed(command, engine.command), _changed(args, engine.args))
+
+
+def takes_items(launch: Launch) -> bool:
+    """Return whether flags after the last one of a script are list items: it ends in `"$@"`."""
+    shell, engine = launch.command.shell, launch.engine
+    if shell is None or shell.script is None:
+        return False
+    is_open = shell.script.rest and not shell.script.ended
+    return is_open and shell.index + 1 < len(engine.command) + len(engine.args)
 
 
 def scripted(launch: Launch, at: int) -> bool:

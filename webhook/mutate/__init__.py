@@ -82,7 +82,7 @@ def expansion(
         if not pins:
             raise
         return expansion(intent, facts, settings, concerns)
-    return Expansion(parts, wish, digests, taken, served(intent, given.plan.launches, settings))
+    return Expansion(parts, wish, digests, taken, served(given.intent, given.plan.launches, settings))
 
 
 def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ...]) -> Part:

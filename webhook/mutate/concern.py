@@ -31,6 +31,7 @@ ROLE_NAME: Final[Cause] = ("metadata", "annotations", keys.ROLE_NAME)
 SCHEDULER_NAME: Final[Cause] = ("metadata", "annotations", keys.SCHEDULER_NAME)
 LAUNCHER: Final[Cause] = ("metadata", "annotations", keys.LAUNCHER)
 STRATEGY: Final[Cause] = ("metadata", "annotations", keys.STRATEGY)
+PARALLELISM: Final[Cause] = ("metadata", "annotations", keys.PARALLELISM)
 PICKER: Final[Cause] = ("metadata", "annotations", keys.PICKER)
 SIZE: Final[Cause] = ("spec", "leaderWorkerTemplate", "size")
 """The size of the group. It causes a field only if it is 2 or more."""

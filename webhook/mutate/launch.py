@@ -3,45 +3,59 @@
 from typing import Final
 
 from intent.launch import Launch
-from intent.lws import Engine
+from intent.lws import Engine, Template
 from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
 from webhook.layout import LAUNCH as NAME
 from webhook.layout import Input, Layout
-from webhook.mutate.concern import LAUNCHER, SIZE, STRATEGY, Concern, Rule, of_containers, values
+from webhook.mutate.concern import (
+    LAUNCHER,
+    PARALLELISM,
+    SIZE,
+    STRATEGY,
+    Concern,
+    Rule,
+    of_containers,
+    values,
+)
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
 
 def launch(given: Input) -> Overlay:
-    """Write command and args for the launcher, or only the moved port where nothing is launched."""
+    """Write command and args for the launcher, or only what blocks and a moved port change in them."""
     intent, plan = given.intent, given.layout.plan
     if not plan.rewritten:
-        return _moved(given.layout)
+        return _changed(given.layout)
     write, opens = LAUNCHERS[plan.launcher].write, "port" not in intent.skip
 
     def template(launch: Launch) -> Overlay:
         container = write(launch, intent.size)
-        if launch.template.moved:
+        if _differs(launch.template):
             container = _or_engine(container, launch.engine)
         return in_engine(launch.engine, _written(container, opens=opens))
 
     return for_launches(plan.launches, template)
 
 
-def _moved(layout: Layout) -> Overlay:
-    """Write command and args of an engine that has no launcher and whose port moves behind a sidecar."""
+def _differs(template: Template) -> bool:
+    """Return whether the engine's own command and args differ from those that its author wrote."""
+    return bool(template.moved or template.filled)
+
+
+def _changed(layout: Layout) -> Overlay:
+    """Write command and args of engines without a launcher: with the port that moves, or filled by blocks."""
     made = {
         one.field: in_engine(one.engine, _written(_or_engine(Container(), one.engine), opens=False))
         for one in layout.templates
-        if one.moved and one.engine
+        if _differs(one) and one.engine
     }
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
 
 
 def _or_engine(container: Container, engine: Engine) -> Container:
-    """Fill in the engine's own command and args, which have the new port, where the launcher writes none."""
+    """Fill in the engine's own command and args, which were changed, where the launcher writes none."""
     command = engine.command if container.command is None else container.command
     return Container(command, engine.args if container.args is None else container.args, container.ports)
 
@@ -74,8 +88,9 @@ LAUNCH: Final = Concern(
         Rule(
             "FI621",
             r"\.command|\.args",
-            "starts one engine over all pods of the group, on the port behind its sidecar if there is one",
-            (LAUNCHER, SIZE, STRATEGY),
+            "starts one engine over all pods of the group, with the sizes of the annotation parallelism, and "
+            "on the port behind its sidecar if there is one",
+            (LAUNCHER, SIZE, STRATEGY, PARALLELISM),
         ),
         Rule(
             "FI622",

@@ -5,6 +5,7 @@ from typing import Final
 
 from intent.errors import FieldError
 from webhook.layout import Input
+from webhook.validate.blocks import blocks
 from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
@@ -14,4 +15,4 @@ from webhook.validate.sidecar import sidecar
 
 Validator = Callable[[Input], Iterator[FieldError]]
 
-VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, launch, probes, routing, sidecar)
+VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, blocks, launch, probes, routing, sidecar)

@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import pytest
 
+from intent.annotations import BLOCKS
 from intent.launch import Decision
 from intent.lws import Engine, Intent, Template
 from intent.settings import Settings
 from tests.webhook.inputs import INTENTS
-from webhook.digest import ALWAYS, Reads, digest_of, facts
+from webhook.digest import ALWAYS, FILLS, Reads, digest_of, facts, reads_of
 from webhook.layout import DECISIONS, Input, decision
 from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
@@ -50,10 +51,12 @@ def mixed(one: Any, other: Any, kept: set[str], chance: random.Random) -> Any:
 
 def hybrid(one: Intent, other: Intent, reads: Reads, chance: random.Random) -> Intent:
     """Return an Intent that differs from the first one in fields that are not read."""
+    reads = reads_of(reads, facts(one))
+    blocks = BLOCKS if set(reads.engine) & set(FILLS.engine) else ()
     words = {word for word in other.skip if word not in reads.skip} | {
         word for word in one.skip if word in reads.skip
     }
-    made: Intent = mixed(one, other, {*reads.intent, "templates", "skip", ALWAYS}, chance)
+    made: Intent = mixed(one, other, {*reads.intent, *blocks, "templates", "skip", ALWAYS}, chance)
     templates = []
     for mine, theirs in zip(one.templates, other.templates, strict=True):
         template: Template = mixed(mine, theirs, {*reads.template, "engine", "field"}, chance)
@@ -92,7 +95,8 @@ def test_a_mutator_depends_on_what_it_reads(concern: Concern) -> None:
         ):
             compared += 1
             digests = (
-                digest_of(concern.reads, facts(each.intent), decision(each)) for each in (given, again)
+                digest_of(concern.reads, facts(author), decision(each))
+                for author, each in ((one, given), (other, again))
             )
             assert len(set(digests)) == 1
             assert written(concern, again) == written(concern, given)

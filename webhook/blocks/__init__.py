@@ -1,0 +1,73 @@
+"""The table of blocks, and the filled Intent: what an author asks for in annotations, as engine arguments.
+
+The launch plan, the layout, mutators, validators and what a member serves see the filled Intent only. The
+concern `launch` writes the filled command and args, whether a launcher is written or not. The record keeps
+what it wrote and what that replaced, so a removed annotation removes its arguments again.
+
+To add a block, add a field of `Annotations`, its name to `intent.annotations.BLOCKS`, a module here, and a
+row. A block with fields that it adds elsewhere (volumes, resources) has a concern for those too.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from intent.annotations import ENGINE_CONTAINER, path
+from intent.errors import FieldError
+from intent.launch import read_launch
+from intent.lws import Intent, Template
+from intent.settings import Settings
+from webhook.blocks.block import Block, Filling, Part, with_words
+from webhook.blocks.parallelism import PARALLELISM
+
+BLOCKS: Final[tuple[Block, ...]] = (PARALLELISM,)
+"""In the order of their arguments."""
+
+
+class Filled(NamedTuple):
+    """An Intent whose templates are filled, and the findings of the blocks."""
+
+    intent: Intent
+    findings: tuple[FieldError, ...] = ()
+
+
+def filled(intent: Intent, settings: Settings, blocks: tuple[Block, ...] = BLOCKS) -> Filled:
+    """Fill every template; none, if a block reports an error about any of them."""
+    asked = tuple(block for block in blocks if getattr(intent, block.field))
+    if not asked:
+        return Filled(intent)
+    made = [_template(template, asked, intent, settings) for template in intent.templates]
+    found = [one for _, parts in made for part in parts for one in part.words.findings]
+    findings = tuple(one for at, one in enumerate(found) if one not in found[:at])
+    if any(one.severity == "error" for one in findings):
+        return Filled(intent, findings)
+    return Filled(replace(intent, templates=tuple(template for template, _ in made)), findings)
+
+
+def _template(
+    template: Template, blocks: tuple[Block, ...], intent: Intent, settings: Settings
+) -> tuple[Template, tuple[Part, ...]]:
+    if template.engine is None:
+        message = f"has no known engine container to configure; name it in {ENGINE_CONTAINER}"
+        return template, tuple(_refused(blocks, f"{template.path} {message}"))
+    launch = read_launch(template, template.engine, settings.engines)
+    if not launch.command.engine:
+        message = (
+            f"cannot be added to the command in {template.engine_path}, which is not understood or launches "
+            "the nodes itself: write the flags there and remove this annotation, or write a plain command"
+        )
+        return template, tuple(_refused(blocks, message))
+    engine = launch.command.engine
+    parts = tuple(
+        Part(block.key, block.fill(launch, intent, settings))
+        if engine in block.engines
+        else next(_refused((block,), f"is not supported for {engine}; write its flags, and remove this"))
+        for block in blocks
+    )
+    return with_words(launch, parts), parts
+
+
+def _refused(blocks: tuple[Block, ...], message: str) -> Iterator[Part]:
+    """Yield for each block that it adds nothing, with the error."""
+    for block in blocks:
+        yield Part(block.key, Filling(findings=(FieldError(path(block.key), None, message, "FI116"),)))

@@ -1,0 +1,99 @@
+"""A block: an annotation that adds arguments to the author's engine command before its launch is planned.
+
+A block is one pure function of the launch that the author wrote. It returns words, and never places them:
+`with_words` does, for every block alike. An argument of the author's always stays.
+"""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from intent.command_line.flags import end_of_flags
+from intent.errors import FieldError
+from intent.launch import Launch, in_shell
+from intent.lws import Engine, Intent, Template
+from intent.settings import Settings
+from webhook.launchers.container import Args, in_script, takes_items
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What one block adds to the engine of one template, and its findings.
+
+    With an error among the findings of any template, nothing is added to any.
+    """
+
+    first: Args = ()
+    """Words before the author's first argument: a positional model."""
+    flags: Args = ()
+    """Words after the author's last flag, before a `--`."""
+    findings: tuple[FieldError, ...] = ()
+
+
+Fill = Callable[[Launch, Intent, Settings], Filling]
+"""Reads the launch of one template, as its author wrote it, and what `webhook.digest.FILLS` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One row of the table of blocks."""
+
+    field: str
+    """The field of the Intent, one of `intent.annotations.BLOCKS`; the block is asked for where it is set."""
+    key: str
+    """The annotation."""
+    fill: Fill
+    engines: tuple[str, ...] = ("vllm", "sglang")
+    """The engines whose commands it fills."""
+
+
+class Part(NamedTuple):
+    """The words of one block, with its annotation."""
+
+    key: str
+    words: Filling
+
+
+def with_words(launch: Launch, parts: tuple[Part, ...]) -> Template:
+    """Return the template with the words of all blocks in the engine's command."""
+    first, flags = _keyed(parts, "first"), _keyed(parts, "flags")
+    if not first and not flags:
+        return launch.template
+    at = launch.command.arguments
+    end = end_of_flags(launch.command.argv, at)
+    if in_shell(launch):
+        at, first, flags = end, (), (*first, *flags)
+    placed = (*_placed(at, first), *_placed(end + len(first), flags))
+    engine = _engine(launch, _words(first), _words(flags))
+    return replace(launch.template, engine=engine, filled=placed)
+
+
+def _engine(launch: Launch, first: Args, flags: Args) -> Engine:
+    engine, command = launch.engine, launch.command
+    if in_shell(launch):
+        made = in_script(launch, (), flags if takes_items(launch) else tuple(map(shlex.quote, flags)))
+        return replace(
+            engine,
+            command=engine.command if made.command is None else made.command,
+            args=engine.args if made.args is None else made.args,
+        )
+    argv, at = command.argv, command.arguments
+    end, start = end_of_flags(argv, at), len(engine.command) if command.shell is None else at
+    words = (*argv[:at], *first, *argv[at:end], *flags, *argv[end:])
+    start += (len(first) if at < start else 0) + (len(flags) if end < start else 0)
+    return replace(engine, command=words[:start], args=words[start:])
+
+
+def _keyed(parts: tuple[Part, ...], field: str) -> tuple[tuple[str, str], ...]:
+    """Return the words of all blocks, each with its annotation."""
+    return tuple((word, part.key) for part in parts for word in getattr(part.words, field))
+
+
+def _words(keyed: tuple[tuple[str, str], ...]) -> Args:
+    return tuple(word for word, _ in keyed)
+
+
+def _placed(at: int, keyed: tuple[tuple[str, str], ...]) -> tuple[tuple[int, str], ...]:
+    """Return the index of each word among the arguments of the filled command, with its annotation."""
+    return tuple((at + nth, key) for nth, (_, key) in enumerate(keyed))
