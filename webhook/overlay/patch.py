@@ -11,13 +11,17 @@ container gets another image, `old` is removed, and `new` is added before the fi
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from intent import Object
 from webhook.overlay.canonical import QUANTITIES, canonical, is_default
 from webhook.overlay.keyed import Identity, by_identity, is_keyed, same
 
 Operation = dict[str, Any]
+
+UNIONS: Final = frozenset({"volumes"})
+"""Lists whose items have one field of several: one of another kind replaces the item, with an empty field too
+(`emptyDir: {}`)."""
 
 
 def patch(live: Object, wanted: Object) -> list[Operation]:
@@ -53,7 +57,7 @@ def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list
     if is_keyed(field, live) and is_keyed(field, wanted):
         have, want = by_identity(field, live), by_identity(field, wanted)
         if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
-            _patch_items(have, want, path, operations)
+            _patch_items(field, (have, want), path, operations)
             return
     operations.append({"op": "replace", "path": path, "value": wanted})
 
@@ -63,12 +67,18 @@ def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> 
     return [key for key in have if key in want] == [key for key in want if key in have]
 
 
-def _patch_items(
-    live: dict[Identity, Object], wanted: dict[Identity, Object], path: str, operations: list[Operation]
-) -> None:
+Items = dict[Identity, Object]
+
+
+def _patch_items(field: str, lists: tuple[Items, Items], path: str, operations: list[Operation]) -> None:
     """Patch items that stay, remove others from the last to the first, then add new ones in their places."""
+    live, wanted = lists
     for at, (key, item) in enumerate(live.items()):
-        if key in wanted and item is not wanted[key]:
+        if key not in wanted or item is wanted[key]:
+            continue
+        if field in UNIONS and item.keys() != wanted[key].keys():
+            operations.append({"op": "replace", "path": f"{path}/{at}", "value": wanted[key]})
+        else:
             _patch_map(item, wanted[key], f"{path}/{at}", operations)
     gone = [at for at, key in enumerate(live) if key not in wanted]
     operations += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
