@@ -15,6 +15,7 @@ from intent import Object
 from intent.errors import FieldError, each_nearest, nearest, suggested
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
 from intent.parallelism import Parallelism, fault, read_parallelism
+from intent.priority import ACCEPTED, PRIORITIES, is_priority
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -34,6 +35,7 @@ HOSTNAMES: Final = PREFIX + "hostnames"
 ENDPOINT_PICKER_CONFIG: Final = PREFIX + "endpoint-picker-config"
 PICKER: Final = PREFIX + "picker"
 PICKER_REPLICAS: Final = PREFIX + "picker-replicas"
+PRIORITY: Final = PREFIX + "priority"
 REFRESH: Final = PREFIX + "refresh"
 INJECT: Final = PREFIX + "inject"
 PAUSED: Final = PREFIX + "paused"
@@ -261,6 +263,19 @@ class Routing:
             noun="the number of endpoint picker replicas",
         ),
     )
+    priority: str = field(
+        default="",
+        metadata=_annotation(
+            PRIORITY,
+            f"priority of the requests: {', '.join(f'`{one}`' for one in PRIORITIES)} or a whole number. "
+            "Needs a `strategy`, and a header in each request (`docs/routing.md`)",
+            Check(is_priority, ACCEPTED, values=tuple(PRIORITIES)),
+            absent="that of other requests: 0",
+            service="spec.priority",
+            noun="the priority",
+        ),
+    )
+    """Empty: no InferenceObjective."""
     http_route: Object = field(default_factory=dict, hash=False)
     """The spec of an HTTPRoute, from the router of an InferenceService; no annotation."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
+from catalog.pickers.generations import OBJECTIVES_API
 from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
@@ -252,6 +253,14 @@ INGRESS: Final = _applied(
     API,
     project=lambda obj: cached_object(obj, routes.project_ingress),
 )
+OBJECTIVE: Final = _plain(
+    OBJECTIVES_API,
+    "InferenceObjective",
+    "inferenceobjectives",
+    "InferencePool",
+    source="the Gateway API Inference Extension, up to release 1.5",
+)
+"""Without it requests are served all the same, with the priority of all others."""
 ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     _plain("v1", "ServiceAccount", "serviceaccounts"),
     _plain(RBAC, "RoleBinding", "rolebindings", "ServiceAccount"),
@@ -264,6 +273,7 @@ ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     GATEWAYS,
     HTTP_ROUTE,
     INGRESS,
+    OBJECTIVE,
 )
 ROUTES: Final = frozenset(kind.kind for kind in ROUTE_KINDS)
 APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, AUTOSCALER, POD_GROUP, *ROUTE_KINDS)

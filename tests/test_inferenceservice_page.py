@@ -17,6 +17,8 @@ from intent.settings import Settings
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "inferenceservice.md"
 BLOCK: Final = re.compile(r"(<!-- ([a-z0-9-]+): made from[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
+INT_OR_STRING: Final = "int or string"
+"""A node without a type (`x-kubernetes-int-or-string`)."""
 
 
 def fields() -> str:
@@ -38,7 +40,7 @@ def described(path: str, node: Object, *, required: bool) -> Iterator[tuple[str,
     The fields of other APIs' specs are upstream's, and are left out.
     """
     items, values = node.get("items", {}), node.get("additionalProperties", {})
-    kind = node.get("format") or ("list" if items else "map" if values else node["type"])
+    kind = node.get("format") or ("list" if items else "map" if values else node.get("type", INT_OR_STRING))
     text = " ".join((node["description"], *allowed(node)))
     yield f"**`{path}`**" if required else f"`{path}`", kind, text
     inner = {} if path.removeprefix("spec.roles[].") in EMBEDDED else items or values or node

@@ -77,6 +77,12 @@ ROWS: Final[dict[str, Code]] = {
         "remove the argument, or its size from the annotation",
         "the annotation was added to a command that has sizes of its own, and one of the two was changed",
     ),
+    "FI119": Code(
+        "error",
+        "the endpoint picker would reject all requests of this priority",
+        "remove flowControl from the EndpointPickerConfig, or choose a newer fusioninfer.io/picker",
+        "older endpoint pickers with flow control know no priority but 0",
+    ),
     "FI121": Code(
         "error",
         "a variable of a template has no value",

@@ -26,6 +26,10 @@ CONFIG_API: Final = "inference.networking.x-k8s.io/v1alpha1"
 """The same for every row; llm-d 0.9 and later read `llm-d.ai/v1alpha1`."""
 POOLS: Final = "inference.networking.k8s.io"
 OBJECTIVES: Final = "inference.networking.x-k8s.io"
+OBJECTIVES_API: Final = f"{OBJECTIVES}/v1alpha2"
+"""The InferenceObjectives that every row reads; llm-d 0.9 and later prefer those of `llm-d.ai/v1alpha2`."""
+OBJECTIVE_HEADER: Final = "x-gateway-inference-objective"
+"""The header with which a client names its InferenceObjective; llm-d 0.9 and later know it too."""
 
 Right = tuple[str, str]
 """API group and resource, with the verbs list and watch; `get` is never requested."""
@@ -81,6 +85,10 @@ class Picker:
     needs: tuple[str, ...] = ()
     """CustomResourceDefinitions that it needs to start."""
     disaggregation: Disaggregation | None = None
+    objectives: str = OBJECTIVES_API
+    """The apiVersion of the InferenceObjectives that it reads."""
+    bands: bool = True
+    """Whether its flow control admits requests of other priorities than 0."""
 
 
 def pulled_from(registry: str, image: str) -> str:
@@ -120,6 +128,7 @@ PICKERS: Final = {
             flags=(_NEW_NAME,),
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
+            bands=False,
         ),
         Picker(
             "gie-1.3",
@@ -160,6 +169,7 @@ PICKERS: Final = {
             flags=(_NEW_NAME,),
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
+            bands=False,
             disaggregation=Disaggregation(
                 ({"type": "prefill-header-handler"},),
                 {"type": "pd-profile-handler", "parameters": {"threshold": 0}},

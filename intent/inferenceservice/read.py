@@ -17,6 +17,7 @@ from intent.errors import FieldError, Subject, each_nearest
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
+from intent.priority import as_text
 from intent.shapes import mapping, number, text, without_nulls
 
 API_VERSION: Final = v1alpha1.API_VERSION
@@ -179,6 +180,7 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 annotated,
                 strategy=_strategy(role, spec),
                 config=role.endpoint_picker_config,
+                priority=as_text(spec.priority),
                 http_route=without_nulls(role.httproute),
             )
             ingress = without_nulls(role.ingress) if "ingress" in role.given else None

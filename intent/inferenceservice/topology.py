@@ -19,6 +19,7 @@ from intent.inferenceservice.v1alpha1 import (
     Role,
 )
 from intent.names import LABEL, PICKER_ENDING, longest_name
+from intent.priority import ACCEPTED, as_text
 from intent.rollout import least_unavailable
 from intent.shapes import mapping, number, text
 
@@ -167,6 +168,19 @@ def _most(role: Role) -> int:
     return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
 
 
+def _priority(service: InferenceService) -> Iterator[FieldError]:
+    """FI701, FI803: a priority is valid, and there is an endpoint picker that reads it."""
+    spec = service.spec
+    if "priority" not in spec.model_fields_set:
+        return
+    if not as_text(spec.priority):
+        shown = None if isinstance(spec.priority, dict | list) else spec.priority
+        yield FieldError("spec.priority", shown, ACCEPTED, "FI701")
+    elif not any(role.component_type == "router" for role in spec.roles):
+        message = "has no effect without a router: add one, or remove the priority"
+        yield FieldError("spec.priority", None, message, "FI803")
+
+
 def _lengths(service: InferenceService) -> Iterator[FieldError]:
     """FI109: names derived from the service and its roles have valid lengths."""
     name = text(service.metadata.get("name"))
@@ -239,5 +253,6 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _aliases,
     _scaling,
     _rollouts,
+    _priority,
     _lengths,
 )

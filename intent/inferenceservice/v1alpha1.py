@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from intent import Object
 from intent.pickers.configuration import LONGEST
+from intent.priority import HIGHEST, LOWEST, NUMBER, PRIORITIES
 
 GROUP: Final = "fusioninfer.io"
 VERSION: Final = "v1alpha1"
@@ -35,6 +36,18 @@ NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format":
 Positive = Annotated[int, Field(ge=1, le=_INT32, json_schema_extra={"format": "int32"})]
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Priority = Annotated[
+    Any,
+    Field(
+        json_schema_extra={
+            "x-kubernetes-int-or-string": True,
+            "pattern": f"^({'|'.join(PRIORITIES)}|{NUMBER})$",
+            "minimum": LOWEST,
+            "maximum": HIGHEST,
+        }
+    ),
+]
+"""A name or a number; `intent.inferenceservice.topology` checks it."""
 Name = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 
 
@@ -144,6 +157,9 @@ class InferenceServiceSpec(_Model):
     roles: Annotated[list[Role], Field(min_length=1, max_length=32, json_schema_extra=_keyed_by("name"))]
     """One worker, or prefillers and decoders; and at most one router."""
     scheduling_strategy: SchedulingStrategy = SchedulingStrategy()
+    priority: Priority = ""
+    """Priority of the requests that name the service as their InferenceObjective: `Critical` (100),
+    `Standard` (0), `Sheddable` (-100), or a whole number. Needs a router with an endpoint picker."""
 
 
 class Condition(_Model):

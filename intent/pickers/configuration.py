@@ -7,6 +7,7 @@ with the path inside of the text: `plugins[0].type`.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from typing import Final
@@ -35,6 +36,9 @@ DECIDERS: Final = (
 )
 """Parameters of profile handlers that name a decider, the first two inside of `deciders`."""
 
+FLOW_CONTROL: Final = "flowControl"
+"""The feature gate."""
+
 Message = tuple[str, str]
 """A message and its code."""
 KEPT: Final = 256
@@ -56,6 +60,12 @@ def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]
         _FOUND[key] = tuple(_check(config, picker))
     for message, code in _FOUND[key]:
         yield FieldError(path, None, message, code)
+
+
+@lru_cache(maxsize=KEPT)
+def has_flow_control(config: str) -> bool:
+    """Return whether a configuration switches flow control on, which orders requests by priority."""
+    return FLOW_CONTROL in config and FLOW_CONTROL in listed(_read(config)[0].get("featureGates"))
 
 
 def _check(config: str, picker: Picker) -> Iterator[Message]:

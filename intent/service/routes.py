@@ -10,6 +10,7 @@ from intent.annotations import (
     HOSTNAMES,
     NO_ROUTING,
     PICKER,
+    PRIORITY,
     ROUTING_KEYS,
     SPLIT,
     STRATEGY,
@@ -19,7 +20,8 @@ from intent.annotations import (
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
 from intent.names import LABEL, PICKER_ENDING, picker_name
-from intent.pickers.configuration import check_config
+from intent.pickers.configuration import FLOW_CONTROL, check_config, has_flow_control
+from intent.priority import number_of
 from intent.service.member import Member
 from intent.settings import Settings
 
@@ -93,7 +95,8 @@ def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> Fie
         return FieldError(path(STRATEGY), routing.strategy, ALONE, "FI801")
     if routing.strategy and routing.strategy != DISAGGREGATION and split:
         return FieldError(path(STRATEGY), routing.strategy, SPLIT, "FI802")
-    return _unable(routing, picker_of(routing, split=split, settings=settings))
+    picker = picker_of(routing, split=split, settings=settings)
+    return _unable(routing, picker) or _without_bands(routing, picker)
 
 
 def _unable(routing: Routing, picker: Picker) -> FieldError | None:
@@ -107,6 +110,19 @@ def _unable(routing: Routing, picker: Picker) -> FieldError | None:
         return FieldError(path(key), value, message, "FI805")
     message = f"{picker.name} does not track the prompts of prefillers; use {', '.join(REMEMBERING)}"
     return FieldError(path(key), None, message, "FI822")
+
+
+def _without_bands(routing: Routing, picker: Picker) -> FieldError | None:
+    """FI119: with flow control, a generation that knows no priority but 0 rejects every other request.
+
+    Source: `pkg/epp/flowcontrol/registry` of kubernetes-sigs/gateway-api-inference-extension v1.2.1
+    (`ErrPriorityBandNotFound`).
+    """
+    if picker.bands or not number_of(routing.priority) or not has_flow_control(routing.config):
+        return None
+    message = f"{picker.name} with {FLOW_CONTROL} knows no priority but 0, and rejects all other requests"
+    remedy = f"remove the feature gate, or choose a newer generation with {PICKER}"
+    return FieldError(path(PRIORITY), routing.priority, f"{message}; {remedy}", "FI119")
 
 
 def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:

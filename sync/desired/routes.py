@@ -14,6 +14,7 @@ from intent.annotations import NO_ROUTING, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
+from intent.priority import number_of
 from intent.service.allowed import forbidden_gateway
 from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
@@ -62,6 +63,8 @@ class Routes:
     """The EndpointPickerConfig, as text."""
     port: int
     """The port on which the leaders serve."""
+    objectives: tuple[tuple[str, int], ...] = ()
+    """Name and priority of each InferenceObjective."""
     split: bool = False
     """Whether prefillers and decoders share the pool."""
     replicas: int = 1
@@ -178,6 +181,7 @@ def _routes(
         picker=picker,
         config=routing.config or preset_text(picker.name, routing.strategy),
         port=members[0].port,
+        objectives=tuple(_objectives(key[1], routing)),
         split=split,
         replicas=routing.picker_replicas or settings.picker_replicas,
         secure_serving=settings.secure_serving,
@@ -190,6 +194,13 @@ def _routes(
         members=tuple(sorted((one.name, one.uid) for one in members)),
         owner=(service.name, service.uid) if service else None,
     )
+
+
+def _objectives(service: str, routing: Routing) -> Iterator[tuple[str, int]]:
+    """Yield the InferenceObjectives; that of the service has its name, which clients send in a header."""
+    priority = number_of(routing.priority)
+    if priority is not None:
+        yield service, priority
 
 
 def _pods(settings: Settings) -> Object:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from intent import Object, budget
-from intent.annotations import SERVICE
+from intent.annotations import PRIORITY, SERVICE
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
@@ -29,7 +29,17 @@ from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
 from sync.desired.scaling import left_alone, scaling_errors
-from sync.kinds import API, AUTOSCALER, INGRESS, OUTPUTS, ROUTE_KINDS, ROUTES, SERVICE_KIND, rows_of
+from sync.kinds import (
+    API,
+    AUTOSCALER,
+    INGRESS,
+    OBJECTIVE,
+    OUTPUTS,
+    ROUTE_KINDS,
+    ROUTES,
+    SERVICE_KIND,
+    rows_of,
+)
 from sync.kinds import LWS as LWS_KIND
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Situation, Snapshot
@@ -236,9 +246,18 @@ def _refusal_findings(snapshot: Snapshot, refusal: Refusal) -> Desired:
         return Desired()
     if refusal.kind == API:
         return _refused_api(snapshot, refusal)
+    if refusal.kind == OBJECTIVE.kind:
+        return _refused_objective(snapshot, refusal)
     path = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]"
     findings = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
     return Desired(of_routes=findings) if refusal.kind in ROUTES else Desired(findings=findings)
+
+
+def _refused_objective(snapshot: Snapshot, refusal: Refusal) -> Desired:
+    """Report that requests get no priority: a warning, since they are served."""
+    path = "spec.priority" if snapshot.service else f"metadata.annotations[{PRIORITY}]"
+    refusal = replace(refusal, retryable=True)
+    return Desired(of_routes=tuple(refusal_finding(one, path, refusal) for one in snapshot.subjects))
 
 
 def _refused_api(snapshot: Snapshot, refusal: Refusal) -> Desired:

@@ -105,6 +105,13 @@ REASONS: Final = (
         "the Ingress exists; nothing reports whether its controller serves it",
         "if it has no address, check that a controller serves its class",
     ),
+    Reason(
+        "RoutesReady",
+        "PriorityNotApplied",
+        "True",
+        "requests are served, but the InferenceObjectives of the priority do not exist",
+        _READ_MESSAGE,
+    ),
     Reason("RoutesReady", "RoutesRefused", "False", "the routes cannot be created", _READ_MESSAGE),
     Reason("RoutesReady", "RouteMissing", "False", "an object of the routes does not exist yet", _WAIT),
     Reason(

@@ -18,6 +18,7 @@ from sync.kinds import (
     HTTP_ROUTE,
     INGRESS,
     LWS,
+    OBJECTIVE,
     POD,
     POD_GROUP,
     POOL,
@@ -33,6 +34,8 @@ from sync.status.inputs import Observed, ObservedRoutes
 P = TypeVar("P")
 ASIDE: Final = ROUTES | {API, AUTOSCALER.kind}
 """Kinds that are judged apart: pods start and run without them."""
+SERVING_ROUTES: Final = ROUTES - {OBJECTIVE.kind}
+"""Kinds of routes without which no request is served."""
 SEEN: Final = frozenset({LWS.kind, POD.kind, POD_GROUP.kind})
 """Kinds without which a status would be wrong: it would report pods as missing that cannot be listed."""
 
@@ -93,7 +96,8 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         wants_ingress=router.ingress is not None,
         gateways=tuple(row.projection for row in rows_of(snapshot, GATEWAYS)),
         errors=_errors(desired.of_routes),
-        settled=not snapshot.unapplied & ROUTES and not snapshot.is_deleting,
+        settled=not snapshot.unapplied & SERVING_ROUTES and not snapshot.is_deleting,
+        prioritized=OBJECTIVE.kind not in snapshot.unapplied,
     )
 
 

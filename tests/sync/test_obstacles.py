@@ -65,6 +65,37 @@ async def test_a_missing_istio_blocks_its_rule_only(api: Api, start: Start, even
     )
 
 
+async def test_without_the_kind_of_objectives_requests_are_served_and_a_warning_says_so(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.absent = {"inferenceobjectives"}
+    api.put(SERVICE, routed() | {"spec": routed()["spec"] | {"priority": "Critical"}})
+
+    start()
+    await eventually(lambda: bool(api.findings()))
+
+    assert set(ROUTES.values()) <= api.objects.keys()
+    assert api.findings()[0]["message"].startswith(
+        "this cluster has no InferenceObjective of inference.networking.x-k8s.io/v1alpha2; "
+    )
+    assert condition(api, "Failed")["status"] == "False"
+
+
+async def test_an_objective_follows_the_priority_of_its_service(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    objective = OUTPUTS["InferenceObjective"].path("team-a", "r1")
+    api.put(SERVICE, routed() | {"spec": routed()["spec"] | {"priority": "Critical"}})
+    start()
+    await eventually(lambda: objective in api.objects)
+
+    change(api, SERVICE, spec=routed()["spec"] | {"priority": -1})
+    await eventually(lambda: bool(api.objects[objective]["spec"]["priority"] == -1))
+    change(api, SERVICE, spec=routed()["spec"])
+
+    await eventually(lambda: objective not in api.objects)
+
+
 async def test_objects_that_require_a_missing_kind_are_not_tried(
     api: Api, start: Start, eventually: Eventually
 ) -> None:

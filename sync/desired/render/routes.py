@@ -1,10 +1,10 @@
-"""Renders the routes of a service: InferencePool, Gateway, HTTPRoute, DestinationRule.
+"""Renders the routes of a service: InferencePool, InferenceObjectives, Gateway, HTTPRoute, DestinationRule.
 
 Sources: kubernetes-sigs/gateway-api-inference-extension `api/v1/inferencepool_types.go` as of v1.2 (no
 `appProtocol`: only CRDs since v1.4 have it); kubernetes-sigs/gateway-api `apis/v1`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, Final
 
@@ -47,6 +47,20 @@ def inference_pool(routes: Routes) -> Object:
             },
         },
     }
+
+
+def objectives(routes: Routes) -> Iterator[Object]:
+    """Render the InferenceObjectives, by which requests get a priority other than 0.
+
+    Source: `apix/v1alpha2/inferenceobjective_types.go` of v1.5.0.
+    """
+    for name, priority in routes.objectives:
+        yield {
+            "apiVersion": routes.picker.objectives,
+            "kind": "InferenceObjective",
+            "metadata": metadata(routes, name),
+            "spec": {"priority": priority, "poolRef": {"group": POOLS, "name": pool_name(routes.service)}},
+        }
 
 
 def failure_mode(routes: Routes) -> str:
@@ -153,4 +167,5 @@ def route_objects(plan: RoutePlan) -> tuple[Object, ...]:
     routes = plan.routes
     if routes is None:
         return ()
-    return tuple(part(routes) for part, is_wanted in PARTS if is_wanted(routes))
+    parts = (part(routes) for part, is_wanted in PARTS if is_wanted(routes))
+    return (*parts, *objectives(routes))

@@ -18,7 +18,7 @@ MADE: Final = (
     *("leaderworkersets", "horizontalpodautoscalers", "podgroups"),
     *("serviceaccounts", "rolebindings", "configmaps"),
     *("inferencepools", "deployments", "poddisruptionbudgets", "services", "destinationrules"),
-    *("gateways", "httproutes", "ingresses"),
+    *("gateways", "httproutes", "ingresses", "inferenceobjectives"),
 )
 """What the controller makes, in the order in which it does."""
 FOR_ISTIO: Final = "destinationrules"

@@ -141,7 +141,7 @@ def test_an_unknown_field_is_reported_with_the_most_similar_one(path: str, meant
 def test_a_dissimilar_field_is_reported_with_all_known_ones() -> None:
     ((error),) = read(changed(isvc(), "spec.zzz", 1))[1]
 
-    assert error.message == "unknown field; known are roles, schedulingStrategy"
+    assert error.message.startswith("unknown field; known are roles, schedulingStrategy, ")
 
 
 @pytest.mark.parametrize("field", ["replicas", "multinode", "strategy", "gateway", "roleReplicas"])
@@ -288,6 +288,26 @@ def test_an_annotation_for_a_router_has_no_effect_without_one() -> None:
     alone = isvc(annotations={"fusioninfer.io/picker": "gie-1.5"})
 
     assert found(alone) == [("metadata.annotations[fusioninfer.io/picker]", "FI803")]
+
+
+@pytest.mark.parametrize(
+    ("priority", "text"), [("Critical", "Critical"), (7, "7"), ("-7", "-7"), (0, "0"), (None, "")]
+)
+def test_the_priority_is_that_of_the_router(priority: Any, text: str) -> None:
+    service, errors = read(isvc(router(), worker(), priority=priority))
+
+    assert service is not None
+    assert service.router is not None
+    assert (service.router.routing.priority, errors) == (text, ())
+
+
+@pytest.mark.parametrize("priority", ["critical", 2**31, 1.5, True, ["Critical"], {}])
+def test_an_unknown_priority_is_reported(priority: Any) -> None:
+    assert found(isvc(router(), worker(), priority=priority)) == [("spec.priority", "FI701")]
+
+
+def test_a_priority_has_no_effect_without_a_router() -> None:
+    assert found(isvc(priority="Critical")) == [("spec.priority", "FI803")]
 
 
 def test_an_unknown_endpoint_picker_is_reported() -> None:

@@ -12,7 +12,8 @@ from intent.settings import Settings
 from sync.desired.render.endpoint_picker import ELECTING, READING
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import RoutePlan, Routes
-from tests.sync.desired.test_routes import PD, isvc, routes, worker
+from sync.kinds import OBJECTIVE
+from tests.sync.desired.test_routes import CACHE, PD, isvc, routes, worker
 from tests.sync.samples import decode, prefill
 
 KINDS = [
@@ -117,6 +118,33 @@ def test_the_service_selects_the_endpoint_pickers_pod() -> None:
 
     assert found["Service"]["spec"]["selector"] == found["Deployment"]["spec"]["selector"]["matchLabels"]
     assert found["Service"]["spec"]["selector"] == pod(routes(worker()))["metadata"]["labels"]
+
+
+def test_without_a_priority_there_is_no_objective() -> None:
+    assert "InferenceObjective" not in made(routes(worker()))
+
+
+@pytest.mark.parametrize(
+    ("priority", "number"), [("Critical", 100), ("Standard", 0), ("Sheddable", -100), ("7", 7)]
+)
+def test_the_objective_of_a_service_has_its_name_and_the_number_of_its_priority(
+    priority: str, number: int
+) -> None:
+    objects = made(routes(worker(routing=dataclasses.replace(CACHE, priority=priority))))
+    objective, pool = objects["InferenceObjective"], objects["InferencePool"]
+
+    assert objective["metadata"]["name"] == "r1"
+    assert objective["spec"]["priority"] == number
+    assert objective["spec"]["poolRef"] == {
+        "group": pool["apiVersion"].partition("/")[0],
+        "name": pool["metadata"]["name"],
+    }
+
+
+@each_row
+def test_every_generation_reads_and_may_read_the_objectives_that_the_controller_makes(row: Picker) -> None:
+    assert row.objectives == OBJECTIVE.resource.api_version
+    assert (row.objectives.partition("/")[0], OBJECTIVE.resource.plural) in row.rights
 
 
 def test_without_the_endpoint_picker_any_worker_serves() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from intent.errors import FieldError
 from sync.observed.condition import ObservedCondition
 from sync.observed.routes import Deployment, InferencePool, Ingress, Parent, ParentStatus
 from sync.status import Observed, ObservedRoutes
@@ -50,6 +51,16 @@ def test_a_finding_about_routes_is_the_cause_of_their_absence() -> None:
 
     assert reason("RoutesReady", found) == ("False", "RoutesRefused")
     assert reason("Failed", found) == ("True", "InferenceServiceFailed")
+
+
+def test_requests_without_their_priority_are_served_and_the_reason_is_named() -> None:
+    why = FieldError("spec.priority", None, "this cluster has none", "FI870", softened=True)
+
+    found = observed(prioritized=False, errors=(why,))
+
+    assert reason("RoutesReady", found) == ("True", "PriorityNotApplied")
+    assert message("RoutesReady", found) == "requests are served, all with priority 0: this cluster has none"
+    assert reason("Failed", found) == ("False", "NothingFailed")
 
 
 def test_a_gateway_that_refuses_the_route_is_quoted() -> None:

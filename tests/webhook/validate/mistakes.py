@@ -18,6 +18,7 @@ GPUS: Final = {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.co
 CPU: Final = {"requests": {"cpu": "8", "memory": "64Gi"}}
 SGLANG: Final = ["python3", "-m", "sglang.launch_server"]
 NIXL: Final = '{"kv_connector": "NixlConnector", "kv_role": "%s"}'
+FLOW_CONTROL: Final = "kind: EndpointPickerConfig\nfeatureGates: [flowControl]\n"
 DISAGGREGATION: Final = "pd-disaggregation"
 
 
@@ -445,6 +446,13 @@ _ANNOTATIONS: Final = (
         NOTE.format("hostnames"),
         "set a strategy or an endpoint-picker-config",
         lws(hostnames="chat.example.com"),
+    ),
+    Mistake(
+        "a priority with flow control that knows none",
+        "FI119",
+        NOTE.format("priority"),
+        "remove the feature gate, or choose a newer generation",
+        lws(priority="Critical", picker="gie-1.2", endpoint_picker_config=FLOW_CONTROL),
     ),
 )
 _GANG: Final = (

@@ -12,7 +12,16 @@ from webhook.expand import expand
 
 STRATEGY = "metadata.annotations.fusioninfer.io/strategy"
 CONFIG = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\nplugins: []\n"
-ROUTES = ("strategy", "gateway", "hostnames", "endpoint-picker-config", "picker", "picker-replicas")
+FLOW_CONTROL = CONFIG + "featureGates: [flowControl]\n"
+ROUTES = (
+    "strategy",
+    "gateway",
+    "hostnames",
+    "endpoint-picker-config",
+    "picker",
+    "picker-replicas",
+    "priority",
+)
 
 
 def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tuple[str, str]]:
@@ -37,6 +46,11 @@ def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tupl
         ({"picker": "gie-1.5"}, "FI803"),
         ({"picker_replicas": "0", "strategy": "queue-size"}, "FI104"),
         ({"picker_replicas": "2"}, "FI803"),
+        ({"priority": "critical", "strategy": "queue-size"}, "FI104"),
+        ({"priority": "2147483648", "strategy": "queue-size"}, "FI104"),
+        ({"priority": "Critical"}, "FI803"),
+        ({"priority": "1", "picker": "gie-1.2", "endpoint_picker_config": FLOW_CONTROL}, "FI119"),
+        ({"priority": "-1", "picker": "llm-d-0.4", "endpoint_picker_config": FLOW_CONTROL}, "FI119"),
         ({"picker": "gie-1.2", "endpoint_picker_config": CONFIG + "parser: {}\n"}, "FI812"),
     ],
 )
@@ -58,6 +72,10 @@ def test_a_strategy_that_ignores_prefill_and_decode_is_a_warning(component_type:
         {"strategy": "pd-disaggregation", "component_type": "prefiller"},
         {"gateway": "gate", "component_type": "prefiller"},
         {"endpoint_picker_config": CONFIG},
+        {"priority": "Standard", "strategy": "queue-size"},
+        {"priority": "0", "picker": "gie-1.2", "endpoint_picker_config": FLOW_CONTROL},
+        {"priority": "100", "picker": "gie-1.3", "endpoint_picker_config": FLOW_CONTROL},
+        {"priority": "100", "picker": "gie-1.2", "endpoint_picker_config": CONFIG},
         {"endpoint_picker_config": CONFIG, "component_type": "decoder"},
         {"strategy": "queue-size", "picker": "gie-1.2", "picker_replicas": "2"},
         {"picker": "llm-d-0.7", "component_type": "prefiller"},
