@@ -107,6 +107,7 @@ def _fill(cluster: Cluster, names: list[str], run: Run) -> None:
     _wait_looks(cluster, 1)
     rested(cluster, LWS)
     _stopped(cluster)
+    store.without_address(cluster)
     for name in CONTROL:
         kill_process(cluster, name)
     for configurations in WEBHOOKS:

@@ -24,7 +24,7 @@ from tests.bench.report import expect
 from tests.bench.run import Run
 from tests.bench.sizes import small
 from tests.bench.stages import body, patched
-from tests.cluster.testbed.api import MERGE_PATCH, create, get, items, path
+from tests.cluster.testbed.api import MERGE_PATCH, create, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.etcd import ask
 from tests.cluster.testbed.nodes import add_gpu_nodes
@@ -83,6 +83,22 @@ def first(cluster: Cluster) -> None:
 def _is_available(cluster: Cluster) -> bool:
     said = get(cluster.api, f"{PLACE}/{PATTERN}").get("status", {}).get("conditions", ())
     return ("Available", "True") in {(one["type"], one["status"]) for one in said}
+
+
+def without_address(cluster: Cluster) -> None:
+    """Make the Service of the first one headless, with the same owners of its fields.
+
+    Copies would share its address, and the API server repairs such Services all the time.
+    """
+    where = path("services", "default", f"{PATTERN}-api")
+    stored = get(cluster.api, where)
+    delete(cluster.api, where)
+    kept = ("name", "labels", "annotations", "ownerReferences", "managedFields")
+    metadata = {key: value for key, value in stored["metadata"].items() if key in kept}
+    spec = {**stored["spec"], "clusterIP": "None", "clusterIPs": ["None"]}
+    made = create(cluster.api, path("services", "default"), {**stored, "metadata": metadata, "spec": spec})
+    owners = [one["manager"] for one in made["metadata"]["managedFields"]]
+    expect(owners, [one["manager"] for one in stored["metadata"]["managedFields"]], "owners of the fields")
 
 
 # --- copies -----------------------------------------------------------------------------------------
