@@ -61,6 +61,12 @@ def test_absent_replicas_are_left_to_an_autoscaler() -> None:
     assert "replicas" not in lws["spec"]
 
 
+def test_a_role_may_have_zero_replicas() -> None:
+    (lws,) = rendered(isvc(worker(replicas=0)))
+
+    assert lws["spec"]["replicas"] == 0
+
+
 def test_members_are_in_the_namespace_of_the_service() -> None:
     (lws,) = rendered(changed(isvc(), "metadata.namespace", "llm"))
 

@@ -431,6 +431,15 @@ def test_a_rule_with_its_own_backends_is_kept() -> None:
     assert http_route(rules=[mine])["rules"] == [mine]
 
 
+def test_a_rule_with_weighted_pools_is_kept() -> None:
+    pools = [
+        {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": name, "weight": weight}
+        for name, weight in (("r1-pool", 80), ("r2-pool", 20))
+    ]
+
+    assert http_route(rules=[{"backendRefs": pools}])["rules"] == [{"backendRefs": pools}]
+
+
 def test_a_rule_that_redirects_gets_no_backend() -> None:
     mine = {"filters": [{"type": "RequestRedirect", "requestRedirect": {"hostname": "h"}}]}
 
