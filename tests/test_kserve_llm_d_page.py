@@ -10,7 +10,8 @@ from tests.kserve_llm_d import Area, Row, areas, claims, counted, unproven
 from tests.test_readme import table
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "kserve-llm-d.md"
-CHECKLIST: Final = [*(f"K{number}" for number in range(1, 157)), *(f"M{number}" for number in range(1, 48))]
+LENGTHS: Final = {"K": 156, "M": 47, "C": 25, "S": 4, "F": 8, "R": 14}
+CHECKLIST: Final = [f"{part}{number + 1}" for part, length in LENGTHS.items() for number in range(length)]
 START: Final = """\
 # KServe and llm-d, row by row
 
@@ -18,9 +19,11 @@ START: Final = """\
 
 KServe's LLMInferenceService and llm-d's ModelService describe a model server in one object, and their
 controllers create its pods. FusionInfer injects the same at admission: into a LeaderWorkerSet, or into those
-of an InferenceService. Each row has one thing that those systems do (K: KServe, M: ModelService), what
-FusionInfer does, and the tests that show it. Tests are named as pytest names them, below `tests/`;
-`golden/NAME` is a folder with an input and its expected output.
+of an InferenceService. Each row has one thing that those systems do, what FusionInfer does, and the tests
+that show it. Tests are named as pytest names them, below `tests/`; `golden/NAME` is a folder with an input
+and its expected output. K is the LLMInferenceService, R the Ray runtime of KServe's earlier
+InferenceService, M the ModelService, C llm-d's Helm chart, S llm-d's routing sidecar, F an earlier operator
+of the name FusionInfer.
 
 """
 
