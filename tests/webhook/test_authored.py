@@ -7,14 +7,13 @@ import pytest
 from intent import Object
 from tests.lws import changed, container, lws, put, template
 
-TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 OFFLOADING: Final = '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both"}'
 TRACED: Final = ["--otlp-traces-endpoint", "http://otel:4317", "--collect-detailed-traces", "all"]
 ENGINE: Final = "spec.containers.0"
 FIELDS: Final[dict[str, dict[str, Any]]] = {
     "service account": {"spec.serviceAccountName": "mine", "spec.imagePullSecrets": [{"name": "registry"}]},
     "networks": {"metadata.annotations": {"k8s.v1.cni.cncf.io/networks": "roce"}},
-    "topology": {"metadata.annotations": {TOPOLOGY: "rack"}},
     "capabilities": {f"{ENGINE}.securityContext": {"capabilities": {"add": ["IPC_LOCK", "SYS_RAWIO"]}}},
     "tracing": {
         f"{ENGINE}.args": ["org/M", "-tp", "16", *TRACED],
