@@ -19,6 +19,7 @@ DNS_SUBDOMAIN: Final = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
 DNS_HOSTNAME: Final = rf"(\*\.)?{DNS_SUBDOMAIN}"
 """A hostname of the Gateway API, whose first label may be a wildcard."""
 _is_dns_label: Final = re.compile(DNS_LABEL).fullmatch
+_is_qualified: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").fullmatch
 _is_label_value: Final = re.compile("(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?").fullmatch
 
 
@@ -40,6 +41,12 @@ def is_subdomain(name: str) -> bool:
 def is_hostname(name: str) -> bool:
     """Return whether a name is a subdomain, with or without a wildcard as its first label."""
     return is_subdomain(name.removeprefix("*."))
+
+
+def is_label_key(key: str) -> bool:
+    """Return whether the API server accepts a text as the key of a label; annotations may be upper case."""
+    domain, slash, name = key.rpartition("/")
+    return _is_qualified(name) is not None and (not slash or (len(domain) <= 253 and is_subdomain(domain)))
 
 
 def is_label_value(text: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, OBJECT_META, Schema, schemas
 from intent import Object, disaggregatedset, lws
 from intent.inferenceservice import crd, v1alpha1
-from intent.names import is_dns_1035_label, is_label_value, is_subdomain
+from intent.names import is_dns_1035_label, is_label_key, is_label_value, is_subdomain
 from intent.rollout import OF_ROLLOUT
 from intent.schema import Check, Rules, Violation, violations
 from intent.shapes import listed, mapping, metadata, text, without_nulls
@@ -90,8 +90,6 @@ def _by_schema(obj: Object, kind: Kind) -> Iterator[Violation]:
 
 # --- metadata -----------------------------------------------------------------------------------------
 
-_NAME: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").fullmatch
-
 
 def _name(obj: Object, kind: Kind) -> Iterator[Violation]:
     if not isinstance(obj.get("metadata"), dict | None):
@@ -103,14 +101,10 @@ def _name(obj: Object, kind: Kind) -> Iterator[Violation]:
         yield Violation("metadata.name", name, f"must be {kind.name_rule}")
 
 
-def _is_key(key: str) -> bool:
-    """Return whether the API server accepts the key of a label, or of an annotation in lower case."""
-    domain, slash, name = key.rpartition("/")
-    return _NAME(name) is not None and (not slash or (len(domain) <= 253 and is_subdomain(domain)))
-
-
 def _labels(labels: Object) -> str:
-    wrong = next((key for key, value in labels.items() if not (_is_key(key) and is_label_value(value))), None)
+    wrong = next(
+        (key for key, value in labels.items() if not (is_label_key(key) and is_label_value(value))), None
+    )
     return (
         ""
         if wrong is None
@@ -119,7 +113,7 @@ def _labels(labels: Object) -> str:
 
 
 def _annotations(annotations: Object) -> str:
-    wrong = next((key for key in annotations if not _is_key(key.lower())), None)
+    wrong = next((key for key in annotations if not is_label_key(key.lower())), None)
     return "" if wrong is None else f"{wrong} is not the key of an annotation: write NAME or DOMAIN/NAME"
 
 

@@ -90,6 +90,18 @@ ROWS: Final[dict[str, Code]] = {
         "correct the field as the message says; the schema is that of LeaderWorkerSet",
         "a value has the wrong type or range, or no replica could ever be replaced",
     ),
+    "FI730": Code(
+        "error",
+        "no node can have the accelerators that a role asks for",
+        "write the label as `kubectl get nodes --show-labels` prints it, in acceleratorTypes and templates",
+        "acceleratorTypes has no valid label, or the nodeSelector of a template requires another value of it",
+    ),
+    "FI731": Code(
+        "error",
+        "workers in a replica of one node",
+        "set multinode.nodeCount to the number of pods of a replica, or remove worker",
+        "worker is the template of all pods of a replica but the first; a replica of one node has no others",
+    ),
     "FI750": Code(
         "warning",
         "an earlier name of a field is used",

@@ -59,6 +59,7 @@ EMBEDDED: Final = {
     ),
     "rolloutStrategy": Embedded(ROLLOUT, "FI717", OF_ROLLOUT, _BELOW),
     "template": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
+    "worker": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
     "httproute": Embedded(HTTP_ROUTE, "FI710", OF_HTTP_ROUTE),
     "gateway": Embedded(GATEWAY, "FI710", OF_GATEWAY),
     "ingress": Embedded(INGRESS, "FI711", NO_RULES),

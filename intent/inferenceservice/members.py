@@ -19,6 +19,7 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
+from intent.inferenceservice.affinity import restrict
 from intent.inferenceservice.read import CARRIED, InferenceServiceIntent, RoleIntent
 from intent.inferenceservice.topology import ELSEWHERE, ROUTERS
 from intent.lws import LWT
@@ -34,7 +35,7 @@ def leader_worker_set(service: InferenceServiceIntent, role: RoleIntent) -> Obje
     """Render one role."""
     replicas = {} if role.replicas is None else {"replicas": role.replicas}
     rollout = {"rolloutStrategy": role.rollout} if role.rollout else {}
-    group = {"size": role.nodes, "workerTemplate": _copy(role.template)}
+    group = {"size": role.nodes, **_templates(role)}
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
@@ -45,6 +46,20 @@ def leader_worker_set(service: InferenceServiceIntent, role: RoleIntent) -> Obje
         },
         "spec": {**replicas, **rollout, "leaderWorkerTemplate": group},
     }
+
+
+def _templates(role: RoleIntent) -> Object:
+    """Return the pod templates. With one template alone, leader and workers share it."""
+    if role.worker is None:
+        return {"workerTemplate": _template(role.template, role)}
+    return {
+        "leaderTemplate": _template(role.template, role),
+        "workerTemplate": _template(role.worker, role),
+    }
+
+
+def _template(template: Object, role: RoleIntent) -> Object:
+    return restrict(_copy(template), role.accelerators)
 
 
 def member_name(service: InferenceServiceIntent, role: RoleIntent) -> str:
@@ -94,7 +109,8 @@ def _copy(whole: Object) -> Object:
 # --- findings on members, as findings on the InferenceService -----------------------------------------
 
 _FIELDS: Final = (
-    (f"{LWT}.workerTemplate", "spec.roles[{role}].template"),
+    (f"{LWT}.leaderTemplate", "spec.roles[{role}].template"),
+    (f"{LWT}.workerTemplate", "spec.roles[{role}].{workers}"),
     (f"{LWT}.size", "spec.roles[{role}].multinode.nodeCount"),
     (LWT, "spec.roles[{role}]"),
     ("spec.replicas", "spec.roles[{role}].replicas"),
@@ -112,7 +128,9 @@ def authored(error: FieldError, service: InferenceServiceIntent, role: RoleInten
     """Move a finding on a rendered LeaderWorkerSet to the field of the InferenceService."""
     for rendered, field in _FIELDS:
         if error.path.startswith(rendered):
-            where = field.format(role=role.index, router=service.router.index if service.router else "")
+            router = service.router.index if service.router else ""
+            workers = "template" if role.worker is None else "worker"
+            where = field.format(role=role.index, router=router, workers=workers)
             return _reworded(replace(error, path=where + error.path.removeprefix(rendered)), service, role)
     carried = next((key for key in CARRIED if error.path == path(key) and key in _of_template(role)), None)
     path_of = error.path if carried is None else f"spec.roles[{role.index}].template.{error.path}"

@@ -15,6 +15,7 @@ from intent.annotations import DISAGGREGATION, NO_ROUTING, QUEUE_NAME, SERVICE, 
 from intent.annotations import read as read_annotations
 from intent.errors import FieldError, Subject, each_nearest
 from intent.inferenceservice import v1alpha1
+from intent.inferenceservice.affinity import NodeLabels
 from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
 from intent.priority import as_text
@@ -39,6 +40,7 @@ _SHAPES: Final = {
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "too_short": "must have at least {min_length} item",
+    "string_too_short": "must not be empty",
     "too_long": "must have at most {max_length} items",
     "string_too_long": "must be at most {max_length} characters",
     "literal_error": "must be {expected}",
@@ -65,6 +67,10 @@ class RoleIntent:
     """The spec of its autoscaler without the target; None: it has none."""
     rollout: Object = field(default_factory=dict)
     """The rollout strategy; empty: that of LeaderWorkerSet."""
+    worker: Object | None = None
+    """The PodTemplateSpec of the workers, as written by its author; None: that of the leader."""
+    accelerators: NodeLabels | None = None
+    """The labels of nodes on which its pods may run, in addition to what the templates say; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,16 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
                 index=at,
                 scaling=without_nulls(role.scaling) if role.is_scaled else None,
                 rollout=without_nulls(role.rollout_strategy),
+                worker=role.worker if "worker" in role.given else None,
+                accelerators=_accelerators(role),
             )
+
+
+def _accelerators(role: v1alpha1.Role) -> NodeLabels | None:
+    types = role.accelerator_types
+    return (
+        NodeLabels(types.label_key, tuple(types.label_values)) if "acceleratorTypes" in role.given else None
+    )
 
 
 def _routing(written: Object) -> Routing:

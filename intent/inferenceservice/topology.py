@@ -18,7 +18,7 @@ from intent.inferenceservice.v1alpha1 import (
     InferenceServiceSpec,
     Role,
 )
-from intent.names import LABEL, PICKER_ENDING, longest_name
+from intent.names import LABEL, PICKER_ENDING, is_label_key, is_label_value, longest_name
 from intent.priority import ACCEPTED, as_text
 from intent.rollout import least_unavailable
 from intent.shapes import mapping, number, text
@@ -29,6 +29,11 @@ NOT_A_ROUTERS: Final = "must be absent: a router has no pods"
 A_ROUTERS: Final = "must be absent: only a router has it"
 NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
 ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remove one of the two"
+NO_WORKERS: Final = "must be absent: a replica of one node has no workers; set multinode.nodeCount"
+LABEL_KEY: Final = "the key of a label: NAME or DOMAIN/NAME"
+LABEL_VALUE: Final = "the value of a label: at most 63 letters, digits, '-', '_' and '.'"
+EXCLUDED: Final = "no node matches: acceleratorTypes requires one of {}; change one of the two"
+ON_TEMPLATE: Final = "spec.roles[{}].template.metadata.annotations"
 NO_METRICS: Final = "add metrics: the default is 80 % of the requested CPU"
 FROM_ZERO: Final = "needs the feature gate HPAScaleToZero in the cluster"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
@@ -39,6 +44,7 @@ ROUTERS: Final = tuple(row.key for row in KEYS.values() if row.service == OF_ROU
 """Annotations that an InferenceService may have for its router."""
 OF_THE_WHOLE: Final = tuple(row.key for row in KEYS.values() if row.service in {OF_ROUTER, OF_SERVICE})
 """Annotations that an InferenceService may have, and the template of a role may not."""
+OF_PODS: Final = (*PASSED, *OF_THE_WHOLE)
 ELSEWHERE: Final = {
     row.key: row.service for row in KEYS.values() if row.key not in PASSED and row.key not in OF_THE_WHOLE
 }
@@ -145,6 +151,33 @@ def _scaling(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(f"{path}.scaling.minReplicas", 0, FROM_ZERO, "FI756")
 
 
+def _workers(service: InferenceService) -> Iterator[FieldError]:
+    """FI731: there are workers only in replicas of several nodes."""
+    for at, role in enumerate(service.spec.roles):
+        if "worker" in role.given and role.nodes < 2 and role.component_type != "router":
+            yield FieldError(f"spec.roles[{at}].worker", None, NO_WORKERS, "FI731")
+
+
+def _accelerators(service: InferenceService) -> Iterator[FieldError]:
+    """FI730: a label of nodes is one that nodes can have, and the templates do not exclude it."""
+    for at, role in enumerate(service.spec.roles):
+        path, types = f"spec.roles[{at}].acceleratorTypes", role.accelerator_types
+        if "acceleratorTypes" not in role.given:
+            continue
+        if not is_label_key(types.label_key):
+            yield FieldError(f"{path}.labelKey", types.label_key, f"must be {LABEL_KEY}", "FI730")
+        for nth, value in enumerate(types.label_values):
+            if not is_label_value(value):
+                yield FieldError(f"{path}.labelValues[{nth}]", value, f"must be {LABEL_VALUE}", "FI730")
+            elif value in types.label_values[:nth]:
+                yield FieldError(f"{path}.labelValues[{nth}]", value, "must be listed once", "FI730")
+        for name, template in (("template", role.template), ("worker", role.worker)):
+            asked = mapping(mapping(template.get("spec")).get("nodeSelector")).get(types.label_key)
+            if isinstance(asked, str) and asked not in types.label_values:
+                where = f"spec.roles[{at}].{name}.spec.nodeSelector[{types.label_key}]"
+                yield FieldError(where, asked, EXCLUDED.format(", ".join(types.label_values)), "FI730")
+
+
 def _rollouts(service: InferenceService) -> Iterator[FieldError]:
     """FI717: a share of the replicas is at least one replica, as LeaderWorkerSet requires."""
     for at, role in enumerate(service.spec.roles):
@@ -215,6 +248,8 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
     for at, role in enumerate(service.spec.roles):
         path, metadata = f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata"))
         yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(OF_THE_WHOLE, "metadata.annotations"))
+        path, metadata = f"spec.roles[{at}].worker.metadata", mapping(role.worker.get("metadata"))
+        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(OF_PODS, ON_TEMPLATE.format(at)))
 
 
 def _without_router(service: InferenceService) -> Iterator[FieldError]:
@@ -252,6 +287,8 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _strategy,
     _aliases,
     _scaling,
+    _workers,
+    _accelerators,
     _rollouts,
     _priority,
     _lengths,

@@ -20,7 +20,7 @@ PLURAL: Final = "inferenceservices"
 
 ROUTER_FIELDS: Final = ("strategy", "httproute", "gateway", "endpointPickerConfig", "ingress")
 ENGINE_FIELDS: Final = (
-    *("replicas", "scaling", "multinode", "rolloutStrategy", "template"),
+    *("replicas", "scaling", "multinode", "rolloutStrategy", "template", "worker", "acceleratorTypes"),
     *("roleReplicas", "podReplicas"),
 )
 ALIASES: Final = {"roleReplicas": "replicas", "podReplicas": "multinode.nodeCount"}
@@ -49,6 +49,7 @@ Priority = Annotated[
 ]
 """A name or a number; `intent.inferenceservice.topology` checks it."""
 Name = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
 
 
 def _keyed_by(key: str) -> Object:
@@ -85,6 +86,15 @@ class Multinode(_Model):
     """Number of nodes of one replica: the pods of one group, a leader and its workers."""
 
 
+class AcceleratorTypes(_Model):
+    """Nodes with one of these labels only: required node affinity, in addition to that of the templates."""
+
+    label_key: Annotated[str, Field(min_length=1, max_length=317)]
+    """Label of nodes that names their accelerator, such as `nvidia.com/gpu.product`."""
+    label_values: Annotated[list[LabelValue], Field(min_length=1, max_length=64)]
+    """Accepted values of the label."""
+
+
 class Role(_Model):
     """A component of the service: an engine (worker, prefiller, decoder), or the router in front of them."""
 
@@ -102,6 +112,9 @@ class Role(_Model):
     """How a new template replaces replicas: the `rolloutStrategy` of the LeaderWorkerSet."""
     template: Object = {}
     """Pod template of an engine (PodTemplateSpec), with the plain single-node command."""
+    worker: Object = {}
+    """Pod template of the workers of multi-node replicas, if it differs: then `template` is the leader's."""
+    accelerator_types: AcceleratorTypes = AcceleratorTypes.model_construct(label_key="", label_values=[])
     strategy: Strategy = "prefix-cache"
     """Router only: how requests are routed. Absent: `pd-disaggregation` with prefillers and decoders,
     else `prefix-cache`."""

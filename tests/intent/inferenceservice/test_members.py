@@ -172,3 +172,21 @@ def test_a_finding_names_fields_of_the_inferenceservice() -> None:
     error = FieldError("x", None, "or raise spec.leaderWorkerTemplate.size", "FI312")
 
     assert authored(error, made, made.roles[0]).message == "or raise multinode.nodeCount"
+
+
+def test_a_template_of_the_workers_makes_that_of_the_role_the_leaders() -> None:
+    (lws,) = rendered(isvc(worker(template=template(hostIPC=True), worker=template())))
+
+    group = lws["spec"]["leaderWorkerTemplate"]
+
+    assert group == {"size": 2, "leaderTemplate": template(hostIPC=True), "workerTemplate": template()}
+
+
+@pytest.mark.parametrize(
+    ("rendered_path", "field"), [("leaderTemplate", "template"), ("workerTemplate", "worker")]
+)
+def test_a_finding_on_one_of_two_templates_is_moved_to_its_field(rendered_path: str, field: str) -> None:
+    made = service(isvc(worker(worker=template())))
+    error = FieldError(f"spec.leaderWorkerTemplate.{rendered_path}.spec", None, "x", "FI301")
+
+    assert authored(error, made, made.roles[0]).path == f"spec.roles[0].{field}.spec"

@@ -8,7 +8,7 @@ from intent import Object
 from intent.annotations import Routing
 from intent.inferenceservice.read import Router, read
 from tests.isvc import decoder, isvc, prefiller, role, router, worker
-from tests.lws import changed
+from tests.lws import changed, template
 
 ROLE = "spec.roles[0]"
 
@@ -372,3 +372,17 @@ def test_a_router_with_an_ingress_alone_has_no_endpoint_picker() -> None:
     assert both.router is not None
     assert (alone.router.routing.wanted, both.router.routing.wanted) == (False, True)
     assert alone.router.ingress == both.router.ingress == {}
+
+
+@pytest.mark.parametrize("nodes", [None, {"nodeCount": 1}])
+def test_a_replica_of_one_node_has_no_workers(nodes: Object | None) -> None:
+    assert found(isvc(worker(multinode=nodes, worker=template()))) == [(f"{ROLE}.worker", "FI731")]
+
+
+@pytest.mark.parametrize("key", ["launcher", "component-type", "picker", "paused"])
+def test_annotations_of_a_role_are_refused_on_the_template_of_its_workers(key: str) -> None:
+    whole = template() | {"metadata": {"annotations": {f"fusioninfer.io/{key}": "none"}}}
+
+    (error,) = read(isvc(worker(worker=whole)))[1]
+
+    assert (error.path, error.code) == (f"{ROLE}.worker.metadata.annotations[fusioninfer.io/{key}]", "FI709")
