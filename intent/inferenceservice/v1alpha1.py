@@ -30,6 +30,7 @@ RoleComponentType = Literal["router", "worker", "prefiller", "decoder"]
 Strategy = Literal["prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", "pd-disaggregation"]
 Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 
+MOST_ADDRESSES: Final = 32
 _INT32: Final = 2**31 - 1
 
 NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format": "int32"})]
@@ -207,8 +208,34 @@ class ComponentStatus(_Model):
     """Number of ready pods."""
     phase: Phase
     """Phase of the role."""
+    ready: str = ""
+    """Ready and desired replicas, such as `2/3`."""
     last_update_time: Time = ""
     """Time of the last update of this entry."""
+
+
+class Address(_Model):
+    """An address of the service."""
+
+    name: str
+    """The object that serves it, such as `Gateway default/web`, `Ingress r1-ingress` or `Service r1-api`."""
+    url: str
+    """URL under which that object serves the service; that of a Service is for clients in the cluster."""
+
+
+class ReadyCounts(_Model):
+    """Ready and desired replicas, such as `2/3`."""
+
+    replicas: str = ""
+    """Of all engine roles."""
+    workers: str = ""
+    """Of the worker."""
+    prefillers: str = ""
+    """Of all prefillers."""
+    decoders: str = ""
+    """Of all decoders."""
+    endpoint_picker: str = ""
+    """Of the endpoint picker; of several, one leads and is ready."""
 
 
 class InferenceServiceStatus(_Model):
@@ -218,6 +245,9 @@ class InferenceServiceStatus(_Model):
     """The metadata.generation that was observed."""
     url: str = ""
     """URL of the service."""
+    addresses: Annotated[list[Address], Field(max_length=MOST_ADDRESSES)] = []
+    """All addresses of the service; `url` is the first one outside of the cluster."""
+    ready: ReadyCounts = ReadyCounts()
     conditions: Annotated[list[Condition], Field(max_length=32, json_schema_extra=_keyed_by("type"))] = []
     """Conditions of the service as a whole."""
     components: dict[str, ComponentStatus] = {}

@@ -190,11 +190,15 @@ class Deployment:
     """Whether its status is of the present generation."""
     picker: str = ""
     """The generation of the endpoint picker that it runs."""
+    replicas: int = 0
+    """The desired pods."""
+    ready: int = 0
+    """The ready pods."""
 
 
 def project_deployment(obj: Object) -> Deployment:
     """Project a Deployment."""
-    status = mapping(obj.get("status"))
+    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
     found = {one.type: one for one in conditions(status.get("conditions"))}
     return Deployment(
         available=number(status.get("availableReplicas")) > 0,
@@ -202,6 +206,8 @@ def project_deployment(obj: Object) -> Deployment:
         message=_message(found),
         current=number(status.get("observedGeneration")) >= generation(obj),
         picker=text(mapping(mapping(obj.get("metadata")).get("labels")).get(PICKER)),
+        replicas=number(spec.get("replicas")),
+        ready=number(status.get("readyReplicas")),
     )
 
 
@@ -223,10 +229,8 @@ class Ingress:
     name: str
     addresses: tuple[str, ...] = ()
     """Those of its load balancer, hostnames first; many controllers report none."""
-    host: str = ""
-    """The first host that is no wildcard."""
-    prefix: str = ""
-    """The path of its first rule."""
+    entries: tuple[tuple[str, str], ...] = ()
+    """Host and first path of each rule, those with a host first; none with a wildcard."""
     tls: bool = False
 
 
@@ -235,15 +239,18 @@ def project_ingress(obj: Object) -> Ingress:
     spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
     points = map(mapping, listed(mapping(status.get("loadBalancer")).get("ingress")))
     addresses = (text(one.get("hostname")) or text(one.get("ip")) for one in points)
-    rules = [mapping(one) for one in listed(spec.get("rules"))]
-    hosts = (text(rule.get("host")) for rule in rules)
-    paths = listed(mapping(mapping(next(iter(rules), None)).get("http")).get("paths"))
-    path = mapping(next(iter(paths), None))
-    is_plain = path.get("pathType") in {"Prefix", "Exact"}
+    entries = [_entry(mapping(one)) for one in listed(spec.get("rules"))] or [("", "")]
+    exact = [entry for entry in entries if not entry[0].startswith("*.")]
     return Ingress(
         name=text(mapping(obj.get("metadata")).get("name")),
         addresses=tuple(one for one in addresses if one),
-        host=next((host for host in hosts if host and not host.startswith("*.")), ""),
-        prefix=text(path.get("path")).rstrip("/") if is_plain else "",
+        entries=tuple(dict.fromkeys(sorted(exact or [("", "")], key=lambda entry: not entry[0]))),
         tls=bool(listed(spec.get("tls"))),
     )
+
+
+def _entry(rule: Object) -> tuple[str, str]:
+    """Return host and first path of a rule of an Ingress; a regular expression counts as no path."""
+    path = mapping(next(iter(listed(mapping(rule.get("http")).get("paths"))), None))
+    is_plain = path.get("pathType") in {"Prefix", "Exact"}
+    return text(rule.get("host")), text(path.get("path")).rstrip("/") if is_plain else ""

@@ -12,12 +12,12 @@ from typing import Final
 
 from intent import Object
 from intent.shapes import mapping, text
+from sync.status.addresses import addresses, served
 from sync.status.compare import by_type, dated, differs, merged, surplus, without_messages, without_times
-from sync.status.components import components
+from sync.status.components import components, ready_counts
 from sync.status.conditions import JUDGES, state
 from sync.status.inputs import FailureMemory, Observed, ObservedRoutes
 from sync.status.reasons import Verdict
-from sync.status.url import url
 
 __all__ = [
     "Observed",
@@ -37,12 +37,12 @@ LONGEST: Final = 1024
 def status(seen: Observed, before: Object, now: str) -> Object:
     """Return the whole status; `before` is the stored status, `now` is RFC 3339."""
     seen = replace(seen, memory=_memory(before, seen.service.generation))
-    address = url(seen)
     return {
         "observedGeneration": seen.service.generation,
         "conditions": list(_conditions(seen, before, now)),
         "components": components(seen, mapping(before.get("components")), now),
-        **({"url": address} if address else {}),
+        "ready": ready_counts(seen),
+        **addresses(served(seen)),
     }
 
 

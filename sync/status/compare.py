@@ -10,9 +10,13 @@ from sync.status.reasons import CONDITIONS
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)").fullmatch
 
 
+OPTIONAL: Final = ("url", "addresses")
+"""Fields that a status may lack."""
+
+
 def differs(desired: Object, before: Object) -> bool:
     """Return whether a status differs from the stored one; other writers' types of condition do not count."""
-    stored = {key: before.get(key) for key in (*desired, "url") if key in before}
+    stored = {key: before.get(key) for key in (*desired, *OPTIONAL) if key in before}
     conditions = {kind: one for kind, one in by_type(before).items() if kind in CONDITIONS}
     return desired | {"conditions": by_type(desired)} != stored | {"conditions": conditions}
 
@@ -22,17 +26,22 @@ def surplus(desired: Object, stored: Object) -> Object:
 
     Server-side apply leaves in what a merge patch wrote.
     """
-    roles = mapping(stored.get("components")).keys() - mapping(desired.get("components")).keys()
-    url = {"url": None} if "url" in stored and "url" not in desired else {}
-    return {**url, **({"components": dict.fromkeys(sorted(roles))} if roles else {})}
+    gone: Object = {key: None for key in OPTIONAL if key in stored and key not in desired}
+    for field in ("components", "ready"):
+        keys = mapping(stored.get(field)).keys() - mapping(desired.get(field)).keys()
+        gone |= {field: dict.fromkeys(sorted(keys))} if keys else {}
+    return gone
 
 
 def merged(desired: Object, stored: Object) -> Object:
     """Return the merge patch that makes a stored status the desired one; other types of condition stay."""
     others = [one for kind, one in by_type(stored).items() if kind and kind not in CONDITIONS]
-    components = {**surplus(desired, stored).get("components", {}), **mapping(desired.get("components"))}
+    gone = surplus(desired, stored)
+    maps = {
+        field: {**gone.get(field, {}), **mapping(desired.get(field))} for field in ("components", "ready")
+    }
     conditions = [*listed(desired.get("conditions")), *others]
-    return {**surplus(desired, stored), **desired, "conditions": conditions, "components": components}
+    return {**gone, **desired, "conditions": conditions, **maps}
 
 
 def by_type(status: Object) -> dict[str, Object]:

@@ -1,9 +1,10 @@
-"""`status.components`: the replica counts and the phase of every role."""
+"""`status.components` and `status.ready`: the replica counts and the phase of every role."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from intent import Object
+from intent.annotations import ComponentType
 from intent.inferenceservice.read import RoleIntent
 from intent.inferenceservice.v1alpha1 import Phase
 from intent.shapes import mapping
@@ -36,6 +37,12 @@ PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], .
     ("Running", "every replica is ready", lambda _seen, _role: True),
 )
 """Phases, their meaning and their predicate; the first that holds is the phase of the role."""
+OF_TYPES: Final[Mapping[str, ComponentType]] = {
+    "workers": "worker",
+    "prefillers": "prefiller",
+    "decoders": "decoder",
+}
+"""The fields of `status.ready` by component type."""
 
 
 def components(seen: Observed, before: Object, now: str) -> Object:
@@ -43,6 +50,22 @@ def components(seen: Observed, before: Object, now: str) -> Object:
     return {
         role.name: _dated(_component(seen, role), before.get(role.name), now) for role in seen.service.roles
     }
+
+
+def ready_counts(seen: Observed) -> Object:
+    """Return `status.ready`: counts of all roles, of each component type, and of the picker."""
+    counts = {"replicas": _ratio(seen, seen.service.roles)} if seen.service.roles else {}
+    for word, kind in OF_TYPES.items():
+        if roles := [role for role in seen.service.roles if role.component_type == kind]:
+            counts[word] = _ratio(seen, roles)
+    picker = seen.routes.picker if seen.routes else None
+    return {**counts, **({"endpointPicker": f"{picker.ready}/{picker.replicas}"} if picker else {})}
+
+
+def _ratio(seen: Observed, roles: Iterable[RoleIntent]) -> str:
+    """Return ready and desired replicas of some roles: `2/3`."""
+    pairs = [(ready(seen, role), desired(seen, role)) for role in roles]
+    return f"{sum(one for one, _ in pairs)}/{sum(one for _, one in pairs)}"
 
 
 def phase(seen: Observed, role: RoleIntent) -> Phase:
@@ -59,6 +82,7 @@ def _component(seen: Observed, role: RoleIntent) -> Object:
         "totalPods": replicas * role.nodes,
         "readyPods": sum(pod.ready for pod in seen.pods_of(role)),
         "phase": phase(seen, role),
+        "ready": _ratio(seen, (role,)),
     }
 
 

@@ -58,6 +58,8 @@ class Observed:
     pod_group: PodGroup | None = None
     routes: ObservedRoutes | None = None
     """None: no routes are desired."""
+    api: str = ""
+    """The name of the Service on the leaders; empty if it is not stored, or not desired."""
     errors: tuple[FieldError, ...] = ()
     """Findings about it, warnings included; those about its routes are in `routes`."""
     settled: bool = True

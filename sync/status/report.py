@@ -23,7 +23,9 @@ from sync.kinds import (
     POD_GROUP,
     POOL,
     ROUTES,
+    SERVICE_KIND,
     Kind,
+    part_of,
     rows_of,
 )
 from sync.observed.cached import CachedObject
@@ -61,6 +63,7 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
         pods=tuple(row.projection for row in rows_of(snapshot, POD)),
         pod_group=pod_group if pod_group and pod_group.service else None,
         routes=_routes(snapshot, value, desired),
+        api=_api(snapshot, desired),
         errors=_errors(desired.findings),
         settled=snapshot.unapplied <= ASIDE and snapshot.value is not None and not snapshot.is_deleting,
         is_scaled=AUTOSCALER.kind not in snapshot.unapplied,
@@ -99,6 +102,15 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         settled=not snapshot.unapplied & SERVING_ROUTES and not snapshot.is_deleting,
         prioritized=OBJECTIVE.kind not in snapshot.unapplied,
     )
+
+
+def _api(snapshot: Snapshot, desired: Desired) -> str:
+    """Return the name of the Service on the leaders, if it is desired and stored as it is desired."""
+    if API in snapshot.unapplied:
+        return ""
+    stored = {row.name for row in snapshot.rows.get(SERVICE_KIND, ())}
+    names = (obj["metadata"]["name"] for obj in desired.objects if obj["kind"] == SERVICE_KIND)
+    return next((name for name in names if part_of(SERVICE_KIND, name) == API and name in stored), "")
 
 
 def _projection(snapshot: Snapshot, kind: Kind[CachedObject[P]], name: str) -> P | None:

@@ -1,9 +1,11 @@
 """The counts and the phase of every role."""
 
+from dataclasses import replace
 from typing import Any
 
 from intent import Object
-from intent.inferenceservice.read import RoleIntent
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
+from sync.observed.routes import Deployment
 from sync.status import Observed, status
 from tests.sync.status.samples import (
     CRASH,
@@ -14,6 +16,7 @@ from tests.sync.status.samples import (
     P0,
     PREFILL,
     lws,
+    routes,
     seen,
     service,
     starting,
@@ -41,6 +44,7 @@ def test_a_role_is_counted() -> None:
         "totalPods": 8,
         "readyPods": 4,
         "phase": "Deploying",
+        "ready": "1/2",
         "lastUpdateTime": NOW,
     }
 
@@ -115,3 +119,33 @@ def test_a_removed_role_is_not_listed() -> None:
     alone = seen(P0, service=service(PREFILL))
 
     assert set(status(alone, before, LATER)["components"]) == {"prefill"}
+
+
+def ready(observed: Observed) -> Any:
+    """Return the counts for the columns of kubectl."""
+    return status(observed, {}, NOW)["ready"]
+
+
+def test_replicas_are_counted_by_component_type_and_together() -> None:
+    assert ready(seen(P0, D0, waiting("decode", 1, 4))) == {
+        "replicas": "2/3",
+        "prefillers": "1/1",
+        "decoders": "1/2",
+    }
+
+
+def test_the_replicas_of_roles_of_one_component_type_are_added_up() -> None:
+    roles = (PREFILL, RoleIntent("decode", "decoder", {}, replicas=2, nodes=4), replace(PREFILL, name="long"))
+
+    assert ready(seen(service=service(*roles)))["prefillers"] == "1/2"
+
+
+def test_the_endpoint_picker_is_counted_while_it_has_a_deployment() -> None:
+    picker = Deployment(available=True, current=True, replicas=2, ready=1)
+
+    assert ready(seen(routes=routes(picker=picker)))["endpointPicker"] == "1/2"
+    assert "endpointPicker" not in ready(seen(routes=routes(picker=None)))
+
+
+def test_a_service_that_cannot_be_read_has_no_counts() -> None:
+    assert ready(seen(service=InferenceServiceIntent("team-a", "r1"))) == {}

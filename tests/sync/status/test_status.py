@@ -2,13 +2,17 @@
 
 from dataclasses import replace
 
+import pytest
+
+from intent import Object
 from intent.errors import FieldError
-from sync.status import differs, status, without_times
+from sync.status import differs, status, surplus, without_times
 from tests.sync.status.samples import (
     D0,
     LATER,
     NOW,
     P0,
+    PREFILL,
     RULE,
     condition,
     routes,
@@ -94,7 +98,18 @@ def test_a_finding_changes_the_status() -> None:
     assert differs(status(seen(errors=(RULE,)), before, LATER), before)
 
 
-def test_a_removed_url_changes_the_status() -> None:
-    before = status(seen(), {}, NOW) | {"url": "http://old"}
+@pytest.mark.parametrize("old", [{"url": "http://old"}, {"addresses": [{"name": "a", "url": "http://old"}]}])
+def test_a_removed_address_changes_the_status(old: Object) -> None:
+    before = status(seen(), {}, NOW) | old
+    after = status(seen(), before, LATER)
 
-    assert differs(status(seen(), before, LATER), before)
+    assert differs(after, before)
+    assert surplus(after, before) == dict.fromkeys(old)
+
+
+def test_a_count_of_a_component_type_that_is_gone_is_removed() -> None:
+    before = status(seen(), {}, NOW)
+
+    after = status(seen(service=service(PREFILL)), before, LATER)
+
+    assert surplus(after, before) == {"components": {"decode": None}, "ready": {"decoders": None}}

@@ -1,10 +1,11 @@
-"""The URL of a service."""
+"""The addresses of a service, and the URL that is the first of them."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from intent.inferenceservice.v1alpha1 import MOST_ADDRESSES
 from sync.observed.routes import Ingress, Listener, Parent, ParentStatus, project_ingress
 from sync.status import ObservedRoutes, status
 from tests.sync.status.samples import GATEWAY, NOW, gateway, route, routes, said, seen
@@ -137,7 +138,62 @@ def test_an_ingress_has_the_url_of_its_first_rule(
 def test_the_url_of_a_gateway_comes_first() -> None:
     taken = route(ParentStatus(GATEWAY, said(), said()), parents=(GATEWAY,))
     at = gateway(listeners=(WEB,), addresses=("10.0.0.1",))
-    ingress = Ingress("r1-ingress", ("10.0.0.2",))
+    ingress = Ingress("r1-ingress", ("10.0.0.2",), (("", ""),))
     both = routes(http_route=taken, gateways=(at,), ingress=ingress, wants_ingress=True)
 
-    assert status(seen(routes=both), {}, NOW)["url"] == "http://10.0.0.1"
+    made = status(seen(routes=both, api="r1-api"), {}, NOW)
+
+    assert made["url"] == "http://10.0.0.1"
+    assert made["addresses"] == [
+        {"name": "Gateway team-a/gw", "url": "http://10.0.0.1"},
+        {"name": "Ingress r1-ingress", "url": "http://10.0.0.2"},
+        {"name": "Service r1-api", "url": "http://r1-api.team-a.svc"},
+    ]
+
+
+def urls(*listeners: Listener, hostnames: tuple[str, ...] = (), addresses: tuple[str, ...]) -> list[str]:
+    """Return all addresses of a route at a gateway."""
+    taken = route(ParentStatus(GATEWAY, said(), said()), parents=(GATEWAY,), hostnames=hostnames)
+    at = gateway(listeners=listeners, addresses=addresses)
+    made = status(seen(routes=routes(http_route=taken, gateways=(at,))), {}, NOW)
+    return [one["url"] for one in made.get("addresses", [])]
+
+
+def test_every_listener_and_every_address_is_listed_once() -> None:
+    assert urls(WEB, TLS, WEB, RAW, addresses=("10.0.0.1", "fd00::1")) == [
+        *("http://10.0.0.1", "http://[fd00::1]"),
+        *("https://10.0.0.1", "https://[fd00::1]"),
+    ]
+
+
+def test_every_hostname_is_listed_and_no_address_under_which_it_is_not_served() -> None:
+    assert urls(WEB, hostnames=("a.b", "*.c", "d.e"), addresses=("10.0.0.1",)) == ["http://a.b", "http://d.e"]
+
+
+def test_every_host_of_an_ingress_is_listed_with_its_path() -> None:
+    rules = [{"host": "a.b", "http": http("/x")}, {"host": "*.c"}, {"http": http("/y")}, {"host": "d.e"}]
+    ingress = project_ingress(
+        {
+            "metadata": {"name": "i"},
+            "spec": {"rules": rules},
+            "status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}},
+        }
+    )
+    alone = ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress)
+
+    made = status(seen(routes=alone), {}, NOW)["addresses"]
+
+    assert [one["url"] for one in made] == ["http://a.b/x", "http://d.e", "http://10.0.0.1/y"]
+
+
+def test_no_more_addresses_are_listed_than_the_definition_allows() -> None:
+    many = tuple(f"h{number}.example.com" for number in range(40))
+
+    assert len(urls(WEB, hostnames=many, addresses=("10.0.0.1",))) == MOST_ADDRESSES
+
+
+def test_a_service_without_routes_has_the_address_in_the_cluster_and_no_url() -> None:
+    made = status(seen(api="r1-api"), {}, NOW)
+
+    assert made["addresses"] == [{"name": "Service r1-api", "url": "http://r1-api.team-a.svc"}]
+    assert "url" not in made
