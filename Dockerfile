@@ -22,6 +22,7 @@ COPY intent /app/intent
 COPY webhook /app/webhook
 COPY sync /app/sync
 COPY certs /app/certs
+COPY plan /app/plan
 COPY kube /app/kube
 COPY catalog /app/catalog
 # The file system is read-only: what it runs is compiled here.

@@ -10,6 +10,7 @@ from click.shell_completion import get_completion_class
 from fusioninfer import __version__, completing
 from fusioninfer.cluster.check.command import check
 from fusioninfer.cluster.diff.command import diff
+from fusioninfer.cluster.planning.command import plan
 from fusioninfer.cluster.why.command import why
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from fusioninfer.ejecting import eject
@@ -43,6 +44,7 @@ def main() -> None:
 main.add_command(validate)
 main.add_command(expand)
 main.add_command(explain)
+main.add_command(plan)
 main.add_command(eject)
 main.add_command(webhook)
 main.add_command(sync)

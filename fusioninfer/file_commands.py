@@ -19,10 +19,10 @@ from fusioninfer.options import (
     OK,
     SELECTION,
     UNREADABLE,
-    exit_unreadable,
     output_option,
     print_errors,
     read_settings,
+    require,
 )
 from fusioninfer.report import Report, Selection
 from intent import Object
@@ -134,7 +134,7 @@ def expand(*, selection: Selection, output: str, admission_only: bool, no_record
     nothing is printed; 2: a file cannot be read.
     """
     found = read(**where, admission_only=admission_only)
-    _require(found.report, selection)
+    require(found.report, selection)
     objects = [_without_record(one) if no_record else one for one in found.made.objects]
     click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
 
@@ -147,17 +147,6 @@ def _without_record(obj: Object) -> Object:
         return obj
     kept = {key: value for key, value in annotations.items() if key != EXPANSION}
     return obj | {"metadata": metadata | {"annotations": kept}}
-
-
-def _require(found: Report, selection: Selection) -> None:
-    """Print findings to standard error, and exit if the selection says so. Errors cannot be ignored."""
-    found = found.without(selection.ignored, errors=False)
-    for line in report.finding_lines(found, selection):
-        click.echo(line, err=True)
-    if found.unread:
-        exit_unreadable(*found.unread)
-    if found.fails(selection):
-        sys.exit(FINDINGS)
 
 
 # --- explain -----------------------------------------------------------------------------------------
@@ -188,7 +177,7 @@ def explain(*, selection: Selection, field: str, output: str, **where: Any) -> N
     2: a file cannot be read.
     """
     found = read(**where, admission_only=True)
-    _require(found.report, selection)
+    require(found.report, selection)
     explained = explanations.explain(found.documents, found.settings, field)
     if output == "json":
         click.echo(report.to_json([explanations.as_json(one) for one in explained]))

@@ -13,7 +13,7 @@ from fusioninfer import completing
 from fusioninfer import settings as settings_file
 from fusioninfer.codes import suggestion
 from fusioninfer.documents import STANDARD_INPUT, UnreadableFileError
-from fusioninfer.report import UNREAD, Selection
+from fusioninfer.report import UNREAD, Report, Selection, finding_lines
 from intent.errors import suggested
 
 OK: Final = 0
@@ -131,6 +131,17 @@ def SELECTION(command: Function) -> Function:  # noqa: N802 - used as a decorato
         return command(selection=Selection(ignore, fail_on_warnings, quiet), **others)
 
     return called
+
+
+def require(found: Report, selection: Selection) -> None:
+    """Print findings to standard error, and exit if the selection says so. Errors cannot be ignored."""
+    found = found.without(selection.ignored, errors=False)
+    for line in finding_lines(found, selection):
+        click.echo(line, err=True)
+    if found.unread:
+        exit_unreadable(*found.unread)
+    if found.fails(selection):
+        sys.exit(FINDINGS)
 
 
 # --- settings and errors -----------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""`fusioninfer plan`: which groups of services start on which nodes."""

@@ -1,0 +1,159 @@
+"""The subcommand `plan`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import orjson
+
+from fusioninfer.cluster.connection import home_namespace, read
+from fusioninfer.options import (
+    CONFIG,
+    CONTEXT,
+    FILES,
+    FINDINGS,
+    KUBECONFIG,
+    NAMESPACE,
+    OK,
+    SELECTION,
+    exit_unreadable,
+    output_option,
+    read_settings,
+    require,
+)
+from fusioninfer.report import Selection
+
+if TYPE_CHECKING:
+    from fusioninfer.cluster.planning.nodes import Nodes
+
+EXAMPLES: Final = """\b
+Examples:
+  fusioninfer plan service.yaml --nodes 10x8               # 10 nodes with 8 accelerators each
+  fusioninfer plan -f service.yaml --nodes 4x8,2x4@pool=h100
+  fusioninfer plan -R manifests/ --nodes-file nodes.yaml   # from: kubectl get nodes -o yaml
+  fusioninfer plan service.yaml --context production       # what is free in a cluster
+  fusioninfer plan service.yaml --nodes 10x8 -o html > plan.html
+
+\b
+--nodes takes COUNTxGPUS, separated by commas; each may have :RESOURCE, as in
+4x8:amd.com/gpu, and labels, as in 4x8@pool=h100@zone=a. A row of the table is
+an interval of node counts in which nothing changes; -o json has a row for each
+count. docs/plan.md says what is modelled and what is not.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@FILES
+@NAMESPACE
+@click.option("--nodes", "shapes", metavar="COUNTxGPUS[,...]", help="The nodes to plan with.")
+@click.option(
+    "--nodes-file",
+    "nodes_file",
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="A file of Nodes, or a list of them, to plan with.",
+)
+@KUBECONFIG
+@CONTEXT
+@CONFIG
+@SELECTION
+@output_option("text", "json", "html")
+def plan(  # noqa: PLR0913 - each is a flag
+    *,
+    files: tuple[str, ...],
+    recursive: bool,
+    namespace: str,
+    shapes: str | None,
+    nodes_file: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    config: Path | None,
+    selection: Selection,
+    output: str,
+) -> None:
+    """Show which groups start with how many nodes, before anything is applied or bought.
+
+    A group starts with all of its pods or not at all, and a service with all of its required roles. Without
+    --nodes and --nodes-file, the nodes are those of the cluster: what is allocatable less the requests of the
+    pods on them, without cordoned nodes. The cluster is only read.
+
+    Findings about the files go to standard error.
+
+    Exit code 0: every group starts; 1: a group does not, or an object would be denied, or there are warnings
+    with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
+    """
+    from fusioninfer import documents, offline  # noqa: PLC0415 - other subcommands start without them
+    from fusioninfer.gangs import TooLargeError, accelerators, workloads  # noqa: PLC0415 - the same
+    from fusioninfer.report import Report  # noqa: PLC0415 - the same
+    from plan.forecast import forecast  # noqa: PLC0415 - the same
+
+    if shapes is not None and nodes_file is not None:
+        raise click.UsageError("--nodes and --nodes-file are alternatives: name one of them")
+    settings = read_settings(config)
+    is_live = shapes is None and nodes_file is None
+    home = namespace or (home_namespace(kubeconfig, context) if is_live else "")
+    found, problems = documents.read_all(files, recursive=recursive)
+    made = offline.compose(found, settings, namespace=home)
+    require(Report.of(made, problems), selection)
+    try:
+        planned = workloads(made.objects)
+        if not planned:
+            exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
+        nodes = _nodes(shapes, nodes_file, accelerators(planned), kubeconfig, context)
+        if is_live:
+            planned = workloads((*made.objects, *nodes.objects), nodes.pods)
+    except TooLargeError as error:
+        exit_unreadable(error)
+    result = forecast(
+        planned,
+        nodes.supplies,
+        present=len(nodes.supplies) if is_live else 0,
+        rules=nodes.rules,
+        notes=nodes.notes(made.objects),
+    )
+    click.echo(_rendered(result, output), nl=False)
+    sys.exit(OK if result.complete else FINDINGS)
+
+
+def _nodes(
+    shapes: str | None,
+    nodes_file: str | None,
+    offered: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
+) -> "Nodes":
+    """Return the nodes to plan with; exit if they cannot be read."""
+    from fusioninfer.cluster.planning.nodes import (  # noqa: PLC0415 - as above
+        Nodes,
+        of_cluster,
+        of_file,
+    )
+    from fusioninfer.documents import UnreadableFileError  # noqa: PLC0415 - as above
+    from plan.supply import ShapeError, parse_shapes  # noqa: PLC0415 - as above
+
+    if shapes is not None:
+        try:
+            return Nodes(parse_shapes(shapes, offered))
+        except ShapeError as error:
+            raise click.BadParameter(str(error), param_hint="--nodes") from error
+    if nodes_file is not None:
+        try:
+            return of_file(nodes_file)
+        except UnreadableFileError as error:
+            exit_unreadable(error)
+    return read(kubeconfig, context, of_cluster)
+
+
+def _rendered(result: Any, output: str) -> str:
+    if output == "json":
+        from plan.data import as_data  # noqa: PLC0415 - only this format needs it
+
+        return orjson.dumps(as_data(result), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    if output == "html":
+        from plan.page import as_page  # noqa: PLC0415 - the same
+
+        return as_page(result)
+    from plan.text import as_text  # noqa: PLC0415 - the same
+
+    return as_text(result)

@@ -1,0 +1,213 @@
+"""The input of a plan: expanded LeaderWorkerSets and PodGroups, as `plan` reads them. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from intent import Object
+from intent.accelerators import is_accelerator
+from intent.annotations import (
+    COMPONENT_TYPE,
+    COMPONENT_TYPES,
+    EXCLUSIVE_TOPOLOGY,
+    GROUP_INDEX,
+    GROUP_NAME,
+    LEADERS,
+    LWS_NAME,
+    ROLE_NAME,
+    SERVICE,
+)
+from intent.lws import KIND as LWS
+from intent.quantity import whole
+from intent.shapes import annotations, labels, listed, mapping, metadata, text
+from plan.demand import demand
+from plan.workload import MOST_GROUPS, RolePods, Workload
+from sync.observed.pod_group import KIND as POD_GROUP
+
+GangKey = tuple[str, str]
+"""Namespace and name of a PodGroup."""
+(WORKER_INDEX,) = LEADERS
+"""The label with the index of a pod in its group; that of a leader is 0."""
+NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
+PRIORITY_CLASS: Final = "PriorityClass"
+MOST_SIZE: Final = 4096
+
+
+class TooLargeError(ValueError):
+    """Raised if there are more pods than are planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """What a PodGroup says about one LeaderWorkerSet."""
+
+    size: int
+    required: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gangs:
+    """The objects that count, by what they are found by."""
+
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    groups: Mapping[GangKey, Object] = field(default_factory=dict)
+    bound: Mapping[tuple[str, str], frozenset[tuple[int, int]]] = field(default_factory=dict)
+    """Group and worker index of the pods on nodes, by namespace and name of their LeaderWorkerSet."""
+
+
+def workloads(objects: Iterable[Object], pods: Iterable[Object] = ()) -> tuple[Workload, ...]:
+    """Return the services of expanded objects, in the order of their first LeaderWorkerSet.
+
+    `pods`: those of the cluster; the ones on nodes count as started. Raises `TooLargeError`.
+    """
+    objects = tuple(objects)
+    known = Gangs(_priorities(objects), _pod_groups(objects), _bound(pods))
+    sets: dict[GangKey, list[Object]] = {}
+    for one in objects:
+        if one.get("kind") == LWS:
+            sets.setdefault(_gang_of(one), []).append(one)
+    return tuple(
+        _workload(key, members, known, at) for at, (key, members) in enumerate(sets.items()) if members
+    )
+
+
+def accelerators(planned: Iterable[Workload]) -> tuple[str, ...]:
+    """Return the accelerator resources that services request."""
+    names = {
+        name
+        for one in planned
+        for role in one.roles
+        for pod in (role.leader, role.worker)
+        for name, amount in pod.requests
+        if amount and is_accelerator(name)
+    }
+    return tuple(sorted(names))
+
+
+def _gang_of(lws: Object) -> GangKey:
+    """Return the PodGroup of a LeaderWorkerSet; of one in none, its own name with a sign no name has."""
+    namespace = text(metadata(lws).get("namespace"))
+    group = text(annotations(_templates(lws)[1]).get(GROUP_NAME))
+    return namespace, group or f"lws/{text(metadata(lws).get('name'))}"
+
+
+def _workload(key: GangKey, members: list[Object], known: Gangs, at: int) -> Workload:
+    namespace, group = key
+    pod_group = known.groups.get(key)
+    spec = mapping(mapping(pod_group).get("spec"))
+    policies = dict(_policies(spec))
+    roles = tuple(_role(one, policies.get(_name(one)), known) for one in members)
+    if sum(role.replicas * role.size for role in roles) > MOST_GROUPS:
+        raise TooLargeError(f"{_title(members)}: more than {MOST_GROUPS} pods of one service are not planned")
+    is_gang = not group.startswith("lws/")
+    class_name = text(spec.get("priorityClassName"))
+    minimum = whole(spec.get("minMember")) or 0
+    return Workload(
+        namespace=namespace,
+        name=_title(members),
+        roles=roles,
+        gang=group if is_gang else "",
+        min_member=minimum,
+        priority=known.priorities.get(class_name, 0),
+        created=text(metadata(mapping(pod_group)).get("creationTimestamp")) or f"{at:09}",
+        waits=(NO_POD_GROUP,) if is_gang and pod_group is None else (),
+        notes=tuple(_notes(members, spec, class_name, known)),
+    )
+
+
+def _title(members: list[Object]) -> str:
+    """Return the name of the service; of a LeaderWorkerSet in none, its own."""
+    return text(labels(members[0]).get(SERVICE)) or _name(members[0])
+
+
+def _role(lws: Object, policy: Minimum | None, known: Gangs) -> RolePods:
+    spec, marks = mapping(lws.get("spec")), labels(lws)
+    size = _bounded(mapping(spec.get("leaderWorkerTemplate")).get("size"), MOST_SIZE, lws)
+    leader, worker = _templates(lws)
+    component = text(marks.get(COMPONENT_TYPE))
+    return RolePods(
+        name=_name(lws),
+        role=text(marks.get(ROLE_NAME)) or _name(lws),
+        component=next((one for one in COMPONENT_TYPES if one == component), "worker"),
+        size=size,
+        replicas=_bounded(spec.get("replicas"), MOST_GROUPS, lws),
+        leader=demand(leader, known.priorities),
+        worker=demand(worker, known.priorities),
+        required=policy.required if policy else 0,
+        bound=known.bound.get((text(metadata(lws).get("namespace")), _name(lws)), frozenset()),
+    )
+
+
+def _bounded(value: object, most: int, lws: Object) -> int:
+    """Return a count, which is 1 by default. Raises `TooLargeError`."""
+    count = 1 if value is None else whole(value)
+    if count is None or count > most:
+        raise TooLargeError(f"LeaderWorkerSet {_name(lws)}: size and replicas of at most {most} are planned")
+    return count
+
+
+def _templates(lws: Object) -> tuple[Object, Object]:
+    """Return the templates of leaders and workers; without one of its own, a leader has the workers'."""
+    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
+    worker = mapping(group.get("workerTemplate"))
+    return mapping(group.get("leaderTemplate")) or worker, worker
+
+
+def _policies(spec: Object) -> Iterator[tuple[str, Minimum]]:
+    for one in map(mapping, listed(spec.get("subGroupPolicy"))):
+        name = text(mapping(mapping(one.get("labelSelector")).get("matchLabels")).get(LWS_NAME))
+        if name:
+            yield name, Minimum(whole(one.get("subGroupSize")) or 1, whole(one.get("minSubGroups")) or 0)
+
+
+def _notes(members: list[Object], spec: Object, class_name: str, known: Gangs) -> Iterator[str]:
+    if class_name and class_name not in known.priorities:
+        yield f"the value of PriorityClass {class_name} is not known; 0 is assumed"
+    queue = text(spec.get("queue"))
+    if queue and queue != "default":
+        yield f"quotas of queue {queue} are not modelled"
+    if any(EXCLUSIVE_TOPOLOGY in annotations(one) for one in members):
+        yield "exclusive placement of LeaderWorkerSet is not modelled"
+    if any(mapping(one.get("spec")).get("replicas") is None for one in members):
+        yield "a LeaderWorkerSet without replicas counts as one with 1; an autoscaler may set another number"
+
+
+# --- what is beside LeaderWorkerSets ----------------------------------------------------------------
+
+
+def _priorities(objects: Iterable[Object]) -> dict[str, int]:
+    found = {}
+    for one in objects:
+        value = one.get("value")
+        if one.get("kind") == PRIORITY_CLASS and type(value) is int and abs(value) < 2**31:
+            found[_name(one)] = value
+    return found
+
+
+def _pod_groups(objects: Iterable[Object]) -> dict[GangKey, Object]:
+    return {
+        (text(metadata(one).get("namespace")), _name(one)): one
+        for one in objects
+        if one.get("kind") == POD_GROUP
+    }
+
+
+def _bound(pods: Iterable[Object]) -> dict[tuple[str, str], frozenset[tuple[int, int]]]:
+    found: dict[tuple[str, str], set[tuple[int, int]]] = {}
+    for pod in pods:
+        marks = labels(pod)
+        name, group = text(marks.get(LWS_NAME)), whole(text(marks.get(GROUP_INDEX)))
+        worker = whole(text(marks.get(WORKER_INDEX)))
+        is_on_node = bool(text(mapping(pod.get("spec")).get("nodeName")))
+        if name and group is not None and worker is not None and is_on_node and not _is_ending(pod):
+            found.setdefault((text(metadata(pod).get("namespace")), name), set()).add((group, worker))
+    return {key: frozenset(indices) for key, indices in found.items()}
+
+
+def _is_ending(pod: Object) -> bool:
+    phase = text(mapping(pod.get("status")).get("phase"))
+    return bool(metadata(pod).get("deletionTimestamp")) or phase in {"Succeeded", "Failed"}
+
+
+def _name(obj: Object) -> str:
+    return text(metadata(obj).get("name"))

@@ -1,0 +1,187 @@
+"""What a pod asks of a node: its requests as Kubernetes counts them, and the nodes that it may use.
+
+Sources: `k8s.io/component-helpers/resource/helpers.go` (`PodRequests`), the API's defaults (a request that is
+absent is the limit), `pkg/scheduler/util/pod_resources.go` (what a container without requests counts for).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from intent import Object
+from intent.shapes import listed, mapping, number, strings, text
+from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, amounts, largest, total
+
+ASSUMED: Final = {CPU: 100, MEMORY: 200 * 2**20 * UNIT}
+"""What a container without a request counts for where nodes are compared."""
+OF_PODS: Final = (CPU, MEMORY, "hugepages-")
+"""The resources that `spec.resources` of a pod may set for all containers together."""
+SYSTEM_PRIORITIES: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement of a selector term; `field`: it is about a field of the node, not a label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+    field: bool = False
+
+
+Term = tuple[Requirement, ...]
+"""Requirements that must all hold; a term without any matches no node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """One toleration; an empty key or effect stands for all."""
+
+    key: str = ""
+    exists: bool = False
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What one pod asks for."""
+
+    requests: tuple[tuple[str, int], ...]
+    """Thousandths by resource, sorted; one of `pods` among them."""
+    compared: tuple[int, int] = (0, 0)
+    """CPU and memory as they count where nodes are compared."""
+    selector: tuple[tuple[str, str], ...] = ()
+    required: tuple[Term, ...] | None = None
+    """Terms of which one must match; None: no such requirement."""
+    preferred: tuple[tuple[int, Term], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    priority: int = 0
+    scheduler: str = DEFAULT_SCHEDULER
+    unmodelled: tuple[str, ...] = ()
+    """What it has that a plan does not model."""
+
+    @property
+    def best_effort(self) -> bool:
+        """Whether it requests nothing: the scheduler places it last, and a gang does not wait for it."""
+        return all(name == PODS or not amount for name, amount in self.requests)
+
+
+def demand(template: Object, priorities: Mapping[str, int] | None = None) -> Demand:
+    """Read a pod template. `priorities`: the values of PriorityClasses."""
+    spec = mapping(template.get("spec"))
+    node = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+    required = node.get("requiredDuringSchedulingIgnoredDuringExecution")
+    known = SYSTEM_PRIORITIES | dict(priorities or {})
+    asked = requests(spec) | {PODS: UNIT}
+    compared = requests(spec, ASSUMED)
+    return Demand(
+        requests=tuple(sorted(asked.items())),
+        compared=(compared.get(CPU, 0), compared.get(MEMORY, 0)),
+        selector=tuple(sorted((key, text(value)) for key, value in _items(spec.get("nodeSelector")))),
+        required=tuple(_terms(mapping(required).get("nodeSelectorTerms"))) if required else None,
+        preferred=tuple(_preferred(node.get("preferredDuringSchedulingIgnoredDuringExecution"))),
+        tolerations=tuple(_toleration(mapping(one)) for one in listed(spec.get("tolerations"))),
+        priority=known.get(text(spec.get("priorityClassName")), 0),
+        scheduler=text(spec.get("schedulerName")) or DEFAULT_SCHEDULER,
+        unmodelled=tuple(_unmodelled(template, known)),
+    )
+
+
+# --- requests ---------------------------------------------------------------------------------------
+
+
+def requests(spec: Object, assumed: Amounts | None = None) -> Amounts:
+    """Return what a pod requests. `assumed`: what each container without a request of it counts for."""
+    main = total(_of_container(one, assumed) for one in map(mapping, listed(spec.get("containers"))))
+    sidecars: Amounts = {}
+    most: Amounts = {}
+    for one in map(mapping, listed(spec.get("initContainers"))):
+        own = _of_container(one, assumed)
+        if one.get("restartPolicy") == "Always":
+            main, sidecars = total((main, own)), total((sidecars, own))
+            own = sidecars
+        else:
+            own = total((own, sidecars))
+        most = largest(most, own)
+    found = largest(main, most) | _of_pod(spec)
+    return total((found, amounts(spec.get("overhead"))))
+
+
+def _of_container(container: Object, assumed: Amounts | None) -> Amounts:
+    resources = mapping(container.get("resources"))
+    return (assumed or {}) | amounts(resources.get("limits")) | amounts(resources.get("requests"))
+
+
+def _of_pod(spec: Object) -> Amounts:
+    resources = mapping(spec.get("resources"))
+    named = amounts(resources.get("limits")) | amounts(resources.get("requests"))
+    return {name: amount for name, amount in named.items() if name.startswith(OF_PODS)}
+
+
+# --- nodes ------------------------------------------------------------------------------------------
+
+
+def _items(table: object) -> list[tuple[str, object]]:
+    return list(mapping(table).items())
+
+
+def _terms(terms: object) -> Iterator[Term]:
+    for term in map(mapping, listed(terms)):
+        yield _term(term)
+
+
+def _term(term: Object) -> Term:
+    return tuple(
+        Requirement(
+            text(one.get("key")), text(one.get("operator")), strings(one.get("values")), field=is_field
+        )
+        for name, is_field in (("matchExpressions", False), ("matchFields", True))
+        for one in map(mapping, listed(term.get(name)))
+    )
+
+
+def _preferred(terms: object) -> Iterator[tuple[int, Term]]:
+    for one in map(mapping, listed(terms)):
+        if term := _term(mapping(one.get("preference"))):
+            yield number(one.get("weight")), term
+
+
+def _toleration(one: Object) -> Toleration:
+    return Toleration(
+        key=text(one.get("key")),
+        exists=one.get("operator") == "Exists",
+        value=text(one.get("value")),
+        effect=text(one.get("effect")),
+    )
+
+
+# --- what a plan leaves out -------------------------------------------------------------------------
+
+
+def _unmodelled(template: Object, priorities: Mapping[str, int]) -> Iterator[str]:
+    """Yield what may keep a pod from nodes, or order it, and is not modelled."""
+    spec = mapping(template.get("spec"))
+    affinity = mapping(spec.get("affinity"))
+    volumes = [mapping(one) for one in listed(spec.get("volumes"))]
+    classes = text(spec.get("priorityClassName"))
+    has = {
+        "affinity between pods": affinity.get("podAffinity") or affinity.get("podAntiAffinity"),
+        "topology spread constraints": spec.get("topologySpreadConstraints"),
+        "resource claims (DRA)": spec.get("resourceClaims"),
+        "scheduling gates": spec.get("schedulingGates"),
+        "volumes that are bound to some nodes": any(
+            one.get("persistentVolumeClaim") or one.get("ephemeral") for one in volumes
+        ),
+        "ports of the node": any(_host_ports(spec)),
+        "the overhead of a RuntimeClass": spec.get("runtimeClassName") and not spec.get("overhead"),
+        f"PriorityClass {classes}, whose value is not known": classes and classes not in priorities,
+    }
+    yield from (what for what, present in has.items() if present)
+
+
+def _host_ports(spec: Object) -> Iterator[object]:
+    for container in map(mapping, listed(spec.get("containers"))):
+        for port in map(mapping, listed(container.get("ports"))):
+            yield port.get("hostPort") or spec.get("hostNetwork")

@@ -1,0 +1,168 @@
+"""Nodes are added step by step: what starts with each of them, and what is missing at the end."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from intent.accelerators import is_accelerator
+from plan.amounts import UNIT
+from plan.cycle import Placed
+from plan.missing import Further, Idle, Shortage, further, idle, shortages, trial
+from plan.scoring import VOLCANO, Scoring
+from plan.simulation import Key, Simulation, random
+from plan.supply import Supply
+from plan.workload import Workload
+
+MOST_STEPS: Final = 128
+"""The most rows that are computed: of more nodes, several are added at once."""
+DETAILED: Final = 20
+"""Of more workloads, rows do not say why they are blocked."""
+TRIALS: Final = 8
+"""How often equally good nodes are chosen differently, to see what depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is so after nodes were added."""
+
+    nodes: int
+    accelerators: int
+    started: frozenset[Key]
+    """All groups that have started, however equally good nodes are chosen."""
+    uncertain: frozenset[Key] = frozenset()
+    """The groups that start or not, depending on which of equally good nodes the scheduler takes."""
+    alone: tuple[tuple[int, frozenset[int]], ...] = ()
+    """By workload that is blocked: the required roles of which one group would fit by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a plan says."""
+
+    workloads: tuple[Workload, ...]
+    nodes: tuple[Supply, ...]
+    steps: tuple[Step, ...]
+    placed: tuple[tuple[Key, Placed], ...]
+    """The nodes of the pods that were placed, at the end."""
+    shortages: tuple[Shortage, ...]
+    further: tuple[Further, ...]
+    idle: Idle
+    notes: tuple[str, ...]
+    work: int
+    """How many times nodes of one state were compared with a pod."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every group starts."""
+        return sum(len(one.groups) for one in self.workloads) == len(self.steps[-1].started)
+
+    def accelerators(self, key: Key) -> int:
+        """Return how many accelerators a group has."""
+        role = self.workloads[key[0]].roles[key[1][0]]
+        each = [role.leader, *([role.worker] * (role.size - 1))]
+        return sum(amount for one in each for name, amount in one.requests if is_accelerator(name)) // UNIT
+
+
+def forecast(
+    workloads: Sequence[Workload],
+    nodes: Sequence[Supply],
+    *,
+    present: int = 0,
+    rules: Scoring = VOLCANO,
+    notes: Iterable[str] = (),
+) -> Forecast:
+    """Plan workloads on nodes, which are added one by one; the first `present` are there from the start.
+
+    Rows are for at most `MOST_STEPS` numbers of nodes, the last one among them.
+    """
+    sizes = _sizes(len(nodes), present)
+    end = Simulation.of(workloads, rules)
+    steps = list(_steps(end, nodes, sizes))
+    ties = end.pool.ties
+    others = [
+        list(_steps(Simulation.of(workloads, rules, random(seed)), nodes, sizes))
+        for seed in (range(1, TRIALS) if ties else ())
+    ]
+    rows = [_merged([one, *(other[at] for other in others)]) for at, one in enumerate(steps)]
+    placed = ((at, key, one.placed[key]) for at, one in enumerate(end.progress) for key in one.placed)
+    more = tuple(further(end, nodes)) if not all(one.complete for one in end.progress) else ()
+    return Forecast(
+        tuple(workloads),
+        tuple(nodes),
+        tuple(rows),
+        tuple(((at, key), pods) for at, key, pods in placed),
+        tuple(shortages(end)),
+        more,
+        idle(end),
+        (*notes, *_notes(workloads, nodes, ties, sizes)),
+        end.pool.work,
+    )
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+
+def _sizes(count: int, present: int) -> list[int]:
+    """Return the numbers of nodes that have a row."""
+    by = max(1, -(-(count - present) // (MOST_STEPS - 1)))
+    return [*range(present, count, by), count]
+
+
+def _steps(end: Simulation, nodes: Sequence[Supply], sizes: list[int]) -> Iterator[Step]:
+    count = 0
+    offered = [at for at, name in enumerate(end.pool.resources) if is_accelerator(name)]
+    detailed = len(end.progress) <= DETAILED
+    for size in sizes:
+        end.add(nodes[count:size])
+        count = size
+        gpus = sum(end.pool.whole[at] for at in offered) // UNIT
+        yield Step(count, gpus, end.started, alone=tuple(_alone(end)) if detailed else ())
+
+
+def _alone(end: Simulation) -> Iterator[tuple[int, frozenset[int]]]:
+    """Yield for each blocked workload the required roles of which a group would fit by itself."""
+    for at, one in enumerate(end.progress):
+        if one.workload.gang and not one.workload.waits and not one.is_ready:
+            needed = [role for role, its in enumerate(one.workload.roles) if one.ready[role] < its.required]
+            yield at, frozenset(role for role in needed if not trial(end, one, [(role, 0)]).reason)
+
+
+def _merged(steps: list[Step]) -> Step:
+    """Return what holds however equally good nodes are chosen."""
+    sure = frozenset[Key].intersection(*(one.started for one in steps))
+    some = frozenset[Key].union(*(one.started for one in steps))
+    return Step(steps[0].nodes, steps[0].accelerators, sure, some - sure, steps[0].alone)
+
+
+# --- what is not modelled ---------------------------------------------------------------------------
+
+
+def _notes(
+    workloads: Sequence[Workload], nodes: Sequence[Supply], ties: int, sizes: list[int]
+) -> Iterator[str]:
+    for one in workloads:
+        unmodelled = {
+            what for role in one.roles for pod in (role.leader, role.worker) for what in pod.unmodelled
+        }
+        if unmodelled:
+            yield f"{one.title}: not modelled: {', '.join(sorted(unmodelled))}"
+        yield from (f"{one.title}: {note}" for note in one.notes)
+    if ties:
+        yield (
+            "several nodes are equally good for a pod, and the scheduler takes any of them; a group counts "
+            "as started only if it starts with each of the choices that were tried"
+        )
+    if len({one.priority for one in workloads}) > 1:
+        yield "preemption is not modelled: a service of higher priority takes only what is free"
+    if any(one.gang for one in workloads) and any(not one.gang for one in workloads):
+        yield (
+            "pods of no gang are placed by another scheduler, at the same time; the plan places them first, "
+            "one by one, with each number of nodes"
+        )
+    if any(one.partial for one in nodes):
+        yield "only accelerators were given: the nodes count as having enough CPU, memory and other resources"
+    if len(sizes) > 1 and sizes[1] - sizes[0] > 1:
+        yield f"nodes are added {sizes[1] - sizes[0]} at a time"
+    zones = {one.labels.get("topology.kubernetes.io/zone") for one in nodes}
+    if len(zones) > 1:
+        yield "zones are not modelled: of equal nodes, the scheduler prefers one in a zone with fewer pods"

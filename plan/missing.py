@@ -1,0 +1,199 @@
+"""What keeps pending groups from starting, what further nodes would start, and what stays idle."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from intent.accelerators import is_accelerator
+from plan.amounts import PODS, UNIT, shown
+from plan.cycle import Progress
+from plan.pool import Pool
+from plan.scoring import KUBERNETES
+from plan.simulation import Key, Simulation
+from plan.supply import Supply
+from plan.workload import GroupKey
+
+MOST_FURTHER: Final = 64
+"""The most further nodes of one shape that are tried."""
+MOST_SHAPES: Final = 8
+"""The most shapes of which further nodes are tried."""
+TAKEN: Final = "taken by the pods that have room"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Why the next groups of a workload do not start."""
+
+    workload: int
+    groups: tuple[GroupKey, ...]
+    """The groups that must start together: the required ones, or one further group."""
+    pods: int
+    fit: int
+    """How many of the pods of these groups would fit."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """What further nodes of one shape would start."""
+
+    like: Supply
+    count: int
+    """The smallest number that starts anything; 0: none does, up to the limit."""
+    starts: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """What is free at the end."""
+
+    accelerators: int
+    held: int
+    """How many of these pending pods could have, if groups did not start whole."""
+
+
+# --- what is missing --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What would happen to pods that were placed one by one now."""
+
+    pods: int
+    fit: int
+    reason: str = ""
+    """Why the first pod that has no room has none."""
+
+
+def trial(end: Simulation, one: Progress, keys: list[GroupKey]) -> Trial:
+    """Place the pods of groups, as far as they have room, and remove them again."""
+    placed: list[tuple[int, int]] = []
+    left: list[int] = []
+    pods = [
+        (key, pod) for key in keys for pod in one.workload.pods(key) if pod not in one.placed.get(key, {})
+    ]
+    for key, pod in pods:
+        number = one.numbers[key[0]][bool(pod)]
+        node = None if number in left else end.pool.place(number, KUBERNETES)
+        if node is None:
+            left.append(number)
+        else:
+            placed.append((number, node))
+    reason = _reason(end.pool, left[0], {node for _, node in placed}) if left else ""
+    for number, node in placed:
+        end.pool.remove(number, node)
+    return Trial(len(pods), len(placed), reason)
+
+
+def _next(one: Progress) -> list[GroupKey]:
+    """Return the groups that must start together: those that are required, or one further group."""
+    left = [role.required - has for role, has in zip(one.workload.roles, one.ready, strict=True)]
+    needed = []
+    for key in one.pending if one.workload.gang and not one.is_ready else ():
+        if left[key[0]] > 0:
+            needed.append(key)
+            left[key[0]] -= 1
+    return needed or one.pending[:1]
+
+
+def shortages(end: Simulation) -> Iterator[Shortage]:
+    """Yield what each workload lacks that has not started as a whole."""
+    for at, one in enumerate(end.progress):
+        if one.complete:
+            continue
+        groups = tuple(_next(one))
+        empty = [its.role for its in one.workload.roles if its.replicas < its.required]
+        if one.workload.waits:
+            yield Shortage(at, groups[:1], 0, 0, "; ".join(one.workload.waits))
+        elif one.workload.gang and empty:
+            yield Shortage(at, groups, 0, 0, f"{' and '.join(empty)} must start too, and has replicas 0")
+        else:
+            found = trial(end, one, [*groups])
+            yield Shortage(at, groups, found.pods, found.fit, found.reason)
+
+
+def _reason(pool: Pool, number: int, own: set[int]) -> str:
+    """Return why no node has room for a pod: how many nodes there are, and what each lacks.
+
+    `own`: the nodes that the other pods of the group are on.
+    """
+    counts: dict[str, int] = {}
+    states = dict(pool.classes)
+    for node in own:
+        states[pool.states[node]] -= 1
+    for (kind, free, _), count in states.items():
+        lack = _lack(pool, number, kind, free)
+        counts[lack] = counts.get(lack, 0) + count
+    counts[TAKEN] = len(own)
+    asked = [shown(name, amount) for name, amount in pool.demands[number].requests if name != PODS]
+    listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()) if count)
+    nodes = f"of {len(pool.nodes)} nodes, {listed}" if pool.nodes else "there is no node"
+    return f"a pod requests {', '.join(asked) or 'nothing'}; {nodes}"
+
+
+def _lack(pool: Pool, number: int, kind: int, free: tuple[int, ...]) -> str:
+    match pool.way(number, kind).obstacle:
+        case "selector":
+            return "excluded by its node selector or affinity"
+        case "taint":
+            return "excluded by taints"
+    has = pool.kinds[kind].allocatable
+    small = [pool.resources[at] for at, amount in pool.needs[number] if has[at] < amount]
+    if small:
+        absent = [pool.resources[at] for at, _ in pool.needs[number] if not has[at]]
+        return f"without {' and '.join(absent)}" if absent else f"too small ({', '.join(small)})"
+    busy = [pool.resources[at] for at, amount in pool.needs[number] if free[at] < amount]
+    return (
+        f"have too little {', '.join(busy)} free" if busy else "have room, but not for all pods of the group"
+    )
+
+
+# --- what more would do -----------------------------------------------------------------------------
+
+
+def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
+    """Yield for each shape of nodes how many more of it start something, and what."""
+    shapes: dict[object, Supply] = {}
+    for at, one in enumerate(nodes):
+        shapes.setdefault(end.pool.states[at][0], one)
+    before = end.started
+    for like in islice(shapes.values(), MOST_SHAPES):
+        trial = end.copy()
+        for count in range(1, MOST_FURTHER + 1):
+            trial.add(
+                [
+                    Supply(
+                        f"further-{count}",
+                        like.allocatable,
+                        labels=like.labels,
+                        taints=like.taints,
+                        partial=like.partial,
+                    )
+                ]
+            )
+            if new := trial.started - before:
+                yield Further(like, count, tuple(sorted(new)))
+                break
+        else:
+            yield Further(like, 0)
+
+
+def idle(end: Simulation) -> Idle:
+    """Return what is free, and what pending pods could have of it if they were placed one by one."""
+    offered = [at for at, name in enumerate(end.pool.resources) if is_accelerator(name)]
+    free = sum(count * max(0, state[1][at]) for state, count in end.pool.classes for at in offered) // UNIT
+    trial, held, full = end.pool.copy(), 0, set[int]()
+    for one in end.progress:
+        for key in one.pending if free and not one.workload.waits else ():
+            for pod in one.workload.pods(key):
+                number = one.numbers[key[0]][bool(pod)]
+                if pod in one.placed.get(key, {}) or number in full:
+                    continue
+                if trial.place(number, KUBERNETES) is None:
+                    full.add(number)
+                else:
+                    held += sum(
+                        amount for name, amount in trial.demands[number].requests if is_accelerator(name)
+                    )
+    return Idle(free, held // UNIT)

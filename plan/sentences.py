@@ -1,0 +1,73 @@
+"""The sentences of a plan: what waits for what, what further nodes would start, and what is idle."""
+
+from collections.abc import Iterable, Iterator
+
+from plan.amounts import PODS, accelerators, shown
+from plan.forecast import Forecast
+from plan.missing import Shortage
+from plan.simulation import Key
+from plan.supply import Supply
+
+MOST_NAMES = 8
+"""The most groups that are listed by name."""
+MOST_SHORTAGES = 20
+
+
+def names(plan: Forecast, keys: Iterable[Key]) -> str:
+    """Return the names of groups with their services; of many, the first ones and their number."""
+    found = [_name(plan, key) for key in keys]
+    listed = ", ".join(found[:MOST_NAMES])
+    return listed if len(found) <= MOST_NAMES else f"{listed} and {len(found) - MOST_NAMES} more"
+
+
+def _name(plan: Forecast, key: Key) -> str:
+    one = plan.workloads[key[0]]
+    label = one.label(key[1])
+    return label if len(plan.workloads) == 1 else f"{one.name}/{label}"
+
+
+def waiting(plan: Forecast) -> Iterator[str]:
+    """Yield why groups wait, one sentence for each service."""
+    for one in plan.shortages[:MOST_SHORTAGES]:
+        yield _waiting(plan, one)
+    if (more := len(plan.shortages) - MOST_SHORTAGES) > 0:
+        yield f"{more} more services wait"
+
+
+def _waiting(plan: Forecast, one: Shortage) -> str:
+    groups = names(plan, ((one.workload, key) for key in one.groups))
+    if not one.pods:
+        return f"{groups}: {one.reason}"
+    together = "must start together" if len(one.groups) > 1 else "waits"
+    room = f"{one.fit} of {one.pods} pods have room"
+    return f"{groups} {together}: {room}" + (f"; {one.reason}" if one.reason else "")
+
+
+def further(plan: Forecast) -> Iterator[str]:
+    """Yield what further nodes would start, one sentence for each shape."""
+    for one in plan.further:
+        if one.count:
+            nodes = "1 more node" if one.count == 1 else f"{one.count} more nodes"
+            yield f"{nodes} with {shape(one.like)} would start {names(plan, one.starts)}"
+        else:
+            yield f"more nodes with {shape(one.like)} would start nothing"
+
+
+def shape(node: Supply) -> str:
+    """Return what a node has, in words."""
+    room = sorted((name, amount) for name, amount in node.allocatable.items() if name != PODS)
+    gpus = [shown(name, amount) for name, amount in room if accelerators({name: amount})]
+    others = [shown(name, amount) for name, amount in room if name in {"cpu", "memory"}]
+    marks = [f"{key}={value}" for key, value in sorted(node.labels.items()) if node.partial]
+    taints = [f"taint {one.key}" for one in node.taints]
+    return ", ".join((gpus or others or ["no accelerator"]) + marks + taints)
+
+
+def idle(plan: Forecast) -> str:
+    """Return what is free at the end."""
+    free = plan.idle.accelerators
+    if not free:
+        return "idle GPUs: 0"
+    held = plan.idle.held
+    because = f"; {held} of them would serve pending pods, if groups did not start whole" if held else ""
+    return f"idle GPUs: {free}{because}"

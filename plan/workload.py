@@ -1,0 +1,104 @@
+"""Services as the scheduler sees them: roles, their groups, and the pods of a group in their order."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from intent.annotations import ComponentType
+from plan.demand import Demand
+
+MOST_GROUPS = 20_000
+"""The most groups of one role that are planned."""
+GroupKey = tuple[int, int]
+"""The position of a role in its workload, and the index of the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolePods:
+    """One LeaderWorkerSet: its groups are equal."""
+
+    name: str
+    """The LeaderWorkerSet."""
+    role: str
+    component: ComponentType
+    size: int
+    replicas: int
+    leader: Demand
+    worker: Demand
+    required: int = 0
+    """How many whole groups must start before anything of the service does."""
+    bound: frozenset[tuple[int, int]] = frozenset()
+    """Group and worker index of the pods that are on nodes already."""
+
+    def label(self, group: int) -> str:
+        """Return the name of a group as tables show it; without its index if there is only one."""
+        return f"{self.role}-{group}" if self.replicas > 1 else self.role
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is scheduled together: the gang of a service, or LeaderWorkerSets that are in none."""
+
+    namespace: str
+    name: str
+    roles: tuple[RolePods, ...]
+    gang: str = ""
+    """The PodGroup; empty: every pod is placed by itself."""
+    min_member: int = 0
+    priority: int = 0
+    created: str = ""
+    """When the PodGroup was created, as a sort key."""
+    waits: tuple[str, ...] = ()
+    """Why no scheduler looks at the pods at all."""
+    notes: tuple[str, ...] = field(default=())
+    """What is not modelled, or was assumed."""
+
+    @property
+    def title(self) -> str:
+        """The name with its namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @cached_property
+    def groups(self) -> tuple[GroupKey, ...]:
+        """All groups, in the order in which the scheduler tries them, required ones aside."""
+        found = [(role, group) for role, one in enumerate(self.roles) for group in range(one.replicas)]
+        return tuple(sorted(found, key=self._order))
+
+    def _order(self, key: GroupKey) -> tuple[int, int, str]:
+        """Volcano: by the priority of its pods, by index, by the name of the policy."""
+        role, group = self.roles[key[0]], key[1]
+        priority = max(role.leader.priority, role.worker.priority if role.size > 1 else 0, 0)
+        return -priority, group, f"{role.name}-{group}"
+
+    def label(self, key: GroupKey) -> str:
+        """Return the name of a group as tables show it."""
+        return self.roles[key[0]].label(key[1])
+
+    def pods(self, key: GroupKey) -> list[int]:
+        """Return the worker indices of the pods of a group that are not on a node, in their order.
+
+        Volcano orders pods by priority, then by the last number of their name: that of a leader is the index
+        of its group.
+        """
+        role, group = self.roles[key[0]], key[1]
+        missing = (one for one in range(role.size) if (group, one) not in role.bound)
+        return sorted(missing, key=lambda one: (-_demand(role, one).priority, one or group, bool(one)))
+
+    def demand(self, key: GroupKey, pod: int) -> Demand:
+        """Return what a pod asks for: 0 is the leader."""
+        return _demand(self.roles[key[0]], pod)
+
+
+def _demand(role: RolePods, pod: int) -> Demand:
+    return role.worker if pod else role.leader
+
+
+def demands(workloads: Iterable[Workload]) -> tuple[Demand, ...]:
+    """Return the distinct demands of all pods."""
+    found: dict[Demand, None] = {}
+    for one in workloads:
+        for role in one.roles:
+            found[role.leader] = None
+            if role.size > 1:
+                found[role.worker] = None
+    return tuple(found)
