@@ -83,7 +83,7 @@ def _obstacles(template: Template, launch: Launch | None) -> Iterator[FieldError
     if _is_behind(template):
         message = (
             f"left as it is: {ROUTING_PROXY} is there, and the engine behind it on {template.ports.behind}; "
-            "kubectl replace the object with your own file to have both injected again"
+            "apply your own file with kubectl replace to have both injected again"
         )
         yield FieldError(template.ports.proxy, None, message, "FI851")
         return
