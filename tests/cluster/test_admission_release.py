@@ -157,8 +157,9 @@ UNDER_THE_NEXT: Final[dict[str, Words]] = {"newer": CLIENT_SIDE, "newer-server":
 def returned(upgraded: Upgraded) -> Upgraded:
     """Write some more under the next release, then have this one's webhook back."""
     cluster, namespace = upgraded.cluster, upgraded.namespace
-    for name, words in UNDER_THE_NEXT.items():
+    for name, words in {**UNDER_THE_NEXT, "changed": CLIENT_SIDE}.items():
         put(cluster, namespace, words, with_image(file_of(name)))
+    until(lambda: restarted(upgraded, "changed", upgraded.rollouts["changed"]), "every pod is another one")
     names = (*FIRST_WRITES, *UNDER_THE_NEXT, "changed")
     rollouts = {name: started(cluster, namespace, name) for name in names}
     specs = {name: spec_of(cluster, namespace, name) for name in names}

@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
-from tests.cluster.testbed.api import get, items, patch, path
+from tests.cluster.testbed.api import await_object, items, patch, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.engines import Engine, look, run_pods, set_engine
 from tests.cluster.testbed.flows import namespace_on
@@ -48,7 +48,7 @@ def run_all(there: Network, namespace: str, name: str, pods: int) -> Served:
 def endpoints(served: Served, service: str, port: str | int) -> list[str]:
     """Return the addresses and ports to which kube-proxy sends the connections to a port of a Service."""
     api, home = served.there.cluster.api, served.namespace
-    ports = get(api, path("services", home, service))["spec"]["ports"]
+    ports = await_object(api, path("services", home, service))["spec"]["ports"]
     (chosen,) = [one for one in ports if port in {one["name"], one["port"]}]
     slices = items(api, path("endpointslices", home), labelSelector=f"kubernetes.io/service-name={service}")
     return sorted(
@@ -129,7 +129,7 @@ def test_of_prefill_and_decode_the_leaders_of_the_decoders_answer(split: Served)
 
 def test_the_backend_of_the_ingress_reaches_leaders_only(behind_ingress: Served) -> None:
     there = path("ingresses", behind_ingress.namespace, "entry-ingress")
-    (rule,) = get(behind_ingress.there.cluster.api, there)["spec"]["rules"]
+    (rule,) = await_object(behind_ingress.there.cluster.api, there)["spec"]["rules"]
     (backend,) = [one["backend"]["service"] for one in rule["http"]["paths"]]
 
     assert (rule["host"], backend["name"]) == ("chat.example.com", "entry-api")
@@ -139,6 +139,7 @@ def test_the_backend_of_the_ingress_reaches_leaders_only(behind_ingress: Served)
 
 def test_the_status_has_the_url_of_the_ingress(behind_ingress: Served) -> None:
     cluster, namespace = behind_ingress.there.cluster, behind_ingress.namespace
+    await_object(cluster.api, path("ingresses", namespace, "entry-ingress"))
     address = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
 
     patch(cluster.api, path("ingresses", namespace, "entry-ingress", "status"), address)

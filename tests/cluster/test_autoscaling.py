@@ -19,13 +19,15 @@ from tests.cluster.testbed.rollouts import caught_up, rollout
 from tests.cluster.testbed.services import says, status, told
 from tests.cluster.testbed.wait import until
 from tests.isvc import decoder, isvc, prefiller
+from tests.patience import PATIENCE
 
 NAME: Final = "chat"
 PREFILL, DECODE = (f"{NAME}-{role}" for role in ("prefill", "decode"))
 AT_ONCE: Final = {"scaleDown": {"stabilizationWindowSeconds": 0}}
 QUEUE: Final = scaling(external(), behavior=AT_ONCE)
 """One decoder for five waiting requests, four at most."""
-PATIENCE: Final = 90.0
+REST: Final = 60.0
+"""Seconds after which an empty role rests."""
 HEALTHY: Final = {"Failed": ("False", "NothingFailed")}
 TARGET: Final = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": DECODE}
 
@@ -50,7 +52,7 @@ def emptied(served: Cluster, metrics: Metrics) -> Iterator[str]:  # noqa: ARG001
     """A namespace in which KEDA scaled the decoders to 0 at the start: a role rests after a minute."""
     with new_namespace(served) as name:
         apply(served, name, asking())
-        until(lambda: len(bound(served, name)) == 2, "a group of each role", seconds=120.0)
+        until(lambda: len(bound(served, name)) == 2, "a group of each role")
         scale(served, name, 0, "keda")
         yield name
 
@@ -71,7 +73,7 @@ def scaled_to(cluster: Cluster, namespace: str, count: int) -> None:
         named = {"fieldSelector": f"metadata.name={DECODE}"}
         return [one["spec"]["replicas"] for one in _sets(cluster, namespace, named)] == [count]
 
-    until(there, f"{count} replicas", seconds=PATIENCE)
+    until(there, f"{count} replicas")
 
 
 def _sets(cluster: Cluster, namespace: str, query: dict[str, str]) -> list[Object]:
@@ -147,7 +149,7 @@ def test_scaled_replicas_join_the_gang_whole(served: Cluster, metrics: Metrics, 
 
     whole = {f"{PREFILL}-0": (2, 2), **{f"{DECODE}-{at}": (2, 2) for at in range(3)}}
     one_waits = [whole | {f"{DECODE}-{at}": (0, 2)} for at in (1, 2)]
-    until(lambda: bound(served, namespace) in one_waits, "one of two more groups is bound", seconds=PATIENCE)
+    until(lambda: bound(served, namespace) in one_waits, "one of two more groups is bound")
     assert required(served, namespace, NAME) == gang
 
 
@@ -169,7 +171,6 @@ def test_an_autoscaler_without_a_metric_is_reported_until_there_is_one(
     events = until(
         lambda: [one for one in told(served, namespace, NAME) if "FI879" in one["message"]],
         "it is reported",
-        seconds=PATIENCE,
     )
     says(served, namespace, NAME, HEALTHY)
 
@@ -280,7 +281,7 @@ def test_two_autoscalers_of_one_role_are_reported(served: Cluster, namespace: st
     scaled_to(served, namespace, 2)
 
     own(served, namespace)
-    until(lambda: "FI878" in failure(served, namespace), "it is reported", seconds=PATIENCE)
+    until(lambda: "FI878" in failure(served, namespace), "it is reported")
     ambiguous = until(lambda: reasons(served, namespace, "AmbiguousSelector"), "Kubernetes says so too")
     delete(served.api, path("horizontalpodautoscalers", namespace, "mine"))
 
@@ -342,16 +343,16 @@ def test_kubectl_autoscale_of_a_role_without_replicas_is_no_error(served: Cluste
 def test_decoders_at_zero_rest_and_are_required_again(served: Cluster, emptied: str) -> None:
     """KEDA scales to 0 and back; its autoscaler is for what lies between."""
     resting, both = {PREFILL: (1, 2), DECODE: (0, 2)}, {PREFILL: (1, 2), DECODE: (1, 2)}
-    rested = becomes(lambda: required(served, emptied, NAME), (2, resting), 90.0)
+    rested = becomes(lambda: required(served, emptied, NAME), (2, resting), REST + PATIENCE)
     add_gpu_nodes(served, 4)
-    alone = becomes(lambda: bound(served, emptied), {f"{PREFILL}-0": (2, 2)}, PATIENCE)
+    alone = becomes(lambda: bound(served, emptied), {f"{PREFILL}-0": (2, 2)})
 
     scale(served, emptied, 1, "keda")
-    again = becomes(lambda: required(served, emptied, NAME), (4, both), PATIENCE)
+    again = becomes(lambda: required(served, emptied, NAME), (4, both))
     whole = {f"{PREFILL}-0": (2, 2), f"{DECODE}-0": (2, 2)}
 
     assert (rested, alone) == ((2, resting), {f"{PREFILL}-0": (2, 2)})
-    assert (again, becomes(lambda: bound(served, emptied), whole, PATIENCE)) == ((4, both), whole)
+    assert (again, becomes(lambda: bound(served, emptied), whole)) == ((4, both), whole)
 
 
 # --- a controller that was away: it forgets since when a role is empty -----------------------------------

@@ -1,14 +1,15 @@
 """Events about what the controller does and undoes, as `kubectl describe` shows them."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.api import delete, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.controllers import apply
+from tests.cluster.testbed.controllers import apply, becomes, pod_group
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.services import recorded_events
 from tests.cluster.testbed.wait import until
@@ -40,7 +41,7 @@ def undone(cluster: Cluster, namespace: str, start: str) -> list[str]:
 
 def test_a_new_service_is_told_what_was_made(served: Cluster, made: str) -> None:
     created, opened, routes = (
-        " ".join(each["message"] for each in told(served, made, reason))
+        " ".join(each["message"] for each in until(partial(told, served, made, reason), f"{reason} is told"))
         for reason in ("Created", "GangOpened", "RoutesCreated")
     )
 
@@ -107,7 +108,7 @@ def test_a_change_that_is_undone_is_told(
         return undone(served, made, start)
 
     try:
-        (message,) = until(said, "an Event says so", seconds=45.0)
+        (message,) = until(said, "an Event says so")
     except TimeoutError as error:
         raise AssertionError([one["message"] for one in told(served, made, "ChangeReverted")]) from error
     assert message.endswith(
@@ -116,10 +117,16 @@ def test_a_change_that_is_undone_is_told(
 
 
 def test_a_repaired_object_has_the_event_too(served: Cluster, made: str) -> None:
-    pod_group = get(served.api, path("podgroups", made, NAME))
-    events = items(served.api, path("events", made), fieldSelector="involvedObject.kind=Deployment")
+    kubectl(served, "label", "deployment", f"{NAME}-epp", "fusioninfer.io/service-", "--namespace", made)
 
-    assert pod_group["spec"]["minMember"] == 4
-    assert {each["reason"] for each in events if each["source"].get("component") == "fusioninfer-sync"} == {
-        "ChangeReverted"
-    }
+    def reasons() -> set[str]:
+        events = items(served.api, path("events", made), fieldSelector="involvedObject.kind=Deployment")
+        return {each["reason"] for each in events if each["source"].get("component") == "fusioninfer-sync"}
+
+    assert becomes(reasons, {"ChangeReverted"}) == {"ChangeReverted"}
+
+
+def test_a_deleted_pod_group_is_created_again_whole(served: Cluster, made: str) -> None:
+    delete(served.api, path("podgroups", made, NAME))
+
+    assert becomes(lambda: (pod_group(served, made, NAME) or {"spec": {}})["spec"].get("minMember"), 4) == 4

@@ -5,6 +5,7 @@ All services of this file are in one namespace at once: a finding is reported on
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import pytest
@@ -83,6 +84,10 @@ TOLD: Final = {
 """The members that get an Event of each code."""
 
 
+JOINED: Final = {"fi401-more": "fi401", "fi402-worker": "fi402"}
+"""Members that join all the same, with the service of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Broken:
     """The PodGroups of all services, before and after; who was told what, and what the controller counts."""
@@ -106,7 +111,10 @@ def broken(fusioninfer: Cluster) -> Iterator[Broken]:
 
     expected = sorted((name, code) for code, names in TOLD.items() for name in names)
     said = becomes(lambda: told(fusioninfer, namespace), expected)
-    yield Broken(before, pod_groups(fusioninfer, namespace), said, counted(fusioninfer))
+    count = becomes(lambda: counted(fusioninfer), {code: float(len(names)) for code, names in TOLD.items()})
+    for name in JOINED:
+        until(partial(has_policy, fusioninfer, namespace, name), f"{name} has a policy")
+    yield Broken(before, pod_groups(fusioninfer, namespace), said, count)
     empty_namespace(fusioninfer, namespace)
 
 
@@ -127,7 +135,7 @@ def test_the_pod_group_is_left_alone(broken: Broken, service: str) -> None:
     assert broken.before[service] == broken.after[service]
 
 
-@pytest.mark.parametrize(("service", "newcomer"), [("fi401", "fi401-more"), ("fi402", "fi402-worker")])
+@pytest.mark.parametrize(("newcomer", "service"), JOINED.items())
 def test_a_member_that_breaks_a_rule_about_roles_has_a_policy_and_is_not_required(
     broken: Broken, service: str, newcomer: str
 ) -> None:
@@ -162,6 +170,12 @@ def pod_groups(cluster: Cluster, namespace: str) -> dict[str, Object | None]:
     """Read the PodGroup of every service."""
     services = (*HEALTHY, "fi407")
     return {service: pod_group_and_owners(cluster, namespace, service) for service in services}
+
+
+def has_policy(cluster: Cluster, namespace: str, name: str) -> bool:
+    """Return whether a member that joined is in the PodGroup of its service."""
+    group = pod_group_and_owners(cluster, namespace, JOINED[name]) or {"spec": {}}
+    return name in {policy["name"] for policy in group["spec"].get("subGroupPolicy", ())}
 
 
 def counted(cluster: Cluster) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.audit import requests, words, writes
+from tests.cluster.testbed.audit import come_to_rest, requests, words, writes
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import DECODE, MONOLITHIC, PREFILL, SERVICE, apply, pod_group, told
 from tests.cluster.testbed.groups import wait_pods
@@ -75,3 +75,4 @@ def at_rest(cluster: Cluster, namespace: str) -> None:
         until(partial(pod_group, cluster, namespace, service), f"the PodGroup of {service}")
     until(lambda: told(cluster, namespace), "an Event reports the one that waits")
     wait_pods(cluster, namespace, PODS)
+    come_to_rest(cluster)

@@ -19,7 +19,8 @@ from tests.cluster.testbed.controllers import (
 )
 from tests.cluster.testbed.wait import until
 
-TIMING: Final = {"--lease-duration": 3, "--renew-deadline": 2, "--retry-period": 0.5}
+TIMING: Final = {"--lease-duration": 10, "--renew-deadline": 7, "--retry-period": 1}
+"""A Lease that ends soon after its holder, and that a busy machine renews in time."""
 
 
 @pytest.fixture
@@ -33,9 +34,11 @@ def test_one_of_two_controllers_leads(fusioninfer: Cluster, namespace: str, two:
     apply(fusioninfer, namespace, PREFILL, DECODE)
     until(lambda: pod_group(fusioninfer, namespace), "the PodGroup")
 
-    wrote = [metric(port, "fusioninfer_sync_writes_total", kind="PodGroup") for port in two.values()]
+    def wrote() -> list[bool]:
+        counts = (metric(port, "fusioninfer_sync_writes_total", kind="PodGroup") for port in two.values())
+        return sorted(count > 0 for count in counts)
 
-    assert sorted(wrote) == [0, 1]
+    assert becomes(wrote, [False, True]) == [False, True]
 
 
 def test_when_the_leader_is_killed_the_other_one_takes_over(

@@ -32,7 +32,6 @@ OUTSTANDING: Final = 10.0
 """Seconds after the other leads by which the first has ended; without a fence a request may take longer."""
 AFTERWARDS: Final = 3.0
 """Seconds in which the one that is back might write."""
-PATIENCE: Final = 120.0
 Fault = Callable[[Pair], AbstractContextManager[None]]
 
 
@@ -82,7 +81,7 @@ def changed(served: Cluster) -> Iterator[str]:
     with new_namespace(served) as namespace:
         files_of = (files(Service(name, "workers", there=True)) for name in NAMES)
         apply(served, namespace, *(obj for each in files_of for obj in each))
-        until(lambda: len(made(served, namespace)) >= len(NAMES) * 9, "they are made", seconds=PATIENCE)
+        until(lambda: len(made(served, namespace)) >= len(NAMES) * 9, "they are made")
         yield namespace
 
 
@@ -116,7 +115,7 @@ def test_two_controllers_with_wrong_clocks_never_write_at_once(served: Cluster, 
 def test_a_controller_that_ends_while_it_writes_hands_over_cleanly(served: Cluster, changed: str) -> None:
     with pair(served) as two, restless(served, changed):
         os.kill(two.process(FIRST).pid, signal.SIGTERM)
-        until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)
+        until(lambda: two.leads(SECOND), "the other leads")
         writing(two, SECOND)
 
     assert intruders(served, changed) == []
@@ -126,11 +125,11 @@ def befall(two: Pair, fault: str) -> None:
     """Have a fault befall the one that leads, until the other works; it ends as soon as it knows."""
     writing(two, FIRST)
     with FAULTS[fault](two):
-        until(lambda: two.leads(SECOND), "the other leads", seconds=PATIENCE)
+        until(lambda: two.leads(SECOND), "the other leads")
         if fault != STOPPED:
             until(lambda: not alive(two.process(FIRST)), ENDS, seconds=OUTSTANDING)
         writing(two, SECOND)
-    until(lambda: not alive(two.process(FIRST)), "the first has ended", seconds=PATIENCE)
+    until(lambda: not alive(two.process(FIRST)), "the first has ended")
     time.sleep(AFTERWARDS)
     assert two.process(FIRST).popen.returncode == 1
 
@@ -141,7 +140,6 @@ def writing(two: Pair, name: str) -> None:
     until(
         lambda: len([each for each in stored(two.cluster) if author(each) == name]) > before + 3,
         f"{name} writes",
-        seconds=PATIENCE,
     )
 
 

@@ -1,4 +1,4 @@
-"""Manual changes of a PodGroup are reverted within two seconds."""
+"""Manual changes of a PodGroup are reverted: no resync is so frequent that it would hide a missed change."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -14,9 +14,6 @@ from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
 
-SECONDS: Final = 5.0
-PATIENCE: Final = 60.0
-"""Until a controller that has just lost its API server receives changes again."""
 STRANGER: Final = {
     "name": "stranger",
     "labelSelector": {"matchLabels": {"app": "stranger"}},
@@ -58,9 +55,7 @@ def before(fusioninfer: Cluster, home: str) -> Repaired:
     apply(fusioninfer, home, {"apiVersion": "v1", "kind": "List", "items": members()})
     found = until(lambda: pod_groups(fusioninfer, home), "each service has its PodGroup")
     patch(fusioninfer.api, path("podgroups", home, WARM_UP), EDITS["min-member"])
-    assert found[WARM_UP] == becomes(
-        lambda: pod_group_and_owners(fusioninfer, home, WARM_UP), found[WARM_UP], PATIENCE
-    )
+    assert found[WARM_UP] == becomes(lambda: pod_group_and_owners(fusioninfer, home, WARM_UP), found[WARM_UP])
     return found
 
 
@@ -68,9 +63,7 @@ def before(fusioninfer: Cluster, home: str) -> Repaired:
 def test_an_edit_is_reverted(fusioninfer: Cluster, home: str, before: Repaired, name: str) -> None:
     patch(fusioninfer.api, path("podgroups", home, name), EDITS[name])
 
-    assert before[name] == becomes(
-        lambda: pod_group_and_owners(fusioninfer, home, name), before[name], SECONDS
-    )
+    assert before[name] == becomes(lambda: pod_group_and_owners(fusioninfer, home, name), before[name])
 
 
 def test_a_queue_that_no_member_names_is_left_to_others(
@@ -80,14 +73,14 @@ def test_a_queue_that_no_member_names_is_left_to_others(
     patch(fusioninfer.api, path("podgroups", home, QUEUED), {"spec": {"queue": "root", "minMember": 1}})
 
     expected = {**before[QUEUED], "spec": {**before[QUEUED]["spec"], "queue": "root"}}
-    assert expected == becomes(lambda: pod_group_and_owners(fusioninfer, home, QUEUED), expected, SECONDS)
+    assert expected == becomes(lambda: pod_group_and_owners(fusioninfer, home, QUEUED), expected)
 
 
 def test_a_deleted_pod_group_is_created_again(fusioninfer: Cluster, home: str, before: Repaired) -> None:
     delete(fusioninfer.api, path("podgroups", home, DELETED))
 
     assert before[DELETED] == becomes(
-        lambda: pod_group_and_owners(fusioninfer, home, DELETED), before[DELETED], SECONDS
+        lambda: pod_group_and_owners(fusioninfer, home, DELETED), before[DELETED]
     )
 
 

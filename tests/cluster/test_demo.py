@@ -19,6 +19,7 @@ from tests.cluster.demo import CANNOT_RUN_CODE, INTERRUPTED, STEPS, run
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 ROOT: Final = Path(__file__).parents[2]
 COMMAND: Final = [sys.executable, "-m", "tests.cluster.demo"]
@@ -152,7 +153,7 @@ def test_an_interrupt_stops_every_process(tmp_path: Path, how: signal.Signals) -
         until(lambda: "kube-apiserver" in "".join(_commands(tmp_path)), "the API server starts")
 
         demo.send_signal(how)
-        said, _ = demo.communicate(timeout=30)
+        said, _ = demo.communicate(timeout=PATIENCE)
 
     assert said.splitlines()[-1] == "Interrupted; everything is stopped."
     assert (demo.returncode, _commands(tmp_path), list(tmp_path.iterdir())) == (INTERRUPTED, [], [])

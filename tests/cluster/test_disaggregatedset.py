@@ -13,9 +13,10 @@ from intent.disaggregatedset import leader_worker_sets
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.api import create, delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, controller_down
+from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes, controller_down
 from tests.cluster.testbed.groups import Bound, bound, pods, settled
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 SET = "ds"
 SIZES = {"prefill": 2, "decode": 4}
@@ -39,27 +40,28 @@ def test_no_pod_of_a_revision_is_bound_before_a_whole_group_of_each_role_can_be(
     assert not any(placed for placed, _ in settled(fusioninfer, namespace, watch=whole).values())
 
     add_nodes(1)
-    until(lambda: is_placed(fusioninfer, namespace, first), "both groups are placed", seconds=90)
+    until(lambda: is_placed(fusioninfer, namespace, first), "both groups are placed")
     assert groups(fusioninfer, namespace) == {f"{SERVICE}-{first}"}
     old = uids(fusioninfer, namespace, first)
     assert offline_names() == names(fusioninfer, namespace)
 
     # without room: the old pods stay, and no pod of the new revision takes part of a group's place
     patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), new_image())
-    second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision", seconds=60).pop()
-    until(lambda: len(pods(fusioninfer, namespace)) == 12, "the pods of the new revision", seconds=90)
+    second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision").pop()
+    until(lambda: len(pods(fusioninfer, namespace)) == 12, "the pods of the new revision")
     settled(fusioninfer, namespace, watch=whole)
     assert uids(fusioninfer, namespace, first) == old
     assert not any(placed for group, (placed, _) in bound(fusioninfer, namespace).items() if second in group)
-    assert groups(fusioninfer, namespace) == {f"{SERVICE}-{first}", f"{SERVICE}-{second}"}
+    gangs = {f"{SERVICE}-{first}", f"{SERVICE}-{second}"}
+    assert becomes(lambda: groups(fusioninfer, namespace), gangs) == gangs
 
     # a crash in the middle: the old group is placed again, while the controller is down
     with controller_down(fusioninfer):
         crashed = f"{SET}-{first}-decode-0"
         uid = get(fusioninfer.api, path("pods", namespace, crashed))["metadata"]["uid"]
         delete(fusioninfer.api, path("pods", namespace, crashed), gracePeriodSeconds="0")
-        until(lambda: is_new(fusioninfer, namespace, crashed, uid), "the group is made again", seconds=90)
-        until(lambda: is_placed(fusioninfer, namespace, first), "it is placed again", seconds=90)
+        until(lambda: is_new(fusioninfer, namespace, crashed, uid), "the group is made again")
+        until(lambda: is_placed(fusioninfer, namespace, first), "it is placed again")
 
     # with room: the new revision is placed, then the old one goes, with its PodGroup
     add_nodes(6)
@@ -69,15 +71,15 @@ def test_no_pod_of_a_revision_is_bound_before_a_whole_group_of_each_role_can_be(
         assert is_whole(found, first) or is_whole(found, second), "one revision serves at any time"
         return revisions(fusioninfer, namespace) == {second}
 
-    until(is_rolled, "the old revision is gone", seconds=180)
-    until(lambda: groups(fusioninfer, namespace) == {f"{SERVICE}-{second}"}, "its PodGroup, too", seconds=60)
+    until(is_rolled, "the old revision is gone", seconds=2 * PATIENCE)
+    until(lambda: groups(fusioninfer, namespace) == {f"{SERVICE}-{second}"}, "its PodGroup, too")
     assert is_placed(fusioninfer, namespace, second)
 
     # scaled: the same revision, and the same gang
     patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), new_image(replicas=2))
-    until(lambda: len(pods(fusioninfer, namespace)) == 12, "the pods of the second groups", seconds=90)
+    until(lambda: len(pods(fusioninfer, namespace)) == 12, "the pods of the second groups")
     placed = {f"{SET}-{second}-{name}-{at}": (size, size) for name, size in SIZES.items() for at in (0, 1)}
-    until(lambda: bound(fusioninfer, namespace) == placed, "the second groups are placed", seconds=90)
+    until(lambda: bound(fusioninfer, namespace) == placed, "the second groups are placed")
     assert groups(fusioninfer, namespace) == {f"{SERVICE}-{second}"}
     assert not findings(fusioninfer, namespace)
 

@@ -184,7 +184,7 @@ def edit_and_replace(cluster: Cluster, namespace: str, change: Edit) -> None:
             return False
         return True
 
-    until(is_replaced, "the export is up to date", seconds=20)
+    until(is_replaced, "the export is up to date")
 
 
 def _edited(cluster: Cluster, namespace: str, change: Edit, *fields: str) -> Object:
@@ -206,7 +206,7 @@ def replaced(cluster: Cluster, namespace: str, before: Any) -> list[Object]:
         now = rollout(cluster, namespace, NAME).pods.values()
         return len(now) == SIZE and set(before).isdisjoint(now)
 
-    until(others, "every pod is replaced", seconds=60)
+    until(others, "every pod is replaced")
     return [spec["containers"][0] for spec in specs(cluster, namespace, NAME)]
 
 

@@ -59,8 +59,8 @@ def test_an_ejected_service_restarts_nothing_and_is_scheduled_again_without_us(
         leader = path("pods", namespace, f"{SERVICE}-decode-0")
         uid = get(fusioninfer.api, leader)["metadata"]["uid"]
         delete(fusioninfer.api, leader, gracePeriodSeconds="0")
-        until(lambda: replaced(fusioninfer, namespace, uid), "the group is made again", seconds=90)
-        until(lambda: ours(fusioninfer, namespace) == PLACED, "the group is scheduled again", seconds=90)
+        until(lambda: replaced(fusioninfer, namespace, uid), "the group is made again")
+        until(lambda: ours(fusioninfer, namespace) == PLACED, "the group is scheduled again")
         kubectl(fusioninfer, "apply", f"--filename={tmp_path / 'ejected.yaml'}")
     assert specs(fusioninfer, namespace) == sets
 
@@ -90,12 +90,12 @@ def test_an_ejected_service_keeps_what_it_needs_without_the_other_steps(
     leader = path("pods", namespace, f"{SERVICE}-decode-0")
     uid = get(fusioninfer.api, leader)["metadata"]["uid"]
     delete(fusioninfer.api, leader, gracePeriodSeconds="0")
-    until(lambda: replaced(fusioninfer, namespace, uid), "the group is made again", seconds=90)
-    until(lambda: ours(fusioninfer, namespace) == PLACED, "the group is scheduled again", seconds=90)
+    until(lambda: replaced(fusioninfer, namespace, uid), "the group is made again")
+    until(lambda: ours(fusioninfer, namespace) == PLACED, "the group is scheduled again")
 
     for name in SETS:
         delete(fusioninfer.api, path("leaderworkersets", namespace, name))
-    until(lambda: SERVICE not in pod_groups(fusioninfer, namespace), "the PodGroup is deleted", seconds=90)
+    until(lambda: SERVICE not in pod_groups(fusioninfer, namespace), "the PodGroup is deleted")
 
 
 def eject(cluster: Cluster, namespace: str, *files: Path) -> Any:

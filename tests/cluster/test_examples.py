@@ -21,7 +21,6 @@ NODES: Final = 10
 """Of 8 GPUs each: as many as the largest service needs."""
 REVISION: Final = re.compile(r"-[0-9a-f]{8}(?=-|$)")
 """The revision in names of a DisaggregatedSet: offline it is another hash than in the cluster."""
-PATIENCE: Final = 60.0
 VOLCANO: Final = "volcano"
 
 
@@ -62,7 +61,7 @@ def test_it_is_admitted_without_warnings(applied: Applied) -> None:
 def test_the_stored_objects_are_those_that_the_command_prints(applied: Applied) -> None:
     expected = {_name(obj) for obj in applied.offline}
 
-    assert becomes(lambda: expected & _stored(applied), expected, PATIENCE) == expected
+    assert becomes(lambda: expected & _stored(applied), expected) == expected
 
 
 def test_the_stored_workloads_are_those_that_the_command_prints(applied: Applied) -> None:
@@ -72,13 +71,13 @@ def test_the_stored_workloads_are_those_that_the_command_prints(applied: Applied
         found = items(applied.cluster.api, path("leaderworkersets", applied.namespace))
         return {_name({"kind": "LeaderWorkerSet", **obj}): _templates(obj) for obj in found}
 
-    assert becomes(stored, expected, PATIENCE) == expected
+    assert becomes(stored, expected) == expected
 
 
 def test_every_pod_of_a_gang_is_bound(applied: Applied) -> None:
     expected = sum(_pods(obj) for obj in _workloads(applied))
 
-    found = becomes(lambda: len(_placed(applied)), expected, PATIENCE)
+    found = becomes(lambda: len(_placed(applied)), expected)
 
     assert found == expected
 

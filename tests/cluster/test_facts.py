@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from intent import Object
-from tests.cluster.testbed.api import ApiError, create, get, items, patch, path, update
+from tests.cluster.testbed.api import ApiError, create, edit, items, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.differences import ABSENT, Differences, differences
@@ -108,11 +108,12 @@ def test_lws_rewrites_quantities_and_fills_in_structs(cluster: Cluster, namespac
 def test_on_update_the_same_happens_as_on_create(cluster: Cluster, namespace: str) -> None:
     where = path("leaderworkersets", namespace)
     created = create(cluster.api, where, SUBMITTED)
-    version = get(cluster.api, where + "/facts")["metadata"]["resourceVersion"]
 
-    metadata = {**SUBMITTED["metadata"], "resourceVersion": version}
-    updated = update(cluster.api, where + "/facts", {**SUBMITTED, "metadata": metadata})
+    def same(live: Object) -> Object:
+        version = {"resourceVersion": live["metadata"]["resourceVersion"]}
+        return {**SUBMITTED, "metadata": SUBMITTED["metadata"] | version}
 
+    updated = edit(cluster.api, where + "/facts", same)
     assert (updated["spec"], updated["metadata"]["generation"]) == (created["spec"], 1)
 
 

@@ -11,7 +11,7 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
-from tests.cluster.testbed.api import ApiError, create, get, patch, path, update
+from tests.cluster.testbed.api import ApiError, create, edit, get, patch, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.unchecked import unchecked
 from tests.cluster.testbed.wait import until
@@ -140,13 +140,11 @@ def test_an_old_error_denies_no_change_of_metadata(served: Cluster, mistaken: st
 
 @pytest.mark.parametrize("name", ["old", "mistyped"], ids=["of its set", "of its own"])
 def test_an_old_error_denies_no_scaling(served: Cluster, mistaken: str, name: str) -> None:
-    scaled = changed(get(served.api, f"{mistaken}/{name}"), "spec.roles.0.replicas", 3)
+    scaled = edit(served.api, f"{mistaken}/{name}", lambda live: changed(live, "spec.roles.0.replicas", 3))
 
-    assert update(served.api, f"{mistaken}/{name}", scaled)["metadata"]["generation"] == 2
+    assert scaled["metadata"]["generation"] == 2
 
 
 def test_an_old_error_denies_a_change_of_its_role(served: Cluster, mistaken: str) -> None:
-    resized = changed(get(served.api, f"{mistaken}/old"), "spec.roles.0.multinode.nodeCount", 4)
-
     with pytest.raises(ApiError, match="FI205"):
-        update(served.api, f"{mistaken}/old", resized)
+        edit(served.api, f"{mistaken}/old", lambda live: changed(live, "spec.roles.0.multinode.nodeCount", 4))

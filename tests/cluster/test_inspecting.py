@@ -121,12 +121,18 @@ def states(cluster: Cluster, *words: str, identity: str = "admin") -> dict[str, 
     return {one["name"]: one["state"] for one in run(cluster, "check", *words, identity=identity).value}
 
 
-def wrong(cluster: Cluster) -> set[str]:
-    """Return the checks that are errors."""
-    return {name for name, state in states(cluster).items() if state == "error"}
+def wrong_are(cluster: Cluster, expected: set[str]) -> bool:
+    """Wait until these checks are errors and no others; the API server reads configurations with a delay."""
+
+    def errors() -> set[str]:
+        return {name for name, state in states(cluster).items() if state == "error"}
+
+    return until(lambda: errors() == expected, f"{expected} are errors", seconds=PATIENCE)
 
 
 def test_a_sound_cluster_has_no_errors(installed: Cluster) -> None:
+    assert wrong_are(installed, set())
+
     done = run(installed, "check")
 
     found = {one["name"]: one["state"] for one in done.value if one["state"] != "ok"}
@@ -142,13 +148,13 @@ def test_before_an_installation_the_remains_of_another_are_a_warning(installed: 
 
 def test_a_deleted_webhook_configuration_is_an_error(installed: Cluster) -> None:
     with webhooks_gone(installed, CONFIGURATIONS[0]):
-        assert wrong(installed) == {"mutating-configuration"}
+        assert wrong_are(installed, {"mutating-configuration"})
 
 
 def test_a_wrong_ca_bundle_is_an_error_and_the_webhook_does_not_answer(installed: Cluster) -> None:
     trust(installed, trustme.CA().cert_pem.bytes())
     try:
-        assert wrong(installed) == {"ca-bundle-trusts", "webhook-answers"}
+        assert wrong_are(installed, {"ca-bundle-trusts", "webhook-answers"})
     finally:
         trust(installed, installed.authority_pem)
 
@@ -158,7 +164,7 @@ def test_a_manager_of_leaderworkerset_without_pods_is_an_error(installed: Cluste
     patch(installed.api, where, {"spec": {"replicas": 0}})
     try:
         until(lambda: not available(installed, *MANAGER), "it is scaled down", seconds=PATIENCE)
-        assert wrong(installed) == {"lws-manager"}
+        assert wrong_are(installed, {"lws-manager"})
     finally:
         patch(installed.api, where, {"spec": {"replicas": 1}})
         until(lambda: available(installed, *MANAGER), "it is back", seconds=PATIENCE)
@@ -169,7 +175,7 @@ def test_the_gang_scheduling_of_leaderworkerset_is_an_error(installed: Cluster) 
     config = {"metadata": {"name": "lws-manager-config"}, "data": {"controller_manager_config.yaml": text}}
     create(installed.api, path("configmaps", "lws-system"), config)
     try:
-        assert wrong(installed) == {"lws-gang-scheduling"}
+        assert wrong_are(installed, {"lws-gang-scheduling"})
     finally:
         delete(installed.api, path("configmaps", "lws-system", "lws-manager-config"))
 
@@ -177,7 +183,7 @@ def test_the_gang_scheduling_of_leaderworkerset_is_an_error(installed: Cluster) 
 def test_a_controller_that_does_not_run_is_an_error(installed: Cluster) -> None:
     with controller_down(installed):
         delete(installed.api, path("leases", HOME, "fusioninfer-sync"))
-        assert wrong(installed) == {"lease"}
+        assert wrong_are(installed, {"lease"})
 
 
 def test_without_rights_checks_are_unknown_and_not_errors(installed: Cluster) -> None:
@@ -205,6 +211,7 @@ def webhooks_gone(cluster: Cluster, *configurations: str) -> Iterator[None]:
     for where in stored:
         delete(cluster.api, where)
     try:
+        until(lambda: not is_expanded(cluster), "the webhook is not called", seconds=PATIENCE)
         yield
     finally:
         for where, found in stored.items():
@@ -375,7 +382,7 @@ def test_why_names_a_missing_webhook(installed: Cluster, routed_namespace: str) 
         done = run(installed, "why", "lws/x", "--namespace", routed_namespace)
 
     assert (done.code, done.value["cause"]["reason"]) == (1, "WebhookMissing")
-    assert reason(installed, routed_namespace, "lws/x") == "NotExpanded"
+    assert becomes(installed, routed_namespace, "NotExpanded", "lws/x")
 
 
 def test_why_names_the_endpoint_picker_then_the_missing_gateway(served: Cluster, space: str) -> None:

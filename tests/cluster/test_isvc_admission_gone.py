@@ -81,7 +81,7 @@ def test_without_webhooks_a_new_leader_keeps_every_pod_and_looks_again(served: C
             kill_process(served, HURRIED)
             delete(served.api, LEASE)
             start_sync(served, HURRIED, {"--metrics-port": ports[HURRIED]}, SHORT_RETRY)
-            until(lambda: codes(served, running, "FI873"), "an Event says so", seconds=60.0)
+            until(lambda: codes(served, running, "FI873"), "an Event says so")
             apply(served, running, isvc(worker(replicas=2), name=NAME))
             caught_up(served, running)
             held = rollout(served, running, SET)
@@ -99,7 +99,7 @@ def more(cluster: Cluster, namespace: str) -> object:
         pods = rollout(cluster, namespace, SET).pods
         return pods if len(pods) == 2 * GROUP else {}
 
-    pods = until(grown, "what was asked for meanwhile is done", seconds=90.0)
+    pods = until(grown, "what was asked for meanwhile is done")
     return {name: uid for name, uid in pods.items() if name.startswith(f"{SET}-0")}.items()
 
 

@@ -26,7 +26,7 @@ def test_every_dependent_is_deleted_with_it(served: Cluster, routed_namespace: s
 
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}")
 
-    until(lambda: not labelled(served, routed_namespace), "nothing has our label", seconds=60.0)
+    until(lambda: not labelled(served, routed_namespace), "nothing has our label")
     until(lambda: not made(served, routed_namespace), "nothing of ours is left")
 
 
@@ -40,7 +40,7 @@ def test_a_service_is_drained_before_it_is_deleted(served: Cluster, routed_names
     left = {resource for resource, _ in made(served, routed_namespace)}
     drained = rollout(served, routed_namespace, f"{NAME}-inference")
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}")
-    until(lambda: not labelled(served, routed_namespace), "nothing has our label", seconds=60.0)
+    until(lambda: not labelled(served, routed_namespace), "nothing has our label")
 
     assert "httproutes" not in left
     assert drained == pods

@@ -49,11 +49,15 @@ def test_with_a_foreign_service_the_engines_run(served: Cluster, routed_namespac
     create(served.api, path("services", routed_namespace), FOREIGN_SERVICE)
 
     apply(served, routed_namespace, isvc(router(), worker(), name=NAME))
-    status = says(served, routed_namespace, NAME, {"RoutesReady": ("False", "RoutesRefused")})
+    initialized = ("True", "InferenceServiceCreating")
+    says(
+        served,
+        routed_namespace,
+        NAME,
+        {"RoutesReady": ("False", "RoutesRefused"), "Initialized": initialized},
+    )
     wait_pods(served, routed_namespace, 2 + 1)
-
-    assert conditions(status)["Initialized"]["status"] == "True"
-    assert ("podgroups", NAME) in made(served, routed_namespace)
+    until(lambda: ("podgroups", NAME) in made(served, routed_namespace), "the PodGroup is made")
 
 
 def test_of_two_services_that_want_one_set_the_first_keeps_it(served: Cluster, routed_namespace: str) -> None:

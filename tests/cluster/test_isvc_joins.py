@@ -39,7 +39,7 @@ def test_the_others_heal_while_it_waits(served: Cluster, full: str) -> None:
     apply(served, full, service(*TWO, decoder(replicas=1, name="more")))
     wait_pods(served, full, 6)
     sets = {PREFILL: (1, 2), DECODE: (1, 2), MORE: (0, 2)}
-    policies = becomes(lambda: required(served, full, NAME), (4, sets), 30.0)
+    policies = becomes(lambda: required(served, full, NAME), (4, sets))
     delete(served.api, path("pods", full, f"{DECODE}-0"))
     until(lambda: uids(served, full).get(f"{DECODE}-0") not in (None, before[f"{DECODE}-0"]), "a new pod")
     healed = WHOLE | {f"{MORE}-0": (0, 2)}

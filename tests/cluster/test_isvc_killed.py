@@ -30,5 +30,5 @@ def test_a_controller_killed_after_the_first_member_converges_to_the_command(
             kill_process(served, CONTROLLER)
             meanwhile = made(served, routed_namespace)
 
-    assert expected == becomes(lambda: made(served, routed_namespace), expected, 30.0)
+    assert expected == becomes(lambda: made(served, routed_namespace), expected)
     assert 0 < len(meanwhile) < len(expected)

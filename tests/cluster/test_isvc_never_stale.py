@@ -77,12 +77,12 @@ def life(served: Cluster) -> Iterator[Life]:
 
 
 def quiet(cluster: Cluster, namespace: str) -> None:
-    """Wait until no status is on its way."""
+    """Wait until no status is on its way: the controller may write one a second after its cause."""
     seen: list[Object] = []
 
     def unchanged() -> bool:
         seen.append(get(cluster.api, path("inferenceservices", namespace, NAME)))
-        return len(seen) > 1 and seen[-1] == seen[-2]
+        return len(seen) > 2 and seen[-1] == seen[-2] == seen[-3]
 
     until(unchanged, "the status is settled", every=1.0)
 

@@ -61,7 +61,7 @@ def test_after_that_an_autoscaler_scales_it_and_replicas_take_over_again(served:
 
     apply(served, three, asking(2))
 
-    assert (scaled, becomes(lambda: replicas(served, three), 2, 30.0)) == (4, 2)
+    assert (scaled, becomes(lambda: replicas(served, three), 2)) == (4, 2)
 
 
 def test_an_autoscaler_beside_replicas_is_reported_and_not_fought(served: Cluster, three: str) -> None:
@@ -78,7 +78,7 @@ def test_an_autoscaler_beside_replicas_is_reported_and_not_fought(served: Cluste
 def test_a_manual_scale_is_reverted(served: Cluster, three: str) -> None:
     kubectl(served, "scale", "-n", three, f"lws/{SET}", "--replicas=4")
 
-    assert becomes(lambda: replicas(served, three), 3, 30.0) == 3
+    assert becomes(lambda: replicas(served, three), 3) == 3
 
 
 def asking(count: int | None) -> Object:

@@ -5,7 +5,7 @@ from typing import Final
 from intent import Object
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.controllers import apply
+from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.groups import bound
 from tests.cluster.testbed.services import conditions, says, status
 from tests.cluster.testbed.wait import until
@@ -30,9 +30,9 @@ def test_a_replica_of_the_previous_size_keeps_the_service_ready(
     says(fusioninfer, namespace, NAME, STILL_SERVES)
 
     assert bound(fusioninfer, namespace) == {f"{SET}-0": (2, 2), f"{SET}-1": (0, 5)}
-    assert conditions(status(fusioninfer, namespace, NAME))["Scheduled"]["message"] == (
-        "role inference has 1 of 2 replicas on nodes, waits for 40 more nvidia.com/gpu (5 pods)"
-    )
+    waits = "role inference has 1 of 2 replicas on nodes, waits for 40 more nvidia.com/gpu (5 pods)"
+    message = becomes(lambda: conditions(status(fusioninfer, namespace, NAME))["Scheduled"]["message"], waits)
+    assert message == waits
 
 
 def service(nodes: int) -> Object:

@@ -21,8 +21,6 @@ from tests.cluster.testbed.written import named, read
 from tests.isvc import decoder, isvc, prefiller, router
 
 NAME: Final = "chat"
-BUSY: Final = 60.0
-"""Seconds in which two controllers make, and report, everything on a busy machine."""
 GATEWAY: Final = {
     "gatewayClassName": "any",
     "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
@@ -55,7 +53,7 @@ def whole_life(served: Cluster) -> Iterator[Cluster]:
     settings = {"pickerReplicas": 2, "destinationRules": True}
     with configured(served, **settings), new_namespace(served) as namespace:
         apply(served, namespace, ROUTED)
-        until(lambda: kinds(served, namespace) == set(MADE), "it has an object of every kind", seconds=BUSY)
+        until(lambda: kinds(served, namespace) == set(MADE), "it has an object of every kind")
         lose_labels(served, namespace)
         apply(served, namespace, BARE)
         until(lambda: set(made(served, namespace)) == SETS, "only its sets and their Service are left")
@@ -76,7 +74,7 @@ def come_back(cluster: Cluster, namespace: str) -> None:
     apply(cluster, namespace, PREFILL, DECODE)
     for times in (1, 2):
         apply(cluster, namespace, ODD)
-        until(lambda times=times: len(told(cluster, namespace)) == 2 * times, "each is told", seconds=BUSY)  # type: ignore[misc]
+        until(lambda times=times: len(told(cluster, namespace)) == 2 * times, "each is told")  # type: ignore[misc]
         apply(cluster, namespace, DECODE)
         until(lambda: set(made(cluster, namespace)) >= PLACED, "they agree")
 

@@ -87,14 +87,14 @@ def test_a_partition_makes_a_canary_beside_the_old_revision(served: Cluster, ser
 
     apply(served, serving, asking(NEW, partition=1))
     both = {f"{DECODE}-0": {OLD}, f"{DECODE}-1": {NEW}}
-    canary = becomes(lambda: images(served, serving), both, 40.0)
+    canary = becomes(lambda: images(served, serving), both)
     until(lambda: bound(served, serving) == WHOLE, "the canary is on nodes")
     caught_up_images = settled_images(served, serving)
     there = {group: pods_of(served, serving, group) for group in kept}
     gang = required(served, serving, NAME)
     apply(served, serving, asking(NEW, partition=0))
     everywhere = {f"{DECODE}-0": {NEW}, f"{DECODE}-1": {NEW}}
-    after = becomes(lambda: images(served, serving), everywhere, 40.0)
+    after = becomes(lambda: images(served, serving), everywhere)
 
     assert (canary, caught_up_images, after) == (both, both, everywhere)
     assert (there, gang) == (kept, GANG)
@@ -125,7 +125,7 @@ def test_with_a_surge_no_decoder_is_lost_and_without_room_it_waits(served: Clust
         serve(bound(served, serving))
         return images(served, serving) == everywhere
 
-    until(done, "both are new, and the additional one is gone", seconds=60.0)
+    until(done, "both are new, and the additional one is gone")
 
     assert waiting == {**WHOLE, f"{DECODE}-2": (0, 2)}
     assert min(least) == 2

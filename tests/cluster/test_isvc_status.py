@@ -16,9 +16,10 @@ from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of
-from tests.cluster.testbed.services import conditions, says, states, story
+from tests.cluster.testbed.services import conditions, says, states, status, story
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.watch import in_order, recorded
+from tests.patience import PATIENCE
 
 NAME: Final = "deepseek-r1-disagg"
 PREFILL, DECODE = f"{NAME}-prefill", f"{NAME}-decode"
@@ -62,7 +63,7 @@ def lived(fusioninfer: Cluster, namespace: str) -> Life:
         for name, act, expected in STEPS:
             act(fusioninfer, namespace)
             steps[name] = says(fusioninfer, namespace, NAME, expected)
-        words = ("--namespace", namespace, "--timeout=10s", f"inferenceservice/{NAME}")
+        words = ("--namespace", namespace, f"--timeout={PATIENCE:.0f}s", f"inferenceservice/{NAME}")
         waited = run_kubectl(fusioninfer, "wait", "--for=condition=Ready", *words).stdout
         shown = kubectl(fusioninfer, "get", "isvc", "--namespace", namespace, "--no-headers")
     return Life(steps, shown.split(), waited, in_order(history))
@@ -79,9 +80,7 @@ def no_nodes(cluster: Cluster, namespace: str) -> None:
         return len(pods) == 10 and all(held(pod) for pod in pods)
 
     def quoted() -> bool:
-        scheduled = conditions(get(cluster.api, path("inferenceservices", namespace, NAME))["status"])[
-            "Scheduled"
-        ]
+        scheduled = conditions(status(cluster, namespace, NAME)).get("Scheduled", {"message": ""})
         return "The scheduler says" in scheduled["message"]
 
     until(said, "no pod fits")
@@ -141,7 +140,7 @@ def rolled(cluster: Cluster, namespace: str) -> None:
         pods = items(cluster.api, path("pods", namespace))
         return [pod["spec"]["containers"][0]["image"] for pod in pods].count(IMAGE) == 8
 
-    until(new, "every pod of decode runs the new image", seconds=60.0)
+    until(new, "every pod of decode runs the new image")
 
 
 def held(pod: Object) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from intent import Object
 from intent.inferenceservice.crd import crd
 from intent.inferenceservice.embedded import EMBEDDED
-from tests.cluster.testbed.api import ApiError, apply, create, delete, get, items, patch, path, update
+from tests.cluster.testbed.api import ApiError, apply, create, delete, edit, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import Rollout, caught_up, generation, rollout, started
@@ -111,8 +111,7 @@ def before(served: Cluster) -> Iterator[tuple[str, Rollout]]:
         with without_webhook(served, namespace):
             for name in WRONG:
                 create(served.api, there, wrong(name))
-            running = get(served.api, f"{there}/running")
-            update(served.api, f"{there}/running", changed(running, f"{CONTAINER}.added", {"a": 1}))
+            edit(served.api, f"{there}/running", lambda live: changed(live, f"{CONTAINER}.added", {"a": 1}))
             apply(served.api, definition, crd(), KUBECTL, force=True)
             until(lambda: has_schemas(served, namespace), "the definition is the new one")
         yield namespace, pods
@@ -143,7 +142,7 @@ def test_a_stored_object_that_the_schema_does_not_allow_can_be_labelled_and_scal
 
     patch(served.api, there, {"metadata": {"labels": {"a": "b"}}})
     role = 1 if name == "enum" else 0
-    scaled = update(served.api, there, changed(get(served.api, there), f"spec.roles.{role}.replicas", 2))
+    scaled = edit(served.api, there, lambda live: changed(live, f"spec.roles.{role}.replicas", 2))
 
     assert scaled["metadata"]["generation"] == 2
 
@@ -165,13 +164,10 @@ def test_the_wrong_field_may_be_corrected_and_not_be_wrong_otherwise(
     served: Cluster, before: tuple[str, Rollout], name: str
 ) -> None:
     there = path("inferenceservices", before[0], f"wrong-{name}")
-    stored = get(served.api, there)
-
     with pytest.raises(ApiError):
-        update(served.api, there, changed(stored, f"{CONTAINER}.ports", [{"containerPort": "81"}]))
+        edit(served.api, there, lambda live: changed(live, f"{CONTAINER}.ports", [{"containerPort": "81"}]))
     right = isvc()["spec"]["roles"][0]["template"]
-    corrected = update(served.api, there, changed(stored, TEMPLATE, right))
-
+    corrected = edit(served.api, there, lambda live: changed(live, TEMPLATE, right))
     assert corrected["spec"]["roles"][0]["template"] == right
 
 

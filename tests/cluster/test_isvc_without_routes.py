@@ -16,10 +16,11 @@ from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.services import Objects, conditions, made, says, states, story, told
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 NAME: Final = "qwen-pd-service"
-SECONDS: Final = 60.0
-"""Within a minute it knows of what was installed."""
+DISCOVERED: Final = 60.0
+"""Seconds after which it knows of what was installed."""
 ALL: Final = ("True", "InferenceServiceAvailable")
 WITHOUT: Final = {"inferencepools", "deployments", "httproutes"}
 """The kinds that cannot be created, and the endpoint picker, which needs a pool."""
@@ -60,7 +61,7 @@ def installed_later(fusioninfer: Cluster, namespace: str, files: list[str]) -> O
     stored, controller = made(fusioninfer, namespace), pid(fusioninfer)
 
     kubectl(fusioninfer, "create", "--validate=false", *files)
-    kinds = becomes(lambda: lacking(fusioninfer, namespace), set(), SECONDS)
+    kinds = becomes(lambda: lacking(fusioninfer, namespace), set(), DISCOVERED + PATIENCE)
     assert kinds == set()
     later_status = says(fusioninfer, namespace, NAME, {"Failed": ("False", "NothingFailed")})
     later = made(fusioninfer, namespace)

@@ -10,7 +10,7 @@ from typing import Final
 
 from intent.annotations import PAUSED
 from tests.cluster.testbed.api import delete, get, items, patch, path
-from tests.cluster.testbed.audit import stored
+from tests.cluster.testbed.audit import come_to_rest, stored
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import (
@@ -40,6 +40,11 @@ def pause(cluster: Cluster, where: str, value: str | None) -> None:
     patch(cluster.api, where, {"metadata": {"annotations": {PAUSED: value}}})
 
 
+def paused(cluster: Cluster) -> float:
+    """Return how many services are paused, as the controller counts them."""
+    return metric(cluster.ports["sync-metrics"], "fusioninfer_sync_paused")
+
+
 def wrote(cluster: Cluster, namespace: str) -> list[str]:
     """Return what the controller has stored in a namespace."""
     return [
@@ -62,20 +67,20 @@ def test_a_paused_member_keeps_its_pod_group_from_being_made_again(
     where, pods = path("leaderworkersets", namespace, f"{SERVICE}-decode"), uids(fusioninfer, namespace)
 
     pause(fusioninfer, where, "true")
-    time.sleep(1.0)
+    until(lambda: paused(fusioninfer) == 1, "the controller knows it")
+    come_to_rest(fusioninfer, namespace)
     written = wrote(fusioninfer, namespace)
     delete(fusioninfer.api, path("podgroups", namespace, SERVICE))
     time.sleep(SECONDS)
 
     assert (pod_group(fusioninfer, namespace), wrote(fusioninfer, namespace)) == (None, written)
     assert uids(fusioninfer, namespace) == pods
-    assert metric(fusioninfer.ports["sync-metrics"], "fusioninfer_sync_paused") == 1
 
     pause(fusioninfer, where, None)
 
     resumed = becomes(lambda: pod_group_and_owners(fusioninfer, namespace), before)
     assert (resumed, uids(fusioninfer, namespace)) == (before, pods)
-    assert metric(fusioninfer.ports["sync-metrics"], "fusioninfer_sync_paused") == 0
+    until(lambda: paused(fusioninfer) == 0, "the controller knows it")
 
 
 def test_a_paused_inference_service_may_change_and_nothing_follows(
@@ -87,7 +92,8 @@ def test_a_paused_inference_service_may_change_and_nothing_follows(
     where = path("inferenceservices", namespace, NAME)
 
     pause(fusioninfer, where, "true")
-    time.sleep(1.0)
+    until(lambda: paused(fusioninfer) == 1, "the controller knows it")
+    come_to_rest(fusioninfer, namespace)
     written, pods = wrote(fusioninfer, namespace), uids(fusioninfer, namespace)
     before = sets(fusioninfer, namespace)
     roles = get(fusioninfer.api, where)["spec"]["roles"]

@@ -66,7 +66,7 @@ def test_a_process_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> None:
 
         parent.kill()
 
-    assert until(lambda: not is_there(child), "the child is gone", seconds=5)
+    assert until(lambda: not is_there(child), "the child is gone")
 
 
 def is_there(pid: int) -> bool:

@@ -28,6 +28,7 @@ from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.wait import until
 from tests.manifests.pages import commands
+from tests.patience import PATIENCE
 
 PAGE: Final = ROOT / "docs" / "quickstart.md"
 COMMANDS: Final = commands(PAGE)
@@ -62,7 +63,7 @@ def run_curl(there: Network, command: str, address: str) -> str:
     words = shlex.split(command)
     (host,) = re.findall(r"http://(localhost:\d+)", command)
     inside = netns.beside(there.switch.pid, *words, "--connect-to", f"{host}:{address}")
-    return subprocess.run(inside, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(inside, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
 
 def endpoint(there: Network, namespace: str, service: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.cluster.testbed.relay import relay
+from tests.patience import PATIENCE
 
 Ends = tuple[socket.socket, socket.socket]
 
@@ -17,9 +18,9 @@ def ends() -> Iterator[Ends]:
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         line = stack.enter_context(relay(int(listener.getsockname()[1])))
-        client = stack.enter_context(socket.create_connection(("127.0.0.1", line.port), timeout=5))
+        client = stack.enter_context(socket.create_connection(("127.0.0.1", line.port), timeout=PATIENCE))
         server = stack.enter_context(listener.accept()[0])
-        server.settimeout(5)
+        server.settimeout(PATIENCE)
         yield client, server
 
 

@@ -111,9 +111,7 @@ def test_it_is_ready_when_a_gateway_takes_its_route(split: Service) -> None:
     cluster = split.there.cluster
 
     answer(cluster, split.namespace, NAME, TAKES)
-    becomes(lambda: conditions(cluster, split.namespace, NAME)["Ready"], READY)
-
-    assert conditions(cluster, split.namespace, NAME)["Ready"] == READY
+    assert becomes(lambda: conditions(cluster, split.namespace, NAME).get("Ready"), READY) == READY
 
 
 def test_it_is_not_ready_when_its_gateway_refuses_the_route(split: Service) -> None:

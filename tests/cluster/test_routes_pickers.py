@@ -34,7 +34,8 @@ NAME: Final = "demo"
 LEASE_SECONDS: Final = 15.0
 RETRY_SECONDS: Final = 2.0
 """Defaults of controller-runtime (`pkg/manager`), which no flag of a picker changes."""
-SLACK: Final = 5.0
+SLACK: Final = 10.0
+"""Seconds for a busy machine; less than what tells a Lease that is released from one that ends."""
 ENGINE: Final = template(container(args=["org/M"], resources=None))
 HOW: Final = {"fusioninfer.io/picker-replicas": "2"}
 
@@ -106,9 +107,9 @@ def test_the_service_is_ready_with_one_of_two(several: Several) -> None:
     cluster, namespace = several.service.there.cluster, several.service.namespace
     answer(cluster, namespace, NAME, TAKES)
 
-    state = becomes(lambda: conditions(cluster, namespace, NAME)["RoutesReady"], ("True", "RoutesAccepted"))
+    accepted = ("True", "RoutesAccepted")
 
-    assert state == ("True", "RoutesAccepted")
+    assert becomes(lambda: conditions(cluster, namespace, NAME).get("RoutesReady"), accepted) == accepted
 
 
 def test_when_the_leader_is_killed_the_other_takes_over_within_its_lease(several: Several) -> None:
@@ -172,7 +173,7 @@ def test_the_next_ones_replace_them_though_only_one_is_ever_ready(several: Sever
 def leader(several: Several) -> Picker:
     """Wait until one picker leads; say of each whether it is ready."""
     there = several.service.there
-    (found,) = until(lambda: ready(several), "one picker leads", seconds=2 * LEASE_SECONDS)
+    (found,) = until(lambda: ready(several), "one picker leads")
     for each in several.pickers:
         report(there.cluster, each.pod, each.address, ready=each is found)
     return found
@@ -193,7 +194,7 @@ def ready(several: Several) -> list[Picker]:
 def flows(service: Service) -> float:
     """Wait until requests are answered; return after how many seconds."""
     start = time.monotonic()
-    until(lambda: request(service).status == 200, "requests are answered", seconds=3 * LEASE_SECONDS)
+    until(lambda: request(service).status == 200, "requests are answered")
     return time.monotonic() - start
 
 
@@ -240,7 +241,10 @@ def deployment(several: Several) -> Object:
 def pods_of(several: Several) -> tuple[int, int, int]:
     """Count the pods of the Deployment: all, those of its present template, those that are available."""
     status = deployment(several)["status"]
-    return status["replicas"], status["updatedReplicas"], status.get("availableReplicas", 0)
+    all_pods, updated, available = (
+        status.get(key, 0) for key in ("replicas", "updatedReplicas", "availableReplicas")
+    )
+    return all_pods, updated, available
 
 
 def names(there: Network, namespace: str) -> set[str]:

@@ -15,6 +15,7 @@ from aiohttp import web
 from intent import Object
 from tests.cluster.safety.proxy import READS, Call, Fault, Proxy, call_of, proxy
 from tests.cluster.testbed.pki import issue
+from tests.patience import PATIENCE
 
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/podgroups"
 NAMESPACED = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups"
@@ -169,7 +170,7 @@ async def test_a_deaf_watch_delivers_nothing_until_it_breaks(between: Any) -> No
             await asyncio.wait_for(answer.content.readline(), 0.3)
         there.end(deaf)
         with pytest.raises(aiohttp.ClientError):
-            await asyncio.wait_for(answer.content.readline(), 5)
+            await asyncio.wait_for(answer.content.readline(), PATIENCE)
 
 
 async def test_a_line_is_cut_in_the_middle(between: Any) -> None:
@@ -179,7 +180,7 @@ async def test_a_line_is_cut_in_the_middle(between: Any) -> None:
         there.begin(Fault("cut", frozenset({"watch"})))
         server.news.set()
         with pytest.raises(aiohttp.ClientError):
-            await asyncio.wait_for(answer.content.read(), 5)
+            await asyncio.wait_for(answer.content.read(), PATIENCE)
 
 
 async def test_calls_are_late(between: Any) -> None:

@@ -74,7 +74,7 @@ def wait_made(cluster: Cluster, namespace: str, *services: Object) -> None:
     """Wait until the routes of services are made, and every pod of their groups."""
     for service in services:
         name = service["metadata"]["name"]
-        until(partial(is_routed, cluster, namespace, name), f"the routes of {name}", seconds=90)
+        until(partial(is_routed, cluster, namespace, name), f"the routes of {name}")
         for role in service["spec"]["roles"]:
             if "template" in role:
                 started(cluster, namespace, f"{name}-{role['name']}")
@@ -193,7 +193,7 @@ def test_a_scaled_role_keeps_its_revision_and_its_pods(
 
     assert f"Warning: {told}" in warnings
     assert (after.revisions, first.pods.items() <= after.pods.items()) == (first.revisions, True)
-    assert becomes(lambda: is_as_before(taken), expected=True, seconds=30)
+    assert becomes(lambda: is_as_before(taken), expected=True)
 
 
 # --- and back ---------------------------------------------------------------------------------------

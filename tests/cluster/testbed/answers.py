@@ -68,12 +68,13 @@ def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tupl
 
 
 def ready_when(cluster: Cluster, namespace: str, service: str, reason: str) -> tuple[str, str]:
-    """Wait until RoutesReady has a reason; give what Ready says."""
-    until(
-        lambda: conditions(cluster, namespace, service).get("RoutesReady", ("", ""))[1] == reason,
-        f"RoutesReady is {reason}",
-    )
-    return conditions(cluster, namespace, service)["Ready"]
+    """Wait until RoutesReady has a reason; return what Ready says in the same status."""
+
+    def found() -> dict[str, tuple[str, str]]:
+        said = conditions(cluster, namespace, service)
+        return said if said.get("RoutesReady", ("", ""))[1] == reason else {}
+
+    return until(found, f"RoutesReady is {reason}")["Ready"]
 
 
 def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:

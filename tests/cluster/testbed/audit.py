@@ -5,6 +5,7 @@ Only the controller's identity is audited (`k8s.io/apiserver` `pkg/apis/audit/v1
 
 import http.client
 import json
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,7 @@ import orjson
 
 from intent import Object
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster
+from tests.cluster.testbed.wait import until
 
 LEASES: Final = {"group": "coordination.k8s.io", "resources": ["leases"]}
 POLICY: Final[Object] = {
@@ -71,6 +73,21 @@ def writes(cluster: Cluster) -> list[Object]:
 def stored(cluster: Cluster) -> list[Object]:
     """Return the writes that were answered with success and were no dry runs; not those of the Lease."""
     return [each for each in requests(cluster) if _stores(each)]
+
+
+def come_to_rest(cluster: Cluster, namespace: str = "", seconds: float = 3.0) -> None:
+    """Wait until the controller has written nothing for some seconds, in a namespace or at all."""
+    part = f"/namespaces/{namespace}/" if namespace else ""
+    count, since = -1, time.monotonic()
+
+    def rests() -> bool:
+        nonlocal count, since
+        now = sum(part in each["requestURI"] for each in writes(cluster))
+        if now != count:
+            count, since = now, time.monotonic()
+        return time.monotonic() - since >= seconds
+
+    until(rests, "the controller comes to rest")
 
 
 def author(request: Object) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -97,14 +98,20 @@ def _reads(there: Network, engine: Engine) -> int:
 
 
 def _settled(cluster: Cluster, namespace: str, name: str) -> Object:
-    """Return a pod once it is there and, if its node is, kwok has made it run: it does so only once."""
+    """Return a pod once it is there and, if kwok makes it run, once it runs: kwok writes that only once."""
     nodes = {node["metadata"]["name"] for node in items(cluster.api, path("nodes"))}
 
     def taken() -> list[Object]:
         found = items(cluster.api, path("pods", namespace), fieldSelector=f"metadata.name={name}")
-        return [pod for pod in found if pod["spec"].get("nodeName") not in nodes or _runs(pod)]
+        return [pod for pod in found if not _is_awaited(pod, nodes) or _runs(pod)]
 
     return until(taken, f"{name} runs")[0]
+
+
+def _is_awaited(pod: Object, nodes: Collection[str]) -> bool:
+    """Return whether kwok makes a pod run: it is on a node that exists, or Volcano binds it to one."""
+    node = pod["spec"].get("nodeName")
+    return node in nodes if node else bool(nodes) and pod["spec"].get("schedulerName") == "volcano"
 
 
 def _runs(pod: Object) -> bool:

@@ -1,5 +1,6 @@
 """What the scheduler did with the groups of LeaderWorkerSets, read from the pods."""
 
+import secrets
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -43,15 +44,16 @@ def wait_pods(cluster: Cluster, namespace: str, count: int) -> None:
 def settled(
     cluster: Cluster, namespace: str, periods: int = 3, watch: Callable[[Bound], None] = lambda _: None
 ) -> Bound:
-    """Return `bound` once the scheduler saw the nodes there are, and nothing changed for some periods.
+    """Return `bound` once nothing changed for some periods, in which a whole cycle ran over all nodes.
 
     `watch` is called with what each poll finds.
     """
-    if items(cluster.api, path("nodes")):
-        _place_canary(cluster)
+    has_nodes = bool(items(cluster.api, path("nodes")))
     before: list[Bound] = []
 
     def unchanged() -> bool:
+        if has_nodes:
+            _place_canary(cluster)
         before.append(bound(cluster, namespace))
         watch(before[-1])
         return len(before) > 1 and before[-1] == before[-2]
@@ -61,22 +63,23 @@ def settled(
 
 
 def _place_canary(cluster: Cluster) -> None:
-    """Have a pod that asks for no accelerator bound: a cycle has run over the nodes of this moment."""
-    group, pod = path("podgroups", "default", CANARY), path("pods", "default", CANARY)
-    create(cluster.api, path("podgroups", "default"), _canary_group())
-    create(cluster.api, path("pods", "default"), _canary_pod())
+    """Have a pod that asks for no accelerator bound: a cycle has run over what there is at this moment."""
+    name = f"{CANARY}-{secrets.token_hex(3)}"
+    group, pod = path("podgroups", "default", name), path("pods", "default", name)
+    create(cluster.api, path("podgroups", "default"), _canary_group(name))
+    create(cluster.api, path("pods", "default"), _canary_pod(name))
     until(lambda: get(cluster.api, pod)["spec"].get("nodeName"), "the scheduler places a pod that fits")
     delete(cluster.api, pod, gracePeriodSeconds="0")
     delete(cluster.api, group)
 
 
-def _canary_group() -> Object:
+def _canary_group(name: str) -> Object:
     kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
-    return {**kind, "metadata": {"name": CANARY}, "spec": {"minMember": 1}}
+    return {**kind, "metadata": {"name": name}, "spec": {"minMember": 1}}
 
 
-def _canary_pod() -> Object:
+def _canary_pod(name: str) -> Object:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1m"}}}
-    annotations = {"scheduling.k8s.io/group-name": CANARY}
-    metadata = {"name": CANARY, "annotations": annotations}
+    annotations = {"scheduling.k8s.io/group-name": name}
+    metadata = {"name": name, "annotations": annotations}
     return {"metadata": metadata, "spec": {"schedulerName": "volcano", "containers": [container]}}

@@ -14,6 +14,7 @@ from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.processes import Process, alive, stop, tail
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 WHOLE: Final = os.environ.get("PICKER_MATRIX") == "all"
 """Whether every generation is tried in every way (`make soak SOAK=pickers`), or in some of them."""
@@ -85,7 +86,7 @@ def run_again(there: Network, pod: Object, address: str) -> Picker:
     return Picker(pod, address, process)
 
 
-def wait_picker(there: Network, picker: Picker, *, seconds: float = 30.0) -> None:
+def wait_picker(there: Network, picker: Picker, *, seconds: float = PATIENCE) -> None:
     """Wait until it is ready, and report that; raise PickerNotReadyError if it does not get so."""
 
     def settled() -> bool:

@@ -7,5 +7,5 @@ from fusioninfer.cli import main
 from webhook.server.listen import Limits
 
 if __name__ == "__main__":
-    vars(serve).update(Limits=partial(Limits, drain_seconds=3.0))
+    vars(serve).update(Limits=partial(Limits, drain_seconds=6.0))
     main()
