@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from certs import issue, reload
+from tests.patience import PATIENCE
 from tests.wire import connected
 
 NOW = datetime.now(UTC)
@@ -446,10 +447,10 @@ async def test_the_watcher_reports_a_later_pair(source: reload.Source) -> None:
     await changes.get()
     issue.write(pair(), source.directory)
 
-    results = [(await asyncio.wait_for(changes.get(), 5)).result]
+    results = [(await asyncio.wait_for(changes.get(), PATIENCE)).result]
 
     while results[-1] != "loaded":  # the key was there before the certificate
-        results.append((await asyncio.wait_for(changes.get(), 5)).result)
+        results.append((await asyncio.wait_for(changes.get(), PATIENCE)).result)
     watching.cancel()
     assert results[-1] == "loaded"
 

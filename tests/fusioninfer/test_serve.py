@@ -22,6 +22,7 @@ from certs.reload import Source
 from fusioninfer import serve
 from fusioninfer.run import JSON_LINES
 from intent.settings import Settings
+from tests.patience import PATIENCE
 from tests.wire import Reply, connected, ended, exchange, get, post
 from webhook.server.listen import Limits
 
@@ -67,7 +68,7 @@ class Running:
 
 async def ready(port: int, status: int) -> Reply:
     """Wait until `/readyz` answers with this status."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while (reply := await get(port, "/readyz")).status != status:  # noqa: ASYNC110 - it is asked over HTTP
             await asyncio.sleep(0.01)
         return reply
@@ -87,7 +88,7 @@ async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
     finally:
         if not task.done():
             os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
 
 
 @pytest.mark.parametrize("path", ["/mutate", "/validate"])
@@ -230,17 +231,20 @@ async def test_after_draining_it_returns(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         os.kill(os.getpid(), signal.SIGTERM)
 
-        await asyncio.wait_for(webhook.task, 5)
+        await asyncio.wait_for(webhook.task, PATIENCE)
 
 
 async def test_the_process_logs_json_and_exits_with_0(tmp_path: Path) -> None:
     issue.development(tmp_path, ["localhost"])
     async with process(str(tmp_path)) as (running, lines):
-        listening = json.loads(await asyncio.wait_for(lines.readline(), 20))
+        listening = json.loads(await asyncio.wait_for(lines.readline(), PATIENCE))
         await ready(listening["metrics_port"], 200)
         running.send_signal(signal.SIGTERM)
 
-        rest = [json.loads(line)["event"] for line in (await asyncio.wait_for(lines.read(), 20)).splitlines()]
+        rest = [
+            json.loads(line)["event"]
+            for line in (await asyncio.wait_for(lines.read(), PATIENCE)).splitlines()
+        ]
 
         assert (
             listening["event"],

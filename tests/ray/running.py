@@ -13,6 +13,7 @@ from intent import Object
 from tests import netns
 from tests.cluster.testbed.processes import LOG_LIMIT, Process, alive, kill, spawn, tail
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 from tests.ray.group import DOMAIN, NAMESPACE, Pod, leader_record, pods
 
 FILES: Final = {
@@ -73,7 +74,7 @@ def publish(group: Group) -> None:
     unfinished.rename(group.folder / "records.json")
 
 
-def recorded(group: Group, *, seconds: float = 150) -> dict[str, Any]:
+def recorded(group: Group, *, seconds: float = 3 * PATIENCE) -> dict[str, Any]:
     """Wait until the stand-in has run on the leader, and return what it wrote.
 
     A group whose nodes time out is recreated, as LWS does after a pod failed.
@@ -104,7 +105,7 @@ def end(group: Group) -> None:
     _delete_pods(group)
 
 
-def ended(process: Process, *, seconds: float = 90) -> int:
+def ended(process: Process, *, seconds: float = 2 * PATIENCE) -> int:
     """Wait until a pod's engine container ends, and give its exit status."""
     until(lambda: not alive(process), f"{process.name} ends: {tail(process)}", seconds=seconds)
     return process.popen.returncode

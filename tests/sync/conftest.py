@@ -22,6 +22,7 @@ from sync.runtime.events import EventRecorder
 from sync.runtime.metrics import metrics
 from sync.runtime.reflector import reflect
 from sync.writer import Writer
+from tests.patience import PATIENCE
 from tests.sync.fake_api import Api
 from tests.sync.samples import routed
 from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, admit, reported
@@ -118,12 +119,12 @@ async def background() -> AsyncIterator[Callable[[Any], asyncio.Task[Any]]]:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Wait until a condition holds, for at most a minute."""
+    """Wait until a condition holds."""
 
     async def wait(holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not holds():
-            assert time.monotonic() < end, "the condition did not hold within a minute"
+            assert time.monotonic() < end, "the condition did not hold in time"
             await asyncio.sleep(0.01)
 
     return wait

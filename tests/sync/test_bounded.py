@@ -115,7 +115,7 @@ async def test_findings_that_no_longer_hold_are_forgotten_in_time(
 
 @pytest.mark.usefixtures("served")
 async def test_our_own_status_causes_no_reconcile(
-    api: Api, served: Controller, monkeypatch: pytest.MonkeyPatch
+    api: Api, served: Controller, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshots: list[object] = []
     reconcile = type(served).reconcile
@@ -129,7 +129,7 @@ async def test_our_own_status_causes_no_reconcile(
     changed["metadata"] |= {"generation": 2}
 
     api.put(SERVICE, changed)
+    await eventually(lambda: condition(api, "Initialized")["observedGeneration"] == 2)
     await quiet(2)
 
-    assert condition(api, "Initialized")["observedGeneration"] == 2
     assert len(snapshots) == 1

@@ -1,7 +1,6 @@
 """Changes go before the sweep over services in which nothing changed."""
 
 import copy
-import time
 
 import pytest
 
@@ -66,13 +65,12 @@ async def test_a_service_created_during_the_sweep_is_served_at_once(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     await ready(api, start, eventually)
-    before, began = swept(api), time.monotonic()
+    before = swept(api)
 
     store(api, "new")
     await eventually(lambda: NEW in api.objects)
 
     assert (swept(api) - before < MANY / 10, before < MANY / 2) == (True, True), (before, swept(api))
-    assert time.monotonic() - began < 30
 
 
 @pytest.mark.usefixtures("many")

@@ -15,6 +15,7 @@ from sync.kinds import LWS, POD_GROUP
 from sync.observed.volcano import SCHEDULER
 from sync.runtime.apply_history import FIGHT
 from sync.runtime.lease import LeadershipLostError
+from tests.patience import PATIENCE
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, lws
@@ -532,7 +533,7 @@ async def test_the_controller_ends_after_the_deadline(make: Start) -> None:
     controller = make(permit=refuse)
 
     with pytest.raises(ExceptionGroup) as ended:
-        await asyncio.wait_for(controller.run(), 5)
+        await asyncio.wait_for(controller.run(), PATIENCE)
 
     assert ended.group_contains(LeadershipLostError)
 

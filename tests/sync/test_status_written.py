@@ -185,7 +185,7 @@ async def test_a_status_that_another_writer_changed_is_written_again(
 
 @pytest.mark.usefixtures("clock", "served")
 async def test_a_status_that_another_writer_keeps_changing_is_given_up(
-    api: Api, background: Background
+    api: Api, background: Background, eventually: Eventually
 ) -> None:
     api.writes.clear()
 
@@ -196,6 +196,7 @@ async def test_a_status_that_another_writer_keeps_changing_is_given_up(
                 change(api, SERVICE, status={"conditions": []})
 
     background(undo())
+    await eventually(lambda: status_writes(api) == FIGHT)
     await quiet(3)
 
     assert status_writes(api) == FIGHT

@@ -85,7 +85,7 @@ async def test_gangs_are_made_without_rights_on_routes(
     controller = start()
 
     await eventually(lambda: PG in api.objects)
-    assert {kind for kind, cache in controller.caches.items() if cache.trouble} >= set(ROUTES)
+    await eventually(lambda: all(controller.caches[kind].trouble for kind in ROUTES))
 
 
 @pytest.mark.usefixtures("admission")

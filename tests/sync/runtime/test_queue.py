@@ -4,6 +4,7 @@ import asyncio
 
 from sync.runtime.clock import Backoff
 from sync.runtime.queue import Queue
+from tests.patience import PATIENCE
 
 A, B = ("ns", "a"), ("ns", "b")
 
@@ -36,7 +37,7 @@ async def test_a_key_may_be_added_with_a_delay() -> None:
     queue.add_later(A, 0.05)
 
     assert not queue.ready
-    assert await asyncio.wait_for(queue.get(), 1) == A
+    assert await asyncio.wait_for(queue.get(), PATIENCE) == A
 
 
 async def test_a_delay_can_be_removed() -> None:

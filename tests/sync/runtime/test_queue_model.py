@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sync.runtime.queue import SHARE, Queue
+from tests.patience import PATIENCE
 
 KEYS: Final = [(space, name) for space in ("one", "two") for name in "abc"]
 KEY = st.sampled_from(KEYS)
@@ -48,7 +49,7 @@ class Model:
                 await asyncio.sleep(0.001)
                 self.owed |= {key} if step == "soon" else set()
         elif step == "get" and self.owed - set(self.busy):
-            got = await asyncio.wait_for(queue.get(), 1)
+            got = await asyncio.wait_for(queue.get(), PATIENCE)
             assert got in self.owed
             assert got not in self.busy
             self.owed.discard(got)
