@@ -32,7 +32,7 @@ NAMES: Final[Mapping[str, str]] = {
     "group.size": "pods of a group",
 }
 """The variables, with their meaning for the documentation."""
-CODE: Final = "FI121"
+CODE: Final = "FI950"
 _VARIABLE: Final = re.compile(
     r"\$(?P<escaped>\$)?\((?P<name>[a-zA-Z][\w-]*(?:\.[\w-]+)+)(?:\|(?P<default>[^()]{0,1024}))?\)"
 )

@@ -83,10 +83,4 @@ ROWS: Final[dict[str, Code]] = {
         "remove flowControl from the EndpointPickerConfig, or choose a newer fusioninfer.io/picker",
         "older endpoint pickers with flow control know no priority but 0",
     ),
-    "FI121": Code(
-        "error",
-        "a variable of a template has no value",
-        "correct its name, set the field that the message names, or write a default: `$(NAME|default)`",
-        "a template is used by a service without a model or parallelism, or a name is misspelt",
-    ),
 }
