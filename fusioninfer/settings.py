@@ -37,6 +37,8 @@ _RULES: Final[dict[str, Any]] = {
     "picker_registry": Annotated[str, Field(pattern=r"^([^/\s]+(/[^/\s]+)*)?$")],
     "picker_image_pull_secrets": _NAMES,
     "picker_tolerations": Annotated[tuple[dict[str, Any], ...], Field(strict=False)],
+    "storage_initializer_image": Annotated[str, Field(pattern=r"^\S+$")],
+    "kubernetes_version": Annotated[str, Field(pattern=r"^(v?\d+\.\d+\S*)?$")],
     "picker_replicas": Annotated[int, Field(ge=1, le=9)],
 }
 """The fields whose values are restricted."""

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.errors import FieldError, each_nearest, nearest, suggested
+from intent.model import SCHEMES, Model, cache_fault, read_model, uri_fault
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
 from intent.parallelism import Parallelism, fault, read_parallelism
 from intent.priority import ACCEPTED, PRIORITIES, is_priority
@@ -29,6 +30,10 @@ LAUNCHER: Final = PREFIX + "launcher"
 ENGINE_CONTAINER: Final = PREFIX + "engine-container"
 SKIP: Final = PREFIX + "skip"
 PARALLELISM: Final = PREFIX + "parallelism"
+MODEL: Final = PREFIX + "model"
+MODEL_NAME: Final = PREFIX + "model-name"
+MODEL_SECRET: Final = PREFIX + "model-secret"
+MODEL_CACHE: Final = PREFIX + "model-cache"
 STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
 HOSTNAMES: Final = PREFIX + "hostnames"
@@ -73,7 +78,7 @@ DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
 LLM_D_ROLES: Final[dict[ComponentType, str]] = {"worker": "both", "prefiller": "prefill", "decoder": "decode"}
 PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
 """Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
-BLOCKS: Final = ("parallelism",)
+BLOCKS: Final = ("model", "parallelism")
 """The fields of `Annotations` that add arguments to the engine's command (`webhook.blocks`)."""
 DISAGGREGATION: Final = "pd-disaggregation"
 STRATEGIES: Final = ("prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", DISAGGREGATION)
@@ -100,6 +105,8 @@ class Check:
     """Returns a more exact message for a value."""
 
 
+_MODEL_NAME: Final = re.compile(r"[^\s,=\-][^\s,]{0,252}")
+"""A name that is no flag, and one item of a list."""
 _LONGEST: Final = 4096
 """Characters of a list of names: an HTTPRoute takes 16 hostnames of 253."""
 _LIST: Final = f"separated by commas, each once, at most {_LONGEST} characters"
@@ -393,6 +400,47 @@ class Annotations:
             parse=read_parallelism,
         ),
     )
+    model: str = field(
+        default="",
+        metadata=_annotation(
+            MODEL,
+            f"URI of the model: {', '.join(f'`{one}://`' for one in SCHEMES)}; see `docs/model.md`",
+            Check(lambda text: not uri_fault(text), "must be a model URI", "FI110", explain=uri_fault),
+            absent="from the arguments",
+            service="spec.model.uri",
+        ),
+    )
+    model_name: str = field(
+        default="",
+        metadata=_annotation(
+            MODEL_NAME,
+            "name under which the engine serves the model",
+            Check(_MODEL_NAME.fullmatch, "must be one word of at most 253 characters, for clients to send"),
+            absent="`ORG/NAME` of Hugging Face; of files, the service",
+            service="spec.model.name",
+        ),
+    )
+    model_secret: str = field(
+        default="",
+        metadata=_annotation(
+            MODEL_SECRET,
+            "name of the Secret with the token or the keys for the download",
+            Check(is_subdomain, "must be the name of a Secret"),
+            absent="none",
+            service="spec.model.secretName",
+        ),
+    )
+    model_cache: str = field(
+        default="",
+        metadata=_annotation(
+            MODEL_CACHE,
+            "where the files of the model are kept: `pvc://CLAIM/PATH`, or a size such as `500Gi`. "
+            "`download`: an init container downloads them, not the engine",
+            Check(lambda text: not cache_fault(text), "must be a cache", "FI111", explain=cache_fault),
+            absent="an emptyDir",
+            service="spec.model.cache",
+        ),
+    )
     routing: Routing = field(default=NO_ROUTING, metadata=NOT_DIGESTED)
     refresh: str = field(
         default="",
@@ -438,6 +486,13 @@ class Annotations:
         ),
     )
     """Whether there is a record; `webhook.overlay.record` reads it. Caches of Intents need no text."""
+
+    @property
+    def artifact(self) -> Model | None:
+        """The model that the annotations describe; None if only the arguments name one."""
+        if not self.model:
+            return None
+        return read_model(self.model, self.model_name, self.model_secret, self.model_cache, self.service)
 
     @property
     def wants_sidecar(self) -> bool:

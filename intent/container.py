@@ -10,6 +10,8 @@ from catalog.pickers.generations import PICKERS
 from intent import Object, accelerators
 from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
+from intent.model import INITIALIZER
+from intent.model import VOLUME as MODEL_VOLUME
 from intent.shapes import listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -69,7 +71,15 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         extended=accelerators.unknown(resources),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
+        model_mounts=_model_mounts(container.get("volumeMounts")),
     )
+
+
+def _model_mounts(mounts: Any) -> tuple[str, ...]:
+    if not mounts:
+        return ()
+    named = [mapping(one) for one in listed(mounts)]
+    return tuple([text(one.get("mountPath")) for one in named if one.get("name") == MODEL_VOLUME])
 
 
 def _watched(env: list[Any]) -> Iterator[tuple[str, str]]:
@@ -164,6 +174,13 @@ def _behind(spec: Object) -> int:
             is_ours = image in _PROXIES and proxy.get("restartPolicy") == "Always"
             return int(called[1]) if is_ours and called else 0
     return 0
+
+
+def own_download(spec: Object) -> tuple[str, ...] | None:
+    """Return the arguments of an author's own init container that downloads the model; None without one."""
+    own = (one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == INITIALIZER)
+    found = next(own, None)
+    return None if found is None else strings(found.get("args"))
 
 
 def proxied_port(spec: Object) -> int:

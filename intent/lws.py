@@ -95,6 +95,8 @@ class Engine:
     read_only: bool = field(default=False, metadata=NOT_DIGESTED)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=NOT_DIGESTED)
+    model_mounts: tuple[str, ...] = ()
+    """The paths at which it mounts the volume of the model, which its author may bring (`intent.model`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class Template:
     pod: Pod = _field(default=Pod(), metadata=NOT_DIGESTED)
     made: bool = _field(default=False, metadata=NOT_DIGESTED)
     """Whether admission copies it from the worker template (`webhook.layout`)."""
+    downloads: tuple[str, ...] | None = _field(default=None, metadata=NOT_DIGESTED)
+    """The arguments of the author's own init container `storage-initializer`; None if there is none."""
     moved: Moved | None = _field(default=None, metadata=NOT_DIGESTED)
     """Set if the engine's arguments were changed for a sidecar (`webhook.move`)."""
     filled: tuple[tuple[int, str], ...] = _field(default=(), metadata=NOT_DIGESTED)

@@ -16,7 +16,7 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
-from intent.container import proxied_port, read_container, read_ports
+from intent.container import own_download, proxied_port, read_container, read_ports
 from intent.errors import FieldError, suggested_rename
 from intent.lws import (
     LWT,
@@ -58,7 +58,8 @@ class _Context:
     @property
     def needs_engine(self) -> bool:
         """Whether the engine container must be known."""
-        return self.size > 1 and self.annotations.launcher != "none"
+        is_launched = self.size > 1 and self.annotations.launcher != "none"
+        return is_launched or bool(self.annotations.model)
 
 
 def read(lws: Object) -> Reading:
@@ -146,6 +147,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
         proxied=proxied_port(spec) if spec.get("initContainers") else 0,
         pod=_pod(spec, engine),
+        downloads=own_download(spec) if spec.get("initContainers") else None,
     )
 
 

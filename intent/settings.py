@@ -58,5 +58,11 @@ class Settings:
     """The namespaces that the controller watches; empty: all."""
     observe_only: bool = False
     """Whether the controller writes nothing, and only reports what it would write."""
+    storage_initializer_image: str = "kserve/storage-initializer:v0.21.0"
+    """The image that downloads models before the engine starts: KServe's, or one with the same arguments."""
+    storage_initializer_resources: Object = field(default_factory=dict)
+    """Its requests and limits; empty: limits of 2 CPUs and 4Gi."""
+    kubernetes_version: str = ""
+    """The version of the cluster, e.g. `1.35`; empty: not known. Older ones mount no images."""
     engines: Engines = ENGINES
     """Facts about engines: the rows of the operator's file, then those of this release."""

@@ -43,7 +43,9 @@ class Reads:
     """Words of the annotation `skip`."""
 
 
-FILLS: Final = Reads((*BLOCKS, "size"), engine=(*COMMAND, "accelerators"))
+FILLS: Final = Reads(
+    (*BLOCKS, "size", "service", "model_name", "model_cache"), engine=(*COMMAND, "accelerators")
+)
 """The input of all blocks (`webhook.blocks`).
 
 A concern that reads the command of an object with a block reads the filled one, and so all of this too.

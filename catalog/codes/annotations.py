@@ -59,6 +59,24 @@ ROWS: Final[dict[str, Code]] = {
         "shorten the name to the limit in the message",
         "pods carry the name, with group index and revision, in labels of at most 63 characters",
     ),
+    "FI110": Code(
+        "error",
+        "the URI of the model is not valid",
+        "write it as the message says; docs/model.md has an example of each scheme",
+        "the scheme is that of another system, or the name was copied without its scheme",
+    ),
+    "FI111": Code(
+        "error",
+        "the cache of the model is not valid",
+        "name a claim, a size such as 500Gi, or download",
+        "a typing error, or a path where a claim is expected",
+    ),
+    "FI112": Code(
+        "error",
+        "an annotation about the model has no effect",
+        "remove it, or change the URI of the model",
+        "the scheme needs no token or no cache, or fusioninfer.io/model is missing",
+    ),
     "FI115": Code(
         "error",
         "the parallel sizes are not valid",

@@ -126,4 +126,28 @@ ROWS: Final[dict[str, Code]] = {
         "rename the container, or leave the injected one out with fusioninfer.io/skip",
         "the container is named wait-for-leader, like the init container that a launch injects",
     ),
+    "FI321": Code(
+        "error",
+        "an init container of the author downloads another model",
+        "give it the URI of fusioninfer.io/model and the path, or remove it",
+        "the annotation was changed, and the author's own storage-initializer was not",
+    ),
+    "FI322": Code(
+        "error",
+        "a container has the name of the init container that downloads the model",
+        "rename the container",
+        "the container is named storage-initializer, like the init container that is injected",
+    ),
+    "FI323": Code(
+        "error",
+        "the cluster is too old for a model in an image",
+        "use pvc:// or s3://, or upgrade the cluster to Kubernetes 1.35",
+        "image volumes exist since Kubernetes 1.31, and are on by default since 1.35",
+    ),
+    "FI324": Code(
+        "error",
+        "an argument contradicts an annotation about the model",
+        "remove the argument or the annotation",
+        "the annotation was added to a command that names a model, and one of the two was changed",
+    ),
 }

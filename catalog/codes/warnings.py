@@ -260,4 +260,22 @@ ROWS: Final[dict[str, Code]] = {
         "write the flag in the message: engines exit on a flag that they do not know",
         "a typing error, a flag of another engine, or a dash that an editor replaced",
     ),
+    "FI544": Code(
+        "warning",
+        "the author's own mount or variable is used for the model",
+        "remove it, to have the one that fusioninfer.io/model describes",
+        "the template comes from before the annotation",
+    ),
+    "FI545": Code(
+        "warning",
+        "a model in an image needs a feature of the cluster",
+        "turn on the feature gate ImageVolume of API server and kubelet, or upgrade to Kubernetes 1.35",
+        "image volumes are off by default before Kubernetes 1.35",
+    ),
+    "FI546": Code(
+        "warning",
+        "the engine is not told its model",
+        "write a plain command of a known engine, or name the model in the command",
+        "the command is not understood or launches the nodes itself, so that no argument can be added",
+    ),
 }

@@ -74,6 +74,7 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
     yield ROLE_NAME, role.name
     if role.component_type != "worker":
         yield ROLES, ",".join(one.name for one in service.roles)
+    yield from service.model
     if service.scheduler:
         yield SCHEDULER_NAME, service.scheduler
     routing = service.router.routing if service.router else NO_ROUTING

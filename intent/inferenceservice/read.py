@@ -11,7 +11,18 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from intent import Object
-from intent.annotations import DISAGGREGATION, NO_ROUTING, QUEUE_NAME, SERVICE, ComponentType, Routing
+from intent.annotations import (
+    DISAGGREGATION,
+    MODEL,
+    MODEL_CACHE,
+    MODEL_NAME,
+    MODEL_SECRET,
+    NO_ROUTING,
+    QUEUE_NAME,
+    SERVICE,
+    ComponentType,
+    Routing,
+)
 from intent.annotations import read as read_annotations
 from intent.errors import FieldError, Subject, each_nearest
 from intent.inferenceservice import v1alpha1
@@ -25,6 +36,7 @@ API_VERSION: Final = v1alpha1.API_VERSION
 KIND: Final = v1alpha1.KIND
 CARRIED: Final = (*PASSED, QUEUE_NAME)
 """Annotations that LeaderWorkerSets get from the InferenceService, or from the template of the role."""
+MODELS: Final = (MODEL, MODEL_NAME, MODEL_SECRET, MODEL_CACHE)
 Path = tuple[int | str, ...]
 ROUTER_KEYS: Final = frozenset(v1alpha1.ROUTER_FIELDS)
 MOST: Final = 256
@@ -102,6 +114,8 @@ class InferenceServiceIntent:
     roles: tuple[RoleIntent, ...] = ()
     router: Router | None = None
     scheduler: str = ""
+    model: tuple[tuple[str, str], ...] = ()
+    """The annotations that say which model its LeaderWorkerSets run."""
     annotations: tuple[tuple[str, str], ...] = ()
     """The annotations that its LeaderWorkerSets get too (`CARRIED`)."""
     uid: str = ""
@@ -150,6 +164,7 @@ def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
         roles=tuple(_roles(found.spec)),
         router=next(_routers(found.spec, _routing(written)), None),
         scheduler=found.spec.scheduling_strategy.scheduler_name,
+        model=tuple(_model(found.spec.model)),
         annotations=tuple((key, text(written[key])) for key in CARRIED if key in written),
         uid=text(metadata.get("uid")),
         generation=number(metadata.get("generation")),
@@ -180,6 +195,14 @@ def _accelerators(role: v1alpha1.Role) -> NodeLabels | None:
     return (
         NodeLabels(types.label_key, tuple(types.label_values)) if "acceleratorTypes" in role.given else None
     )
+
+
+def _model(source: v1alpha1.ModelSource) -> Iterator[tuple[str, str]]:
+    """Yield the annotations in place of which the InferenceService has a field."""
+    if not source.model_fields_set:
+        return
+    fields = (source.uri, source.name, source.secret_name, source.cache)
+    yield from ((key, value) for key, value in zip(MODELS, fields, strict=True) if value)
 
 
 def _routing(written: Object) -> Routing:

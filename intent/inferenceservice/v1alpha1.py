@@ -158,6 +158,21 @@ class Role(_Model):
         return self.multinode.node_count if "multinode" in self.given else self.pod_replicas
 
 
+class ModelSource(_Model):
+    """The model that all engines of the service run (`docs/model.md`)."""
+
+    uri: Annotated[str, Field(min_length=1, max_length=1024)]
+    """URI of the model: hf://, pvc://, pvc+hf://, oci://, s3://, gs:// or https://."""
+    name: Annotated[str, Field(max_length=253)] = ""
+    """Name under which the engines serve it. Absent: the repository of Hugging Face, or for files the name of
+    the service."""
+    secret_name: Annotated[str, Field(max_length=253)] = ""
+    """Name of the Secret with the token or the keys for the download."""
+    cache: Annotated[str, Field(max_length=1024)] = ""
+    """Where its files are kept: pvc://CLAIM/PATH, or a size such as 500Gi. Absent: an emptyDir.
+    `download`: an init container downloads them, not the engine."""
+
+
 class SchedulingStrategy(_Model):
     """Scheduling of the pods of all roles."""
 
@@ -174,6 +189,8 @@ class InferenceServiceSpec(_Model):
     priority: Priority = ""
     """Priority of the requests that name the service as their InferenceObjective: `Critical` (100),
     `Standard` (0), `Sheddable` (-100), or a whole number. Needs a router with an endpoint picker."""
+    model: ModelSource = ModelSource.model_construct(uri="")
+    """The model, as volumes and arguments of the engines. Absent: their arguments name it."""
 
 
 class Condition(_Model):

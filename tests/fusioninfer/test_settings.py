@@ -27,6 +27,7 @@ def written(path: Path, text: str) -> Path:
         ("pickerRegistry: mirror.example.com:5000/a", "picker_registry", "mirror.example.com:5000/a"),
         ("pickerImagePullSecrets: [mirror]", "picker_image_pull_secrets", ("mirror",)),
         ("pickerTolerations: [{key: a}]", "picker_tolerations", ({"key": "a"},)),
+        ("kubernetesVersion: v1.33.4-eks", "kubernetes_version", "v1.33.4-eks"),
         ("pickerNodeSelector: {pool: system}", "picker_node_selector", {"pool": "system"}),
     ],
 )
@@ -43,6 +44,8 @@ def test_a_switch_is_read_as_people_write_it(tmp_path: Path, text: str, field: s
         "routes: 1",
         "pickerRegistry: mirror/",
         "pickerTolerations: [a]",
+        "kubernetesVersion: new",
+        'storageInitializerImage: ""',
     ],
 )
 def test_a_wrong_value_is_an_error(tmp_path: Path, text: str) -> None:

@@ -18,9 +18,10 @@ from intent.launch import read_launch
 from intent.lws import Intent, Template
 from intent.settings import Settings
 from webhook.blocks.block import Block, Filling, Part, with_words
+from webhook.blocks.model import MODEL
 from webhook.blocks.parallelism import PARALLELISM
 
-BLOCKS: Final[tuple[Block, ...]] = (PARALLELISM,)
+BLOCKS: Final[tuple[Block, ...]] = (MODEL, PARALLELISM)
 """In the order of their arguments."""
 
 
@@ -54,20 +55,21 @@ def _template(
     if not launch.command.engine:
         message = (
             f"cannot be added to the command in {template.engine_path}, which is not understood or launches "
-            "the nodes itself: write the flags there and remove this annotation, or write a plain command"
+            "the nodes itself: {instead}"
         )
         return template, tuple(_refused(blocks, message))
     engine = launch.command.engine
     parts = tuple(
         Part(block.key, block.fill(launch, intent, settings))
         if engine in block.engines
-        else next(_refused((block,), f"is not supported for {engine}; write its flags, and remove this"))
+        else next(_refused((block,), f"is not supported for {engine}; {{instead}}"))
         for block in blocks
     )
     return with_words(launch, parts), parts
 
 
 def _refused(blocks: tuple[Block, ...], message: str) -> Iterator[Part]:
-    """Yield for each block that it adds nothing, with the error."""
+    """Yield for each block that it adds nothing, with the finding; `{instead}` is the block's own remedy."""
     for block in blocks:
-        yield Part(block.key, Filling(findings=(FieldError(path(block.key), None, message, "FI116"),)))
+        says = message.replace("{instead}", block.instead)
+        yield Part(block.key, Filling(findings=(FieldError(path(block.key), None, says, block.code),)))

@@ -46,6 +46,10 @@ class Block:
     fill: Fill
     engines: tuple[str, ...] = ("vllm", "sglang")
     """The engines whose commands it fills."""
+    code: str = "FI116"
+    """The code of the finding where nothing can be added."""
+    instead: str = "write the flags there and remove this annotation, or write a plain command"
+    """What its author may do then."""
 
 
 class Part(NamedTuple):

@@ -18,6 +18,7 @@ from webhook.mutate.env import ENV
 from webhook.mutate.gang import GANG
 from webhook.mutate.labels import LABELS
 from webhook.mutate.launch import LAUNCH
+from webhook.mutate.model import MODEL
 from webhook.mutate.probes import PROBES
 from webhook.mutate.shm import SHM
 from webhook.mutate.sidecar import SIDECAR
@@ -28,7 +29,10 @@ from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 from webhook.served import served
 
-CONCERNS: Final[tuple[Concern, ...]] = (LABELS, GANG, SPLIT, LAUNCH, ENV, SHM, PROBES, STARTUP, DNS, SIDECAR)
+CONCERNS: Final[tuple[Concern, ...]] = (
+    *(LABELS, GANG, SPLIT, LAUNCH, ENV, SHM),
+    *(PROBES, STARTUP, MODEL, DNS, SIDECAR),
+)
 
 ELSEWHERE: Final[Paths] = {}
 """Paths that only other releases write: of concerns that are gone, and of those to come (ADR 7)."""
@@ -75,7 +79,11 @@ def expansion(
             decided |= {field: getattr(pin, field) for field in fields}
             given = input_of(intent, settings, concerns, decided)
     taken = decision(given)
-    parts = {one.name: _part(one, given, digest_of(one.reads, facts, taken), pins) for one in concerns}
+    parts = {
+        one.name: _part(one, given, digest_of(one.reads, facts, taken), pins)
+        for one in concerns
+        if one.is_asked(facts)
+    }
     try:
         wish = combine(part.wish for part in parts.values())
     except Contradiction:
@@ -97,7 +105,9 @@ def is_unchanged(facts: Object, recorded: Expansion) -> bool:
     """Return whether each recorded decision and part was made from the same input."""
     rows = {name: reads for name, (reads, _) in DECISIONS.items()} | {one.name: one.reads for one in CONCERNS}
     known = {**recorded.digests, **{name: part.digest for name, part in recorded.parts.items()}}
-    return recorded.digests.keys() == DECISIONS.keys() and all(
+    asked = {one.name for one in CONCERNS if one.asked_by and one.is_asked(facts)}
+    is_whole = recorded.digests.keys() == DECISIONS.keys() and asked <= recorded.parts.keys()
+    return is_whole and all(
         digest_of(rows[name], facts, recorded.decision) == digest
         for name, digest in known.items()
         if name in rows

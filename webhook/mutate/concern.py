@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from intent import Object
 from intent import annotations as keys
 from webhook.digest import Reads
 from webhook.layout import Input
@@ -32,6 +33,8 @@ SCHEDULER_NAME: Final[Cause] = ("metadata", "annotations", keys.SCHEDULER_NAME)
 LAUNCHER: Final[Cause] = ("metadata", "annotations", keys.LAUNCHER)
 STRATEGY: Final[Cause] = ("metadata", "annotations", keys.STRATEGY)
 PARALLELISM: Final[Cause] = ("metadata", "annotations", keys.PARALLELISM)
+MODEL: Final[Cause] = ("metadata", "annotations", keys.MODEL)
+MODEL_SECRET: Final[Cause] = ("metadata", "annotations", keys.MODEL_SECRET)
 PICKER: Final[Cause] = ("metadata", "annotations", keys.PICKER)
 SIZE: Final[Cause] = ("spec", "leaderWorkerTemplate", "size")
 """The size of the group. It causes a field only if it is 2 or more."""
@@ -81,6 +84,12 @@ class Concern:
     """Words of `fusioninfer.io/skip` that leave out a part of it."""
     replaces: frozenset[str] = frozenset()
     """The names of fields whose value may replace one of the author's. Others are only added."""
+    asked_by: str = ""
+    """The field of the Intent without which it writes nothing, and has no part in the record."""
+
+    def is_asked(self, facts: Object) -> bool:
+        """Return whether it may write something, by the facts of the Intent that digests cover."""
+        return not self.asked_by or self.asked_by in facts
 
 
 # --- paths --------------------------------------------------------------------------------------------

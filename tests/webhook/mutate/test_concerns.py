@@ -2,17 +2,21 @@
 
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from intent.annotations import PARTS
+from intent.lws import Intent
 from intent.settings import Settings
 from tests.webhook.inputs import INTENTS
 from webhook import layout
-from webhook.mutate import CONCERNS, REPLACEABLE, WRITABLE, input_of
+from webhook.digest import facts
+from webhook.mutate import CONCERNS, REPLACEABLE, WRITABLE, expansion, input_of, is_unchanged
 from webhook.mutate.concern import Concern, Paths, union
+from webhook.overlay.shape import fits, shape_of
 
 each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
 
@@ -39,6 +43,39 @@ def test_a_mutator_writes_only_the_paths_of_its_row(concern: Concern) -> None:
 
     assert any(overlays)
     assert [path for overlay in overlays for path in outside(overlay, concern.writes)] == []
+
+
+@each_concern
+def test_a_record_may_hold_what_a_mutator_writes(concern: Concern) -> None:
+    shape = shape_of(concern.writes)
+    overlays = [concern.mutate(input_of(intent, Settings())) for intent in INTENTS]
+
+    assert [overlay for overlay in overlays if not fits(overlay, shape)] == []
+
+
+ASKED_FOR = [one for one in CONCERNS if one.asked_by]
+
+
+@pytest.mark.parametrize("concern", ASKED_FOR, ids=lambda one: one.name)
+def test_a_concern_that_is_not_asked_for_writes_and_records_nothing(concern: Concern) -> None:
+    plain: Any = {concern.asked_by: getattr(Intent(), concern.asked_by)}
+    for intent in INTENTS:
+        without = replace(intent, **plain)
+
+        assert concern.mutate(input_of(without, Settings())) == {}
+        assert concern.name not in expansion(without, facts(without), Settings()).parts
+
+
+@pytest.mark.parametrize("concern", ASKED_FOR, ids=lambda one: one.name)
+def test_a_record_without_its_part_is_of_another_input(concern: Concern) -> None:
+    asked = [intent for intent in INTENTS if concern.is_asked(facts(intent))]
+    for intent in asked:
+        whole = expansion(intent, facts(intent), Settings())
+        parts = {name: part for name, part in whole.parts.items() if name != concern.name}
+
+        assert is_unchanged(facts(intent), whole)
+        assert not is_unchanged(facts(intent), replace(whole, parts=parts))
+    assert asked
 
 
 def test_a_path_that_no_row_has_is_found() -> None:

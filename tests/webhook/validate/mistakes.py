@@ -782,6 +782,150 @@ _ARGUMENTS: Final = (
         decoder("--host", "10.0.0.1"),
     ),
 )
+_INITIALIZER: Final = {"name": "storage-initializer", "image": "kserve/storage-initializer:v0.21.0"}
+
+
+def modeled(
+    uri: str, *, fields: dict[str, Any] | None = None, spec: Object | None = None, **notes: str
+) -> Object:
+    """Return an object with a model in its annotations, and none in the arguments of its engine."""
+    plain = container(args=["-tp", "8", "-pp", "2"], **fields or {})
+    return annotated(lws(worker=template(plain, **spec or {})), model=uri, **notes)
+
+
+_MODEL: Final = (
+    Mistake(
+        "a model without a scheme",
+        "FI110",
+        NOTE.format("model"),
+        "for a model of Hugging Face write hf://org/M",
+        modeled("org/M"),
+    ),
+    Mistake(
+        "a path as the cache",
+        "FI111",
+        NOTE.format("model-cache"),
+        "must be pvc://CLAIM/PATH, a size such as 500Gi, download, or download,SIZE: /cache is no size",
+        modeled("hf://org/M", model_cache="/cache"),
+    ),
+    Mistake(
+        "a Secret for a claim",
+        "FI112",
+        NOTE.format("model-secret"),
+        "must be absent: pvc:// downloads nothing",
+        modeled("pvc://claim", model_secret="keys"),
+    ),
+    Mistake(
+        "a pull Secret for an image",
+        "FI112",
+        NOTE.format("model-secret"),
+        "name the pull Secret in imagePullSecrets of the templates",
+        modeled("oci://reg/m", model_secret="keys"),
+    ),
+    Mistake(
+        "a cache for a claim",
+        "FI112",
+        NOTE.format("model-cache"),
+        "must be absent: the files are in the claim of pvc+hf://",
+        modeled("pvc+hf://claim/org/M", model_cache="5Gi"),
+    ),
+    Mistake(
+        "a claim for each pod's own download",
+        "FI112",
+        NOTE.format("model-cache"),
+        "must be a size: each pod downloads s3:// for itself; to share files, use pvc://",
+        modeled("s3://bucket/m", model_cache="pvc://claim"),
+    ),
+    Mistake(
+        "a name without a model",
+        "FI112",
+        NOTE.format("model-name"),
+        "has no effect without fusioninfer.io/model: add it",
+        annotated(lws(), model_name="chat"),
+    ),
+    Mistake(
+        "an init container that downloads another model",
+        "FI321",
+        f"{POD}.initContainers",
+        "must have the args [s3://bucket/m, /mnt/models]",
+        modeled("s3://bucket/m", spec={"initContainers": [{**_INITIALIZER, "args": ["s3://bucket/n"]}]}),
+    ),
+    Mistake(
+        "a container with the name of the download",
+        "FI322",
+        f"{POD}.containers[1].name",
+        "must be another name: the init container that downloads the model has this one",
+        changed(
+            modeled("s3://bucket/m"),
+            f"{POD}.containers",
+            [container(args=["-tp", "8", "-pp", "2"]), _INITIALIZER],
+        ),
+    ),
+    Mistake(
+        "another model in the arguments",
+        "FI324",
+        f"{ENGINE}.args[0]",
+        "org/N contradicts fusioninfer.io/model, which gives org/M: remove one of the two",
+        args("org/N", "-tp", "8", "-pp", "2", model="hf://org/M"),
+    ),
+    Mistake(
+        "another revision in the arguments",
+        "FI324",
+        f"{ENGINE}.args[1]",
+        "--revision v2 contradicts v1 in hf://org/M:v1",
+        args("org/M", "--revision", "v2", "-tp", "8", "-pp", "2", model="hf://org/M:v1"),
+    ),
+    Mistake(
+        "another served name in the arguments",
+        "FI324",
+        f"{ENGINE}.args[1]",
+        "--served-model-name b c contradicts a in fusioninfer.io/model-name",
+        args(
+            "org/M",
+            "--served-model-name",
+            "b",
+            "c",
+            "-tp",
+            "8",
+            "-pp",
+            "2",
+            model="hf://org/M",
+            model_name="a",
+        ),
+    ),
+    Mistake(
+        "a mount where the model would be",
+        "FI544",
+        f"{ENGINE}.volumeMounts",
+        "/mnt/models is a mount of your own, which is used: pvc://claim is not mounted",
+        modeled(
+            "pvc://claim",
+            fields={"volumeMounts": [{"name": "data", "mountPath": "/mnt/models"}]},
+            spec={"volumes": [{"name": "data", "emptyDir": {}}]},
+        ),
+    ),
+    Mistake(
+        "a token beside the Secret",
+        "FI544",
+        f"{ENGINE}.env",
+        "HF_TOKEN is your own, which is used: the Secret of model-secret may have no effect",
+        modeled("hf://org/M", fields={"env": [{"name": "HF_TOKEN", "value": "x"}]}, model_secret="keys"),
+    ),
+    Mistake(
+        "a model in an image",
+        "FI545",
+        NOTE.format("model"),
+        "a cluster before Kubernetes 1.35 mounts images only with the feature gate ImageVolume: turn it on",
+        modeled("oci://reg/m"),
+    ),
+    Mistake(
+        "a model for an engine that is not known",
+        "FI546",
+        NOTE.format("model"),
+        "is not understood or launches the nodes itself: name it there yourself",
+        annotated(sized(command("serve-it"), 1), model="pvc://claim"),
+    ),
+)
 MISTAKES: Final = (
     *_SIZE_FORGOTTEN,
     *_NO_SIZES,
@@ -792,4 +936,5 @@ MISTAKES: Final = (
     *_GANG,
     *_CONTAINERS,
     *_ARGUMENTS,
+    *_MODEL,
 )

@@ -16,6 +16,7 @@ from webhook.check import check
 from webhook.review import WARNING_LENGTH, warning
 
 OTHERS: Final = {
+    "FI323": "the operator's settings",
     "FI4": "rules about several members, from `intent.service` and the controller",
     "FI7": "rules about InferenceServices",
     "FI8": "rules about routes, and of the controller",

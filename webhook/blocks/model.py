@@ -1,0 +1,125 @@
+"""The block `model`: the engine's model argument, its revision, and the name under which it is served.
+
+An argument of the author's stays, and must not contradict the annotation.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from intent import annotations as keys
+from intent.command_line.flags import Flag, may_be_model, resolve
+from intent.errors import FieldError
+from intent.launch import SHOWN, Launch, argument_path, model_of
+from intent.lws import Intent
+from intent.model import Model
+from intent.settings import Settings
+from webhook.blocks.block import Block, Filling
+from webhook.launchers.container import Args
+
+
+class _Words(NamedTuple):
+    """How an engine is told its model; empty where it has no such flag."""
+
+    model: str = ""
+    """Empty: the first argument without a flag."""
+    name: str = ""
+    revision: str = "--revision"
+
+
+_ENGINES: Final = {
+    "vllm": _Words(name="--served-model-name"),
+    "sglang": _Words("--model-path", "--served-model-name"),
+    "lmdeploy": _Words(name="--model-name"),
+    "tensorrt-llm": _Words(revision=""),
+}
+_MODULES: Final = frozenset({"module", "interpreter"})
+
+
+def model(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
+    """Return the arguments that the author has not written, and those that contradict the annotations."""
+    asked = intent.artifact
+    if asked is None:
+        return Filling()
+    words = _ENGINES[launch.command.engine]
+    flag = "--model" if _takes_flag(launch) else words.model
+    findings = list(_contradictions(launch, asked, words, intent))
+    first = () if _has_model(launch, asked) else (flag, asked.argument) if flag else (asked.argument,)
+    wanted = {words.revision: asked.revision, words.name: asked.name}
+    flags = tuple(
+        word
+        for name, value in wanted.items()
+        if name and value and _given(launch, name) is None
+        for word in (name, value)
+    )
+    return Filling(first, flags, tuple(findings))
+
+
+def _takes_flag(launch: Launch) -> bool:
+    """Return whether the model follows `--model`: vLLM's own server ignores another one in old releases."""
+    kind, command = launch.command.kind, launch.command
+    is_old = kind == "flags" and launch.facts.entrypoint != "vllm serve"
+    return command.is_vllm and (kind in _MODULES or is_old)
+
+
+def _has_model(launch: Launch, asked: Model) -> bool:
+    """Return whether the author names a model, in an argument of its own or perhaps behind a flag."""
+    flags, argv = launch.command.flags, launch.command.argv
+    after = (word for flag in flags.given for word in argv[flag.at + 1 : flag.at + flag.width])
+    return model_of(launch) is not None or (may_be_model(flags, argv) and asked.argument in after)
+
+
+def _contradictions(launch: Launch, asked: Model, words: _Words, intent: Intent) -> Iterator[FieldError]:
+    own = model_of(launch)
+    known = None if own is None else resolve(own, launch.engine.variables)
+    if own is not None and known is not None and known.rstrip("/") != asked.argument:
+        at = launch.command.argv.index(own) if own in launch.command.argv else None
+        message = f"{own[:SHOWN]} contradicts {keys.MODEL}, which gives {asked.argument[:SHOWN]}"
+        yield _contradiction(launch, at, message)
+    yield from _of_flag(launch, words.revision, asked.revision, asked.uri.text)
+    if intent.model_name:
+        yield from _of_flag(launch, words.name, intent.model_name, f"{keys.MODEL_NAME}")
+        if not words.name:
+            message = f"has no effect on {launch.command.engine}, which has no flag for it: remove it"
+            yield FieldError(keys.path(keys.MODEL_NAME), None, message, "FI112")
+
+
+def _of_flag(launch: Launch, name: str, value: str, source: str) -> Iterator[FieldError]:
+    """Report a flag of the author's that does not have a value which is asked for."""
+    flag = _given(launch, name) if name and value else None
+    if flag is None:
+        return
+    given = [resolve(one, launch.engine.variables) for one in _values(launch, flag)]
+    if value not in given and None not in given:
+        shown = " ".join(one for one in given if one)[:SHOWN]
+        yield _contradiction(
+            launch, flag.at, f"{name} {shown} contradicts {value[:SHOWN]} in {source[:SHOWN]}"
+        )
+
+
+def _contradiction(launch: Launch, at: int | None, message: str) -> FieldError:
+    where = launch.template.engine_path if at is None else argument_path(launch, at)
+    return FieldError(where, None, f"{message}: remove one of the two", "FI324")
+
+
+def _given(launch: Launch, name: str) -> Flag | None:
+    """Return the author's own flag, the last of several. A flag that is not read keeps its dashes."""
+    bare = name.lstrip("-")
+    found = (flag for flag in reversed(launch.command.flags.given) if flag.name.lstrip("-") == bare)
+    return next(found, None)
+
+
+def _values(launch: Launch, flag: Flag) -> Args:
+    """Return the values of a flag, which may have several."""
+    if flag.value is not None:
+        return (flag.value,)
+    return launch.command.argv[flag.at + 1 : flag.at + flag.width]
+
+
+MODEL: Final = Block(
+    "model",
+    keys.MODEL,
+    model,
+    engines=tuple(_ENGINES),
+    code="FI546",
+    instead="name it there yourself",
+)

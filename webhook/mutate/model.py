@@ -1,0 +1,196 @@
+"""The volume of the model, or of its cache, in every engine; and the init container that downloads files.
+
+The Secret is named, and never read.
+"""
+
+import json
+from typing import Final
+
+from intent import Object
+from intent.lws import Engine
+from intent.model import CACHE, INITIALIZER, MODELS, SECRET_VOLUME, VOLUME, Model
+from intent.settings import Settings
+from webhook.digest import Reads
+from webhook.layout import Input
+from webhook.mutate.concern import (
+    MODEL as ANNOTATION,
+)
+from webhook.mutate.concern import (
+    MODEL_SECRET,
+    Concern,
+    Rule,
+    of_containers,
+    of_templates,
+    union,
+    values,
+)
+from webhook.mutate.templates import in_engine
+from webhook.overlay.overlay import Overlay
+
+LIMITS: Final = {"cpu": "2", "memory": "4Gi"}
+"""They default the requests, so a Guaranteed pod stays so. KServe's 1Gi is too little for large files."""
+SECURITY: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+"""The other fields of PodSecurity's `restricted` level are up to the pod or the engine."""
+TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable, and of a key in the Secret
+GOOGLE_SECRETS: Final = "/var/secrets"
+GOOGLE_FILE: Final = "gcloud-application-credentials.json"
+"""The key of the Secret of a Google service account, as KServe names it (`pkg/credentials/gcs`)."""
+
+
+def model(given: Input) -> Overlay:
+    """Mount the model or its cache in every engine, and download it first where no engine could."""
+    found = given.intent.artifact
+    if found is None:
+        return {}
+    made = {
+        one.field: overlay
+        for one in given.layout.templates
+        if one.engine and (overlay := _template(found, one.engine, given.settings))
+    }
+    return {"spec": {"leaderWorkerTemplate": made}} if made else {}
+
+
+def _template(model: Model, engine: Engine, settings: Settings) -> Overlay:
+    """Return the overlay of one pod. An author's own mount at the path holds the model, or the cache."""
+    variables = _cache(model) if model.is_cached else []
+    container: Overlay = {"env": variables} if variables else {}
+    if model.mounted_by_author(engine.mounts, engine.model_mounts):
+        return in_engine(engine, container)
+    container["volumeMounts"] = [_mount(model)]
+    pod: Overlay = {"volumes": [{"name": VOLUME, **_source(model)}]}
+    if model.is_downloaded:
+        pod["initContainers"] = [_initializer(model, engine, settings)]
+        if _has_file(model):
+            pod["volumes"].append({"name": SECRET_VOLUME, "secret": {"secretName": model.secret}})
+    return in_engine(engine, container, pod)
+
+
+def _source(model: Model) -> Object:
+    uri, cache = model.uri, model.cache
+    if uri.scheme == "oci":
+        return {"image": {"reference": uri.image, "pullPolicy": "IfNotPresent"}}
+    if uri.scheme == "pvc":
+        return {"persistentVolumeClaim": {"claimName": uri.claim, "readOnly": True}}
+    if claim := uri.claim or cache.claim:
+        return {"persistentVolumeClaim": {"claimName": claim}}
+    return {"emptyDir": {"sizeLimit": cache.size} if cache.size else {}}
+
+
+def _mount(model: Model) -> Object:
+    """Return the engine's mount. Only a cache is written to; `models` of an image is in the engine's path."""
+    path = model.uri.path if model.uri.scheme == "pvc" else model.cache.path
+    mount: Object = {"name": VOLUME, "mountPath": model.mount}
+    if path:
+        mount["subPath"] = path
+    return mount if model.is_cached else mount | {"readOnly": True}
+
+
+def _cache(model: Model) -> list[Object]:
+    """Return the variables of the engine's download. A claim may have the cache in a directory."""
+    found: list[Object] = [{"name": "HF_HOME", "value": CACHE}]
+    if model.uri.scheme == "pvc+hf":
+        hub = f"{CACHE}/{model.uri.path}" if model.uri.path else CACHE
+        found.append({"name": "HF_HUB_CACHE", "value": hub})
+    return [*found, _token(model)] if model.secret else found
+
+
+def _token(model: Model) -> Object:
+    return {"name": TOKEN, "valueFrom": {"secretKeyRef": {"name": model.secret, "key": TOKEN}}}
+
+
+# --- the download -----------------------------------------------------------------------------------
+
+
+def _has_file(model: Model) -> bool:
+    """Return whether the Secret is a file: Google's libraries read one, and no variable."""
+    return model.uri.scheme == "gs" and bool(model.secret)
+
+
+def _initializer(model: Model, engine: Engine, settings: Settings) -> Object:
+    """Return the init container: KServe's contract is the URI and the path, as two arguments."""
+    mounts = [{"name": VOLUME, "mountPath": MODELS}]
+    if _has_file(model):
+        mounts.append({"name": SECRET_VOLUME, "mountPath": GOOGLE_SECRETS, "readOnly": True})
+    return {
+        "name": INITIALIZER,
+        "image": settings.storage_initializer_image,
+        "args": [model.uri.text, MODELS],
+        **_credentials(model),
+        "volumeMounts": mounts,
+        "resources": settings.storage_initializer_resources or {"limits": dict(LIMITS)},
+        "securityContext": SECURITY | (json.loads(engine.security) if engine.security else {}),
+    }
+
+
+def _credentials(model: Model) -> Object:
+    """Return the variables of the download. For S3 and HTTPS every key of the Secret is one, as in KServe."""
+    if model.uri.scheme == "hf":
+        home = {"name": "HF_HOME", "value": "/tmp"}  # noqa: S108 - any user of the container may write there
+        return {"env": [home, _token(model)] if model.secret else [home]}
+    if not model.secret:
+        return {}
+    if model.uri.scheme == "gs":
+        file = f"{GOOGLE_SECRETS}/{GOOGLE_FILE}"
+        return {"env": [{"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": file}]}
+    return {"envFrom": [{"secretRef": {"name": model.secret}}]}
+
+
+_VOLUMES: Final = values("name", "emptyDir", "persistentVolumeClaim", "image", "secret")
+_INITIALIZER: Final = {
+    **values("name", "image", "args", "envFrom", "resources", "securityContext"),
+    "env": values("name", "value", "valueFrom"),
+    "volumeMounts": values("name", "mountPath", "readOnly"),
+}
+
+MODEL: Final = Concern(
+    "model",
+    model,
+    reads=Reads(
+        ("service", "model", "model_name", "model_secret", "model_cache"),
+        engine=("container", "mounts", "model_mounts", "security"),
+        layout=("splits",),
+    ),
+    writes=union(
+        of_containers(
+            {
+                "env": values("name", "value", "valueFrom"),
+                "volumeMounts": values("name", "mountPath", "readOnly", "subPath"),
+            }
+        ),
+        of_templates({"spec": {"volumes": _VOLUMES, "initContainers": _INITIALIZER}}),
+    ),
+    asked_by="model",
+    opt_out="remove `fusioninfer.io/model`, or mount a volume of your own at the path",
+    rules=(
+        Rule(
+            "FI680",
+            r"\.volumes\[fusioninfer-model(?:-secret)?\]",
+            "holds the model, the cache of the engine's download, or the credentials of the init container",
+            (ANNOTATION,),
+        ),
+        Rule(
+            "FI681",
+            r"\.volumeMounts\[/(?:mnt/models|model-cache)\]",
+            "the engine reads the model there, or keeps what it downloads",
+            (ANNOTATION,),
+        ),
+        Rule(
+            "FI682",
+            r"\.env\[(?:HF_HOME|HF_HUB_CACHE)\]",
+            "Hugging Face's libraries keep the model on this volume; their default is in the container",
+            (ANNOTATION,),
+        ),
+        Rule(
+            "FI683",
+            r"\.env\[HF_TOKEN\]",
+            "the engine downloads the model with this token, which the kubelet takes from the Secret",
+            (MODEL_SECRET,),
+        ),
+        Rule(
+            "FI684",
+            r"\.initContainers\[storage-initializer\]",
+            "downloads the model to its volume before the engine starts",
+            (ANNOTATION,),
+        ),
+    ),
+)
