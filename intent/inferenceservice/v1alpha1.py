@@ -186,6 +186,8 @@ class InferenceServiceSpec(_Model):
     roles: Annotated[list[Role], Field(min_length=1, max_length=32, json_schema_extra=_keyed_by("name"))]
     """One worker, or prefillers and decoders; and at most one router."""
     scheduling_strategy: SchedulingStrategy = SchedulingStrategy()
+    model: ModelSource = ModelSource.model_construct(uri="")
+    """The model, as volumes and arguments of the engines. Absent: their arguments name it."""
     priority: Priority = ""
     """Priority of the requests that name the service as their InferenceObjective: `Critical` (100),
     `Standard` (0), `Sheddable` (-100), or a whole number. Needs a router with an endpoint picker."""
