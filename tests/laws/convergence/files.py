@@ -31,8 +31,11 @@ VOLUMES: Final[dict[str, tuple[Object, str]]] = {
     "cache": ({"persistentVolumeClaim": {"claimName": "cache"}}, "/root/.cache"),
     "dshm": ({"emptyDir": {"medium": "Memory"}}, SHM),
     "memory": ({"emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}, SHM),
+    "files": ({"persistentVolumeClaim": {"claimName": "files"}}, "/mnt/models"),
+    "fusioninfer-model": ({"emptyDir": {"sizeLimit": "9Gi"}}, "/mnt/models"),
 }
-"""Volumes by name: their source, and where the engine mounts them. The author may bring our `dshm`."""
+"""Volumes by name: their source, and where the engine mounts them. The author may bring those that we add."""
+SOURCES: Final = ("", "hf://org/M1", "hf://org/M2:v1", "pvc://files/m", "s3://bucket/m", "oci://registry/m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,12 @@ class File:
     skip: str = ""
     component: str = ""
     role: str = ""
+    source: str = ""
+    """The URI of the model; then the arguments need not name it."""
+    named: bool = False
+    """Whether the arguments name it nevertheless."""
+    served: str = ""
+    token: str = ""
     opted_in: bool = True
     exported: str = ""
     """The manifest as JSON, if the author exported the stored object as the file (`EXPORT`)."""
@@ -90,6 +99,9 @@ def manifest(file: File) -> Object:
         "skip": file.skip,
         "component-type": file.component,
         "role-name": file.role,
+        "model": file.source,
+        "model-name": file.served,
+        "model-secret": file.token,
     }
     ours = {PREFIX + key: value for key, value in keys.items() if value} if file.opted_in else {}
     group: Object = {"size": file.size, "workerTemplate": _template(file, file.worker)}
@@ -137,6 +149,7 @@ def _template(file: File, pod: Pod) -> Object:
 
 
 def _words(file: File, pod: Pod) -> Object:
+    is_named = file.named or not file.source
     sizes = ("-tp", str(GPUS), "-pp", str(file.size)) if file.spread else ("-tp", str(GPUS * file.size))
     flags = (*sizes, "--max-model-len", str(pod.length), *pod.extra)
     if pod.image == SGLANG:
@@ -144,16 +157,17 @@ def _words(file: File, pod: Pod) -> Object:
         flags = (*sizes, "--context-length", str(pod.length), *pod.extra)
         return {
             "command": ["python3", "-m", "sglang.launch_server"],
-            "args": ["--model-path", pod.model, *flags],
+            "args": [*(("--model-path", pod.model) if is_named else ()), *flags],
         }
-    text = " ".join(("vllm", "serve", pod.model, *flags))
+    model, flag = ((pod.model,), ("--model", pod.model)) if is_named else ((), ())
+    text = " ".join(("vllm", "serve", *model, *flags))
     forms: dict[str, Object] = {
-        "list": {"command": ["vllm", "serve"], "args": [pod.model, *flags]},
-        "args": {"args": ["--model", pod.model, *flags]},
-        "command": {"command": ["vllm", "serve", pod.model, *flags]},
+        "list": {"command": ["vllm", "serve"], "args": [*model, *flags]},
+        "args": {"args": [*flag, *flags]},
+        "command": {"command": ["vllm", "serve", *model, *flags]},
         "module": {
             "command": ["python3", "-m", "vllm.entrypoints.openai.api_server"],
-            "args": ["--model", pod.model, *flags],
+            "args": [*flag, *flags],
         },
         "shell": {"command": ["sh", "-c"], "args": [text]},
         "script": {"command": ["sh", "-c", f"sleep 1; exec {text}"]},
@@ -171,6 +185,8 @@ SETS: Final = (
     ("models", "dshm"),
     ("memory",),
     ("cache", "models"),
+    ("files",),
+    ("fusioninfer-model", "models"),
 )
 POD_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "image": (*IMAGES, SGLANG),
@@ -184,6 +200,7 @@ POD_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
         (("HF_HOME", "/cache"), ("LOG", "debug")),
         (("LOG", "debug"), ("HF_HOME", "/models")),
         (("VLLM_HOST_IP", "10.0.0.1"),),
+        (("HF_HOME", "/model-cache"), ("HF_TOKEN", "mine")),
     ),
     "probes": (
         (),
@@ -210,6 +227,10 @@ FILE_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "skip": ("", "shm", "env", "probes", "port,dns", "gang"),
     "component": ("", "worker", "prefiller", "decoder"),
     "role": ("", "first", "second"),
+    "source": SOURCES,
+    "named": (False, False, True),
+    "served": ("", "chat"),
+    "token": ("", "keys"),
     "opted_in": (False, True),
 }
 LEADER: Final = "leader template"
@@ -224,7 +245,16 @@ CHANGES: Final = (
     "leader " + "length",
     "worker " + "env",
 )
-WEIGHTS: Final = {"opted_in": 3, LEADER: 3, "launcher": 2, "image": 2, "model": 2, "volumes": 2, "probes": 2}
+WEIGHTS: Final = {
+    "opted_in": 3,
+    "source": 3,
+    LEADER: 3,
+    "launcher": 2,
+    "image": 2,
+    "model": 2,
+    "volumes": 2,
+    "probes": 2,
+}
 
 
 def changed(file: File, name: str, value: Any) -> File:

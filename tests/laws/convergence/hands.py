@@ -15,6 +15,7 @@ from intent import Object
 from intent.annotations import EXPANSION
 from tests.laws.convergence.files import PREFIX, SHM
 from tests.laws.convergence.schema import copied, templates
+from webhook.expand import expanded
 
 Change = Callable[[Object], bool]
 LENGTH: Final = re.compile(r"(--max-model-len|--context-length) \d+")
@@ -315,6 +316,46 @@ def write_memory(change: Change) -> Change:
     return made
 
 
+def _download(template: Object) -> Object | None:
+    return _named(template["spec"].get("initContainers"), "storage-initializer")
+
+
+def drop_download(lws: Object) -> bool:
+    """Remove our init container that downloads the model."""
+    found = False
+    for _, template in templates(lws):
+        if item := _download(template):
+            template["spec"]["initContainers"].remove(item)
+            found = True
+    return found
+
+
+def limit_download(lws: Object) -> bool:
+    """Change the memory of our init container that downloads the model."""
+    found = False
+    for _, template in templates(lws):
+        if item := _download(template):
+            item["resources"] = {"limits": {"memory": "16Gi"}}
+            found = True
+    return found
+
+
+def write_download(lws: Object) -> bool:
+    """Write the init container as ours, with its volume and other limits, where ours would be."""
+    uri = lws["metadata"].get("annotations", {}).get(PREFIX + "model", "")
+    for _, template in templates(lws):
+        if _download(template) is None and uri.startswith("s3://"):
+            made = expanded(
+                {**lws, "spec": {"leaderWorkerTemplate": {"size": 1, "workerTemplate": template}}}
+            )
+            spec = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+            for field, name in (("initContainers", "storage-initializer"), ("volumes", "fusioninfer-model")):
+                item = _named(spec.get(field), name)
+                if item and _named(template["spec"].get(field), name) is None:
+                    template["spec"].setdefault(field, []).append(copied(item))
+    return limit_download(lws) or True
+
+
 def drop_leader(lws: Object) -> bool:
     """Remove the leader's template."""
     return lws["spec"]["leaderWorkerTemplate"].pop("leaderTemplate", None) is not None
@@ -383,6 +424,10 @@ HANDS: Final[dict[str, Hand]] = {
     "drop our mount": Hand(drop_memory(volume=False), where_written(drop_memory(volume=False))),
     "limit our memory": Hand(limit_memory, write_memory(limit_memory)),
     "field in our mount": Hand(mark_mount, write_memory(mark_mount)),
+    "drop our download": Hand(drop_download, where_written(drop_download)),
+    "limit our download": Hand(limit_download, write_download),
+    "model of all": _same(annotated(model="s3://bucket/m")),
+    "no model": _same(annotated(model=None)),
     "drop leader template": Hand(drop_leader, where_written(drop_leader)),
     "leader env": _same(in_leader(_add_env), delta=True),
     "leader node selector": _same(in_leader(_select_node), delta=True),
