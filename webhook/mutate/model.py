@@ -108,7 +108,7 @@ def _has_file(model: Model) -> bool:
 
 def _initializer(model: Model, engine: Engine, settings: Settings) -> Object:
     """Return the init container: KServe's contract is the URI and the path, as two arguments."""
-    mounts = [{"name": VOLUME, "mountPath": MODELS}]
+    mounts: list[Object] = [{"name": VOLUME, "mountPath": MODELS}]
     if _has_file(model):
         mounts.append({"name": SECRET_VOLUME, "mountPath": GOOGLE_SECRETS, "readOnly": True})
     return {

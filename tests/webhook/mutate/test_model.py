@@ -19,7 +19,7 @@ def pods(whole: Object) -> list[Object]:
     return [group[field]["spec"] for field in ("leaderTemplate", "workerTemplate") if field in group]
 
 
-def of_model(uri: str, *, engine: Object | None = None, spec: Object | None = None, **notes: str) -> Object:
+def of_model(uri: str, *, engine: Object | None = None, spec: Object | None = None, **notes: Any) -> Object:
     """Expand a group of two pods with a model, and return the pod spec that all of them have."""
     plain = template(container(**engine or {}), **spec or {})
     first, *others = map(parts, pods(put(lws(2, plain, model=uri, **notes))))
@@ -95,7 +95,7 @@ MODELS: Final = {"name": VOLUME, "mountPath": "/mnt/models", "readOnly": True}
     ids=lambda value: value.get("model") if isinstance(value, dict) else None,
 )
 def test_an_engine_that_needs_no_download_gets_a_volume_and_its_variables(
-    notes: dict[str, str], volume: Object, mount: Object, env: list[Object]
+    notes: dict[str, Any], volume: Object, mount: Object, env: list[Object]
 ) -> None:
     assert of_model(notes.pop("model"), **notes) == {
         "volumes": [{"name": VOLUME, **volume}],
@@ -120,7 +120,7 @@ def test_an_engine_that_needs_no_download_gets_a_volume_and_its_variables(
     ],
 )
 def test_files_are_downloaded_by_kserves_contract(
-    uri: str, notes: dict[str, str], credentials: Object
+    uri: str, notes: dict[str, Any], credentials: Object
 ) -> None:
     found = of_model(uri, **notes)
 
@@ -177,8 +177,8 @@ def test_a_model_is_downloaded_before_the_leader_is_awaited() -> None:
 
 # --- what the author wrote wins ---------------------------------------------------------------------
 
-OWN: Final = {"volumeMounts": [{"name": "data", "mountPath": "/mnt/models/"}]}
-DATA: Final = {"volumes": [{"name": "data", "hostPath": {"path": "/data"}}]}
+OWN: Final[dict[str, Any]] = {"volumeMounts": [{"name": "data", "mountPath": "/mnt/models/"}]}
+DATA: Final[dict[str, Any]] = {"volumes": [{"name": "data", "hostPath": {"path": "/data"}}]}
 
 
 @pytest.mark.parametrize("uri", ["pvc://claim", "s3://bucket/m", "oci://reg/m"])
@@ -228,7 +228,8 @@ def test_another_model_leaves_nothing_of_the_first(uri: str, other: str | None) 
 
     made = put(edited, stored)
 
-    assert made["spec"] == put(lws(2, **({"model": other} if other else {})))["spec"]
+    plain: Any = {"model": other} if other else {}
+    assert made["spec"] == put(lws(2, **plain))["spec"]
 
 
 def test_an_edited_volume_becomes_the_authors_and_is_still_filled() -> None:
