@@ -18,6 +18,7 @@ from intent.annotations import (
     SERVICE,
 )
 from intent.lws import KIND as LWS
+from intent.lws import read_revision
 from intent.quantity import whole
 from intent.shapes import annotations, labels, listed, mapping, metadata, text
 from plan.demand import demand
@@ -101,13 +102,12 @@ def _workload(key: GangKey, members: list[Object], known: Gangs, at: int) -> Wor
         raise TooLargeError(f"{_title(members)}: more than {MOST_GROUPS} pods of one service are not planned")
     is_gang = not group.startswith("lws/")
     class_name = text(spec.get("priorityClassName"))
-    minimum = whole(spec.get("minMember")) or 0
     return Workload(
         namespace=namespace,
         name=_title(members),
         roles=roles,
         gang=group if is_gang else "",
-        min_member=minimum,
+        min_member=sum(role.required * role.size for role in roles),
         priority=known.priorities.get(class_name, 0),
         created=text(metadata(mapping(pod_group)).get("creationTimestamp")) or f"{at:09}",
         waits=(NO_POD_GROUP,) if is_gang and pod_group is None else (),
@@ -121,19 +121,25 @@ def _title(members: list[Object]) -> str:
 
 
 def _role(lws: Object, policy: Minimum | None, known: Gangs) -> RolePods:
+    """Read a role. One that has no replicas rests: after a minute, the controller does not require it.
+
+    One of a DisaggregatedSet is required until pods of its revision were bound.
+    """
     spec, marks = mapping(lws.get("spec")), labels(lws)
     size = _bounded(mapping(spec.get("leaderWorkerTemplate")).get("size"), MOST_SIZE, lws)
     leader, worker = _templates(lws)
     component = text(marks.get(COMPONENT_TYPE))
+    replicas = _bounded(spec.get("replicas"), MOST_GROUPS, lws)
+    required = policy.required if policy and (replicas or read_revision(marks)) else 0
     return RolePods(
         name=_name(lws),
         role=text(marks.get(ROLE_NAME)) or _name(lws),
         component=next((one for one in COMPONENT_TYPES if one == component), "worker"),
         size=size,
-        replicas=_bounded(spec.get("replicas"), MOST_GROUPS, lws),
+        replicas=replicas,
         leader=demand(leader, known.priorities),
         worker=demand(worker, known.priorities),
-        required=policy.required if policy else 0,
+        required=required,
         bound=known.bound.get((text(metadata(lws).get("namespace")), _name(lws)), frozenset()),
     )
 

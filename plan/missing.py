@@ -1,7 +1,7 @@
 """What keeps pending groups from starting, what further nodes would start, and what stays idle."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -154,29 +154,37 @@ def _lack(pool: Pool, number: int, kind: int, free: tuple[int, ...]) -> str:
 
 def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
     """Yield for each shape of nodes how many more of it start something, and what."""
-    shapes: dict[object, Supply] = {}
+    shapes: dict[int, Supply] = {}
     for at, one in enumerate(nodes):
         shapes.setdefault(end.pool.states[at][0], one)
-    before = end.started
-    for like in islice(shapes.values(), MOST_SHAPES):
-        trial = end.copy()
-        for count in range(1, MOST_FURTHER + 1):
-            trial.add(
-                [
-                    Supply(
-                        f"further-{count}",
-                        like.allocatable,
-                        labels=like.labels,
-                        taints=like.taints,
-                        partial=like.partial,
-                    )
-                ]
-            )
-            if new := trial.started - before:
-                yield Further(like, count, tuple(sorted(new)))
-                break
-        else:
-            yield Further(like, 0)
+    pending = [one for one in end.progress if not one.complete and not one.workload.waits]
+    for kind, like in islice(shapes.items(), MOST_SHAPES):
+        yield _further(end, like, min(MOST_FURTHER, _most_useful(end.pool, kind, pending)))
+
+
+def _most_useful(pool: Pool, kind: int, pending: list[Progress]) -> int:
+    """Return a number of nodes of a kind of which more do not start more: one for each pod that may use it."""
+    counts = [0]
+    for one in pending:
+        numbers = [one.numbers[key[0]][bool(pod)] for key in _next(one) for pod in one.workload.pods(key)]
+        counts.append(sum(_is_usable(pool, number, kind) for number in numbers))
+    return max(counts)
+
+
+def _is_usable(pool: Pool, number: int, kind: int) -> bool:
+    """Return whether a pod has room on an empty node of a kind."""
+    has = pool.kinds[kind].allocatable
+    return not pool.way(number, kind).obstacle and all(has[at] >= need for at, need in pool.needs[number])
+
+
+def _further(end: Simulation, like: Supply, most: int) -> Further:
+    """Add nodes until something starts."""
+    goes_on, before = end.copy(), end.started
+    for count in range(1, most + 1):
+        goes_on.add([replace(like, name=f"further-{count}", used={}, compared=(0, 0))])
+        if new := goes_on.started - before:
+            return Further(like, count, tuple(sorted(new)))
+    return Further(like, 0)
 
 
 def idle(end: Simulation) -> Idle:

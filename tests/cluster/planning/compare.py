@@ -1,0 +1,70 @@
+"""One case on the real scheduler, beside its plan: what differs after which node, and for which reason."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fusioninfer import offline
+from fusioninfer.documents import Document
+from fusioninfer.gangs import workloads
+from intent.settings import Settings
+from plan.forecast import Forecast, Step, forecast
+from plan.supply import supply, with_pods
+from tests.cluster.planning.bed import Bound, add_node, services
+from tests.cluster.planning.cases import Case
+from tests.cluster.testbed.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a case showed."""
+
+    case: Case
+    steps: int
+    started: int
+    """How many groups had started at the end."""
+    differences: tuple[str, ...] = ()
+    uncertain: int = 0
+    """How many steps had groups that depend on which of equally good nodes is taken."""
+
+    def __str__(self) -> str:
+        """Return how to repeat the case, and what differed."""
+        return "\n  ".join((f"seed {self.case.seed}:", *self.differences))
+
+
+def planned(case: Case) -> tuple[list[dict[str, object]], Forecast]:
+    """Return the objects of a case as a cluster would store them, and the plan for all of its nodes."""
+    documents = [Document("case.yaml", at, one) for at, one in enumerate(case.objects)]
+    made = offline.compose(documents, Settings())
+    if made.denied:
+        raise AssertionError([str(one) for one in made.found if one.error.severity == "error"])
+    nodes = with_pods((supply(one) for one in case.nodes), (pod for pods in case.fillers for pod in pods))
+    return [*made.objects], forecast(workloads(made.objects), nodes)
+
+
+def compared(cluster: Cluster, case: Case) -> Outcome:
+    """Run a case; compare after each node which groups are bound."""
+    objects, plan = planned(case)
+    differences: list[str] = []
+    started = 0
+    with services(cluster, objects, plan.workloads) as namespace:
+        for node, fillers, step in zip(case.nodes, case.fillers, plan.steps[1:], strict=True):
+            found = add_node(cluster, namespace, node, fillers)
+            started = sum(count > 0 for count in found.values())
+            differences += (f"with {step.nodes} nodes: {what}" for what in _differing(plan, step, found))
+            if differences:
+                break
+    return Outcome(
+        case, len(case.nodes), started, tuple(differences), sum(bool(step.uncertain) for step in plan.steps)
+    )
+
+
+def _differing(plan: Forecast, step: Step, found: Bound) -> Iterator[str]:
+    """Yield the groups that are not as planned: all pods on nodes, or none."""
+    for at, one in enumerate(plan.workloads):
+        for key in one.groups:
+            role = one.roles[key[0]]
+            count = found.get((role.name, key[1]), 0)
+            expected = role.size if (at, key) in step.started else 0
+            allowed = {0, role.size} if (at, key) in step.uncertain else {expected}
+            if count not in allowed:
+                yield f"{one.label(key)} of {one.name}: {count} of {role.size} pods, planned {expected}"
