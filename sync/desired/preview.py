@@ -73,5 +73,5 @@ def _cached(service: InferenceServiceIntent) -> CachedInferenceService:
         name=service.name,
         uid=service.uid,
         generation=service.generation,
-        value=service,
+        intent=service,
     )

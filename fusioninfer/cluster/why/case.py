@@ -141,7 +141,7 @@ def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:
         router=Router("router", routing) if routing.wanted else None,
         scheduler=next((one.scheduler for one in live if one.scheduler), NO_GANG),
     )
-    return replace(snapshot, service=CachedInferenceService(namespace, name, value=value))
+    return replace(snapshot, service=CachedInferenceService(namespace, name, intent=value))
 
 
 def _roles(snapshot: Snapshot, sets: tuple[Object, ...]) -> list[tuple[RoleIntent, str]]:

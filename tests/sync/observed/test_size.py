@@ -1,6 +1,7 @@
 """The limit up to which an object is read."""
 
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,11 @@ import pytest
 
 from intent import Object
 from intent.budget import ARGUMENTS, CHARACTERS, CONTAINERS, KEYS
+from intent.inferenceservice.read import read
 from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.observed.inferenceservice import PARSED
 from sync.runtime.cache import Cache
+from tests.isvc import isvc
 from tests.sync.samples import KEY, inference_service, lws
 
 SCRIPT = "vllm serve m " + "--x 'y' " * (CHARACTERS.most // 4)
@@ -64,6 +68,37 @@ def test_an_inferenceservice_that_is_too_large_is_not_read() -> None:
     row = INFERENCE_SERVICE.projected(found)
 
     assert (row.value, [one.code for one in row.errors]) == (None, ["FI904"])
+
+
+def test_an_inferenceservice_is_kept_in_no_more_memory_than_its_json() -> None:
+    """Hundreds of these would end the process, if their templates were kept as parsed."""
+    texts = [orjson.dumps(full(number)) for number in range(3 * PARSED)]
+    rows = [INFERENCE_SERVICE.projected(orjson.loads(text)) for text in texts[:PARSED]]
+    tracemalloc.start()
+    try:
+        for row in rows:
+            assert row.value is not None
+        before, _ = tracemalloc.get_traced_memory()
+        rows += [INFERENCE_SERVICE.projected(orjson.loads(text)) for text in texts[PARSED:]]
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert after - before < sum(map(len, texts[PARSED:]))
+
+
+def test_what_an_inferenceservice_asks_for_is_what_was_read_of_it() -> None:
+    row = INFERENCE_SERVICE.projected(full(1))
+
+    assert (row.value, ()) == read(full(1))
+
+
+def full(number: int) -> Object:
+    """Return an InferenceService of many small fields."""
+    found = isvc(name=f"x{number}")
+    found["metadata"] |= {"namespace": "team-a", "uid": f"u{number}"}
+    found["spec"]["roles"][0]["template"]["spec"]["tolerations"] = [{"key": f"k{at}"} for at in range(10_000)]
+    return found
 
 
 def best(work: Callable[[], Any]) -> float:
