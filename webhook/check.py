@@ -29,7 +29,7 @@ from webhook.state import (
     inspect,
     state,
 )
-from webhook.validate import VALIDATORS
+from webhook.validate import CONSEQUENCES, VALIDATORS
 from webhook.write import Write, disabled, has_record
 
 
@@ -89,8 +89,10 @@ def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     yield from write.reading.errors
     if write.reading.intent is not None:
         given = _input(found, write.reading.intent, settings)
+        refused = (CONSEQUENCES.get(one.path, frozenset()) for one in write.reading.errors)
+        known = frozenset[str]().union(*refused)
         for validator in VALIDATORS:
-            yield from validator(given)
+            yield from (one for one in validator(given) if one.code not in known)
         yield from _edited(write)
 
 

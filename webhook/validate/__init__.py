@@ -1,8 +1,18 @@
 """The validators: one concern per module. A validator yields every finding, errors and warnings alike."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from intent.annotations import (
+    COMPONENT_TYPE,
+    ENDPOINT_PICKER_CONFIG,
+    GATEWAY,
+    LAUNCHER,
+    PARALLELISM,
+    SKIP,
+    STRATEGY,
+    path,
+)
 from intent.errors import FieldError
 from webhook.layout import Input
 from webhook.validate.blocks import blocks
@@ -16,7 +26,19 @@ from webhook.validate.sidecar import sidecar
 
 Validator = Callable[[Input], Iterator[FieldError]]
 
-VALIDATORS: Final[tuple[Validator, ...]] = (
-    *(labels, gang, blocks, launch, model),
-    *(probes, routing, sidecar),
-)
+VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, blocks, launch, model, probes, routing, sidecar)
+
+CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
+    path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI801", "FI803"}),
+    path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI528", "FI531"}),
+    path(PARALLELISM): frozenset({"FI316", "FI501"}),
+    path(SKIP): frozenset({"FI850"}),
+    path(STRATEGY): frozenset({"FI803"}),
+    path(GATEWAY): frozenset({"FI803"}),
+    path(ENDPOINT_PICKER_CONFIG): frozenset({"FI803"}),
+}
+"""By the path of an annotation, the codes that are not reported beside its refused value.
+
+An annotation whose value is refused is read as absent; findings about its absence would be about a mistake
+that the author did not make.
+"""

@@ -9,8 +9,10 @@ import pytest
 
 from catalog.codes import CODES
 from intent import Object
+from intent.annotations import EXPANSION, PREFIX, path
 from intent.errors import FieldError
-from tests.golden.test_golden import CASES, composed
+from tests.golden.test_golden import CASES, composed, leaderworkersets
+from tests.lws import changed
 from tests.webhook.validate.mistakes import MISTAKES, Mistake
 from webhook.check import check
 from webhook.review import WARNING_LENGTH, warning
@@ -131,3 +133,20 @@ def test_a_finding_of_a_golden_case_names_a_remedy(case: Path) -> None:
     assert [
         str(one) for one in reported if not REMEDY.search(f"{one.message} {WAITS.get(one.code, '')}")
     ] == []
+
+
+def refused_values(live: Object) -> Iterator[tuple[str, Object]]:
+    """Yield each annotation of ours with the object in which its value is refused."""
+    for key in live["metadata"].get("annotations") or {}:
+        if key.startswith(PREFIX) and key != EXPANSION:
+            yield path(key), changed(live, f"metadata.annotations.{key}", "A B!")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_refused_value_adds_no_finding_but_its_own(case: Path) -> None:
+    for document in leaderworkersets(case):
+        before = {(one.path, one.code) for one in check(document.object, mutated=False)}
+        for where, live in refused_values(document.object):
+            added = {(one.path, one.code) for one in check(live, mutated=False)} - before
+
+            assert {place for place, _ in added} <= {where}
