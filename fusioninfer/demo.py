@@ -41,6 +41,8 @@ EXAMPLES: Final = Path(__file__).parent / "examples"
 SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
 READY_SECONDS: Final = 60.0
 """The time within which the webhook must become ready."""
+REVIEW_SECONDS: Final = 30
+"""How long an answer may take on a busy machine; usually it takes milliseconds."""
 WIDTH: Final = 160
 
 
@@ -147,9 +149,9 @@ def post(webhook: Webhook, path: str, live: Object) -> dict[str, Any]:
     """POST an AdmissionReview of a CREATE, and return its response."""
     request = {"uid": "demo", "operation": "CREATE", "object": live}
     body = orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
-    url = f"{webhook.url}{path}?timeout=5s"
+    url = f"{webhook.url}{path}?timeout={REVIEW_SECONDS}s"
     call = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - our own address
-    with urllib.request.urlopen(call, timeout=5, context=webhook.trust) as response:  # noqa: S310 - as above
+    with urllib.request.urlopen(call, timeout=REVIEW_SECONDS, context=webhook.trust) as response:  # noqa: S310 - as above
         answered: dict[str, Any] = orjson.loads(response.read())["response"]
         return answered
 

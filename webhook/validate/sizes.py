@@ -176,9 +176,17 @@ def _given(launch: Launch) -> tuple[str, str | None]:
 
 def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
     if needed.accelerators < there:
-        used = f"{_shown(plan.leader, needed)}, the group requests {there}{_better(plan, needed, size)}"
+        remedies = f"{_better(plan, needed, size)}{_fewer_pods(plan, needed, size)}"
+        used = f"{_shown(plan.leader, needed)}, the group requests {there}{remedies}"
         message = used if _sizes_given(plan.leader) else _no_sizes(plan, size)
         yield FieldError(_given(plan.leader)[0], None, message, "FI501")
+
+
+def _fewer_pods(plan: LaunchPlan, needed: Sizes, size: int) -> str:
+    """Return the size of a group that the parallel sizes use as they are, if there is one."""
+    pods, rest = divmod(needed.accelerators, countable(plan.worker.engine) or 1)
+    is_smaller = not rest and 0 < pods < size and in_group(plan, pods) == needed.accelerators
+    return f", or set {LWT}.size to {pods}" if is_smaller else ""
 
 
 def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:

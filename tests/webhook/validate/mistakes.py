@@ -127,7 +127,8 @@ _NO_SIZES: Final = (
         "a parallel size that uses half of the group",
         "FI501",
         f"{ENGINE}.args[2]",
-        "--tensor-parallel-size 8 = 8 accelerators, the group requests 16; use",
+        "--tensor-parallel-size 8 = 8 accelerators, the group requests 16; use --tensor-parallel-size 8 "
+        "--pipeline-parallel-size 2, or set spec.leaderWorkerTemplate.size to 1",
         args("org/M", "--tensor-parallel-size", "8"),
     ),
     Mistake(
