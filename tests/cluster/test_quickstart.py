@@ -4,7 +4,6 @@ The containers of the CPU examples run with their own commands. The ready endpoi
 kube-proxy and `kubectl port-forward`, and the address of the leader replaces the cluster's DNS.
 """
 
-import copy
 import json
 import re
 import shlex
@@ -22,6 +21,7 @@ from tests.cluster.testbed.api import create, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.containers import name_of, report, run_container
 from tests.cluster.testbed.flows import Service, namespace_on, serve
+from tests.cluster.testbed.leaders import ready_endpoint, with_leader
 from tests.cluster.testbed.network import Network, add_pod
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import ROOT
@@ -33,7 +33,6 @@ from tests.patience import PATIENCE
 PAGE: Final = ROOT / "docs" / "quickstart.md"
 COMMANDS: Final = commands(PAGE)
 ONE, TWO, GATEWAY = "Serve from one pod", "Serve from two pods that start together", "Through a Gateway"
-LEADER: Final = "LWS_LEADER_ADDRESS"
 
 
 class Started(NamedTuple):
@@ -64,22 +63,6 @@ def run_curl(there: Network, command: str, address: str) -> str:
     (host,) = re.findall(r"http://(localhost:\d+)", command)
     inside = netns.beside(there.switch.pid, *words, "--connect-to", f"{host}:{address}")
     return subprocess.run(inside, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
-
-
-def endpoint(there: Network, namespace: str, service: str) -> str:
-    """Return a ready endpoint of a Service, which has one port."""
-    labels = f"kubernetes.io/service-name={service}"
-
-    def found() -> list[str]:
-        return [
-            f"{address}:{one['ports'][0]['port']}"
-            for one in items(there.cluster.api, path("endpointslices", namespace), labelSelector=labels)
-            for each in one["endpoints"] or ()
-            if each["conditions"]["ready"]
-            for address in each["addresses"]
-        ]
-
-    return until(found, f"{service} has a ready endpoint")[0]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +97,7 @@ def run_all(there: Network, namespace: str, name: str, size: int) -> None:
     addresses = [add_pod(there, name_of(pod)) for pod in pods]
     for pod in pods:
         (container,) = pod["spec"]["containers"]
-        run_container(there, pod, resolved(container, addresses[0]), {"HOSTNAME": pod["metadata"]["name"]})
+        run_container(there, pod, with_leader(container, addresses[0]), {"HOSTNAME": pod["metadata"]["name"]})
     until(partial(is_ready, there, pods[0]), f"{name} is ready")
     for pod, address in zip(pods, addresses, strict=True):
         report(there.cluster, pod, address)
@@ -131,20 +114,11 @@ def bind_others(cluster: Cluster, pods: list[Object]) -> None:
             create(cluster.api, where, {"metadata": {"name": metadata["name"]}, "target": target})
 
 
-def resolved(container: Object, leader: str) -> Object:
-    """Return a container whose variable with the leader's name has its address: there is no DNS here."""
-    known = copy.deepcopy(container)
-    for variable in known.get("env", ()):
-        if variable["name"] == LEADER:
-            variable["value"] = leader
-    return known
-
-
 def test_curl_through_the_service_prints_what_the_page_shows(started: tuple[Started, str]) -> None:
     there, chapter = started
     (forward,) = [one for one in COMMANDS[chapter] if "port-forward" in one]
     service = forward.split()[2].removeprefix("service/")
-    address = endpoint(there.there, there.namespace, service)
+    address = ready_endpoint(there.there, there.namespace, service)
 
     printed = [
         (run_curl(there.there, command, address).strip(), shown) for command, shown in requests(chapter)
