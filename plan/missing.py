@@ -163,7 +163,7 @@ def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
 
 
 def _most_useful(pool: Pool, kind: int, pending: list[Progress]) -> int:
-    """Return a number of nodes of a kind of which more do not start more: one for each pod that may use it."""
+    """Return a number of nodes of a kind of which more do not start more: one a pod that may use it."""
     counts = [0]
     for one in pending:
         numbers = [one.numbers[key[0]][bool(pod)] for key in _next(one) for pod in one.workload.pods(key)]

@@ -191,8 +191,6 @@ class InferenceServiceSpec(_Model):
     priority: Priority = ""
     """Priority of the requests that name the service as their InferenceObjective: `Critical` (100),
     `Standard` (0), `Sheddable` (-100), or a whole number. Needs a router with an endpoint picker."""
-    model: ModelSource = ModelSource.model_construct(uri="")
-    """The model, as volumes and arguments of the engines. Absent: their arguments name it."""
 
 
 class Condition(_Model):

@@ -107,7 +107,6 @@ def _fill(cluster: Cluster, names: list[str], run: Run) -> None:
     _wait_looks(cluster, 1)
     rested(cluster, LWS)
     _stopped(cluster)
-    store.without_address(cluster)
     for name in CONTROL:
         kill_process(cluster, name)
     for configurations in WEBHOOKS:
@@ -117,6 +116,7 @@ def _fill(cluster: Cluster, names: list[str], run: Run) -> None:
         chosen = names[: -run.effort.gangs] if resource == store.POD_GROUPS else names
         store.copy(cluster, known, resource, chosen, run)
         store.expect_copies(cluster, known, resource, chosen)
+    store.apply_services(cluster, known, names, run)
     found = get(cluster.api, path("pods", "default"), limit="1")["metadata"]
     expect(found.get("remainingItemCount", 0) + 1, store.PODS * (len(names) + 1), "pods")
 

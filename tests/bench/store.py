@@ -13,18 +13,19 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from intent import Object
 from intent.annotations import SERVICE
+from kube.request import FIELD_MANAGER
 from tests.bench.kept import Kept, kept
 from tests.bench.report import expect
 from tests.bench.run import Run
 from tests.bench.sizes import small
 from tests.bench.stages import body, patched
-from tests.cluster.testbed.api import MERGE_PATCH, create, delete, get, items, path
+from tests.cluster.testbed.api import APPLY_PATCH, MERGE_PATCH, create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.etcd import ask
 from tests.cluster.testbed.nodes import add_gpu_nodes
@@ -85,22 +86,6 @@ def _is_available(cluster: Cluster) -> bool:
     return ("Available", "True") in {(one["type"], one["status"]) for one in said}
 
 
-def without_address(cluster: Cluster) -> None:
-    """Make the Service of the first one headless, with the same owners of its fields.
-
-    Copies would share its address, and the API server repairs such Services all the time.
-    """
-    where = path("services", "default", f"{PATTERN}-api")
-    stored = get(cluster.api, where)
-    delete(cluster.api, where)
-    kept = ("name", "labels", "annotations", "ownerReferences", "managedFields")
-    metadata = {key: value for key, value in stored["metadata"].items() if key in kept}
-    spec = {**stored["spec"], "clusterIP": "None", "clusterIPs": ["None"]}
-    made = create(cluster.api, path("services", "default"), {**stored, "metadata": metadata, "spec": spec})
-    owners = [one["manager"] for one in made["metadata"]["managedFields"]]
-    expect(owners, [one["manager"] for one in stored["metadata"]["managedFields"]], "owners of the fields")
-
-
 # --- copies -----------------------------------------------------------------------------------------
 
 
@@ -137,7 +122,7 @@ def pattern(cluster: Cluster) -> Pattern:
 def copy(cluster: Cluster, known: Pattern, resource: str, chosen: Sequence[str], run: Run) -> None:
     """Copy the objects of the first service under other names, one resource of it."""
     prefix = f"/registry/{FOLDERS[resource]}/default/"
-    for each in known.objects[resource]:
+    for each in _copied(known, resource):
         key = prefix + each["metadata"]["name"]
         held = b64decode(ask(cluster, "/v3/kv/range", {"key": _coded(key)})["kvs"][0]["value"])
         size = min(BATCH, BYTES // len(held))
@@ -147,10 +132,52 @@ def copy(cluster: Cluster, known: Pattern, resource: str, chosen: Sequence[str],
             ask(cluster, "/v3/kv/txn", {"success": puts})
 
 
+def _copied(known: Pattern, resource: str) -> list[Object]:
+    """Return the objects of a resource that are copied: of Services, LWS's headless one."""
+    return [one for one in known.objects[resource] if not one["metadata"]["name"].endswith("-api")]
+
+
+def apply_services(cluster: Cluster, known: Pattern, chosen: Sequence[str], run: Run) -> None:
+    """Apply the Services of the controller as it does: copies would share one address.
+
+    The API server repairs such Services all the time, and hardly answers.
+    """
+    (stored,) = (one for one in known.objects["services"] if one["metadata"]["name"] == f"{PATTERN}-api")
+    fields = next(one for one in stored["metadata"]["managedFields"] if one["manager"] == FIELD_MANAGER)[
+        "fieldsV1"
+    ]
+    owned = _of_fields(stored, fields)
+    owned["metadata"]["name"] = stored["metadata"]["name"]
+    text = orjson.dumps({"apiVersion": "v1", "kind": "Service", **owned})
+    target = f"{path('services', 'default', '%s-api')}?fieldManager={FIELD_MANAGER}&force=true"
+    with ThreadPoolExecutor(CONNECTIONS) as pool, ExitStack() as stack:
+        lines = [stack.enter_context(kept(cluster.api)) for _ in range(CONNECTIONS)]
+
+        def some(line: Kept, names: Sequence[str]) -> None:
+            for name in names:
+                line.send("PATCH", target % name, known.renamed(text, name), APPLY_PATCH)
+
+        for at in run.rounds(-(-len(chosen) // BATCH), "applying services"):
+            batch = chosen[at * BATCH : (at + 1) * BATCH]
+            list(pool.map(some, lines, (batch[share::CONNECTIONS] for share in range(CONNECTIONS))))
+
+
+def _of_fields(stored: Any, fields: Object) -> Any:
+    """Return the fields of an object that a set of managedFields names."""
+    if not (below := {key: value for key, value in fields.items() if key != "."}):
+        return stored
+    if isinstance(stored, list):
+        keys = [(orjson.loads(key[2:]), value) for key, value in below.items()]
+        return [
+            _of_fields(item, value) for key, value in keys for item in stored if key.items() <= item.items()
+        ]
+    return {key[2:]: _of_fields(stored[key[2:]], value) for key, value in below.items()}
+
+
 def expect_copies(cluster: Cluster, known: Pattern, resource: str, chosen: Sequence[str]) -> None:
     """Compare some copies, as the API server reads them, with the objects that they are copied from."""
     for name in {chosen[0], chosen[len(chosen) // 2], chosen[-1]}:
-        for each in known.objects[resource]:
+        for each in _copied(known, resource):
             wanted = orjson.loads(known.renamed(orjson.dumps(each), name))
             stored = get(cluster.api, path(resource, "default", wanted["metadata"]["name"]))
             expect(_unversioned(stored), _unversioned(wanted), f"{resource} of {name}")
