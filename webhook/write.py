@@ -26,7 +26,7 @@ from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
-from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader
+from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
 from webhook.overlay.written import is_applied, is_applied_after_export, written
 
 UNREAD: Final = frozenset({EXPANSION, PAUSED})
@@ -113,7 +113,8 @@ class Write:
 
     def inject(self, wished: Expansion) -> Injection:
         """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""
-        made = inject(self.original, wished.wish, REPLACEABLE, self.reverted.leader)
+        original = without_mounted(self.reverted, wished.wish)
+        made = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
         is_new = self.old is None and not self.record.put_on
         result = made.result if is_new else in_order_of(stored, made.result, made.put_on)

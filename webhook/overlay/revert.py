@@ -65,6 +65,8 @@ class Reverted:
     """Computes `leader`, which only injecting needs; None if the leader's template is no copy."""
     kept: Overlay = field(default_factory=dict)
     """Edited launches that stay: `leaderWorkerTemplate` with command and args of containers."""
+    mounted: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By template, injected volumes that are part of the original: the author mounts them."""
 
     @cached_property
     def leader(self) -> Object | None:
@@ -107,14 +109,33 @@ def revert(
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
     templates = {_WORKER: worker, _LEADER: leader}
-    made = {name: _with_volumes(one.original, one.live) for name, one in templates.items() if one}
+    mounted = {name: _mounted(one.original, one.live) for name, one in templates.items() if one}
+    made = {name: _with_volumes(one.original, mounted[name]) for name, one in templates.items() if one}
     if made:
         group = {**_group(live), **made}
         if copied is not None:
             del group[_LEADER]
         original = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": group}}
     kept = {name: found for name, one in templates.items() if one and (found := _kept(one))}
-    return Reverted(original, copied, kept)
+    return Reverted(original, copied, kept, {name: _names(found) for name, found in mounted.items() if found})
+
+
+def without_mounted(reverted: Reverted, wish: Overlay) -> Object:
+    """Return the original without the injected volumes that it mounts and that are wished for again."""
+    templates = _group(reverted.original)
+    made: Object = {}
+    for name, mounted in reverted.mounted.items():
+        spec = mapping(mapping(_group(wish).get(name)).get("spec"))
+        again = mounted & by_identity("volumes", spec.get("volumes")).keys()
+        if again and name in templates:
+            own = templates[name]["spec"]
+            volumes = [one for one in own["volumes"] if _name(one) not in again]
+            rest = {key: value for key, value in own.items() if key != "volumes"}
+            made[name] = {**templates[name], "spec": {**rest, "volumes": volumes} if volumes else rest}
+    if not made:
+        return reverted.original
+    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**templates, **made}}
+    return {**reverted.original, "spec": spec}
 
 
 def with_kept(result: Object, reverted: Reverted) -> Object:
@@ -218,7 +239,8 @@ def _followed(
     worker: _Template, leader: _Template, record: Record, old: Object | None, before: Callable[[], Record]
 ) -> Object:
     """Return the workers' template with what was edited on the leader alone, before or in this write."""
-    return _with_volumes(_with_edits(worker, leader, record, old, before), leader.live)
+    found = _with_edits(worker, leader, record, old, before)
+    return _with_volumes(found, _mounted(found, leader.live))
 
 
 def _with_edits(
@@ -287,8 +309,16 @@ def _without_edited_volumes(put_on: Overlay, template: Object, file: Object) -> 
     return {**put_on, "spec": {**spec, "containers": containers}}
 
 
-def _with_volumes(template: Object, live: Object) -> Object:
-    """Return the template with the volumes of the live one that its containers still mount."""
+def _with_volumes(template: Object, volumes: list[Object]) -> Object:
+    """Return the template with more volumes."""
+    if not volumes:
+        return template
+    spec = mapping(template.get("spec"))
+    return {**template, "spec": {**spec, "volumes": [*listed(spec.get("volumes")), *volumes]}}
+
+
+def _mounted(template: Object, live: Object) -> list[Object]:
+    """Return the volumes of the live template that the containers of this one mount, and that it lacks."""
     spec = mapping(template.get("spec"))
     known = by_identity("volumes", spec.get("volumes"))
     found = by_identity("volumes", mapping(live.get("spec")).get("volumes"))
@@ -299,11 +329,11 @@ def _with_volumes(template: Object, live: Object) -> Object:
         for mount in listed(mapping(container).get("volumeMounts"))
         if isinstance(mount, dict) and isinstance(mount.get("name"), str)
     )
-    missing = dict.fromkeys(name for name in mounts if name not in known and name in found)
-    if not missing:
-        return template
-    volumes = [*listed(spec.get("volumes")), *(found[name] for name in missing)]
-    return {**template, "spec": {**spec, "volumes": volumes}}
+    return [found[name] for name in dict.fromkeys(mounts) if name not in known and name in found]
+
+
+def _names(items: list[Object]) -> frozenset[str]:
+    return frozenset(item["name"] for item in items)
 
 
 # --- parts of an object ---------------------------------------------------------------------------------
