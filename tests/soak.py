@@ -91,6 +91,7 @@ PARTS: Final = {
     "gitops": _alone("gitops", "tests/cluster/test_gitops_sequences.py", GITOPS_SEQUENCES="64"),
     "lease": _alone("two controllers", "tests/cluster/test_controller_lease_faults.py", LEASE_FAULTS="all"),
     "ray": _alone("ray", "tests/ray", RAY_RUNS="all"),
+    "storage": _alone("storage", "tests/storage/initializer_check.py"),
     "tables": _alone(
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),

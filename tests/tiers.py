@@ -37,6 +37,7 @@ SLOW: Final = tuple(
         "hostile",
         "image",
         "ray",
+        "storage",
         "certs/test_reload.py",
         "fusioninfer/cluster/test_command.py",
         "fusioninfer/cluster/test_diff.py",

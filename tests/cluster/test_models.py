@@ -33,10 +33,13 @@ def modeled(**notes: Any) -> Object:
 
 
 def parts(pod: Object) -> Object:
-    """Return what a pod spec has of the model."""
+    """Return what a pod spec has of the model, without the mode of a Secret, which is a default."""
     engine = pod["containers"][0]
+    volumes = [one for one in pod["volumes"] if one["name"].startswith(VOLUME)]
+    for one in volumes:
+        one.get("secret", {}).pop("defaultMode", None)
     return {
-        "volumes": [one for one in pod["volumes"] if one["name"].startswith(VOLUME)],
+        "volumes": volumes,
         "mounts": [one for one in engine["volumeMounts"] if one["name"] == VOLUME],
         "env": [one for one in engine["env"] if one["name"].startswith("HF_")],
         "init": [one["args"] for one in pod["initContainers"] if one["name"] == "storage-initializer"],
