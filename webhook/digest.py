@@ -41,10 +41,12 @@ class Reads:
     """Of the `Decision` on which templates there will be, and how they are launched."""
     skip: tuple[str, ...] = ()
     """Words of the annotation `skip`."""
+    values: tuple[tuple[str, Any], ...] = ()
+    """Fields of the Intent that count only with this value, so that the digests of all others stay."""
 
 
 FILLS: Final = Reads(
-    (*BLOCKS, "size", "service", "model_name", "model_cache"), engine=(*COMMAND, "accelerators")
+    (*BLOCKS, "size", "service", "model_name", "model_cache"), engine=(*COMMAND, "accelerators", "env")
 )
 """The input of all blocks (`webhook.blocks`).
 
@@ -72,6 +74,7 @@ def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> 
     read["templates"] = [_of_template(reads, template) for template in known.get("templates", ())]
     if decision is not None:
         read["layout"] = [getattr(decision, name) for name in reads.layout]
+    read |= {name: value for name, value in reads.values if known.get(name) == value}
     skipped = known.get("skip", ())
     read["skip"] = [word for word in reads.skip if word in skipped]
     return _hashed(read, 16)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent import Object
-from intent.launch import Launch, LaunchPlan
+from intent.launch import NONE, Launch, LaunchPlan
 from intent.transfer import read_transfer
 from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
@@ -43,7 +43,11 @@ ENV: Final = Concern(
     "env",
     env,
     reads=Reads(
-        ("size",), engine=("container", *COMMAND), layout=("launcher", "splits", "port"), skip=("env",)
+        ("size",),
+        engine=("container", *COMMAND),
+        layout=("launcher", "splits", "port"),
+        skip=("env",),
+        values=(("launcher", NONE),),
     ),
     writes=of_containers({"env": values("name", "value", "valueFrom")}),
     skip="env",

@@ -56,7 +56,9 @@ def hybrid(one: Intent, other: Intent, reads: Reads, chance: random.Random) -> I
     words = {word for word in other.skip if word not in reads.skip} | {
         word for word in one.skip if word in reads.skip
     }
-    made: Intent = mixed(one, other, {*reads.intent, *blocks, "templates", "skip", ALWAYS}, chance)
+    valued = [name for name, value in reads.values if value in (getattr(one, name), getattr(other, name))]
+    kept = {*reads.intent, *valued, *blocks, "templates", "skip", ALWAYS}
+    made: Intent = mixed(one, other, kept, chance)
     templates = []
     for mine, theirs in zip(one.templates, other.templates, strict=True):
         template: Template = mixed(mine, theirs, {*reads.template, "engine", "field"}, chance)
