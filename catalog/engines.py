@@ -34,14 +34,13 @@ class Product:
 
 PRODUCTS: Final = {
     "vllm": Product("vLLM", "[vllm, serve]", "vllm"),
-    "sglang": Product("SGLang", "[python3, -m, sglang.launch_server]", "sglang", 30000, shares_ranks=True),
+    "sglang": Product("SGLang", "[python3, -m, sglang.launch_server]", "sglang", 30000),
     "lmdeploy": Product("LMDeploy", "[lmdeploy, serve, api_server]", "lmdeploy", 23333, shares_ranks=True),
     "tensorrt-llm": Product("TensorRT-LLM", "[trtllm-serve]", "tensorrt_llm"),
 }
 """The engines whose commands are read, by the name that tables and settings use.
 
-Sources: `--enable-dp-attention` of SGLang (`sglang/srt/server_args.py`), `DistConfig` of LMDeploy
-(`lmdeploy/pytorch/config.py`).
+Source: `DistConfig` of LMDeploy (`lmdeploy/pytorch/config.py`).
 """
 
 UNSUPPORTED: Final[dict[str, tuple[str, ...]]] = {

@@ -33,6 +33,20 @@ def flag_tables() -> Mapping[str, FlagTable]:
     return {engine: _table(one) for engine, one in found.items()}
 
 
+def is_absent(engine: str, flag: str, version: Version) -> bool:
+    """Return whether a version of an engine is known to lack a flag.
+
+    Between two releases that were read, of which one has the flag, it is not known.
+    """
+    table = flag_tables()[engine]
+    if flag not in table.spans:
+        return True
+    first, last = table.spans[flag]
+    before = [release for release in table.releases if release < first]
+    after = [release for release in table.releases if release > last]
+    return (bool(before) and version <= before[-1]) or (bool(after) and version >= after[0])
+
+
 def _table(found: dict[str, dict[str, str]]) -> FlagTable:
     spans = {flag: [_version(one) for one in span.split()] for flag, span in found["flags"].items()}
     return FlagTable(

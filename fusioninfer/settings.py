@@ -28,6 +28,7 @@ _NAMES: Final = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field
 _RULES: Final[dict[str, Any]] = {
     "scheduler_name": Annotated[str, Field(min_length=1)],
     "launcher": _one_of((*LAUNCHERS, AUTO, NONE)),
+    "accelerator": Annotated[str, Field(pattern=r"^([a-z0-9.-]+/[A-Za-z0-9._-]+)?$")],
     "volcano_version": Annotated[str, Field(pattern=r"^(\d+\.\d+\.\d+)?$")],
     "picker": _one_of(PICKERS),
     "disaggregated_picker": _one_of(SPLITTING),

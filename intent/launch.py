@@ -3,6 +3,7 @@
 Facts derived from an `Intent`, computed once per mutation and once per validation.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -11,7 +12,21 @@ from catalog.engines import DEFAULT_PORT, PRODUCTS, Engines
 from intent.accelerators import GPUS
 from intent.annotations import path
 from intent.command_line.command import Command, read_command
-from intent.command_line.flags import CHANGES_SIZES, CONFIG, MODEL, PORT, SIZES, Flag, resolve
+from intent.command_line.flags import (
+    CHANGES_SIZES,
+    CONFIG,
+    DATA,
+    DEVICE,
+    LOCAL_DATA,
+    MODEL,
+    PIPELINE,
+    PORT,
+    SHARED_DATA,
+    SIZES,
+    TENSOR,
+    Flag,
+    resolve,
+)
 from intent.image import Facts, Image, facts, read_image
 from intent.lws import Engine, Intent, Template
 from intent.settings import Settings
@@ -136,15 +151,27 @@ SHOWN: Final = 40
 """The most characters of a word of the author in a message."""
 
 
+_ASKED: Final = {TENSOR: "tensor", PIPELINE: "pipeline", DATA: "data", LOCAL_DATA: "dataLocal"}
+"""The names of flags in the annotation `parallelism`."""
+
+
+def is_added(launch: Launch, index: int) -> bool:
+    """Return whether a block added an argument, so that its author wrote an annotation in its place."""
+    return index in dict(launch.template.filled)
+
+
 def spelled(launch: Launch, flag: Flag) -> str:
-    """Return a flag as its author wrote it, without the value: `-tp`."""
+    """Return a flag as its author wrote it, without the value: `-tp`, or `tensor` in an annotation."""
+    if flag.name in _ASKED and is_added(launch, flag.at):
+        return _ASKED[flag.name]
     return launch.command.argv[flag.at].partition("=")[0][:SHOWN]
 
 
 def quoted(launch: Launch, flag: Flag) -> str:
     """Return a flag as its author wrote it, with the value: `-tp 8`; literal variables are expanded."""
-    value = value_of(launch, flag)
-    return f"{spelled(launch, flag)} {(flag.value if value is None else value) or ''}"[:SHOWN].rstrip()
+    known, between = value_of(launch, flag), "=" if is_added(launch, flag.at) else " "
+    value = (flag.value if known is None else known) or ""
+    return f"{spelled(launch, flag)}{between}{value}"[:SHOWN].rstrip()
 
 
 def text_of(launch: Launch, name: str) -> str:
@@ -168,17 +195,32 @@ def is_size(value: str) -> bool:
 def read_sizes(launch: Launch) -> Sizes | None:
     """Read the parallel sizes; None if one is unknown, or a file or another flag may change them.
 
-    Data-parallel ranks that share the accelerators of tensor parallelism count once (`Product.shares_ranks`).
+    Data-parallel ranks that share the accelerators of tensor parallelism count once: LMDeploy's
+    (`Product.shares_ranks`), and SGLang's with `--enable-dp-attention`, which runs them inside the
+    tensor-parallel group (`sglang/srt/server_args.py`, `compute_world_size`).
     """
-    if any(flag.name in CHANGES_SIZES for flag in launch.command.flags.given):
+    if next(size_changes(launch), None):
         return None
     sizes = [read_size(launch, name) for name in SIZES]
     known = [size for size in sizes if size is not None]
     if len(known) < len(SIZES):
         return None
+    return Sizes(*known)._replace(data=1) if shares_ranks(launch) else Sizes(*known)
+
+
+def shares_ranks(launch: Launch) -> bool:
+    """Return whether data-parallel ranks use the accelerators of tensor parallelism."""
     engines = (launch.command.engine, launch.command.within)
-    shares = any(engine and PRODUCTS[engine].shares_ranks for engine in engines)
-    return Sizes(*known)._replace(data=1) if shares else Sizes(*known)
+    if "sglang" in engines:
+        return launch.command.flags.last(SHARED_DATA) is not None
+    return any(engine and PRODUCTS[engine].shares_ranks for engine in engines)
+
+
+def size_changes(launch: Launch) -> Iterator[Flag]:
+    """Yield the flags of the author that may change the sizes; validators check those of a block."""
+    for flag in launch.command.flags.given:
+        if flag.name in CHANGES_SIZES and not is_added(launch, flag.at):
+            yield flag
 
 
 def model_of(launch: Launch) -> str | None:
@@ -254,6 +296,16 @@ def api_port(launch: Launch) -> int | str | None:
 def has_tls(launch: Launch) -> bool:
     """Return whether the API is served with TLS."""
     return any(flag.name.lstrip("-") == "ssl-certfile" for flag in launch.command.flags.given)
+
+
+_CPU: Final = re.compile(r"(?:^|[-_./])cpu(?:[-_.]|$)")
+
+
+def on_cpu(launch: Launch) -> bool:
+    """Return whether the image, `--device` or `VLLM_TARGET_DEVICE` names the CPU."""
+    named = (text_of(launch, DEVICE), dict(launch.engine.values).get("VLLM_TARGET_DEVICE", ""))
+    image = (launch.image.repository.rpartition("/")[2], launch.image.tag)
+    return "cpu" in named or any(map(_CPU.search, image))
 
 
 def gpus(engine: Engine) -> int | None:

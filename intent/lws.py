@@ -40,6 +40,9 @@ class Accelerators:
     claimed: bool = False
 
 
+NO_ACCELERATORS: Final = Accelerators()
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """A probe or lifecycle hook: its field (`readinessProbe` …), handler (`httpGet` …) and port."""
@@ -149,6 +152,8 @@ class Template:
     """Set if the engine's arguments were changed for a sidecar (`webhook.move`)."""
     filled: tuple[tuple[int, str], ...] = _field(default=(), metadata=NOT_DIGESTED)
     """The arguments that blocks added (`webhook.blocks`): each index in the command, with its annotation."""
+    requested: Accelerators = _field(default=NO_ACCELERATORS, metadata=NOT_DIGESTED)
+    """The accelerators that a block requests for the engine, which requests none itself."""
 
     @property
     def path(self) -> str:

@@ -51,7 +51,16 @@ def fault(text: str) -> str:
     names = [name for name, _ in items]
     wrong = (message for name, value in items if (message := _wrong(name, value)))
     twice = (f"{name} is given twice: keep one" for name in names if names.count(name) > 1)
-    return next(wrong, "") or next(twice, "")
+    return next(wrong, "") or next(twice, "") or _uneven(read_parallelism(text))
+
+
+def _uneven(sizes: Parallelism) -> str:
+    """Return why the ranks of one pod do not make up all ranks, whatever the number of pods."""
+    if sizes.data_local and not sizes.data:
+        return f"dataLocal needs data, the ranks of the whole group, as in data={2 * sizes.data_local}"
+    if sizes.data_local and sizes.data % sizes.data_local:
+        return f"data={sizes.data} must be a multiple of dataLocal={sizes.data_local}"
+    return ""
 
 
 def _items(text: str) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,11 @@ class Settings:
 
     `auto`: chosen by flags and image (`webhook.launchers.plan`); `none`: commands are left as they are.
     """
+    accelerator: str = "nvidia.com/gpu"
+    """The resource that an engine requests whose author gives parallel sizes and requests no accelerator.
+
+    Empty: none is requested for them.
+    """
     queue: str = ""
     """Volcano's default queue; empty: the PodGroup has no queue, and Volcano chooses one."""
     volcano_version: str = ""

@@ -278,4 +278,10 @@ ROWS: Final[dict[str, Code]] = {
         "write a plain command of a known engine, or name the model in the command",
         "the command is not understood or launches the nodes itself, so that no argument can be added",
     ),
+    "FI550": Code(
+        "warning",
+        "each pod requests more accelerators than most nodes have",
+        "set spec.leaderWorkerTemplate.size to the number in the message, or lower the parallel sizes",
+        "the size of the group was forgotten: absent, it means 1, and one pod gets all accelerators",
+    ),
 }

@@ -16,6 +16,7 @@ from intent.command_line.flags import (
     DATA,
     DATA_BACKEND,
     DEVICE,
+    EXPERT_PARALLEL,
     EXPERTS,
     HOST,
     HYBRID,
@@ -24,6 +25,7 @@ from intent.command_line.flags import (
     MODEL,
     PIPELINE,
     PORT,
+    RPC,
     SERVERS,
     SHARED_DATA,
     TENSOR,
@@ -54,7 +56,7 @@ _VALUED: Final = (
     _Row("data-parallel-rank", "data-parallel-ra", "-dpn"),
     _Row("data-parallel-start-rank", "data-parallel-st", "-dpr"),
     _Row("data-parallel-address", "data-parallel-a", "-dpa"),
-    _Row("data-parallel-rpc-port", "data-parallel-rp", "-dpp"),
+    _Row(RPC, "data-parallel-rp", "-dpp"),
     _Row(DATA_BACKEND, "data-parallel-b", "-dpb"),
     _Row(SERVERS, "api-s", "-asc"),
     _Row("nnodes", "nn", "-n"),
@@ -91,7 +93,7 @@ _SWITCHES: Final = (
     _Row("data-parallel-external-lb", "data-parallel-e", "-dpe"),
     _Row("trust-remote-code"),
     _Row("enforce-eager"),
-    _Row("enable-expert-parallel", "", "-ep"),
+    _Row(EXPERT_PARALLEL, "", "-ep"),
 )
 _SGLANG: Final = {
     "model-path": MODEL,

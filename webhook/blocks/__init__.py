@@ -5,7 +5,7 @@ concern `launch` writes the filled command and args, whether a launcher is writt
 what it wrote and what that replaced, so a removed annotation removes its arguments again.
 
 To add a block, add a field of `Annotations`, its name to `intent.annotations.BLOCKS`, a module here, and a
-row. A block with fields that it adds elsewhere (volumes, resources) has a concern for those too.
+row. A block with fields that it adds elsewhere (volumes, environment) has a concern for those too.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from intent.errors import FieldError
 from intent.launch import read_launch
 from intent.lws import Intent, Template
 from intent.settings import Settings
-from webhook.blocks.block import Block, Filling, Part, with_words
+from webhook.blocks.block import Block, Filling, Part, with_parts
 from webhook.blocks.model import MODEL
 from webhook.blocks.parallelism import PARALLELISM
 
@@ -65,7 +65,7 @@ def _template(
         else next(_refused((block,), f"is not supported for {engine}; {{instead}}"))
         for block in blocks
     )
-    return with_words(launch, parts), parts
+    return with_parts(launch, parts), parts
 
 
 def _refused(blocks: tuple[Block, ...], message: str) -> Iterator[Part]:

@@ -1,7 +1,7 @@
 """A block: an annotation that adds arguments to the author's engine command before its launch is planned.
 
 A block is one pure function of the launch that the author wrote. It returns words, and never places them:
-`with_words` does, for every block alike. An argument of the author's always stays.
+`with_parts` does, for every block alike. An argument of the author's always stays.
 """
 
 import shlex
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from intent.command_line.flags import end_of_flags
 from intent.errors import FieldError
 from intent.launch import Launch, in_shell
-from intent.lws import Engine, Intent, Template
+from intent.lws import NO_ACCELERATORS, Accelerators, Engine, Intent, Template
 from intent.settings import Settings
 from webhook.launchers.container import Args, in_script, takes_items
 
@@ -29,6 +29,8 @@ class Filling:
     flags: Args = ()
     """Words after the author's last flag, before a `--`."""
     findings: tuple[FieldError, ...] = ()
+    accelerators: Accelerators = NO_ACCELERATORS
+    """Those that the engine needs and does not request; the concern `launch` writes them."""
 
 
 Fill = Callable[[Launch, Intent, Settings], Filling]
@@ -59,18 +61,20 @@ class Part(NamedTuple):
     words: Filling
 
 
-def with_words(launch: Launch, parts: tuple[Part, ...]) -> Template:
-    """Return the template with the words of all blocks in the engine's command."""
+def with_parts(launch: Launch, parts: tuple[Part, ...]) -> Template:
+    """Return the template with the words of all blocks in the engine's command, and the accelerators."""
     first, flags = _keyed(parts, "first"), _keyed(parts, "flags")
-    if not first and not flags:
-        return launch.template
     at = launch.command.arguments
     end = end_of_flags(launch.command.argv, at)
     if in_shell(launch):
         at, first, flags = end, (), (*first, *flags)
     placed = (*_placed(at, first), *_placed(end + len(first), flags))
-    engine = _engine(launch, _words(first), _words(flags))
-    return replace(launch.template, engine=engine, filled=placed)
+    engine = _engine(launch, _words(first), _words(flags)) if placed else launch.engine
+    needed = next((part.words.accelerators for part in parts if part.words.accelerators.count), None)
+    if needed is None:
+        return replace(launch.template, engine=engine, filled=placed)
+    engine = replace(engine, accelerators=needed)
+    return replace(launch.template, engine=engine, filled=placed, requested=needed)
 
 
 def _engine(launch: Launch, first: Args, flags: Args) -> Engine:

@@ -1,91 +1,184 @@
 """The block `parallelism`: the flags of the sizes that an author asks for, in the words of the engine.
 
 A flag of the author's stays, and must not contradict the annotation. Nothing that is asked for is dropped: an
-engine without a flag for it is an error.
+engine without a flag for it is an error. Where the engine requests no accelerator, each pod gets its share of
+the product of the sizes.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from intent import annotations as keys
-from intent.command_line.flags import DATA, LOCAL_DATA, PIPELINE, TENSOR, Flag
+from catalog.flags import is_absent
+from intent.annotations import PARALLELISM as KEY
+from intent.annotations import path
+from intent.command_line.flags import CONTEXT, DATA, EXPERT_PARALLEL, LOCAL_DATA, PIPELINE, RPC, TENSOR
 from intent.errors import FieldError
-from intent.launch import Launch, argument_path, spelled, value_of
-from intent.lws import Intent
-from intent.parallelism import EXPERT, RPC_PORT, Parallelism
+from intent.launch import (
+    Launch,
+    argument_path,
+    known_port,
+    on_cpu,
+    quoted,
+    read_size,
+    shares_ranks,
+    spelled,
+    value_of,
+)
+from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
+from intent.parallelism import Parallelism
 from intent.settings import Settings
 from webhook.blocks.block import Block, Filling
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """How an engine is told one kind of parallelism."""
+class _Wish(NamedTuple):
+    """One kind of parallelism, in the words of an engine."""
 
-    spelled: str
-    """The flag that is added."""
-    names: tuple[str, ...]
-    """The names of the author's own flags for it, as the parser gives them."""
+    name: str
+    """The name in the annotation."""
+    value: int
+    flag: str
+    """Empty: the engine has none."""
+    names: tuple[str, ...] = ()
+    """The author's own flags for it, as the parser names them."""
     switch: bool = False
     """Whether the flag takes no value."""
+    against: str = ""
+    """The author's own flag that says the opposite."""
 
 
-_FLAGS: Final[Mapping[str, Mapping[str, _Row]]] = {
-    "vllm": {
-        "tensor": _Row("--tensor-parallel-size", (TENSOR,)),
-        "pipeline": _Row("--pipeline-parallel-size", (PIPELINE,)),
-        "data": _Row("--data-parallel-size", (DATA,)),
-        "dataLocal": _Row("--data-parallel-size-local", (LOCAL_DATA,)),
-        RPC_PORT: _Row("--data-parallel-rpc-port", ("data-parallel-rpc-port",)),
-        EXPERT: _Row("--enable-expert-parallel", ("enable-expert-parallel",), switch=True),
-    },
-    "sglang": {
-        "tensor": _Row("--tp-size", (TENSOR,)),
-        "pipeline": _Row("--pp-size", (PIPELINE,)),
-        "data": _Row("--dp-size", (DATA,)),
-    },
+def parallelism(launch: Launch, intent: Intent, settings: Settings) -> Filling:
+    """Return a flag for each kind of parallelism that the author asks for and has no flag for."""
+    sizes = intent.parallelism
+    if sizes is None:
+        return Filling()
+    wishes = [wish for wish in _WISHES[launch.command.engine](launch, sizes) if wish.value]
+    flags = [word for wish in wishes if wish.flag and not _is_given(launch, wish) for word in _words(wish)]
+    needed = _accelerators(launch, sizes, intent.size, settings)
+    findings = (
+        *(one for wish in wishes for one in _findings(launch, wish)),
+        *_port(launch, sizes),
+        *_many(needed, intent.size),
+    )
+    return Filling(flags=tuple(flags), findings=findings, accelerators=needed)
+
+
+def _vllm(_launch: Launch, sizes: Parallelism) -> Iterator[_Wish]:
+    """Yield vLLM's flags. Source: `vllm/engine/arg_utils.py`."""
+    yield _Wish("tensor", sizes.tensor, "--tensor-parallel-size", (TENSOR,))
+    yield _Wish("pipeline", sizes.pipeline, "--pipeline-parallel-size", (PIPELINE,))
+    yield _Wish("data", sizes.data, "--data-parallel-size", (DATA,))
+    yield _Wish("dataLocal", sizes.data_local, "--data-parallel-size-local", (LOCAL_DATA,))
+    yield _Wish("dataRPCPort", sizes.rpc_port, "--data-parallel-rpc-port", (RPC,))
+    flag, against = f"--{EXPERT_PARALLEL}", f"--no-{EXPERT_PARALLEL}"
+    yield _Wish("expert", int(sizes.expert), flag, (EXPERT_PARALLEL,), switch=True, against=against)
+
+
+_HAS_EXPERT_SIZE: Final = (0, 4, 10)
+"""Before it `--enable-ep-moe` turns expert parallelism on, and sets the size."""
+
+
+def _sglang(launch: Launch, sizes: Parallelism) -> Iterator[_Wish]:
+    """Yield SGLang's flags. Source: `sglang/srt/server_args.py`, `sglang/srt/arg_groups/fields/parallel.py`.
+
+    Ranks are spread over the nodes evenly and join on the port of `--dist-init-addr`, so it has no flag for
+    the ranks of one pod, which validators check, and none for a port. The experts are spread over the
+    tensor-parallel group.
+    """
+    yield _Wish("tensor", sizes.tensor, "--tp-size", (TENSOR,))
+    yield _Wish("pipeline", sizes.pipeline, "--pp-size", (PIPELINE,))
+    yield _Wish("data", sizes.data, "--dp-size", (DATA,))
+    yield _Wish("dataRPCPort", sizes.rpc_port, "")
+    version, group = launch.image.version, sizes.tensor or read_size(launch, TENSOR) or 1
+    names = ("--ep-size", "--ep", "--expert-parallel-size", "--enable-ep-moe")
+    if version and version < _HAS_EXPERT_SIZE:
+        yield _Wish("expert", int(sizes.expert), "--enable-ep-moe", names, switch=True)
+    else:
+        yield _Wish("expert", group if sizes.expert else 0, "--ep-size", names)
+
+
+_WISHES: Final[Mapping[str, Callable[[Launch, Parallelism], Iterator[_Wish]]]] = {
+    "vllm": _vllm,
+    "sglang": _sglang,
 }
 
 
-def parallelism(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
-    """Return a flag for each kind of parallelism that the author asks for and has no flag for."""
-    if intent.parallelism is None:
-        return Filling()
-    rows = _FLAGS[launch.command.engine]
-    flags: list[str] = []
-    findings: list[FieldError] = []
-    for name, value in _asked(intent.parallelism):
-        row = rows.get(name)
-        if row is None:
-            message = f"{launch.command.engine} has no flag for {name}: remove it"
-            findings.append(FieldError(keys.path(keys.PARALLELISM), None, message, "FI116"))
-        elif (given := _given(launch, row)) is None:
-            flags += (row.spelled,) if row.switch else (row.spelled, value)
-        elif not row.switch and (there := value_of(launch, given)) is not None and there != value:
-            message = (
-                f"{spelled(launch, given)} {there[:40]} contradicts {name}={value} in {keys.PARALLELISM}: "
-                "remove one of the two"
-            )
-            findings.append(FieldError(argument_path(launch, given.value_at), None, message, "FI117"))
-    return Filling(flags=tuple(flags), findings=tuple(findings))
+def _is_given(launch: Launch, wish: _Wish) -> bool:
+    """Return whether the author has a flag of their own for it."""
+    return any(launch.command.flags.last(name) for name in wish.names)
 
 
-def _asked(sizes: Parallelism) -> Iterator[tuple[str, str]]:
-    """Yield what is asked for, by name, with its value."""
-    named = {
-        "tensor": sizes.tensor,
-        "pipeline": sizes.pipeline,
-        "data": sizes.data,
-        "dataLocal": sizes.data_local,
-        EXPERT: int(sizes.expert),
-        RPC_PORT: sizes.rpc_port,
-    }
-    yield from ((name, str(value)) for name, value in named.items() if value)
+def _words(wish: _Wish) -> tuple[str, ...]:
+    return (wish.flag,) if wish.switch else (wish.flag, str(wish.value))
 
 
-def _given(launch: Launch, row: _Row) -> Flag | None:
-    """Return the author's own flag, the last of several."""
-    return next((flag for name in row.names if (flag := launch.command.flags.last(name))), None)
+# --- findings -----------------------------------------------------------------------------------------
 
 
-PARALLELISM: Final = Block("parallelism", keys.PARALLELISM, parallelism)
+def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
+    """Report what the engine has no flag for, and flags of the author's with another value."""
+    engine, version = launch.command.engine, launch.image.version
+    if not wish.flag:
+        yield FieldError(path(KEY), None, f"{engine} has no setting for {wish.name}: remove it", "FI116")
+        return
+    if not _is_given(launch, wish) and version and is_absent(engine, wish.flag, version):
+        shown = ".".join(map(str, version))
+        message = f"{engine} {shown} has no {wish.flag}: remove {wish.name}, or use a newer image"
+        yield FieldError(path(KEY), None, message, "FI116")
+    for flag in (found for name in (*wish.names, wish.against) if (found := launch.command.flags.last(name))):
+        given = value_of(launch, flag)
+        differs = flag.name == wish.against or (not wish.switch and given not in {None, str(wish.value)})
+        if differs:
+            asked = wish.name if wish.switch else f"{wish.name}={wish.value}"
+            shown = spelled(launch, flag) if wish.switch else quoted(launch, flag)
+            message = f"{shown} contradicts {asked} in {KEY}: remove one of them"
+            yield FieldError(argument_path(launch, flag.value_at), None, message, "FI117")
+
+
+_RENDEZVOUS: Final = range(29500, 29551)
+"""Ports of vLLM's ranks: `data_parallel_master_port` is 29500, `--master-port` 29501, or above."""
+_FREE: Final = 5555
+"""KServe's default."""
+
+
+def _port(launch: Launch, sizes: Parallelism) -> Iterator[FieldError]:
+    """Report a port of data-parallel ranks that the leader uses for something else."""
+    taken = "the API" if sizes.rpc_port == known_port(launch) else "vLLM's ranks"
+    if sizes.rpc_port and (taken == "the API" or sizes.rpc_port in _RENDEZVOUS):
+        message = f"dataRPCPort={sizes.rpc_port} is a port of {taken}: choose another, for example {_FREE}"
+        yield FieldError(path(KEY), None, message, "FI311")
+
+
+# --- accelerators -------------------------------------------------------------------------------------
+
+
+def _accelerators(launch: Launch, sizes: Parallelism, pods: int, settings: Settings) -> Accelerators:
+    """Return what each pod requests for its share of the sizes, where it requests none itself."""
+    engine, template = launch.engine, launch.template
+    is_asked = bool(sizes.tensor or sizes.pipeline or sizes.data) and bool(settings.accelerator)
+    requests = engine.accelerators != NO_ACCELERATORS or bool(engine.extended) or template.pod.accelerated
+    if not is_asked or requests or on_cpu(launch):
+        return NO_ACCELERATORS
+    data = 1 if shares_ranks(launch) else sizes.data or read_size(launch, DATA)
+    factors = (sizes.tensor or read_size(launch, TENSOR), sizes.pipeline or read_size(launch, PIPELINE), data)
+    needed = 1
+    for factor in (*factors, read_size(launch, CONTEXT)):
+        needed *= factor or 0
+    share = -(-needed // pods)
+    return Accelerators(settings.accelerator, share) if share else NO_ACCELERATORS
+
+
+_OF_A_NODE: Final = 8
+"""Accelerators of the largest common nodes."""
+
+
+def _many(asked: Accelerators, pods: int) -> Iterator[FieldError]:
+    """Report a share that few nodes can hold: the size of the group was probably forgotten."""
+    if asked.count > _OF_A_NODE:
+        message = (
+            f"each pod requests {asked.count} {asked.resource}, and few nodes have more than {_OF_A_NODE}: "
+            f"set {LWT}.size to {-(-asked.count * pods // _OF_A_NODE)}, or request them yourself"
+        )
+        yield FieldError(path(KEY), None, message, "FI550")
+
+
+PARALLELISM: Final = Block("parallelism", KEY, parallelism)

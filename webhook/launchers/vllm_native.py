@@ -8,7 +8,7 @@ have flags for data parallelism alone: each pod gets its first rank.
 from typing import Final
 
 from intent import Object
-from intent.command_line.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, SERVERS
+from intent.command_line.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, RPC, SERVERS
 from intent.launch import Launch, countable, in_shell, read_size, read_sizes, serve_arguments, text_of
 from webhook.launchers.container import Args, Container, appended, behind_prefix, in_script, scripted
 from webhook.launchers.launcher import HOST_IP
@@ -42,7 +42,8 @@ def _data_parallel(launch: Launch, size: int) -> Container:
     local = read_size(launch, LOCAL_DATA) if text_of(launch, LOCAL_DATA) else None
     ranks = local or max((read_size(launch, DATA) or size) // size, 1)
     given = () if local else ("--data-parallel-size-local", str(ranks))
-    flags = (*given, "--data-parallel-address", LEADER, "--data-parallel-rpc-port", _RPC_PORT)
+    port = () if launch.command.flags.last(RPC) else (f"--{RPC}", _RPC_PORT)
+    flags = (*given, "--data-parallel-address", LEADER, *port)
     if launch.leads:
         return appended(launch, flags)
     start = f"--data-parallel-start-rank $((LWS_WORKER_INDEX*{ranks}))"

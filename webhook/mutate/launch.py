@@ -1,4 +1,4 @@
-"""The launch of the engine over the pods of a group. No other mutator writes command and args."""
+"""The launch of the engine: command, args, ports, accelerators. No other mutator writes command and args."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ def launch(given: Input) -> Overlay:
         container = write(launch, intent.size)
         if _differs(launch.template):
             container = _or_engine(container, launch.engine)
-        return in_engine(launch.engine, _written(container, opens=opens))
+        return in_engine(launch.engine, _written(container, opens=opens) | _requests(launch.template))
 
     return for_launches(plan.launches, template)
 
@@ -45,13 +45,24 @@ def _differs(template: Template) -> bool:
 
 
 def _changed(layout: Layout) -> Overlay:
-    """Write command and args of engines without a launcher: with the port that moves, or filled by blocks."""
+    """Write what blocks and a moved port change in engines without a launcher."""
     made = {
-        one.field: in_engine(one.engine, _written(_or_engine(Container(), one.engine), opens=False))
+        one.field: in_engine(one.engine, _of_author(one, one.engine) | _requests(one))
         for one in layout.templates
-        if _differs(one) and one.engine
+        if one.engine and (_differs(one) or one.requested.count)
     }
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
+
+
+def _of_author(template: Template, engine: Engine) -> Overlay:
+    """Return the author's command and args, if they were changed."""
+    return _written(_or_engine(Container(), engine), opens=False) if _differs(template) else {}
+
+
+def _requests(template: Template) -> Overlay:
+    """Return the accelerators of a block. The limit is the request too: they cannot be overcommitted."""
+    asked = template.requested
+    return {"resources": {"limits": {asked.resource: str(asked.count)}}} if asked.count else {}
 
 
 def _or_engine(container: Container, engine: Engine) -> Container:
@@ -80,7 +91,13 @@ LAUNCH: Final = Concern(
         layout=("launcher", "splits", "port"),
         skip=("port",),
     ),
-    writes=of_containers({**values("command", "args"), "ports": values("containerPort", "protocol", "name")}),
+    writes=of_containers(
+        {
+            **values("command", "args"),
+            "ports": values("containerPort", "protocol", "name"),
+            "resources": values("limits"),
+        }
+    ),
     replaces=frozenset({"command", "args"}),
     parts=("port",),
     opt_out="set `fusioninfer.io/launcher: none`, or for the port alone `fusioninfer.io/skip: port`",
@@ -97,6 +114,12 @@ LAUNCH: Final = Concern(
             r"\.ports\[(?!82[0-9]{2}/)[0-9]+/TCP\]",
             "the pods of a group connect to the leader on it",
             (LAUNCHER, SIZE),
+        ),
+        Rule(
+            "FI685",
+            r"\.resources(?:\.limits(?:\[[^\]]+\])?)?",
+            "each pod needs them for its share of the annotation parallelism, and requests none",
+            (PARALLELISM,),
         ),
     ),
 )

@@ -1,8 +1,6 @@
 """A group whose launch is written: image, accelerators and port of each template, then the parallel sizes."""
 
-import re
 from collections.abc import Iterator
-from typing import Final
 
 from catalog.engines import PRODUCTS
 from intent.annotations import LAUNCHER
@@ -10,7 +8,6 @@ from intent.command_line.flags import (
     ASYNC_SCHEDULING,
     DATA,
     DATA_BACKEND,
-    DEVICE,
     LOCAL_DATA,
     PIPELINE,
     PORT,
@@ -25,10 +22,10 @@ from intent.launch import (
     argument_path,
     countable,
     is_size,
+    on_cpu,
     quoted,
     read_sizes,
     spelled,
-    text_of,
     value_of,
 )
 from webhook.launchers.launcher import Launcher
@@ -40,14 +37,17 @@ from webhook.validate.sizes import sizes
 def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the requirements of a launch on each pod, and on all together."""
     plan, size = given.plan, given.intent.size
+    unfilled = any(one.severity == "error" for one in given.about_blocks)
     for one in plan.launches:
         yield from _image(one, plan, launcher)
-        yield from _accelerators(one, size)
+        if not unfilled:
+            yield from _accelerators(one, size)
         yield from _port(one, launcher)
         yield from _async_scheduling(one, launcher)
     if launcher.uses_ray:
         yield from _data_ranks(plan.leader)
-    yield from sizes(plan, launcher, size, given.settings.engines)
+    if not unfilled:
+        yield from sizes(plan, launcher, given.intent, given.settings.engines)
 
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
@@ -64,10 +64,10 @@ def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[Fie
 def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
     """Report an engine without accelerators, unless it names the CPU; it may run on an unknown device."""
     asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
-    if asked.count or asked.claimed or (_on_cpu(launch) and not launch.engine.extended):
+    if asked.count or asked.claimed or (on_cpu(launch) and not launch.engine.extended):
         return
     is_stock, is_elsewhere = bool(launch.image.engine), launch.template.pod.accelerated
-    if not _on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
+    if not on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
         message = (
             f"must request an accelerator, for example nvidia.com/gpu, since the engine spans {size} pods; "
             f"or set {LAUNCHER}: {NONE}"
@@ -80,16 +80,6 @@ def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
     else:
         message = "requests no accelerator: request one, or set VLLM_TARGET_DEVICE=cpu if it runs on CPU"
         yield FieldError(where, None, message, "FI538")
-
-
-_CPU: Final = re.compile(r"(?:^|[-_./])cpu(?:[-_.]|$)")
-
-
-def _on_cpu(launch: Launch) -> bool:
-    """Return whether the image, `--device` or `VLLM_TARGET_DEVICE` names the CPU."""
-    named = (text_of(launch, DEVICE), dict(launch.engine.values).get("VLLM_TARGET_DEVICE", ""))
-    image = (launch.image.repository.rpartition("/")[2], launch.image.tag)
-    return "cpu" in named or any(map(_CPU.search, image))
 
 
 def _data_ranks(launch: Launch) -> Iterator[FieldError]:
@@ -108,8 +98,9 @@ def _data_ranks(launch: Launch) -> Iterator[FieldError]:
     if pod is not None and sizes.accelerators <= pod:
         return
     local = pod // rank if pod else 1
+    asked = "" if launch.command.flags.last(LOCAL_DATA) else f" --{LOCAL_DATA} {local}"
     advice = (
-        f"add --{DATA_BACKEND} ray --{LOCAL_DATA} {local}"
+        f"add --{DATA_BACKEND} ray{asked}"
         if local
         else f"a rank needs {rank} accelerators, a pod has {pod}: raise --{PIPELINE} instead"
     )

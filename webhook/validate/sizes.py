@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS, Engines, Model, known_model
+from intent.annotations import PARALLELISM, path
 from intent.command_line.command import DIALECTS
 from intent.command_line.dialects import VLLM
-from intent.command_line.flags import CHANGES_SIZES, DATA, SHARED_DATA, SIZES, TENSOR, Flag
+from intent.command_line.flags import DATA, SHARED_DATA, SIZES, TENSOR, Flag
 from intent.command_line.spelling import misspelt
 from intent.errors import FieldError
 from intent.launch import (
@@ -17,14 +18,17 @@ from intent.launch import (
     argument_path,
     countable,
     in_group,
+    is_added,
     model_of,
     quoted,
     read_size,
     read_sizes,
+    size_changes,
     spelled,
     value_of,
 )
 from intent.lws import LWT, Intent
+from intent.parallelism import Parallelism
 from webhook.launchers.launcher import Launcher
 
 CHECKED: Final = ("vllm", "sglang")
@@ -44,7 +48,11 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
     if launch.command.engine not in SIZED:
         return
     yield from _model(launch, engines)
+    uneven = list(_local_data(intent.parallelism, 1))
+    yield from uneven
     needed, there = read_sizes(launch), countable(launch.engine)
+    if uneven:
+        return
     if needed and there and needed.accelerators > there:
         pods = -(-needed.accelerators // there)
         size = "is 1, the default" if intent.sized else "is absent, which means 1"
@@ -55,13 +63,13 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
         yield FieldError(*_given(launch), message, "FI308")
 
 
-def sizes(plan: LaunchPlan, launcher: Launcher, size: int, engines: Engines) -> Iterator[FieldError]:
+def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines) -> Iterator[FieldError]:
     """Check that a launched group has the accelerators that its engine needs, and uses all of them."""
-    leader = plan.leader
+    leader, size = plan.leader, intent.size
     yield from _model(leader, engines)
     yield from _unchecked(leader)
     yield from _shared_data(leader)
-    found = list(_unfit(plan, launcher, size))
+    found = list(_local_data(intent.parallelism, size)) or list(_unfit(plan, launcher, size))
     if found and not _misspelt_size(leader):
         yield from found
 
@@ -148,6 +156,21 @@ def _shared_data(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
 
 
+def _local_data(asked: Parallelism | None, size: int) -> Iterator[FieldError]:
+    """Check the ranks of one pod that an annotation asks for: all pods together run all ranks of the engine.
+
+    A rank may span several pods; vLLM then counts one rank on each (`vllm/engine/arg_utils.py`,
+    `create_engine_config`).
+    """
+    if asked is None or not asked.data_local:
+        return
+    data, local = asked.data, asked.data_local
+    if local * size != data and not (local == 1 and data < size and not size % data):
+        pods = "1 pod" if size == 1 else f"each of {size} pods"
+        message = f"dataLocal={local} on {pods} is not data={data}: set {LWT}.size to {data // local}"
+        yield FieldError(path(PARALLELISM), None, message, "FI316")
+
+
 def _shown(launch: Launch, needed: Sizes) -> str:
     """Return the product of the sizes, in the words of the author: `-tp 8 x -pp 2 = 16 accelerators`."""
     given = [
@@ -171,7 +194,7 @@ def _given(launch: Launch) -> tuple[str, str | None]:
     flag = next((one for one in _flags(launch) if one), None)
     if flag is None:
         return launch.template.engine_path, None
-    return argument_path(launch, flag.value_at), flag.value
+    return argument_path(launch, flag.value_at), None if is_added(launch, flag.at) else flag.value
 
 
 def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
@@ -205,6 +228,8 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     if leader is None or leader != worker or leader > 999 or needed.data > 1 or needed.context > 1:
         return ""
     command = plan.leader.command
+    if any(flag and is_added(plan.leader, flag.at) for flag in _flags(plan.leader)):
+        return f"; use tensor={leader},pipeline={size}"
     flags = _FLAGS.get(
         command.within or command.engine,
         ("--tensor-parallel-size {pod}", "--pipeline-parallel-size {size}"),
@@ -214,10 +239,9 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
 
 def _unchecked(launch: Launch) -> Iterator[FieldError]:
     """Report flags and resources that prevent the sizes from being checked."""
-    for flag in launch.command.flags.given:
-        if flag.name in CHANGES_SIZES:
-            message = f"{spelled(launch, flag)} may change the parallel sizes: {_UNCHECKED}"
-            yield FieldError(argument_path(launch, flag.at), None, message, "FI511")
+    for flag in size_changes(launch):
+        message = f"{spelled(launch, flag)} may change the parallel sizes: {_UNCHECKED}"
+        yield FieldError(argument_path(launch, flag.at), None, message, "FI511")
     for name in SIZES:
         size = launch.command.flags.last(name)
         if size and size.value and value_of(launch, size) is None:
