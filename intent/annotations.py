@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.errors import FieldError, each_nearest, nearest, suggested
+from intent.lora import LIMITS, Lora, lora_fault, read_lora
 from intent.model import SCHEMES, Model, cache_fault, read_model, uri_fault
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
 from intent.parallelism import Parallelism, fault, read_parallelism
@@ -34,6 +35,7 @@ MODEL: Final = PREFIX + "model"
 MODEL_NAME: Final = PREFIX + "model-name"
 MODEL_SECRET: Final = PREFIX + "model-secret"
 MODEL_CACHE: Final = PREFIX + "model-cache"
+LORA: Final = PREFIX + "lora"
 STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
 HOSTNAMES: Final = PREFIX + "hostnames"
@@ -78,7 +80,7 @@ DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
 LLM_D_ROLES: Final[dict[ComponentType, str]] = {"worker": "both", "prefiller": "prefill", "decoder": "decode"}
 PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
 """Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
-BLOCKS: Final = ("model", "parallelism")
+BLOCKS: Final = ("model", "parallelism", "lora")
 """The fields of `Annotations` that add arguments to the engine's command (`webhook.blocks`)."""
 DISAGGREGATION: Final = "pd-disaggregation"
 STRATEGIES: Final = ("prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", DISAGGREGATION)
@@ -441,6 +443,17 @@ class Annotations:
             service="spec.model.cache",
         ),
     )
+    lora: str = field(
+        default="",
+        metadata=_annotation(
+            LORA,
+            "LoRA adapters as `NAME=URI`, separated by commas, and limits "
+            f"({', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/lora.md`",
+            Check(lambda text: not lora_fault(text), "must be adapters", "FI118", explain=lora_fault),
+            absent="none",
+            service="spec.lora",
+        ),
+    )
     routing: Routing = field(default=NO_ROUTING, metadata=NOT_DIGESTED)
     refresh: str = field(
         default="",
@@ -493,6 +506,17 @@ class Annotations:
         if not self.model:
             return None
         return read_model(self.model, self.model_name, self.model_secret, self.model_cache, self.service)
+
+    @property
+    def adapters(self) -> Lora:
+        """The LoRA adapters, parsed."""
+        return read_lora(self.lora)
+
+    @property
+    def downloads_models(self) -> bool:
+        """Whether the engine downloads from Hugging Face itself: it does, unless its model is files."""
+        model = self.artifact
+        return model is None or model.is_cached
 
     @property
     def wants_sidecar(self) -> bool:

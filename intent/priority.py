@@ -11,18 +11,17 @@ from typing import Any, Final
 PRIORITIES: Final = {"Critical": 100, "Standard": 0, "Sheddable": -100}
 """The names, with distance between them for numbers of the author's own."""
 ACCEPTED: Final = f"must be {', '.join(PRIORITIES)} or a whole number"
-LOWEST: Final = -(2**31)
-HIGHEST: Final = 2**31 - 1
-NUMBER: Final = "[-+]?[0-9]{1,10}"
+_HIGHEST: Final = 2**31 - 1
+_NUMBER: Final = re.compile("[-+]?[0-9]{1,10}")
 
 
 def number_of(priority: str) -> int | None:
     """Return the number of a priority, as an InferenceObjective has it; None if it is not valid."""
     known = PRIORITIES.get(priority)
-    if known is not None or not re.fullmatch(NUMBER, priority):
+    if known is not None or not _NUMBER.fullmatch(priority):
         return known
     value = int(priority)
-    return value if LOWEST <= value <= HIGHEST else None
+    return value if -_HIGHEST - 1 <= value <= _HIGHEST else None
 
 
 def is_priority(text: str) -> bool:

@@ -59,7 +59,7 @@ class _Context:
     def needs_engine(self) -> bool:
         """Whether the engine container must be known."""
         is_launched = self.size > 1 and self.annotations.launcher != "none"
-        return is_launched or bool(self.annotations.model)
+        return is_launched or bool(self.annotations.model or self.annotations.lora)
 
 
 def read(lws: Object) -> Reading:

@@ -95,10 +95,28 @@ ROWS: Final[dict[str, Code]] = {
         "remove the argument, or its size from the annotation",
         "the annotation was added to a command that has sizes of its own, and one of the two was changed",
     ),
+    "FI118": Code(
+        "error",
+        "the LoRA adapters are not valid",
+        "write them as in sql=hf://org/sql-adapter,maxRank=64; docs/lora.md has an example of each scheme",
+        "a name or a URI has a typing error or is there twice, or the engine does not accept a limit",
+    ),
     "FI119": Code(
         "error",
         "the endpoint picker would reject all requests of this priority",
         "remove flowControl from the EndpointPickerConfig, or choose a newer fusioninfer.io/picker",
         "older endpoint pickers with flow control know no priority but 0",
+    ),
+    "FI124": Code(
+        "error",
+        "an argument contradicts the annotation lora",
+        "remove the argument, or write in it what the annotation says",
+        "the engine reads one list of adapters only, and the author's own has others",
+    ),
+    "FI125": Code(
+        "error",
+        "an adapter has the name of the model",
+        "rename the adapter, or serve the model under another name",
+        "a request names either the model or an adapter",
     ),
 }

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from intent import Object
 from intent.annotations import (
     DISAGGREGATION,
+    LORA,
     MODEL,
     MODEL_CACHE,
     MODEL_NAME,
@@ -29,6 +30,8 @@ from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.affinity import NodeLabels
 from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
+from intent.lora import LIMITS
+from intent.lora import written as written_lora
 from intent.priority import as_text
 from intent.shapes import mapping, number, text, without_nulls
 
@@ -115,7 +118,9 @@ class InferenceServiceIntent:
     router: Router | None = None
     scheduler: str = ""
     model: tuple[tuple[str, str], ...] = ()
-    """The annotations that say which model its LeaderWorkerSets run."""
+    """The annotations that say which model its LeaderWorkerSets run, with which LoRA adapters."""
+    adapters: tuple[tuple[str, str], ...] = ()
+    """The adapters with a priority of their own, by name."""
     annotations: tuple[tuple[str, str], ...] = ()
     """The annotations that its LeaderWorkerSets get too (`CARRIED`)."""
     uid: str = ""
@@ -164,7 +169,8 @@ def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
         roles=tuple(_roles(found.spec)),
         router=next(_routers(found.spec, _routing(written)), None),
         scheduler=found.spec.scheduling_strategy.scheduler_name,
-        model=tuple(_model(found.spec.model)),
+        model=(*_model(found.spec.model), *_lora(found.spec.lora)),
+        adapters=tuple(_prioritized(found.spec.lora)),
         annotations=tuple((key, text(written[key])) for key in CARRIED if key in written),
         uid=text(metadata.get("uid")),
         generation=number(metadata.get("generation")),
@@ -203,6 +209,19 @@ def _model(source: v1alpha1.ModelSource) -> Iterator[tuple[str, str]]:
         return
     fields = (source.uri, source.name, source.secret_name, source.cache)
     yield from ((key, value) for key, value in zip(MODELS, fields, strict=True) if value)
+
+
+def _lora(lora: v1alpha1.LoraAdapters) -> Iterator[tuple[str, str]]:
+    """Yield the annotation with the adapters and their limits."""
+    if lora.adapters:
+        limits = {name: getattr(lora, field, 0) for name, field in LIMITS.items()}
+        yield LORA, written_lora([(one.name, one.uri) for one in lora.adapters], limits)
+
+
+def _prioritized(lora: v1alpha1.LoraAdapters) -> Iterator[tuple[str, str]]:
+    """Yield the adapters with a priority of their own."""
+    priorities = ((one.name, as_text(one.priority)) for one in lora.adapters)
+    yield from ((name, priority) for name, priority in priorities if priority)
 
 
 def _routing(written: Object) -> Routing:

@@ -10,6 +10,7 @@ from typing import Final
 from intent import Object, annotations
 from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERVICE, SERVICE, SPLIT
 from intent.errors import FieldError
+from intent.inferenceservice.priorities import priorities
 from intent.inferenceservice.v1alpha1 import (
     ALIASES,
     ENGINE_FIELDS,
@@ -19,7 +20,6 @@ from intent.inferenceservice.v1alpha1 import (
     Role,
 )
 from intent.names import LABEL, PICKER_ENDING, is_label_key, is_label_value, longest_name
-from intent.priority import ACCEPTED, as_text
 from intent.rollout import least_unavailable
 from intent.shapes import mapping, number, text
 
@@ -201,19 +201,6 @@ def _most(role: Role) -> int:
     return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
 
 
-def _priority(service: InferenceService) -> Iterator[FieldError]:
-    """FI701, FI803: a priority is valid, and there is an endpoint picker that reads it."""
-    spec = service.spec
-    if "priority" not in spec.model_fields_set:
-        return
-    if not as_text(spec.priority):
-        shown = None if isinstance(spec.priority, dict | list) else spec.priority
-        yield FieldError("spec.priority", shown, ACCEPTED, "FI701")
-    elif not any(role.component_type == "router" for role in spec.roles):
-        message = "has no effect without a router: add one, or remove the priority"
-        yield FieldError("spec.priority", None, message, "FI803")
-
-
 def _lengths(service: InferenceService) -> Iterator[FieldError]:
     """FI109: names derived from the service and its roles have valid lengths."""
     name = text(service.metadata.get("name"))
@@ -290,6 +277,6 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _workers,
     _accelerators,
     _rollouts,
-    _priority,
+    priorities,
     _lengths,
 )

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from intent import Object
+from intent.lora import LONGEST_NAME, MOST
 from intent.pickers.configuration import LONGEST
-from intent.priority import HIGHEST, LOWEST, NUMBER, PRIORITIES
 
 GROUP: Final = "fusioninfer.io"
 VERSION: Final = "v1alpha1"
@@ -35,20 +35,11 @@ _INT32: Final = 2**31 - 1
 
 NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format": "int32"})]
 Positive = Annotated[int, Field(ge=1, le=_INT32, json_schema_extra={"format": "int32"})]
+Limit = Annotated[int, Field(ge=1, le=9999, json_schema_extra={"format": "int32"})]
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Priority = Annotated[
-    Any,
-    Field(
-        json_schema_extra={
-            "x-kubernetes-int-or-string": True,
-            "pattern": f"^({'|'.join(PRIORITIES)}|{NUMBER})$",
-            "minimum": LOWEST,
-            "maximum": HIGHEST,
-        }
-    ),
-]
-"""A name or a number; `intent.inferenceservice.topology` checks it."""
+Priority = Annotated[Any, Field(json_schema_extra={"x-kubernetes-int-or-string": True})]
+"""A name or a number; `intent.inferenceservice.priorities` checks it."""
 Name = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
 
@@ -173,6 +164,33 @@ class ModelSource(_Model):
     `download`: an init container downloads them, not the engine."""
 
 
+class LoraAdapter(_Model):
+    """One LoRA adapter, which requests name as their model."""
+
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+    """Name of the adapter, unique in the service: letters, digits, '-', '_', '.' and '/'."""
+    uri: Annotated[str, Field(min_length=1, max_length=1024)]
+    """URI of its files: hf://, s3://, gs://, https://, pvc:// or oci://."""
+    priority: Priority = ""
+    """Priority of the requests that name `<service>.<adapter>` as their InferenceObjective. Absent: none is
+    created."""
+
+
+class LoraAdapters(_Model):
+    """LoRA adapters of the engines (`docs/lora.md`)."""
+
+    adapters: Annotated[
+        list[LoraAdapter], Field(min_length=1, max_length=MOST, json_schema_extra=_keyed_by("name"))
+    ]
+    """The adapters."""
+    max_rank: Limit = 0
+    """Highest rank of an adapter. Absent: the engine's own default; vLLM's is 16."""
+    max_adapters: Limit = 0
+    """Adapters that one batch may use. Absent: all of them with vLLM, 8 with SGLang."""
+    max_cpu_adapters: Limit = 0
+    """Adapters that are kept in memory. Absent: the engine's own default."""
+
+
 class SchedulingStrategy(_Model):
     """Scheduling of the pods of all roles."""
 
@@ -188,6 +206,8 @@ class InferenceServiceSpec(_Model):
     scheduling_strategy: SchedulingStrategy = SchedulingStrategy()
     model: ModelSource = ModelSource.model_construct(uri="")
     """The model, as volumes and arguments of the engines. Absent: their arguments name it."""
+    lora: LoraAdapters = LoraAdapters.model_construct(adapters=[])
+    """LoRA adapters, as volumes and arguments of the engines."""
     priority: Priority = ""
     """Priority of the requests that name the service as their InferenceObjective: `Critical` (100),
     `Standard` (0), `Sheddable` (-100), or a whole number. Needs a router with an endpoint picker."""

@@ -63,6 +63,8 @@ class Member:
     routing: Routing = NO_ROUTING
     port: int = DEFAULT_PORT
     """The port of its leaders."""
+    has_adapters: bool = False
+    """Whether its engines serve LoRA adapters."""
 
     @property
     def key(self) -> ServiceKey:
@@ -97,13 +99,15 @@ def member(lws: Object) -> Member | None:
     served = recorded(annotations.get(EXPANSION))
     one = _workload(lws, service, labels)
     names = {service, pod_group_name(service, read_revision(labels))}
+    asked = read_annotations(annotations)[0]
     return replace(
         one if one.group in names else replace(one, group="", scheduler=""),
         roles=_roles(annotations.get(ROLES)),
         queue=text(annotations.get(QUEUE_NAME)),
         kv_transfer=served.kv_transfer,
-        routing=read_annotations(annotations)[0].routing,
+        routing=asked.routing,
         port=served.port,
+        has_adapters=bool(asked.lora),
     )
 
 

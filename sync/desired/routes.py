@@ -13,6 +13,7 @@ from intent import Object
 from intent.annotations import NO_ROUTING, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
+from intent.lora import label_of
 from intent.names import picker_name
 from intent.priority import number_of
 from intent.service.allowed import forbidden_gateway
@@ -50,6 +51,14 @@ def route_name(service: str) -> str:
 def gateway_name(service: str) -> str:
     """Return the name of the service's own Gateway."""
     return f"{service}-gateway"
+
+
+def objective_name(service: str, adapter: str) -> str:
+    """Return the name of an adapter's InferenceObjective; that of the service has the service's name.
+
+    No service has a dot in its name, so no service's InferenceObjective has this name.
+    """
+    return f"{service}.{label_of(adapter)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +188,9 @@ def _routes(
     return Routes(
         *key,
         picker=picker,
-        config=routing.config or preset_text(picker.name, routing.strategy),
+        config=routing.config or preset_text(picker.name, routing.strategy, adapters=_has_adapters(members)),
         port=members[0].port,
-        objectives=tuple(_objectives(key[1], routing)),
+        objectives=tuple(_objectives(key[1], routing, service)),
         split=split,
         replicas=routing.picker_replicas or settings.picker_replicas,
         secure_serving=settings.secure_serving,
@@ -196,11 +205,19 @@ def _routes(
     )
 
 
-def _objectives(service: str, routing: Routing) -> Iterator[tuple[str, int]]:
-    """Yield the InferenceObjectives; that of the service has its name, which clients send in a header."""
-    priority = number_of(routing.priority)
-    if priority is not None:
-        yield service, priority
+def _has_adapters(members: tuple[Member, ...]) -> bool:
+    return any(one.has_adapters for one in members)
+
+
+def _objectives(
+    name: str, routing: Routing, service: InferenceServiceIntent | None
+) -> Iterator[tuple[str, int]]:
+    """Yield name and priority of each InferenceObjective; clients send the name in a header."""
+    adapters = service.adapters if service else ()
+    asked = [(name, routing.priority), *((objective_name(name, one), text) for one, text in adapters)]
+    for objective, text in asked:
+        if (priority := number_of(text)) is not None:
+            yield objective, priority
 
 
 def _pods(settings: Settings) -> Object:

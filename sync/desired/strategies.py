@@ -28,6 +28,8 @@ WEIGHTS: Final[dict[str, Weights]] = {
     DISAGGREGATION: _PREFIX,
 }
 """LoRA: a pod with the adapter scores 1, one with a free slot 0.8; worth a longer queue or fuller cache."""
+OF_ADAPTERS: Final = 4
+"""The weight of adapters in other strategies: that of KServe. A pod with a free slot scores 0.8 of it."""
 MEANING: Final[dict[str, str]] = {
     "prefix-cache": "the pod that has most of the prompt in its cache, unless it is loaded",
     "kv-cache-utilization": "the pod whose cache is emptiest, and whose queue is short",
@@ -43,21 +45,30 @@ _PROFILES: Final = ("prefill", "decode")
 """GIE 1.3 and later index the pods of the profile with the literal name `prefill` (`prefix/plugin.go`)."""
 
 
-def preset(picker: Picker, strategy: str) -> Object | None:
-    """Return the configuration of a strategy for an endpoint picker; None if it is not supported."""
+def preset(picker: Picker, strategy: str, *, adapters: bool = False) -> Object | None:
+    """Return the configuration of a strategy for an endpoint picker; None if it is not supported.
+
+    `adapters`: whether engines serve LoRA adapters, which every strategy then takes into account.
+    """
+    weights = _with_adapters(WEIGHTS[strategy]) if adapters else WEIGHTS[strategy]
     if strategy != DISAGGREGATION:
-        return _single(WEIGHTS[strategy])
-    return _disaggregated(picker.disaggregation, WEIGHTS[strategy]) if picker.disaggregation else None
+        return _single(weights)
+    return _disaggregated(picker.disaggregation, weights) if picker.disaggregation else None
 
 
-@lru_cache(maxsize=64)
-def preset_text(picker: str, strategy: str) -> str:
+def _with_adapters(weights: Weights) -> Weights:
+    """Return the weights with that of adapters, unless the strategy has its own."""
+    return weights if LORA_SCORER in dict(weights) else ((LORA_SCORER, OF_ADAPTERS), *weights)
+
+
+@lru_cache(maxsize=128)
+def preset_text(picker: str, strategy: str, *, adapters: bool = False) -> str:
     """Return the configuration of a strategy as YAML, for the endpoint picker of this name.
 
     Every reconcile of a service with routes needs it. There are fewer strategies and generations than texts
     are kept.
     """
-    return yaml.dump(preset(PICKERS[picker], strategy))
+    return yaml.dump(preset(PICKERS[picker], strategy, adapters=adapters))
 
 
 def presets(picker: Picker) -> dict[str, Object]:

@@ -18,10 +18,11 @@ from intent.launch import read_launch
 from intent.lws import Intent, Template
 from intent.settings import Settings
 from webhook.blocks.block import Block, Filling, Part, with_parts
+from webhook.blocks.lora import LORA
 from webhook.blocks.model import MODEL
 from webhook.blocks.parallelism import PARALLELISM
 
-BLOCKS: Final[tuple[Block, ...]] = (MODEL, PARALLELISM)
+BLOCKS: Final[tuple[Block, ...]] = (MODEL, PARALLELISM, LORA)
 """In the order of their arguments."""
 
 

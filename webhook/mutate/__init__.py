@@ -18,6 +18,7 @@ from webhook.mutate.env import ENV
 from webhook.mutate.gang import GANG
 from webhook.mutate.labels import LABELS
 from webhook.mutate.launch import LAUNCH
+from webhook.mutate.lora import LORA
 from webhook.mutate.model import MODEL
 from webhook.mutate.probes import PROBES
 from webhook.mutate.shm import SHM
@@ -31,7 +32,7 @@ from webhook.served import served
 
 CONCERNS: Final[tuple[Concern, ...]] = (
     *(LABELS, GANG, SPLIT, LAUNCH, ENV, SHM),
-    *(PROBES, STARTUP, MODEL, DNS, SIDECAR),
+    *(PROBES, STARTUP, MODEL, LORA, DNS, SIDECAR),
 )
 
 ELSEWHERE: Final[Paths] = {}

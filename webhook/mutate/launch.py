@@ -11,6 +11,7 @@ from webhook.layout import LAUNCH as NAME
 from webhook.layout import Input, Layout
 from webhook.mutate.concern import (
     LAUNCHER,
+    LORA,
     PARALLELISM,
     SIZE,
     STRATEGY,
@@ -105,9 +106,9 @@ LAUNCH: Final = Concern(
         Rule(
             "FI621",
             r"\.command|\.args",
-            "starts one engine over all pods of the group, with the sizes of the annotation parallelism, and "
-            "on the port behind its sidecar if there is one",
-            (LAUNCHER, SIZE, STRATEGY, PARALLELISM),
+            "starts one engine over all pods of the group, with what annotations such as parallelism ask "
+            "for, and on the port behind its sidecar if there is one",
+            (LAUNCHER, SIZE, STRATEGY, PARALLELISM, LORA),
         ),
         Rule(
             "FI622",

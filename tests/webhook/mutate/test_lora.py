@@ -1,0 +1,137 @@
+"""The files of LoRA adapters: volumes, mounts and init containers, in leader and workers."""
+
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from tests.lws import changed, container, lws, put, template
+
+OURS: Final = ("fusioninfer-lora", "lora-initializer")
+
+
+def pods(whole: Object) -> list[Object]:
+    """Return the pod specs of an object: the leader's, if it has its own, and the workers'."""
+    group = whole["spec"]["leaderWorkerTemplate"]
+    return [group[field]["spec"] for field in ("leaderTemplate", "workerTemplate") if field in group]
+
+
+def parts(pod: Object) -> Object:
+    """Return what adapters add to a pod: volumes, mounts, init containers, and the token."""
+    engine = pod["containers"][0]
+    lists = {
+        "volumes": pod.get("volumes", []),
+        "mounts": engine.get("volumeMounts", []),
+        "init": pod.get("initContainers", []),
+    }
+    found: Object = {
+        key: [one for one in items if one["name"].startswith(OURS)] for key, items in lists.items()
+    }
+    found["env"] = [one["name"] for one in engine.get("env", []) if one["name"].startswith("HF_")]
+    return found
+
+
+def of_lora(lora: str, *, engine: Object | None = None, size: int = 2, **notes: str) -> Object:
+    """Expand a group with adapters, and return what every pod of it gets."""
+    shape = {"command": ["vllm", "serve"], "args": None if "model" in notes else ["org/M"], **(engine or {})}
+    first, *others = map(parts, pods(put(lws(size, template(container(**shape)), lora=lora, **notes))))
+    assert all(one == first for one in others)
+    return first
+
+
+def mount(label: str, volume: str = "fusioninfer-lora", **fields: Any) -> Object:
+    return {"name": volume, "mountPath": f"/mnt/lora/{label}", **fields}
+
+
+def test_an_adapter_that_the_engine_downloads_needs_no_volume() -> None:
+    assert of_lora("sql=hf://org/sql") == {"volumes": [], "mounts": [], "init": [], "env": []}
+
+
+def test_a_claim_is_mounted_and_only_read() -> None:
+    volume = {"persistentVolumeClaim": {"claimName": "claim", "readOnly": True}}
+
+    assert of_lora("sql=pvc://claim/a/b") == {
+        "volumes": [{"name": "fusioninfer-lora-sql", **volume}],
+        "mounts": [mount("sql", "fusioninfer-lora-sql", subPath="a/b", readOnly=True)],
+        "init": [],
+        "env": [],
+    }
+
+
+def test_an_image_is_mounted_as_a_whole() -> None:
+    image = {"reference": "registry/a:v1", "pullPolicy": "IfNotPresent"}
+
+    found = of_lora("sql=oci://registry/a:v1")
+
+    assert found["volumes"] == [{"name": "fusioninfer-lora-sql", "image": image}]
+    assert found["mounts"] == [mount("sql", "fusioninfer-lora-sql", readOnly=True)]
+
+
+@pytest.mark.parametrize("uri", ["s3://bucket/a", "https://host/a.tgz", "gs://bucket/a", "hf://org/a:v1"])
+def test_other_adapters_are_downloaded_before_the_engine_starts(uri: str) -> None:
+    found = of_lora(f"acme/sql={uri}")
+
+    (init,) = found["init"]
+    assert (init["name"], init["args"]) == ("lora-initializer-acme-sql", [uri, "/mnt/lora/acme-sql"])
+    assert init["volumeMounts"] == [mount("acme-sql", subPath="acme-sql")]
+    assert found["mounts"] == [mount("acme-sql", subPath="acme-sql", readOnly=True)]
+    assert found["volumes"] == [{"name": "fusioninfer-lora", "emptyDir": {}}]
+
+
+def test_each_download_has_an_init_container_and_all_share_a_volume() -> None:
+    found = of_lora("a=s3://bucket/a,b=s3://bucket/b")
+
+    assert [one["args"] for one in found["init"]] == [
+        ["s3://bucket/a", "/mnt/lora/a"],
+        ["s3://bucket/b", "/mnt/lora/b"],
+    ]
+    assert found["volumes"] == [{"name": "fusioninfer-lora", "emptyDir": {}}]
+
+
+def test_no_mount_is_inside_of_another() -> None:
+    kinds = "a=s3://bucket/a,a/b=pvc://claim/b,c=oci://registry/c,model=hf://org/m:v1"
+    paths = [f"{one['mountPath']}/" for one in of_lora(kinds, model="pvc://models/m")["mounts"]]
+
+    assert [(one, other) for one in paths for other in paths if one != other and one.startswith(other)] == []
+
+
+def test_an_engine_whose_model_is_files_gets_files_of_adapters_too() -> None:
+    (init,) = of_lora("sql=hf://org/sql", model="pvc://claim/m")["init"]
+
+    assert init["args"] == ["hf://org/sql", "/mnt/lora/sql"]
+
+
+def test_downloads_use_the_secret_of_the_model() -> None:
+    notes = {"model": "hf://org/M", "model_secret": "keys"}
+    adapters = "a=hf://org/a,b=hf://org/b:v1,c=s3://bucket/c,d=gs://bucket/d"
+
+    found = of_lora(adapters, **notes)
+
+    by_name = {one["name"].removeprefix("lora-initializer-"): one for one in found["init"]}
+    assert found["env"] == ["HF_HOME", "HF_TOKEN"]
+    assert [one["name"] for one in by_name["b"]["env"]] == ["HF_HOME", "HF_TOKEN"]
+    assert by_name["c"]["envFrom"] == [{"secretRef": {"name": "keys"}}]
+    assert [one["name"] for one in by_name["d"]["env"]] == ["GOOGLE_APPLICATION_CREDENTIALS"]
+
+
+def test_a_mount_of_the_author_holds_the_adapter() -> None:
+    own = {"volumeMounts": [{"name": "mine", "mountPath": "/mnt/lora/sql"}]}
+
+    assert of_lora("sql=s3://bucket/a", engine=own) == {"volumes": [], "mounts": [], "init": [], "env": []}
+
+
+def test_a_removed_annotation_removes_all_of_it() -> None:
+    plain = lws(2, template(container(command=["vllm", "serve"], args=["org/M"])))
+    key = "metadata.annotations.fusioninfer.io/lora"
+    stored = put(changed(plain, key, "a=s3://bucket/a,b=pvc://claim/b,c=oci://registry/c"))
+
+    assert put(changed(stored, key, None), stored)["spec"] == put(plain)["spec"]
+
+
+def test_another_adapter_changes_its_own_parts_only() -> None:
+    plain = lws(2, template(container(command=["vllm", "serve"], args=["org/M"])))
+    key = "metadata.annotations.fusioninfer.io/lora"
+    stored = put(changed(plain, key, "a=s3://bucket/a"))
+
+    wanted = put(changed(plain, key, "a=s3://bucket/a,b=pvc://claim/b"))
+    assert put(changed(stored, key, "a=s3://bucket/a,b=pvc://claim/b"), stored)["spec"] == wanted["spec"]
