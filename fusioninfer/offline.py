@@ -20,6 +20,7 @@ from intent.settings import Settings
 from intent.shapes import annotations, metadata, text
 from sync.desired.preview import preview
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
+from sync.observed.configuration import is_config_map
 from webhook.expand import expanded
 
 LWS_GROUP = "leaderworkerset.x-k8s.io/"
@@ -206,7 +207,7 @@ def is_checked(value: Object) -> bool:
 NO_KIND: Final = "no kind"
 """Stands for the kind of objects without one, where kinds are counted."""
 CHECKED: Final = (is_lws, is_inferenceservice, is_disaggregated_set)
-PLACED: Final = (*CHECKED, is_autoscaler)
+PLACED: Final = (*CHECKED, is_autoscaler, is_config_map)
 """The kinds of which the namespace matters: objects of one service are in one."""
 
 
@@ -244,7 +245,10 @@ def _preview(
     autoscalers = [
         watched_autoscaler(one.document.object) for one in each if is_autoscaler(one.document.object)
     ]
-    ahead = preview(members, settings, [one.service for one in services if one.service], autoscalers)
+    config_maps = [one.document.object for one in each if is_config_map(one.document.object)]
+    ahead = preview(
+        members, settings, [one.service for one in services if one.service], autoscalers, config_maps
+    )
     return list(ahead.objects), [_found(*sources[one.subject], one.error) for one in ahead.findings]
 
 

@@ -61,7 +61,12 @@ Arguments = Callable[[Object, Object], list[str]]
 """The arguments of a merged container, from both containers, which both have `args`."""
 
 
-def merged(base: Object, over: Object, arguments: Arguments) -> Object:
+def replaced(_base: Object, over: Object) -> list[str]:
+    """Return the arguments of `over`."""
+    return list(over["args"])
+
+
+def merged(base: Object, over: Object, arguments: Arguments = replaced) -> Object:
     """Return base ⊕ over for two pod templates. Neither is changed; values that only one has are shared.
 
     `arguments` merges the arguments of two containers (`intent.command_line.merge.MODES`).

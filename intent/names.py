@@ -10,6 +10,7 @@ HASH: Final = len("-") + 10
 (`k8s.io/kubernetes` `pkg/controller/history`)."""
 PICKER_ENDING: Final = "-epp"
 API_ENDING: Final = "-api"
+POOL_ENDING: Final = "-pool"
 WAIT_FOR_LEADER: Final = "wait-for-leader"
 """The init container that waits until the leader's name resolves."""
 
@@ -20,6 +21,7 @@ DNS_HOSTNAME: Final = rf"(\*\.)?{DNS_SUBDOMAIN}"
 """A hostname of the Gateway API, whose first label may be a wildcard."""
 _is_dns_label: Final = re.compile(DNS_LABEL).fullmatch
 _is_qualified: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").fullmatch
+_is_key_of_data: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}").fullmatch
 _is_label_value: Final = re.compile("(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?").fullmatch
 
 
@@ -47,6 +49,11 @@ def is_label_key(key: str) -> bool:
     """Return whether the API server accepts a text as the key of a label; annotations may be upper case."""
     domain, slash, name = key.rpartition("/")
     return _is_qualified(name) is not None and (not slash or (len(domain) <= 253 and is_subdomain(domain)))
+
+
+def is_key_of_data(key: str) -> bool:
+    """Return whether the API server accepts a text as a key of `data` of a ConfigMap."""
+    return _is_key_of_data(key) is not None and key not in {".", ".."} and not key.startswith("..")
 
 
 def is_label_value(text: str) -> bool:

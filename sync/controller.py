@@ -29,6 +29,7 @@ from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Snapshot
 from sync.runtime.cache import Caches, cache_of
 from sync.runtime.clock import now
+from sync.runtime.configurations import read_configuration
 from sync.runtime.events import EventRecorder
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
@@ -109,7 +110,7 @@ class Controller:
         Returns the errors that another try may avoid.
         """
         self.writer.pause.begin(key)
-        snapshot = self.observe(key)
+        snapshot = await self._with_configuration(self.observe(key))
         desired = desired_state(snapshot, self.settings)
         unapplied = await self.apply_all(key, snapshot, desired)
         if unapplied.refusals:
@@ -141,6 +142,12 @@ class Controller:
     def observe(self, key: ServiceKey) -> Snapshot:
         """Build the snapshot of one service."""
         return observe(key, self.caches, self.memories.setdefault(key, ServiceMemory()), self.too_old)
+
+    async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
+        """Read the configuration that the router refers to, unless there are no routes."""
+        if not self.settings.routes or snapshot.is_deleting:
+            return snapshot
+        return replace(snapshot, configuration=await read_configuration(self.writer.client, snapshot.value))
 
     async def apply_all(self, key: ServiceKey, snapshot: Snapshot, desired: Desired) -> Unapplied:
         """Apply the desired objects, except those that have no effect without an object that is missing."""

@@ -14,7 +14,7 @@ from intent.settings import Settings
 from kube.wire import read_object
 from sync.observed import autoscaler, pod, routes, volcano
 from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
-from sync.observed.index_keys import GATEWAY, own_key, parent_keys
+from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key, route_keys
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
 from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
 from sync.observed.pod_fields import read_pod
@@ -227,19 +227,20 @@ GATEWAYS: Final = _applied(
 )
 HTTP_ROUTE: Final = _applied(
     Resource(GATEWAY_API, "HTTPRoute", "httproutes", SERVICE, source="the Gateway API"),
-    *("InferencePool", GATEWAY),
-    project=lambda obj: cached_object(obj, routes.project_http_route, parent_keys),
+    *(INFERENCE_POOL, GATEWAY),
+    project=lambda obj: cached_object(obj, routes.project_http_route, route_keys),
 )
 POOL: Final = _applied(
     Resource(
-        *("inference.networking.k8s.io/v1", "InferencePool", "inferencepools", SERVICE),
+        *("inference.networking.k8s.io/v1", INFERENCE_POOL, "inferencepools"),
         source="the Gateway API Inference Extension",
     ),
-    project=lambda obj: cached_object(obj, routes.project_pool),
+    project=lambda obj: cached_object(obj, routes.project_pool, partial(own_key, INFERENCE_POOL)),
 )
+"""All of them are watched: a router may refer to one of its author's."""
 DEPLOYMENT: Final = _applied(
     Resource("apps/v1", "Deployment", "deployments", SERVICE),
-    *("RoleBinding", "ConfigMap", "InferencePool"),
+    *("RoleBinding", "ConfigMap", INFERENCE_POOL),
     project=lambda obj: cached_object(obj, routes.project_deployment),
 )
 AUTOSCALER: Final = _applied(

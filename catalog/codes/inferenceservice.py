@@ -102,6 +102,24 @@ ROWS: Final[dict[str, Code]] = {
         "set multinode.nodeCount to the number of pods of a replica, or remove worker",
         "worker is the template of all pods of a replica but the first; a replica of one node has no others",
     ),
+    "FI732": Code(
+        "error",
+        "two fields of the router exclude each other",
+        "keep one of the two fields",
+        "configRef has a whole configuration; the InferencePool of pool.ref has its own endpoint picker",
+    ),
+    "FI733": Code(
+        "error",
+        "the template of the router changes what the endpoint picker depends on",
+        "remove the field in the message, or use the one that it names",
+        "its Deployment, its Service and its rights need labels, flags and volumes that the controller sets",
+    ),
+    "FI734": Code(
+        "error",
+        "the router refers to an object that cannot exist",
+        "write the name of a ConfigMap and one of its keys, or of an InferencePool, in this namespace",
+        "a name has characters that no object has, or is that of the InferencePool of the controller",
+    ),
     "FI750": Code(
         "warning",
         "an earlier name of a field is used",

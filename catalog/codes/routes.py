@@ -181,6 +181,18 @@ ROWS: Final[dict[str, Code]] = {
         "remove what the message names, or remove ingress from the router",
         "there is no Service SERVICE-api: another object has its name, or the operator switched it off",
     ),
+    "FI836": Code(
+        "error",
+        "the configuration of the endpoint picker is missing",
+        "create the ConfigMap with the key that configRef names; the controller reads it again by itself",
+        "the ConfigMap or its key does not exist, or the controller cannot read it; existing routes stay",
+    ),
+    "FI837": Code(
+        "warning",
+        "the configuration of the endpoint picker is not among the files",
+        "pass the file with the ConfigMap too, so that the configuration is checked and the routes are shown",
+        "configRef names a ConfigMap, which the command does not read from a cluster",
+    ),
     "FI850": Code(
         "error",
         "a container has the name of the routing sidecar",

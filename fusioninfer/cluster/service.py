@@ -12,14 +12,17 @@ from fusioninfer.cluster.reader import Reader
 from fusioninfer.settings import SettingsFile
 from intent import Object, yaml
 from intent.annotations import SERVICE
+from intent.inferenceservice.read import read
 from intent.service.member import ServiceKey, ejected, member
 from intent.settings import Settings
 from intent.shapes import annotations, mapping, text
 from kube.client import DEFAULT_NAMESPACE
 from sync.desired.service import Desired, desired_state
-from sync.kinds import GATEWAYS, WATCHED, Kind, part_of
+from sync.kinds import GATEWAYS, INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind, part_of
 from sync.observed import volcano
 from sync.observed.cached import UnreadableObject
+from sync.observed.configuration import KIND as CONFIG_MAP
+from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.snapshot import Snapshot
 from sync.runtime.cache import Cache, Rows
 from sync.runtime.snapshots import ServiceMemory, observe
@@ -40,6 +43,8 @@ class Live:
     """Why the installed Volcano schedules no gang."""
     notes: tuple[str, ...] = ()
     """What was assumed, because it could not be read."""
+    config_maps: Mapping[ServiceKey, Answer] = field(default_factory=dict)
+    """The ConfigMaps that routers refer to, by namespace and name."""
 
     def of(self, kind: Kind[Any]) -> tuple[Object, ...]:
         """Return the objects of a kind."""
@@ -71,7 +76,20 @@ async def read_live(reader: Reader, namespace: str, settings: Settings | None) -
         for kind, answer in zip((*kinds, GATEWAYS), (*lists, gateways), strict=True)
     }
     given, notes = (settings, ()) if settings else await _settings(reader)
-    return Live(found, given, _too_old(scheduler, given), notes)
+    config_maps = await _config_maps(reader, found[INFERENCE_SERVICE.kind].objects)
+    return Live(found, given, _too_old(scheduler, given), notes, config_maps)
+
+
+async def _config_maps(reader: Reader, services: Iterable[Object]) -> Mapping[ServiceKey, Answer]:
+    """Read the ConfigMaps that the routers of InferenceServices refer to."""
+    asked = {
+        (one.namespace, ref.name)
+        for one, _ in map(read, services)
+        if one is not None and (ref := reference(one)) is not None
+    }
+    kind = OUTPUTS[CONFIG_MAP]
+    answers = await asyncio.gather(*(reader.one(kind.path(*at)) for at in sorted(asked)))
+    return dict(zip(sorted(asked), answers, strict=True))
 
 
 def _complete(answer: Answer, kind: Kind[Any]) -> Answer:
@@ -125,7 +143,17 @@ def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
         cache.absent = not answer.served
         caches[kind.kind] = cache
     seen = observe(key, caches, ServiceMemory(), live.too_old)
+    seen = replace(seen, configuration=_configuration(seen, live))
     return replace(seen, unapplied=_missing(seen, desired_state(seen, live.settings), live))
+
+
+def _configuration(seen: Snapshot, live: Live) -> Configuration | None:
+    """Return the configuration that the router refers to; None if it refers to none, or it was not read."""
+    ref = reference(seen.value)
+    answer = live.config_maps.get((seen.situation.key[0], ref.name)) if ref else None
+    if ref is None or answer is None:
+        return None
+    return unread(ref, answer.unknown) if answer.unknown else configuration(ref, answer.first or None)
 
 
 def _missing(seen: Snapshot, desired: Desired, live: Live) -> frozenset[str]:

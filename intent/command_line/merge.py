@@ -9,15 +9,14 @@ is the default for the command of a known engine. Any other command, and a scrip
 its flags, one cannot tell which of them set the same thing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from intent import Object
 from intent.command_line.command import Command, read_command
 from intent.command_line.flags import END, MODEL, Flag
 from intent.image import read_image
-
-Arguments = Callable[[Object, Object], list[str]]
+from intent.merge import Arguments, replaced
 
 
 def by_flag(base: Object, over: Object) -> list[str]:
@@ -40,11 +39,6 @@ def by_flag(base: Object, over: Object) -> list[str]:
     rest = [arg for at, arg in enumerate(over["args"]) if at not in named]
     end = kept.index(END) if END in kept else len(kept)
     return [*model, *kept[:end], *rest, *([] if END in rest else kept[end:])]
-
-
-def replaced(_base: Object, over: Object) -> list[str]:
-    """Return the arguments of `over`."""
-    return list(over["args"])
 
 
 def appended(base: Object, over: Object) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
+    ENDPOINT_PICKER_CONFIG,
     NO_ROUTING,
     PICKER,
     PREFIX,
@@ -121,6 +122,7 @@ _FIELDS: Final = (
 )
 """The source of each field of a LeaderWorkerSet; the first row whose path is a prefix applies."""
 
+CONFIG_REF: Final = "spec.roles[{router}].configRef"
 ROUTING: Final = tuple(row.key for row in ROUTING_KEYS.values() if row.key in ELSEWHERE)
 """Annotations of members that the fields of the router replace."""
 
@@ -145,6 +147,8 @@ def authored_routing(error: FieldError, service: InferenceServiceIntent) -> Fiel
     if error.path in map(path, ROUTERS):
         return error
     field = next((ELSEWHERE[key] for key in ROUTING if error.path == path(key)), "")
+    if service.router.config_ref and error.path == path(ENDPOINT_PICKER_CONFIG):
+        field = CONFIG_REF
     return replace(error, path=field.format(router=service.router.index)) if field else None
 
 

@@ -41,7 +41,7 @@ CARRIED: Final = (*PASSED, QUEUE_NAME)
 """Annotations that LeaderWorkerSets get from the InferenceService, or from the template of the role."""
 MODELS: Final = (MODEL, MODEL_NAME, MODEL_SECRET, MODEL_CACHE)
 Path = tuple[int | str, ...]
-ROUTER_KEYS: Final = frozenset(v1alpha1.ROUTER_FIELDS)
+ROUTER_KEYS: Final = frozenset({*v1alpha1.ROUTER_FIELDS, "template"})
 MOST: Final = 256
 """The most findings reported; an object may have one for each of its fields."""
 
@@ -89,6 +89,14 @@ class RoleIntent:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigRef:
+    """The key of a ConfigMap in the namespace of the service, which has its EndpointPickerConfig."""
+
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Router:
     """The router role."""
 
@@ -101,6 +109,22 @@ class Router:
     """Its index in `spec.roles`."""
     ingress: Object | None = None
     """The spec of an Ingress, as its author wrote it, without nulls; None: none is created."""
+    template: Object = field(default_factory=dict)
+    """Changes of the endpoint picker's pods, a PodTemplateSpec without nulls; empty: none."""
+    config_ref: ConfigRef | None = None
+    """Where its EndpointPickerConfig is; None: in `routing`."""
+    pool: str = ""
+    """The name of an InferencePool of its author; empty: the controller makes one, and a picker."""
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether an InferencePool and an endpoint picker are made."""
+        return not self.pool and (self.routing.wanted or self.config_ref is not None)
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether there is an InferencePool to which an HTTPRoute can lead."""
+        return bool(self.pool) or self.is_picked
 
     @property
     def is_attached(self) -> bool:
@@ -241,19 +265,38 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 http_route=without_nulls(role.httproute),
             )
             ingress = without_nulls(role.ingress) if "ingress" in role.given else None
-            yield Router(role.name, routing, without_nulls(role.gateway), at, ingress)
+            yield Router(
+                role.name,
+                routing,
+                without_nulls(role.gateway),
+                at,
+                ingress,
+                template=without_nulls(role.template),
+                config_ref=_config_ref(role),
+                pool=role.pool.ref.name if "pool" in role.given else "",
+            )
+
+
+def _config_ref(role: v1alpha1.Role) -> ConfigRef | None:
+    found = role.config_ref
+    return ConfigRef(found.name, found.key) if "configRef" in role.given else None
 
 
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
     """Return the author's strategy, or the default for the roles.
 
-    Empty with a whole configuration, and for an Ingress alone: clients call the Service.
+    Empty with a whole configuration, and for an Ingress alone: clients call the Service. With a pool of the
+    author's it only decides whether decoders get a sidecar.
     """
     if "strategy" in role.given:
         return role.strategy
-    if role.endpoint_picker_config or set(role.given) & ROUTER_KEYS == {"ingress"}:
+    if role.endpoint_picker_config or "configRef" in role.given:
         return ""
-    return DISAGGREGATION if disaggregates(spec) else role.strategy
+    if set(role.given) & ROUTER_KEYS == {"ingress"}:
+        return ""
+    if disaggregates(spec):
+        return DISAGGREGATION
+    return "" if "pool" in role.given else role.strategy
 
 
 # --- errors of pydantic, as field errors ------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Final
 from intent import Object, annotations
 from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERVICE, SERVICE, SPLIT
 from intent.errors import FieldError
+from intent.inferenceservice import picker
 from intent.inferenceservice.priorities import priorities
 from intent.inferenceservice.v1alpha1 import (
     ALIASES,
@@ -19,13 +20,22 @@ from intent.inferenceservice.v1alpha1 import (
     InferenceServiceSpec,
     Role,
 )
-from intent.names import LABEL, PICKER_ENDING, is_label_key, is_label_value, longest_name
+from intent.names import (
+    LABEL,
+    PICKER_ENDING,
+    POOL_ENDING,
+    is_key_of_data,
+    is_label_key,
+    is_label_value,
+    is_subdomain,
+    longest_name,
+)
 from intent.rollout import least_unavailable
 from intent.shapes import mapping, number, text
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
 ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
-NOT_A_ROUTERS: Final = "must be absent: a router has no pods"
+NOT_A_ROUTERS: Final = "must be absent: a router runs no engine"
 A_ROUTERS: Final = "must be absent: only a router has it"
 NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
 ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remove one of the two"
@@ -44,11 +54,24 @@ ROUTERS: Final = tuple(row.key for row in KEYS.values() if row.service == OF_ROU
 """Annotations that an InferenceService may have for its router."""
 OF_THE_WHOLE: Final = tuple(row.key for row in KEYS.values() if row.service in {OF_ROUTER, OF_SERVICE})
 """Annotations that an InferenceService may have, and the template of a role may not."""
-OF_PODS: Final = (*PASSED, *OF_THE_WHOLE)
+OF_ANY: Final = (*PASSED, *OF_THE_WHOLE)
+"""Annotations that an InferenceService may have."""
 ELSEWHERE: Final = {
     row.key: row.service for row in KEYS.values() if row.key not in PASSED and row.key not in OF_THE_WHOLE
 }
 """The other annotations, each with the field of the InferenceService that replaces it."""
+
+DECIDED_BY_POOL: Final = "the endpoint picker of the InferencePool in pool.ref decides it"
+EXCLUDING: Final = (
+    ("configRef", ("endpointPickerConfig", "strategy"), "configRef has the whole configuration"),
+    ("pool", ("strategy", "endpointPickerConfig", "configRef", "template"), DECIDED_BY_POOL),
+)
+"""A field of a router, and those that it excludes, with the reason.
+
+A pool does not exclude pd-disaggregation, by which decoders get a sidecar.
+"""
+DATA_KEY: Final = "a key of a ConfigMap: letters, digits, '-', '_' and '.'"
+SUBDOMAIN: Final = "the name of an object: lower-case letters, digits, '-' and '.'"
 
 TopologyRule = Callable[[InferenceService], Iterator[FieldError]]
 
@@ -119,6 +142,45 @@ def _strategy(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(path, role.strategy, NO_DISAGGREGATION, "FI707")
         elif role.strategy != DISAGGREGATION and split and not role.endpoint_picker_config:
             yield FieldError(path, role.strategy, SPLIT, "FI802")
+
+
+def _routers_fields(service: InferenceService) -> Iterator[FieldError]:
+    """FI732, FI734: a router has one configuration, or a pool with an endpoint picker of its own."""
+    for at, role in enumerate(service.spec.roles):
+        path, given = f"spec.roles[{at}]", role.given
+        if role.component_type != "router":
+            continue
+        for one, others, reason in EXCLUDING:
+            if one in given:
+                for name in (name for name in others if name in given):
+                    if (name, role.strategy) != ("strategy", DISAGGREGATION) or one != "pool":
+                        yield FieldError(f"{path}.{name}", None, f"must be absent: {reason}", "FI732")
+        if "configRef" in given:
+            yield from _reference(f"{path}.configRef", role.config_ref.name)
+            if not is_key_of_data(role.config_ref.key):
+                yield FieldError(f"{path}.configRef.key", role.config_ref.key, f"must be {DATA_KEY}", "FI734")
+        if "pool" in given:
+            yield from _reference(f"{path}.pool.ref", role.pool.ref.name)
+            yield from _own_pool(f"{path}.pool.ref.name", role.pool.ref.name, service)
+
+
+def _picker_template(service: InferenceService) -> Iterator[FieldError]:
+    """FI733: the template of a router changes only what nothing else depends on."""
+    for at, role in enumerate(service.spec.roles):
+        if role.component_type == "router":
+            yield from picker.violations(role.template, f"spec.roles[{at}].template")
+
+
+def _reference(path: str, name: str) -> Iterator[FieldError]:
+    if not is_subdomain(name):
+        yield FieldError(f"{path}.name", name, f"must be {SUBDOMAIN}", "FI734")
+
+
+def _own_pool(path: str, name: str, service: InferenceService) -> Iterator[FieldError]:
+    """Report the name of the pool that the controller would make: it deletes that one."""
+    if name == text(service.metadata.get("name")) + POOL_ENDING:
+        message = "must be another InferencePool: the controller makes the one of this name, and deletes it"
+        yield FieldError(path, name, message, "FI734")
 
 
 def _aliases(service: InferenceService) -> Iterator[FieldError]:
@@ -233,10 +295,11 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
     yield from _checked("metadata", service.metadata, ELSEWHERE)
     yield from _without_router(service)
     for at, role in enumerate(service.spec.roles):
+        whole = OF_ANY if role.component_type == "router" else OF_THE_WHOLE
         path, metadata = f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata"))
-        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(OF_THE_WHOLE, "metadata.annotations"))
+        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(whole, "metadata.annotations"))
         path, metadata = f"spec.roles[{at}].worker.metadata", mapping(role.worker.get("metadata"))
-        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(OF_PODS, ON_TEMPLATE.format(at)))
+        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(OF_ANY, ON_TEMPLATE.format(at)))
 
 
 def _without_router(service: InferenceService) -> Iterator[FieldError]:
@@ -272,6 +335,8 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _pickers_name,
     _fields,
     _strategy,
+    _routers_fields,
+    _picker_template,
     _aliases,
     _scaling,
     _workers,

@@ -18,11 +18,14 @@ API_VERSION: Final = f"{GROUP}/{VERSION}"
 KIND: Final = "InferenceService"
 PLURAL: Final = "inferenceservices"
 
-ROUTER_FIELDS: Final = ("strategy", "httproute", "gateway", "endpointPickerConfig", "ingress")
+ROUTER_FIELDS: Final = (
+    *("strategy", "httproute", "gateway", "endpointPickerConfig", "configRef", "pool", "ingress"),
+)
 ENGINE_FIELDS: Final = (
-    *("replicas", "scaling", "multinode", "rolloutStrategy", "template", "worker", "acceleratorTypes"),
+    *("replicas", "scaling", "multinode", "rolloutStrategy", "worker", "acceleratorTypes"),
     *("roleReplicas", "podReplicas"),
 )
+COMMON_FIELDS: Final = ("name", "componentType", "template")
 ALIASES: Final = {"roleReplicas": "replicas", "podReplicas": "multinode.nodeCount"}
 """Earlier names of fields, and the current ones."""
 
@@ -41,6 +44,7 @@ Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Priority = Annotated[Any, Field(json_schema_extra={"x-kubernetes-int-or-string": True})]
 """A name or a number; `intent.inferenceservice.priorities` checks it."""
 Name = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+ObjectName = Annotated[str, Field(min_length=1, max_length=253)]
 LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
 
 
@@ -87,6 +91,34 @@ class AcceleratorTypes(_Model):
     """Accepted values of the label."""
 
 
+class ConfigRef(_Model):
+    """Router only: a ConfigMap with an EndpointPickerConfig, in place of `endpointPickerConfig`.
+
+    Its changes are followed within half a minute; if it has the label `fusioninfer.io/service`, at once.
+    """
+
+    name: ObjectName
+    """Name of the ConfigMap, in the namespace of the service."""
+    key: ObjectName
+    """Key of its `data`."""
+
+
+class PoolRef(_Model):
+    """InferencePool in the namespace of the service."""
+
+    name: ObjectName
+    """Name of the InferencePool."""
+
+
+class Pool(_Model):
+    """Router only: an InferencePool of your own, with its own endpoint picker; none of both is created.
+
+    The HTTPRoute leads to it.
+    """
+
+    ref: PoolRef
+
+
 class Role(_Model):
     """A component of the service: an engine (worker, prefiller, decoder), or the router in front of them."""
 
@@ -103,7 +135,8 @@ class Role(_Model):
     rollout_strategy: Object = {}
     """How a new template replaces replicas: the `rolloutStrategy` of the LeaderWorkerSet."""
     template: Object = {}
-    """Pod template of an engine (PodTemplateSpec), with the plain single-node command."""
+    """Pod template of an engine (PodTemplateSpec), with the plain single-node command. Of a router: changes
+    of the pods of its endpoint picker, whose container is named `epp`; `containers` may be empty."""
     worker: Object = {}
     """Pod template of the workers of multi-node replicas, if it differs: then `template` is the leader's."""
     accelerator_types: AcceleratorTypes = AcceleratorTypes.model_construct(label_key="", label_values=[])
@@ -120,6 +153,8 @@ class Role(_Model):
     else gets no endpoint picker."""
     endpoint_picker_config: Annotated[str, Field(max_length=LONGEST)] = ""
     """Router only: an EndpointPickerConfig of your own, as YAML, in place of the strategy's."""
+    config_ref: ConfigRef = ConfigRef.model_construct(name="", key="")
+    pool: Pool = Pool.model_construct(ref=PoolRef.model_construct(name=""))
     role_replicas: NonNegative = 1
     """The earlier name of `replicas`."""
     pod_replicas: Positive = 1

@@ -4,7 +4,7 @@ There is no API server, so there are no uids and no status. The LeaderWorkerSets
 left out: they go through admission, and are passed in as members.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from intent import Object
@@ -14,10 +14,12 @@ from intent.lws import KIND as LWS
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs, services
 from intent.settings import Settings
+from intent.shapes import metadata, text
 from sync.desired.service import combined, desired_state
 from sync.kinds import AUTOSCALER
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject
+from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Situation, Snapshot
 
@@ -35,11 +37,15 @@ def preview(
     settings: Settings,
     inferenceservices: Iterable[InferenceServiceIntent] = (),
     autoscalers: Iterable[CachedObject[Autoscaler]] = (),
+    config_maps: Iterable[Object] = (),
 ) -> Preview:
     """Plan and render every service of these members and InferenceServices, in the controller's order.
 
-    `autoscalers` are those of others.
+    `autoscalers` are those of others; `config_maps` are those of users, to which routers may refer.
     """
+    held = {
+        (text(metadata(one).get("namespace")), text(metadata(one).get("name"))): one for one in config_maps
+    }
     members, autoscalers = tuple(members), tuple(autoscalers)
     found = services(members)
     requests = {(one.namespace, one.name): _cached(one) for one in inferenceservices}
@@ -54,6 +60,7 @@ def preview(
             revisions=tuple(
                 _situation(key, name, found[key]) for name in gangs(found.get(key, ())) if name != key[1]
             ),
+            configuration=_configuration(requests.get(key), held),
         )
         for key in keys
     ]
@@ -65,6 +72,15 @@ def _situation(key: ServiceKey, name: str, members: tuple[Member, ...]) -> Situa
     """Return the input of the plan of one gang."""
     own = tuple(one for one in members if one.gang == name)
     return Situation(key, own, group=name if name != key[1] else "")
+
+
+def _configuration(
+    service: CachedInferenceService | None, config_maps: Mapping[ServiceKey, Object]
+) -> Configuration | None:
+    """Return the configuration that a router refers to; None if its ConfigMap is not among the files."""
+    ref = reference(service.value) if service else None
+    found = config_maps.get((service.namespace, ref.name)) if service and ref else None
+    return configuration(ref, found) if ref and found is not None else None
 
 
 def _cached(service: InferenceServiceIntent) -> CachedInferenceService:

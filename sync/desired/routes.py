@@ -14,7 +14,7 @@ from intent.annotations import NO_ROUTING, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lora import label_of
-from intent.names import picker_name
+from intent.names import POOL_ENDING, picker_name
 from intent.priority import number_of
 from intent.service.allowed import forbidden_gateway
 from intent.service.member import Member, ServiceKey
@@ -31,6 +31,7 @@ from intent.service.routes import (
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
 from sync.desired.strategies import preset_text
+from sync.observed.configuration import Configuration
 
 
 def config_name(service: str) -> str:
@@ -40,7 +41,7 @@ def config_name(service: str) -> str:
 
 def pool_name(service: str) -> str:
     """Return the name of the InferencePool."""
-    return f"{service}-pool"
+    return service + POOL_ENDING
 
 
 def route_name(service: str) -> str:
@@ -91,6 +92,10 @@ class Routes:
     """Fields of the endpoint picker's pods that the operator sets."""
     resources: Object = field(default_factory=dict)
     """Requests and limits of the endpoint picker; empty: the defaults."""
+    template: Object = field(default_factory=dict)
+    """The author's changes of the endpoint picker's pods, a PodTemplateSpec; empty: none."""
+    pool: str = ""
+    """The name of an InferencePool of the author; empty: one is made, with an endpoint picker."""
     members: tuple[tuple[str, str], ...] = ()
     """Name and uid of the LeaderWorkerSets; they own the routes if there is no InferenceService."""
     owner: tuple[str, str] | None = None
@@ -108,33 +113,40 @@ class RoutePlan:
     findings: tuple[Finding, ...] = ()
 
 
-def desired_routes(
+def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that routes depend on
     key: ServiceKey,
     members: tuple[Member, ...],
     service: InferenceServiceIntent | None,
     settings: Settings,
     namesakes: tuple[Subject, ...] = (),
+    read: Configuration | None = None,
 ) -> RoutePlan:
-    """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it."""
+    """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it.
+
+    `read` is the configuration that the router refers to, if it was read.
+    """
     live = present(members)
     fitting = fitting_members(live)
-    routing = _router_routing(service) if service else merged_routing(live)
-    hints = tuple(unreachable(live, routing))
+    routing = _router_routing(service, read) if service else merged_routing(live)
+    router = service.router if service else None
+    hints = () if router and (router.pool or router.config_ref) else tuple(unreachable(live, routing))
     if not settings.routes:
-        asks = routing.wanted or (service and service.router)
+        asks = routing.wanted or router
         return RoutePlan(hold=True, findings=tuple(_switched_off(live, service)) if asks else ())
-    if not routing.wanted:
+    if not (router.is_routed if router else routing.wanted):
         return RoutePlan(findings=hints)
     if not fitting:
         return RoutePlan(hold=True, findings=hints)
     wrong = (
+        *_unread(service, read),
         *disagreements(live),
         *contradictions(fitting, routing, settings),
         *_taken_name(namesakes, key[1]),
         *_forbidden(service, settings),
     )
     waits = tuple(waiting(fitting))
-    if waits or any(one.error.severity == "error" for one in wrong):
+    unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
+    if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
     return RoutePlan(_routes(key, fitting, service, routing, settings), findings=(*hints, *wrong))
 
@@ -165,7 +177,21 @@ def _forbidden(service: InferenceServiceIntent | None, settings: Settings) -> It
         yield from (Finding(service.subject, one) for one in forbidden_gateway(service.router, settings))
 
 
-def _router_routing(service: InferenceServiceIntent) -> Routing:
+def _unread(service: InferenceServiceIntent | None, read: Configuration | None) -> Iterator[Finding]:
+    """FI836, FI837: the configuration that a router refers to is known, and not empty."""
+    router = service.router if service else None
+    if service is None or router is None or router.config_ref is None or router.pool:
+        return
+    where, ref = f"spec.roles[{router.index}].configRef", router.config_ref
+    if read is None:
+        message = f"ConfigMap {ref.name} is not among the files: no routes are shown"
+        yield Finding(service.subject, FieldError(where, None, message, "FI837"))
+    elif read.problem:
+        message = f"{read.problem}; the routes stay as they are"
+        yield Finding(service.subject, FieldError(where, None, message, "FI836", softened=read.is_transient))
+
+
+def _router_routing(service: InferenceServiceIntent, read: Configuration | None) -> Routing:
     """Return the routing of the router role, in the form of the annotations; without a router, none.
 
     The members are not read: they may still have the annotations of an earlier router.
@@ -173,7 +199,9 @@ def _router_routing(service: InferenceServiceIntent) -> Routing:
     router = service.router
     if router is None:
         return NO_ROUTING
-    return replace(router.routing, gateway=gateway_name(service.name) if router.gateway else "")
+    config = read.text if read and router.config_ref else router.routing.config
+    gateway = gateway_name(service.name) if router.gateway else ""
+    return replace(router.routing, config=config, gateway=gateway)
 
 
 def _routes(
@@ -185,10 +213,12 @@ def _routes(
 ) -> Routes:
     split = is_split(members)
     picker = picker_of(routing, split=split, settings=settings)
+    router = service.router if service else None
+    pool = router.pool if router else ""
     return Routes(
         *key,
         picker=picker,
-        config=routing.config or preset_text(picker.name, routing.strategy, adapters=_has_adapters(members)),
+        config="" if pool else _config(picker.name, routing, members),
         port=members[0].port,
         objectives=tuple(_objectives(key[1], routing, service)),
         split=split,
@@ -196,17 +226,21 @@ def _routes(
         secure_serving=settings.secure_serving,
         destination_rule=settings.destination_rules and settings.secure_serving,
         http_route=_http_route(routing),
-        gateway=service.router.gateway if service and service.router else {},
+        gateway=router.gateway if router else {},
         registry=settings.picker_registry,
         pods=_pods(settings),
         resources=settings.picker_resources,
+        template=router.template if router else {},
+        pool=pool,
         members=tuple(sorted((one.name, one.uid) for one in members)),
         owner=(service.name, service.uid) if service else None,
     )
 
 
-def _has_adapters(members: tuple[Member, ...]) -> bool:
-    return any(one.has_adapters for one in members)
+def _config(picker: str, routing: Routing, members: tuple[Member, ...]) -> str:
+    """Return the author's EndpointPickerConfig, or that of the strategy."""
+    has_adapters = any(one.has_adapters for one in members)
+    return routing.config or preset_text(picker, routing.strategy, adapters=has_adapters)
 
 
 def _objectives(

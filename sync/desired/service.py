@@ -84,6 +84,8 @@ ALL: Final = frozenset(OUTPUTS)
 SETS: Final = frozenset({LWS, AUTOSCALER.kind})
 UNAVAILABLE: Final = "FI880"
 UNREADABLE: Final = "FI881"
+FOLLOWED_WITHIN: Final = 20.0
+"""Seconds after which a ConfigMap that a router refers to is read again: those of users are not watched."""
 TOO_OLD: Final = "FI408"
 """The installed Volcano schedules no gang."""
 
@@ -191,14 +193,20 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     if _has_no_author(snapshot):
         return Desired(held=ROUTES)
     decided = desired_routes(
-        snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes
+        snapshot.situation.key,
+        snapshot.members,
+        snapshot.value,
+        settings,
+        snapshot.namesakes,
+        snapshot.configuration,
     )
     findings = tuple(_on_the_router(decided.findings, snapshot.value))
     if not settings.routes:
         kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
         return Desired(held=ROUTES - {SERVICE_KIND}, held_objects=kept, of_routes=findings)
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
-    return Desired(route_objects(decided), held, of_routes=findings)
+    again = FOLLOWED_WITHIN if snapshot.configuration else None
+    return Desired(route_objects(decided), held, of_routes=findings, requeue_after=again)
 
 
 def _has_no_author(snapshot: Snapshot) -> bool:

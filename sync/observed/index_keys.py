@@ -13,6 +13,7 @@ from intent.shapes import listed, mapping, text
 from sync.observed.cached import Row
 
 GATEWAY: Final = "Gateway"
+INFERENCE_POOL: Final = "InferencePool"
 POD_GROUP: Final = "PodGroup"
 
 
@@ -32,6 +33,19 @@ def own_key(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
     """Return the index key of an object itself."""
     metadata = mapping(obj.get("metadata"))
     return (index_key(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
+
+
+def route_keys(route: Object) -> tuple[ServiceKey, ...]:
+    """Return the index keys of an HTTPRoute's Gateways and InferencePools."""
+    return tuple(dict.fromkeys((*parent_keys(route), *_pool_keys(route))))
+
+
+def _pool_keys(route: Object) -> Iterator[ServiceKey]:
+    home = text(mapping(route.get("metadata")).get("namespace"))
+    rules = map(mapping, listed(mapping(route.get("spec")).get("rules")))
+    for backend in (mapping(one) for rule in rules for one in listed(rule.get("backendRefs"))):
+        if backend.get("kind") == INFERENCE_POOL:
+            yield index_key(INFERENCE_POOL, text(backend.get("namespace")) or home, text(backend.get("name")))
 
 
 def parent_keys(route: Object) -> tuple[ServiceKey, ...]:

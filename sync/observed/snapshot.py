@@ -9,6 +9,7 @@ from intent.errors import Subject
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.service.member import Member, ServiceKey
 from intent.service.rules import present
+from sync.observed.configuration import Configuration
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod_group import PodGroup
 
@@ -63,6 +64,8 @@ class Snapshot:
     """Kinds with a desired object that could not be applied."""
     revisions: tuple[Situation, ...] = ()
     """The gangs of the revisions of its DisaggregatedSets."""
+    configuration: Configuration | None = None
+    """The EndpointPickerConfig that its router refers to; None if it refers to none, or was not read."""
 
     @property
     def gangs(self) -> tuple[Situation, ...]:

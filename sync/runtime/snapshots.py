@@ -9,12 +9,13 @@ from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs
-from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP
+from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
 from sync.observed.index_keys import index_key, pod_group_key
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
+from sync.observed.routes import InferencePool
 from sync.observed.snapshot import Situation, Snapshot
 from sync.runtime.cache import Caches, cache_of
 
@@ -74,6 +75,8 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
     rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], caches)
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
+    if POOL.kind in caches:
+        rows[POOL.kind] = _pools(key, service.value if service else None, caches)
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
     return Snapshot(
@@ -93,6 +96,15 @@ def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:
     index_keys = {at for route in routes for at in route.index_keys}
     for at in sorted(index_keys):
         yield from cache_of(caches, GATEWAYS).of(at)
+
+
+def _pools(
+    key: ServiceKey, service: InferenceServiceIntent | None, caches: Caches
+) -> tuple[CachedObject[InferencePool], ...]:
+    """Return the InferencePools of a service, and the one that its router refers to."""
+    cache, name = cache_of(caches, POOL), service.router.pool if service and service.router else ""
+    named = [row] if (row := cache.rows.get((key[0], name))) else []
+    return tuple({row.name: row for row in (*cache.of(key), *named)}.values())
 
 
 Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]

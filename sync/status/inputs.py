@@ -22,6 +22,8 @@ class ObservedRoutes:
     """Whether an HTTPRoute is desired."""
     picked: bool = True
     """Whether a pool and an endpoint picker are desired."""
+    own_pool: str = ""
+    """The name of the author's InferencePool; empty: there is none."""
     ingress: Ingress | None = None
     wants_ingress: bool = False
     """Whether an Ingress is desired."""

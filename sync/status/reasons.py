@@ -116,6 +116,13 @@ REASONS: Final = (
     Reason("RoutesReady", "RouteMissing", "False", "an object of the routes does not exist yet", _WAIT),
     Reason(
         "RoutesReady",
+        "PoolMissing",
+        "False",
+        "the InferencePool that the router refers to does not exist",
+        "create it, or correct `pool.ref.name`",
+    ),
+    Reason(
+        "RoutesReady",
         "RouteNotAccepted",
         "False",
         "a gateway refuses the HTTPRoute",

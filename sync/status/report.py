@@ -90,11 +90,12 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
     if router is None:
         return None
     return ObservedRoutes(
-        picker=_projection(snapshot, DEPLOYMENT, picker_name(name)),
-        pool=_projection(snapshot, POOL, pool_name(name)),
+        picker=_projection(snapshot, DEPLOYMENT, picker_name(name)) if router.is_picked else None,
+        pool=_projection(snapshot, POOL, router.pool or pool_name(name)),
         http_route=_projection(snapshot, HTTP_ROUTE, route_name(name)),
-        attached=router.is_attached and router.routing.wanted,
-        picked=router.routing.wanted,
+        attached=router.is_attached and router.is_routed,
+        picked=router.is_picked,
+        own_pool=router.pool,
         ingress=_projection(snapshot, INGRESS, ingress_name(name)),
         wants_ingress=router.ingress is not None,
         gateways=tuple(row.projection for row in rows_of(snapshot, GATEWAYS)),

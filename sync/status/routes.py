@@ -29,7 +29,7 @@ def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
         return Verdict("NotObserved", late)
     if not routes.prioritized:
         return Verdict("PriorityNotApplied", _unprioritized(routes))
-    if not routes.picked:
+    if not (routes.picked or routes.own_pool):
         return (
             Verdict("IngressCreated", _reached(routes)) if routes.wants_ingress else Verdict("NoRoutesWanted")
         )
@@ -71,6 +71,13 @@ def _missing(routes: ObservedRoutes) -> Verdict | None:
     }
     missing = [name for name, absent in parts.items() if absent]
     return Verdict("RouteMissing", f"missing: {', '.join(missing)}") if missing else None
+
+
+def _pool_missing(routes: ObservedRoutes) -> Verdict | None:
+    """Return that the author's InferencePool does not exist."""
+    if not routes.own_pool or routes.pool is not None:
+        return None
+    return Verdict("PoolMissing", f"there is no InferencePool {routes.own_pool} in this namespace")
 
 
 def _route_refused(routes: ObservedRoutes) -> Verdict | None:
@@ -152,6 +159,7 @@ def _gone(route: HTTPRoute, routes: ObservedRoutes) -> Iterator[Parent]:
 
 
 CHECKS: Final[tuple[Callable[[ObservedRoutes], Verdict | None], ...]] = (
+    _pool_missing,
     _missing,
     _route_refused,
     _pool_refused,

@@ -13,7 +13,6 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.command_line.merge import replaced
 from intent.merge import MERGE_KEYS, SETS, are_items, identity, merged
 from tests.intent.test_merge import CASES
 
@@ -153,7 +152,7 @@ def test_random_templates_agree(strategic_merge: Path, pairs: list[tuple[Object,
     answers = asked(strategic_merge, pairs)
 
     for (base, over), answer in zip(pairs, answers, strict=True):
-        assert unordered(merged(base, over, replaced)) == unordered(answer.get("merged")), (
+        assert unordered(merged(base, over)) == unordered(answer.get("merged")), (
             base,
             over,
             answer,
@@ -161,7 +160,7 @@ def test_random_templates_agree(strategic_merge: Path, pairs: list[tuple[Object,
 
 
 def test_most_random_templates_merge_something(pairs: list[tuple[Object, Object]]) -> None:
-    results = [(base, over, merged(base, over, replaced)) for base, over in pairs]
+    results = [(base, over, merged(base, over)) for base, over in pairs]
 
     assert len(pairs) > RANDOM / 2
     assert sum(result not in (base, over) for base, over, result in results) > len(pairs) / 2
@@ -173,4 +172,4 @@ def test_items_of_the_base_come_first(strategic_merge: Path) -> None:
     (answer,) = asked(strategic_merge, [(base, over)])
 
     assert [one["ip"] for one in answer["merged"]["spec"]["hostAliases"]] == ["c", "a", "b"]
-    assert [one["ip"] for one in merged(base, over, replaced)["spec"]["hostAliases"]] == ["a", "b", "c"]
+    assert [one["ip"] for one in merged(base, over)["spec"]["hostAliases"]] == ["a", "b", "c"]

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.schemas import POD_TEMPLATE, schemas
 from intent import Object
-from intent.command_line.merge import by_flag, replaced
+from intent.command_line.merge import by_flag
 from intent.merge import MERGE_KEYS, BadPathError, merged, removed, steps
 
 Case = tuple[Object, Object, Object]
@@ -137,14 +137,14 @@ CASES: Final[dict[str, Case]] = {
 def test_a_template_is_merged_under_another(case: Case) -> None:
     base, over, expected = case
 
-    assert merged(base, over, replaced) == expected
+    assert merged(base, over) == expected
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_neither_side_is_changed(case: Case) -> None:
     before = repr(case)
 
-    merged(case[0], case[1], replaced)
+    merged(case[0], case[1])
 
     assert repr(case) == before
 

@@ -4,10 +4,8 @@ The package of KServe is installed into an environment of its own, outside the t
 Go module. What the initializer gets is what admission writes: arguments and variables of the init container.
 """
 
-import io
 import subprocess
 import sys
-import tarfile
 import time
 import venv
 from collections.abc import Iterator
@@ -24,7 +22,9 @@ from tests.storage.test_contract import model_of, pods
 
 PACKAGE: Final = "kserve-storage==0.21.0"
 """Of the release whose image is the default of the settings."""
-ENTRYPOINT: Final = "import sys; from kserve_storage import Storage; Storage.download(sys.argv[1], sys.argv[2])"
+ENTRYPOINT: Final = (
+    "import sys; from kserve_storage import Storage; Storage.download(sys.argv[1], sys.argv[2])"
+)
 """What the image runs (kserve/kserve `python/storage-initializer/scripts/initializer-entrypoint`)."""
 FILES: Final = {"config.json": b"{}", "weights/model-00001.safetensors": bytes(range(256)) * 4096}
 FILL: Final = """
@@ -85,7 +85,9 @@ def written(folder: Path) -> Path:
 def filled(python: str, keys: dict[str, str], folder: Path) -> None:
     """Upload the model as soon as the server answers."""
     for _ in range(60):
-        done = subprocess.run([python, "-c", FILL, str(folder)], env=keys, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [python, "-c", FILL, str(folder)], env=keys, capture_output=True, text=True, check=False
+        )
         if done.returncode == 0:
             return
         time.sleep(1)
@@ -106,7 +108,9 @@ def test_leader_and_worker_get_the_files_of_a_bucket(python: str, s3: Secrets, t
         assert done.returncode == 0, done.stderr
         assert found(pod) == FILES
     size = sum(map(len, FILES.values()))
-    sys.stdout.write(f"summary: {PACKAGE} twice downloaded {size} bytes in {time.monotonic() - began:.1f} s\n")
+    sys.stdout.write(
+        f"summary: {PACKAGE} twice downloaded {size} bytes in {time.monotonic() - began:.1f} s\n"
+    )
 
 
 def test_without_the_keys_the_init_container_fails(python: str, s3: Secrets, tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ from hashlib import sha256
 from typing import Final
 
 from catalog.pickers.generations import POOLS, pulled_from
+from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER
 from intent import Object
 from intent.annotations import PICKER
 from intent.names import picker_name
 from sync.desired.render.metadata import metadata
+from sync.desired.render.picker_pods import customized
 from sync.desired.routes import Routes, config_name, pool_name
 
 GRPC_PORT: Final = 9002
@@ -22,7 +24,6 @@ GRPC_PORT: Final = 9002
 HEALTH_PORT: Final = 9003
 METRICS_PORT: Final = 9090
 CONFIG_FILE: Final = "config.yaml"
-CONFIG_DIR: Final = "/etc/picker"
 DIGEST: Final = "fusioninfer.io/config-digest"
 """An endpoint picker reads its configuration once, when it starts: a new configuration needs a new pod."""
 GRACE: Final = 130
@@ -78,10 +79,7 @@ def deployment(routes: Routes) -> Object:
             "replicas": routes.replicas,
             "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
             "selector": {"matchLabels": _labels(routes)},
-            "template": {
-                "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes.config)}},
-                "spec": _pod(routes),
-            },
+            "template": customized(_template(routes), routes.template),
         },
     }
 
@@ -121,6 +119,13 @@ def _digest(config: str) -> str:
     return sha256(config.encode()).hexdigest()[:16]
 
 
+def _template(routes: Routes) -> Object:
+    return {
+        "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes.config)}},
+        "spec": _pod(routes),
+    }
+
+
 def _pod(routes: Routes) -> Object:
     return {
         "serviceAccountName": picker_name(routes.service),
@@ -131,7 +136,7 @@ def _pod(routes: Routes) -> Object:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_container(routes)],
-        "volumes": [{"name": "config", "configMap": {"name": config_name(routes.service)}}],
+        "volumes": [{"name": CONFIG_VOLUME, "configMap": {"name": config_name(routes.service)}}],
         **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
         **routes.pods,
     }
@@ -151,7 +156,7 @@ def _spread(routes: Routes) -> Object:
 def _container(routes: Routes) -> Object:
     ports = (("grpc", GRPC_PORT), ("grpc-health", HEALTH_PORT), ("metrics", METRICS_PORT))
     return {
-        "name": "epp",
+        "name": CONTAINER,
         "image": pulled_from(routes.registry, routes.picker.image),
         "args": args(routes),
         "env": _env(routes),
@@ -165,7 +170,7 @@ def _container(routes: Routes) -> Object:
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [{"name": "config", "mountPath": CONFIG_DIR, "readOnly": True}],
+        "volumeMounts": [{"name": CONFIG_VOLUME, "mountPath": CONFIG_DIR, "readOnly": True}],
     }
 
 

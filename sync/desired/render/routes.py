@@ -68,9 +68,9 @@ def failure_mode(routes: Routes) -> str:
     return "FailClose" if routes.split else "FailOpen"
 
 
-def backend(service: str) -> Object:
+def backend(routes: Routes) -> Object:
     """Return the reference of a route to the pool; a port would be ignored."""
-    return {"group": POOLS, "kind": POOL_KIND, "name": pool_name(service)}
+    return {"group": POOLS, "kind": POOL_KIND, "name": routes.pool or pool_name(routes.service)}
 
 
 GATEWAY_API_VERSION: Final = "gateway.networking.k8s.io/v1"
@@ -82,7 +82,7 @@ NO_TIMEOUT: Final[Object] = {"request": "0s"}
 def http_route(routes: Routes) -> Object:
     """Render the HTTPRoute: the author's own, with the pool as the backend of rules that name none."""
     rules = routes.http_route.get("rules") or [EVERYTHING]
-    filled = [_rule(rule, routes.service) for rule in rules] if isinstance(rules, list) else rules
+    filled = [_rule(rule, routes) for rule in rules] if isinstance(rules, list) else rules
     spec = {**routes.http_route, "rules": filled}
     return {
         "apiVersion": GATEWAY_API_VERSION,
@@ -92,11 +92,11 @@ def http_route(routes: Routes) -> Object:
     }
 
 
-def _rule(rule: Any, service: str) -> Any:
+def _rule(rule: Any, routes: Routes) -> Any:
     """Add the pool to a rule without backends; a rule that redirects needs none."""
     if not isinstance(rule, dict) or rule.get("backendRefs") or _redirects(rule):
         return rule
-    return {"timeouts": NO_TIMEOUT, **rule, "backendRefs": [backend(service)]}
+    return {"timeouts": NO_TIMEOUT, **rule, "backendRefs": [backend(routes)]}
 
 
 def _redirects(rule: Object) -> bool:
@@ -139,20 +139,29 @@ def destination_rule(routes: Routes) -> Object:
 Part = Callable[[Routes], Object]
 
 
-def _everybody(_routes: Routes) -> bool:
-    return True
+def _picks(routes: Routes) -> bool:
+    """Return whether the pool and its endpoint picker are ours."""
+    return not routes.pool
+
+
+def _elects(routes: Routes) -> bool:
+    return _picks(routes) and elects(routes)
+
+
+def _needs_rule(routes: Routes) -> bool:
+    return _picks(routes) and routes.destination_rule
 
 
 PARTS: Final[tuple[tuple[Part, Callable[[Routes], Any]], ...]] = (
-    (account, _everybody),
-    (reading, _everybody),
-    (electing, elects),
-    (config_map, _everybody),
-    (inference_pool, _everybody),
-    (deployment, _everybody),
-    (disruption_budget, elects),
-    (service, _everybody),
-    (destination_rule, attrgetter("destination_rule")),
+    (account, _picks),
+    (reading, _picks),
+    (electing, _elects),
+    (config_map, _picks),
+    (inference_pool, _picks),
+    (deployment, _picks),
+    (disruption_budget, _elects),
+    (service, _picks),
+    (destination_rule, _needs_rule),
     (gateway, attrgetter("gateway")),
     (http_route, attrgetter("http_route")),
 )

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import Routing
-from intent.inferenceservice.read import Router, read
+from intent.inferenceservice.read import ConfigRef, Router, read
 from tests.isvc import decoder, isvc, prefiller, role, router, worker
 from tests.lws import changed, template
 
@@ -197,12 +197,13 @@ def test_without_a_router_that_role_name_is_valid() -> None:
     [
         ("replicas", 1),
         ("multinode", {"nodeCount": 1}),
-        ("template", {}),
+        ("worker", {}),
+        ("acceleratorTypes", {"labelKey": "gpu", "labelValues": ["a"]}),
         ("roleReplicas", 1),
         ("podReplicas", 1),
     ],
 )
-def test_a_router_has_no_pods(field: str, value: Any) -> None:
+def test_a_router_runs_no_engine(field: str, value: Any) -> None:
     assert (f"{ROLE}.{field}", "FI706") in found(isvc(router(**{field: value}), worker()))
 
 
@@ -213,6 +214,8 @@ def test_a_router_has_no_pods(field: str, value: Any) -> None:
         ("httproute", {}),
         ("gateway", {}),
         ("endpointPickerConfig", "a: b"),
+        ("configRef", {"name": "c", "key": "k"}),
+        ("pool", {"ref": {"name": "p"}}),
     ],
 )
 def test_an_engine_has_no_routes(field: str, value: Any) -> None:
@@ -386,3 +389,81 @@ def test_annotations_of_a_role_are_refused_on_the_template_of_its_workers(key: s
     (error,) = read(isvc(worker(worker=whole)))[1]
 
     assert (error.path, error.code) == (f"{ROLE}.worker.metadata.annotations[fusioninfer.io/{key}]", "FI709")
+
+
+def of_router(**fields: Any) -> Router:
+    """Return the router of a valid InferenceService."""
+    service, errors = read(isvc(router(**{"strategy": None} | fields), worker()))
+    assert service is not None
+    assert service.router is not None
+    assert errors == ()
+    return service.router
+
+
+POOL: Object = {"ref": {"name": "theirs"}}
+CONFIG: Object = {"name": "routing", "key": "config.yaml"}
+
+
+def test_a_router_that_refers_to_a_configuration_has_no_strategy() -> None:
+    made = of_router(configRef=CONFIG)
+
+    assert (made.config_ref, made.routing, made.is_picked) == (
+        ConfigRef("routing", "config.yaml"),
+        Routing(),
+        True,
+    )
+
+
+def test_a_router_with_a_pool_of_its_author_gets_no_endpoint_picker() -> None:
+    made = of_router(pool=POOL)
+
+    assert (made.pool, made.routing.strategy, made.is_picked, made.is_routed) == ("theirs", "", False, True)
+
+
+def test_decoders_behind_a_pool_of_the_author_still_get_a_sidecar() -> None:
+    service, errors = read(isvc(router(strategy=None, pool=POOL), prefiller(), decoder()))
+
+    assert service is not None
+    assert service.router is not None
+    assert (errors, service.router.routing.strategy) == ((), "pd-disaggregation")
+
+
+def test_a_router_with_a_template_beside_an_ingress_has_an_endpoint_picker() -> None:
+    assert of_router(ingress={}, template={"spec": {"containers": []}}).is_picked
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"configRef": CONFIG, "endpointPickerConfig": "a: b"}, "endpointPickerConfig"),
+        ({"configRef": CONFIG, "strategy": "queue-size"}, "strategy"),
+        ({"pool": POOL, "strategy": "queue-size"}, "strategy"),
+        ({"pool": POOL, "endpointPickerConfig": "a: b"}, "endpointPickerConfig"),
+        ({"pool": POOL, "configRef": CONFIG}, "configRef"),
+        ({"pool": POOL, "template": {"spec": {"containers": []}}}, "template"),
+    ],
+)
+def test_fields_of_a_router_that_exclude_each_other_are_refused(fields: Object, wrong: str) -> None:
+    assert found(isvc(router(**{"strategy": None} | fields), worker())) == [(f"{ROLE}.{wrong}", "FI732")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"configRef": {"name": "A b", "key": "k"}}, "configRef.name"),
+        ({"configRef": {"name": "a", "key": "k/l"}}, "configRef.key"),
+        ({"configRef": {"name": "a", "key": ".."}}, "configRef.key"),
+        ({"pool": {"ref": {"name": "a/b"}}}, "pool.ref.name"),
+        ({"pool": {"ref": {"name": "svc-pool"}}}, "pool.ref.name"),
+    ],
+)
+def test_a_reference_to_what_cannot_exist_is_refused(fields: Object, where: str) -> None:
+    assert found(isvc(router(**{"strategy": None} | fields), worker())) == [(f"{ROLE}.{where}", "FI734")]
+
+
+def test_annotations_of_engines_are_refused_on_the_template_of_a_router() -> None:
+    whole = {"metadata": {"annotations": {"fusioninfer.io/launcher": "none"}}, "spec": {"containers": []}}
+
+    assert found(isvc(router(template=whole), worker())) == [
+        (f"{ROLE}.template.metadata.annotations[fusioninfer.io/launcher]", "FI709")
+    ]

@@ -468,3 +468,93 @@ def test_every_generation_runs_its_own_image_with_a_tag(row: Picker) -> None:
 
     assert image == row.image
     assert image.rpartition(":")[2].startswith("v")
+
+
+# --- the author's template of the endpoint picker, and the author's pool -------------------------------
+
+
+def customized(**template: Any) -> Object:
+    """Return the endpoint picker's pod template with changes of its author."""
+    return pod(routes(worker(routing=Routing()), service=isvc(strategy="queue-size", template=template)))
+
+
+def container(**fields: Any) -> Object:
+    """Return the endpoint picker's container with changes of its author."""
+    found: Object = customized(spec={"containers": [{"name": "epp", **fields}]})["spec"]["containers"][0]
+    return found
+
+
+def plain() -> Object:
+    return pod(routes(worker(routing=Routing()), service=isvc(strategy="queue-size")))
+
+
+def test_an_authors_template_without_fields_changes_nothing() -> None:
+    assert (
+        customized(spec={"containers": []}) == customized(spec={"containers": [{"name": "epp"}]}) == plain()
+    )
+
+
+def test_the_image_and_the_resources_are_the_authors() -> None:
+    made = container(image="mirror/epp:2", resources={"requests": {"cpu": "4"}, "limits": {"memory": "1Gi"}})
+
+    assert made["image"] == "mirror/epp:2"
+    assert made["resources"] == {"requests": {"cpu": "4", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
+
+
+def test_an_authors_variable_is_added_and_does_not_hide_the_pods_name() -> None:
+    made = container(env=[{"name": "A", "value": "1"}, {"name": "POD_NAME", "value": "other"}])
+
+    assert {"name": "A", "value": "1"} in made["env"]
+    assert [one for one in made["env"] if one["name"] == "POD_NAME"] == [
+        {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    ]
+
+
+def test_an_authors_flag_comes_after_ours_that_it_may_change_and_before_those_that_it_may_not() -> None:
+    flags = container(args=["--zap-encoder=console", "--pool-name=other"])["args"]
+
+    assert flags.index("--zap-encoder=json") < flags.index("--zap-encoder=console")
+    assert flags.index("--pool-name=other") < flags.index("--pool-name=r1-pool")
+
+
+def test_what_routes_depend_on_is_not_the_authors() -> None:
+    """Admission refuses all of this; it was stored while admission was down."""
+    own = customized(
+        metadata={"labels": {"fusioninfer.io/service": "r1", "app.kubernetes.io/instance": "x", "team": "a"}},
+        spec={
+            "serviceAccountName": "admin",
+            "volumes": [{"name": "config", "emptyDir": {}}],
+            "containers": [{"name": "epp", "volumeMounts": [{"name": "x", "mountPath": "/etc/picker"}]}],
+        },
+    )
+
+    assert own["metadata"]["labels"] == plain()["metadata"]["labels"] | {"team": "a"}
+    assert own["spec"]["serviceAccountName"] == "r1-epp"
+    assert own["spec"]["volumes"] == plain()["spec"]["volumes"]
+    assert own["spec"]["containers"][0]["volumeMounts"] == plain()["spec"]["containers"][0]["volumeMounts"]
+
+
+def test_tolerations_of_the_operator_stay_beside_the_authors() -> None:
+    settings = Settings(picker_tolerations=({"key": "infra"},))
+    service = isvc(strategy="queue-size", template={"spec": {"tolerations": [{"key": "mine"}]}})
+    made = pod(routes(worker(routing=Routing()), service=service, settings=settings))
+
+    assert made["spec"]["tolerations"] == [{"key": "infra"}, {"key": "mine"}]
+
+
+def test_a_further_container_comes_after_the_endpoint_picker() -> None:
+    made = customized(spec={"containers": [{"name": "log", "image": "l:1"}]})
+
+    assert [one["name"] for one in made["spec"]["containers"]] == ["epp", "log"]
+
+
+def test_with_a_pool_of_the_author_there_is_only_the_route_to_it() -> None:
+    service = isvc(pool="theirs", http_route={"parentRefs": [{"name": "g"}]})
+    settings = Settings(picker_replicas=3, destination_rules=True)
+
+    found = made(routes(worker(routing=Routing()), service=service, settings=settings))
+
+    assert list(found) == ["HTTPRoute"]
+    assert found["HTTPRoute"]["spec"]["rules"][0]["backendRefs"] == [
+        {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "theirs"}
+    ]

@@ -8,12 +8,13 @@ import pytest
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.annotations import ComponentType, Routing
-from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
+from intent.inferenceservice.read import ConfigRef, InferenceServiceIntent, RoleIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.preview import preview
 from sync.desired.routes import RoutePlan, Routes, desired_routes
 from sync.desired.strategies import presets
+from sync.observed.configuration import Configuration
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
 
 PD = Routing("pd-disaggregation", gateway="gate")
@@ -26,10 +27,13 @@ def worker(name: str = "w", component_type: ComponentType = "worker", **fields: 
 
 
 def plan(
-    *members: Member, service: InferenceServiceIntent | None = None, settings: Settings = SETTINGS
+    *members: Member,
+    service: InferenceServiceIntent | None = None,
+    settings: Settings = SETTINGS,
+    read: Configuration | None = None,
 ) -> RoutePlan:
     """Plan the routes of these members."""
-    return desired_routes(KEY, members, service, settings)
+    return desired_routes(KEY, members, service, settings, read=read)
 
 
 def routes(*members: Member, **known: Any) -> Routes:
@@ -46,8 +50,10 @@ def codes(found: RoutePlan) -> set[tuple[str, str]]:
 
 def isvc(**router: Any) -> InferenceServiceIntent:
     """Return an InferenceService with a router."""
-    gateway = router.pop("gateway", {})
-    made = Router("router", Routing(**router), gateway)
+    own = {
+        field: router.pop(field) for field in ("gateway", "template", "config_ref", "pool") if field in router
+    }
+    made = Router("router", Routing(**router), **own)
     return InferenceServiceIntent(*KEY, router=made, uid="uid-isvc")
 
 
@@ -347,3 +353,53 @@ def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
 
     told = [(one.subject.kind, one.error.path) for one in found if one.error.code == "FI811"]
     assert told == [("InferenceService", "spec.roles[0].endpointPickerConfig")]
+
+
+# --- a configuration in a ConfigMap, and a pool of the author -----------------------------------------
+
+REFERRING = isvc(config_ref=ConfigRef("routing", "c.yaml"))
+PLAIN = worker(routing=Routing())
+
+
+def test_a_configuration_in_a_config_map_is_used_as_it_is() -> None:
+    text = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"])
+
+    assert routes(PLAIN, service=REFERRING, read=Configuration(text)).config == text
+
+
+@pytest.mark.parametrize(
+    ("read", "code", "severity"),
+    [
+        (None, "FI837", "warning"),
+        (Configuration(problem="there is no ConfigMap routing"), "FI836", "error"),
+        (Configuration(problem="no answer", is_transient=True), "FI836", "warning"),
+    ],
+)
+def test_without_the_configuration_the_routes_stay_as_they_are(
+    read: Configuration | None, code: str, severity: str
+) -> None:
+    found = plan(PLAIN, service=REFERRING, read=read)
+
+    assert (found.routes, found.hold) == (None, True)
+    assert [(one.error.code, one.error.severity, one.error.path) for one in found.findings] == [
+        (code, severity, "spec.roles[0].configRef")
+    ]
+
+
+def test_a_configuration_in_a_config_map_that_stops_the_endpoint_picker_is_not_rolled_out() -> None:
+    found = plan(PLAIN, service=REFERRING, read=Configuration("kind: Other"))
+
+    assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
+
+
+def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker() -> None:
+    found = routes(PLAIN, service=isvc(pool="theirs", http_route={"parentRefs": [{"name": "g"}]}))
+
+    assert (found.pool, found.config) == ("theirs", "")
+
+
+def test_a_pool_of_the_author_wins_over_a_configuration() -> None:
+    """Admission refuses both; they were stored while it was down."""
+    both = isvc(pool="theirs", config_ref=ConfigRef("routing", "c.yaml"))
+
+    assert routes(PLAIN, service=both).pool == "theirs"

@@ -264,3 +264,17 @@ def test_an_ingress_beside_a_route_must_exist_too() -> None:
         "True",
         "RoutesAccepted",
     )
+
+
+def test_a_pool_of_the_author_that_does_not_exist_is_named() -> None:
+    found = observed(pool=None, picker=None, picked=False, own_pool="theirs")
+
+    assert reason("RoutesReady", found) == ("False", "PoolMissing")
+    assert message("RoutesReady", found) == "there is no InferencePool theirs in this namespace"
+
+
+def test_routes_to_a_pool_of_the_author_need_no_endpoint_picker() -> None:
+    found = observed(picker=None, picked=False, own_pool="theirs")
+
+    assert reason("RoutesReady", found) == ("True", "RoutesAccepted")
+    assert message("RoutesReady", found) == "accepted by Gateway team-a/gw"

@@ -1,0 +1,73 @@
+"""Puts an author's pod template over that of an endpoint picker.
+
+The author's wins, save for what routes depend on (`intent.inferenceservice.picker` reports it): labels of
+the selector, the ServiceAccount, the configuration, and reserved flags. Of flags the last one counts.
+"""
+
+from typing import Any, Final
+
+from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER, RESERVED_FLAGS, flag_name
+from intent import Object
+from intent.annotations import PREFIX
+from intent.merge import merged
+from intent.shapes import listed, mapping
+
+ADDED: Final = ("tolerations", "imagePullSecrets")
+"""Lists of the pod to which the author's are added: the operator's stay."""
+IDENTITY: Final = ("NAMESPACE", "POD_NAME")
+"""Variables by which the endpoint picker finds itself."""
+
+
+def customized(template: Object, authors: Object) -> Object:
+    """Return the pod template of an endpoint picker with the changes of its author."""
+    if not authors:
+        return template
+    changed = merged(template, _allowed(authors, template))
+    return merged(changed, _needed(template, authors))
+
+
+def _allowed(authors: Object, template: Object) -> Object:
+    """Return the author's template without our labels and annotations, and with the operator's lists."""
+    metadata, spec = mapping(authors.get("metadata")), dict(mapping(authors.get("spec")))
+    for field in ("labels", "annotations"):
+        kept = {key: one for key, one in mapping(metadata.get(field)).items() if not key.startswith(PREFIX)}
+        metadata = {**metadata, field: kept}
+    if not spec.get("containers"):
+        spec.pop("containers", None)
+    for field in ADDED:
+        if field in spec:
+            spec[field] = [*template["spec"].get(field, []), *listed(spec[field])]
+    return {"metadata": metadata, "spec": spec}
+
+
+def _needed(template: Object, authors: Object) -> Object:
+    """Return the fields of our template that its author does not change."""
+    spec, (container,) = template["spec"], template["spec"]["containers"]
+    theirs: Object = {}
+    for one in map(mapping, listed(mapping(authors.get("spec")).get("containers"))):
+        theirs = one if one.get("name") == CONTAINER else theirs
+    return {
+        "metadata": template["metadata"],
+        "spec": {
+            "serviceAccountName": spec["serviceAccountName"],
+            "volumes": [one for one in spec["volumes"] if one["name"] == CONFIG_VOLUME],
+            "containers": [
+                {
+                    "name": CONTAINER,
+                    "args": _args(container["args"], listed(theirs.get("args"))),
+                    "env": [one for one in container["env"] if one["name"] in IDENTITY],
+                    "volumeMounts": [
+                        one for one in container["volumeMounts"] if one["mountPath"] == CONFIG_DIR
+                    ],
+                }
+            ],
+        },
+    }
+
+
+def _args(ours: list[str], theirs: list[Any]) -> list[Any]:
+    """Return the flags that an author may change, the author's, and those that the author may not change."""
+    if not theirs:
+        return ours
+    reserved = [one for one in ours if flag_name(one) in RESERVED_FLAGS]
+    return [*(one for one in ours if one not in reserved), *theirs, *reserved]

@@ -1,0 +1,53 @@
+"""The EndpointPickerConfig in a ConfigMap that a router refers to (`configRef`), or why it is not known."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from intent import Object
+from intent.inferenceservice.read import ConfigRef, InferenceServiceIntent
+from intent.shapes import mapping
+
+KIND: Final = "ConfigMap"
+MOST: Final = 8
+"""The most keys of a ConfigMap that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The text of a configuration; empty if it is not known."""
+
+    text: str = ""
+    problem: str = ""
+    """Why it is not known; empty if it is."""
+    is_transient: bool = False
+    """Whether another read may succeed without a change of the ConfigMap."""
+
+
+def configuration(ref: ConfigRef, config_map: Object | None) -> Configuration:
+    """Return the configuration in a ConfigMap; None: there is no such ConfigMap."""
+    if config_map is None:
+        return Configuration(problem=f"there is no ConfigMap {ref.name} in this namespace")
+    data = mapping(config_map.get("data"))
+    found = data.get(ref.key)
+    if isinstance(found, str) and found.strip():
+        return Configuration(found)
+    if found is not None:
+        return Configuration(problem=f"{ref.key} of ConfigMap {ref.name} is empty")
+    known = f"it has {', '.join(sorted(data)[:MOST])}" if data else "its data is empty"
+    return Configuration(problem=f"ConfigMap {ref.name} has no key {ref.key}: {known}")
+
+
+def reference(service: InferenceServiceIntent | None) -> ConfigRef | None:
+    """Return the ConfigMap that a router refers to; None if there is no reference, or it has no effect."""
+    router = service.router if service else None
+    return router.config_ref if router and not router.pool else None
+
+
+def is_config_map(obj: Object) -> bool:
+    """Return whether an object is a ConfigMap."""
+    return obj.get("kind") == KIND and obj.get("apiVersion") == "v1"
+
+
+def unread(ref: ConfigRef, why: str) -> Configuration:
+    """Return that a ConfigMap could not be read."""
+    return Configuration(problem=f"ConfigMap {ref.name} cannot be read: {why}", is_transient=True)
