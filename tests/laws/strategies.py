@@ -41,6 +41,8 @@ COMMANDS: Final[tuple[Object, ...]] = (
     {"args": ["org/M", "--port=8000"]},
     {"command": ["sh", "-c", "exec vllm serve org/M -tp 16"]},
     {"command": ["sleep"], "args": ["1"]},
+    {"command": ["vllm", "serve"], "args": ["-tp", "16"]},
+    {"args": ["-tp", "8", "-pp", "2"]},
 )
 IMAGES: Final = (
     "vllm/vllm-openai:v0.17.1",
@@ -70,11 +72,22 @@ VOLUMES: Final[tuple[Object, ...]] = (
     {"name": "models", "emptyDir": {}},
     {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "15Gi"}},
     {"name": "dshm", "hostPath": {"path": "/models"}},
+    {"name": "fusioninfer-model", "emptyDir": {"sizeLimit": "9Gi"}},
 )
 DISAGGREGATES: Final = {
     "fusioninfer.io/component-type": "decoder",
     "fusioninfer.io/strategy": "pd-disaggregation",
 }
+MODELS: Final[tuple[dict[str, str], ...]] = (
+    {"model": "hf://org/M"},
+    {"model": "hf://org/M:v1", "model-secret": "keys", "model-cache": "5Gi"},
+    {"model": "hf://org/M", "model-cache": "download"},
+    {"model": "pvc://claim/a", "model-name": "chat"},
+    {"model": "pvc+hf://claim/org/M"},
+    {"model": "oci://registry/m"},
+    {"model": "s3://bucket/m", "model-secret": "keys"},
+    {"model": "gs://bucket/m", "model-secret": "keys"},
+)
 LAUNCHERS: Final = ("ray-symmetric", "ray-start", "vllm-native", "sglang", "auto", "none")
 
 
@@ -100,7 +113,7 @@ def containers(draw: st.DrawFn, *, engine: bool) -> Object:
     if engine and draw(st.integers(0, 3)) == 0:
         item["lifecycle"] = copy.deepcopy(draw(st.sampled_from(HOOKS)))
     if engine and draw(st.integers(0, 3)) == 0:
-        path = draw(st.sampled_from(["/dev/shm", "/cache"]))  # noqa: S108 - a path in a container
+        path = draw(st.sampled_from(["/dev/shm", "/cache", "/mnt/models"]))  # noqa: S108 - a path in a container
         item["volumeMounts"] = [{"name": "dshm", "mountPath": path}]
     if draw(st.booleans()):
         item["x-unknown"] = draw(NOISE)
@@ -129,7 +142,7 @@ def templates(draw: st.DrawFn) -> Object:
     if "volumeMounts" in engine and all(one["name"] != "dshm" for one in volumes):
         template["spec"]["volumes"] = [*volumes, copy.deepcopy(VOLUMES[1])]
     if draw(st.integers(0, 3)) == 0:
-        name = draw(st.sampled_from(["download", "wait-for-leader", "routing-proxy"]))
+        name = draw(st.sampled_from(["download", "wait-for-leader", "routing-proxy", "storage-initializer"]))
         template["spec"]["initContainers"] = [{"name": name, "image": "busybox"}]
     if draw(st.integers(0, 5)) == 0:
         template["spec"]["hostIPC"] = True
@@ -161,6 +174,9 @@ def leaderworkersets(draw: st.DrawFn) -> Object:
         annotations["fusioninfer.io/launcher"] = draw(st.sampled_from(LAUNCHERS))
     if draw(st.integers(0, 3)) == 0:
         annotations["fusioninfer.io/skip"] = ",".join(draw(st.sets(st.sampled_from(PARTS), min_size=1)))
+    if draw(st.integers(0, 2)) == 0:
+        model = draw(st.sampled_from(MODELS))
+        annotations |= {f"fusioninfer.io/{name}": value for name, value in model.items()}
     if draw(st.booleans()):
         annotations["note/~"] = "kept"
     lws: Object = {
