@@ -12,6 +12,7 @@ from webhook.layout import Input, Layout
 from webhook.mutate.concern import (
     LAUNCHER,
     LORA,
+    MODEL,
     PARALLELISM,
     SIZE,
     STRATEGY,
@@ -108,7 +109,7 @@ LAUNCH: Final = Concern(
             r"\.command|\.args",
             "starts one engine over all pods of the group, with what annotations such as parallelism ask "
             "for, and on the port behind its sidecar if there is one",
-            (LAUNCHER, SIZE, STRATEGY, PARALLELISM, LORA),
+            (LAUNCHER, SIZE, STRATEGY, PARALLELISM, MODEL, LORA),
         ),
         Rule(
             "FI622",
