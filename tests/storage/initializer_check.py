@@ -1,4 +1,4 @@
-"""KServe's own storage initializer against a real S3 server and HTTPS: `make soak SOAK=storage`.
+"""KServe's own storage initializer against a real S3 server: `make soak SOAK=storage`.
 
 The package of KServe is installed into an environment of its own, outside the tree. MinIO is built from its
 Go module. What the initializer gets is what admission writes: arguments and variables of the init container.
@@ -22,9 +22,7 @@ from tests.storage.test_contract import model_of, pods
 
 PACKAGE: Final = "kserve-storage==0.21.0"
 """Of the release whose image is the default of the settings."""
-ENTRYPOINT: Final = (
-    "import sys; from kserve_storage import Storage; Storage.download(sys.argv[1], sys.argv[2])"
-)
+ENTRYPOINT: Final = "import sys; from kserve_storage import Storage; Storage.download(*sys.argv[1:3])"
 """What the image runs (kserve/kserve `python/storage-initializer/scripts/initializer-entrypoint`)."""
 FILES: Final = {"config.json": b"{}", "weights/model-00001.safetensors": bytes(range(256)) * 4096}
 FILL: Final = """
@@ -85,9 +83,8 @@ def written(folder: Path) -> Path:
 def filled(python: str, keys: dict[str, str], folder: Path) -> None:
     """Upload the model as soon as the server answers."""
     for _ in range(60):
-        done = subprocess.run(
-            [python, "-c", FILL, str(folder)], env=keys, capture_output=True, text=True, check=False
-        )
+        command = [python, "-c", FILL, str(folder)]
+        done = subprocess.run(command, env=keys, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return
         time.sleep(1)
@@ -107,10 +104,8 @@ def test_leader_and_worker_get_the_files_of_a_bucket(python: str, s3: Secrets, t
 
         assert done.returncode == 0, done.stderr
         assert found(pod) == FILES
-    size = sum(map(len, FILES.values()))
-    sys.stdout.write(
-        f"summary: {PACKAGE} twice downloaded {size} bytes in {time.monotonic() - began:.1f} s\n"
-    )
+    size, seconds = sum(map(len, FILES.values())), time.monotonic() - began
+    sys.stdout.write(f"summary: {PACKAGE} downloaded {size} bytes twice in {seconds:.1f} s\n")
 
 
 def test_without_the_keys_the_init_container_fails(python: str, s3: Secrets, tmp_path: Path) -> None:

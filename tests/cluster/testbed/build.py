@@ -32,6 +32,7 @@ from tests.cluster.testbed.modules import (
     PEER_MODULES,
     POLICY_MODULES,
     ROUTE_MODULES,
+    STORAGE_MODULES,
     Module,
 )
 from tests.cluster.testbed.progress import OnProgress, build_progress
@@ -45,6 +46,7 @@ BUILDAH: Final = (
 KNOWN: Final = (
     *(*MODULES, *ROUTE_MODULES, *CHART_MODULES),
     *(*CERTIFICATE_MODULES, *POLICY_MODULES, *GITOPS_MODULES, *MERGE_MODULES, *PEER_MODULES),
+    *STORAGE_MODULES,
 )
 """Everything that can be built."""
 COMPONENTS: Final = Path(__file__).parent.parent / "components"

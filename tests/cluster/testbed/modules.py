@@ -153,6 +153,8 @@ MERGE_MODULES: Final = (
     Module("strategic-merge", "k8s.io/apimachinery", (("strategic-merge", f"{_TESTBED}/strategic-merge"),)),
 )
 """What merges pod templates as `kubectl patch` does: Kubernetes' library in a program of ours."""
+STORAGE_MODULES: Final = (Module("minio", "github.com/minio/minio", (("minio", "github.com/minio/minio"),)),)
+"""What keeps models in buckets, as Amazon's S3 does."""
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
 _CERT_MANAGER_CRDS: Final = "deploy/crds/"
 
