@@ -33,7 +33,7 @@ CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
     path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI801", "FI803"}),
     path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI528", "FI531"}),
     path(MODEL): frozenset({"FI112", "FI306"}),
-    path(PARALLELISM): frozenset({"FI316", "FI501"}),
+    path(PARALLELISM): frozenset({"FI303", "FI316", "FI501", "FI502", "FI531", "FI538"}),
     path(SKIP): frozenset({"FI850"}),
     path(STRATEGY): frozenset({"FI803"}),
     path(GATEWAY): frozenset({"FI803"}),

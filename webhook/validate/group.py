@@ -37,7 +37,8 @@ from webhook.validate.sizes import sizes
 def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the requirements of a launch on each pod, and on all together."""
     plan, size = given.plan, given.intent.size
-    unfilled = any(one.severity == "error" for one in given.about_blocks)
+    is_asked = given.intent.parallelism is not None
+    unfilled = is_asked and any(one.severity == "error" for one in given.about_blocks)
     for one in plan.launches:
         yield from _image(one, plan, launcher)
         if not unfilled:
