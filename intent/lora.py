@@ -87,6 +87,11 @@ class Lora:
     faults: tuple[str, ...] = field(default=(), compare=False)
     """What is wrong with the value, and what would be right. What is valid is read all the same."""
 
+    @property
+    def use_secret(self) -> bool:
+        """Whether an adapter is downloaded, for which the Secret of the model may be needed."""
+        return any(one.uri.scheme not in {"pvc", "oci"} for one in self.adapters)
+
 
 NO_LORA: Final = Lora()
 

@@ -266,6 +266,12 @@ ROWS: Final[dict[str, Code]] = {
         "remove it, to have the one that fusioninfer.io/model describes",
         "the template comes from before the annotation",
     ),
+    "FI560": Code(
+        "warning",
+        "the author's own mount is used for a LoRA adapter",
+        "remove it, to have the files that fusioninfer.io/lora names",
+        "the template comes from before the annotation, or has a volume of its own for the adapter",
+    ),
     "FI545": Code(
         "warning",
         "a model in an image needs a feature of the cluster",

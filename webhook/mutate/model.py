@@ -3,12 +3,11 @@
 The Secret is named, and never read.
 """
 
-import json
 from typing import Final
 
 from intent import Object
 from intent.lws import Engine
-from intent.model import CACHE, INITIALIZER, MODELS, SECRET_VOLUME, VOLUME, Model
+from intent.model import CACHE, INITIALIZER, MODELS, VOLUME, Model
 from intent.settings import Settings
 from webhook.digest import Reads
 from webhook.layout import Input
@@ -24,17 +23,9 @@ from webhook.mutate.concern import (
     union,
     values,
 )
+from webhook.mutate.download import Download, init_container, token
 from webhook.mutate.templates import in_engine
 from webhook.overlay.overlay import Overlay
-
-LIMITS: Final = {"cpu": "2", "memory": "4Gi"}
-"""They default the requests, so a Guaranteed pod stays so. KServe's 1Gi is too little for large files."""
-SECURITY: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-"""The other fields of PodSecurity's `restricted` level are up to the pod or the engine."""
-TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable, and of a key in the Secret
-GOOGLE_SECRETS: Final = "/var/secrets"
-GOOGLE_FILE: Final = "gcloud-application-credentials.json"
-"""The key of the Secret of a Google service account, as KServe names it (`pkg/credentials/gcs`)."""
 
 
 def model(given: Input) -> Overlay:
@@ -59,9 +50,9 @@ def _template(model: Model, engine: Engine, settings: Settings) -> Overlay:
     container["volumeMounts"] = [_mount(model)]
     pod: Overlay = {"volumes": [{"name": VOLUME, **_source(model)}]}
     if model.is_downloaded:
-        pod["initContainers"] = [_initializer(model, engine, settings)]
-        if _has_file(model):
-            pod["volumes"].append({"name": SECRET_VOLUME, "secret": {"secretName": model.secret}})
+        download = Download(INITIALIZER, model.uri, {"name": VOLUME, "mountPath": MODELS}, model.secret)
+        pod["initContainers"] = [init_container(download, engine, settings)]
+        pod["volumes"] += download.secret_volumes
     return in_engine(engine, container, pod)
 
 
@@ -91,48 +82,7 @@ def _cache(model: Model) -> list[Object]:
     if model.uri.scheme == "pvc+hf":
         hub = f"{CACHE}/{model.uri.path}" if model.uri.path else CACHE
         found.append({"name": "HF_HUB_CACHE", "value": hub})
-    return [*found, _token(model)] if model.secret else found
-
-
-def _token(model: Model) -> Object:
-    return {"name": TOKEN, "valueFrom": {"secretKeyRef": {"name": model.secret, "key": TOKEN}}}
-
-
-# --- the download -----------------------------------------------------------------------------------
-
-
-def _has_file(model: Model) -> bool:
-    """Return whether the Secret is a file: Google's libraries read one, and no variable."""
-    return model.uri.scheme == "gs" and bool(model.secret)
-
-
-def _initializer(model: Model, engine: Engine, settings: Settings) -> Object:
-    """Return the init container: KServe's contract is the URI and the path, as two arguments."""
-    mounts: list[Object] = [{"name": VOLUME, "mountPath": MODELS}]
-    if _has_file(model):
-        mounts.append({"name": SECRET_VOLUME, "mountPath": GOOGLE_SECRETS, "readOnly": True})
-    return {
-        "name": INITIALIZER,
-        "image": settings.storage_initializer_image,
-        "args": [model.uri.text, MODELS],
-        **_credentials(model),
-        "volumeMounts": mounts,
-        "resources": settings.storage_initializer_resources or {"limits": dict(LIMITS)},
-        "securityContext": SECURITY | (json.loads(engine.security) if engine.security else {}),
-    }
-
-
-def _credentials(model: Model) -> Object:
-    """Return the variables of the download. For S3 and HTTPS every key of the Secret is one, as in KServe."""
-    if model.uri.scheme == "hf":
-        home = {"name": "HF_HOME", "value": "/tmp"}  # noqa: S108 - any user of the container may write there
-        return {"env": [home, _token(model)] if model.secret else [home]}
-    if not model.secret:
-        return {}
-    if model.uri.scheme == "gs":
-        file = f"{GOOGLE_SECRETS}/{GOOGLE_FILE}"
-        return {"env": [{"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": file}]}
-    return {"envFrom": [{"secretRef": {"name": model.secret}}]}
+    return [*found, token(model.secret)] if model.secret else found
 
 
 _VOLUMES: Final = values("name", "emptyDir", "persistentVolumeClaim", "image", "secret")

@@ -8,6 +8,7 @@ from intent.annotations import (
     ENDPOINT_PICKER_CONFIG,
     GATEWAY,
     LAUNCHER,
+    LORA,
     MODEL,
     PARALLELISM,
     SKIP,
@@ -20,6 +21,7 @@ from webhook.validate.blocks import blocks
 from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
+from webhook.validate.lora import lora
 from webhook.validate.model import model
 from webhook.validate.probes import probes
 from webhook.validate.routing import routing
@@ -27,11 +29,15 @@ from webhook.validate.sidecar import sidecar
 
 Validator = Callable[[Input], Iterator[FieldError]]
 
-VALIDATORS: Final[tuple[Validator, ...]] = (labels, gang, blocks, launch, model, probes, routing, sidecar)
+VALIDATORS: Final[tuple[Validator, ...]] = (
+    *(labels, gang, blocks, launch, model, lora),
+    *(probes, routing, sidecar),
+)
 
 CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
     path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI801", "FI803"}),
     path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI528", "FI531"}),
+    path(LORA): frozenset({"FI112"}),
     path(MODEL): frozenset({"FI112", "FI306"}),
     path(PARALLELISM): frozenset({"FI303", "FI316", "FI501", "FI502", "FI531", "FI538"}),
     path(SKIP): frozenset({"FI850"}),

@@ -24,9 +24,9 @@ def model(given: Input) -> Iterator[FieldError]:
     if found is None:
         yield from _without_model(intent)
         return
-    yield from _without_effect(found)
+    yield from _without_effect(found, for_adapters=intent.adapters.use_secret)
     if found.uri.scheme == "oci":
-        yield from _image_volumes(given.settings.kubernetes_version)
+        yield from image_volumes(given.settings.kubernetes_version, MODEL)
     if "model" not in given.concerns:
         return
     for template in intent.templates:
@@ -38,7 +38,7 @@ def model(given: Input) -> Iterator[FieldError]:
 def _without_model(intent: Intent) -> Iterator[FieldError]:
     values = {
         MODEL_NAME: intent.model_name,
-        MODEL_SECRET: intent.model_secret,
+        MODEL_SECRET: "" if intent.adapters.use_secret else intent.model_secret,
         MODEL_CACHE: intent.model_cache,
     }
     for key, value in values.items():
@@ -46,10 +46,10 @@ def _without_model(intent: Intent) -> Iterator[FieldError]:
             yield FieldError(path(key), value, f"has no effect without {MODEL}: add it", "FI112")
 
 
-def _without_effect(model: Model) -> Iterator[FieldError]:
-    """Report a Secret or a cache that the scheme does not use."""
+def _without_effect(model: Model, *, for_adapters: bool) -> Iterator[FieldError]:
+    """Report a Secret or a cache that the scheme does not use; LoRA adapters may use the Secret."""
     scheme, cache = model.uri.scheme, model.cache
-    if model.secret and scheme in NEED_NO_SECRET:
+    if model.secret and scheme in NEED_NO_SECRET and not for_adapters:
         instead = "; name the pull Secret in imagePullSecrets of the templates" if scheme == "oci" else ""
         message = f"must be absent: {scheme}:// downloads nothing{instead}"
         yield FieldError(path(MODEL_SECRET), model.secret, message, "FI112")
@@ -62,16 +62,17 @@ def _without_effect(model: Model) -> Iterator[FieldError]:
         yield FieldError(path(MODEL_CACHE), None, message, "FI112")
 
 
-def _image_volumes(version: str) -> Iterator[FieldError]:
+def image_volumes(version: str, key: str) -> Iterator[FieldError]:
+    """Report a cluster that mounts no images, or perhaps none; `key` is the annotation that has one."""
     found = _VERSION.match(version)
     known = (int(found[1]), int(found[2])) if found else None
     if known and known < FIRST_WITH_IMAGES:
         message = f"must not be oci://: Kubernetes {version[:SHOWN]} mounts no images; use pvc:// or s3://"
-        yield FieldError(path(MODEL), None, message, "FI323")
+        yield FieldError(path(key), None, message, "FI323")
     elif known is None or known < IMAGES_BY_DEFAULT:
         cluster = f"Kubernetes {version[:SHOWN]}" if known else "a cluster before Kubernetes 1.35"
         message = f"{cluster} mounts images only with the feature gate ImageVolume: turn it on, or use pvc://"
-        yield FieldError(path(MODEL), None, message, "FI545")
+        yield FieldError(path(key), None, message, "FI545")
 
 
 def _own_download(template: Template, model: Model) -> Iterator[FieldError]:

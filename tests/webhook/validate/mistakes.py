@@ -1036,6 +1036,48 @@ _PARALLELISM: Final = (
         args("org/M", size=1, replaced={"resources": CPU}, parallelism="tensor=8,pipeline=2"),
     ),
 )
+_LORA: Final = (
+    Mistake(
+        "an adapter without a scheme",
+        "FI118",
+        NOTE.format("lora"),
+        "sql: the value must be a URI: for a model of Hugging Face write hf://org/sql",
+        args("org/M", size=1, lora="sql=org/sql"),
+    ),
+    Mistake(
+        "a rank that vLLM does not accept",
+        "FI118",
+        NOTE.format("lora"),
+        "maxRank=48 is no rank that vllm accepts: use 64",
+        args("org/M", size=1, lora="sql=hf://org/sql,maxRank=48"),
+    ),
+    Mistake(
+        "a list of adapters of the author's own",
+        "FI124",
+        f"{ENGINE}.args[1]",
+        "--lora-modules lacks sql=org/sql: remove it, and write all adapters into fusioninfer.io/lora",
+        args("org/M", "--lora-modules", "law=/law", size=1, lora="sql=hf://org/sql"),
+    ),
+    Mistake(
+        "an adapter with the name of the model",
+        "FI125",
+        NOTE.format("lora"),
+        "chat is the name of the model too: give the adapter another name",
+        args("org/M", "--served-model-name", "chat", size=1, lora="chat=hf://org/sql"),
+    ),
+    Mistake(
+        "a mount where an adapter would be",
+        "FI560",
+        f"{ENGINE}.volumeMounts",
+        "/mnt/lora/sql is a mount of your own, which is used for the adapter sql: pvc://claim is not mounted",
+        args(
+            "org/M",
+            size=1,
+            lora="sql=pvc://claim",
+            replaced={"volumeMounts": [{"name": "data", "mountPath": "/mnt/lora/sql"}]},
+        ),
+    ),
+)
 MISTAKES: Final = (
     *_PARALLELISM,
     *_SIZE_FORGOTTEN,
@@ -1048,4 +1090,5 @@ MISTAKES: Final = (
     *_CONTAINERS,
     *_ARGUMENTS,
     *_MODEL,
+    *_LORA,
 )
