@@ -33,8 +33,16 @@ VOLUMES: Final[dict[str, tuple[Object, str]]] = {
     "memory": ({"emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}, SHM),
     "files": ({"persistentVolumeClaim": {"claimName": "files"}}, "/mnt/models"),
     "fusioninfer-model": ({"emptyDir": {"sizeLimit": "9Gi"}}, "/mnt/models"),
+    "fusioninfer-lora": ({"emptyDir": {"sizeLimit": "2Gi"}}, "/mnt/lora/law"),
 }
 """Volumes by name: their source, and where the engine mounts them. The author may bring those that we add."""
+ADAPTERS: Final = (
+    "",
+    "sql=hf://org/sql",
+    "sql=pvc://files/sql,law=s3://bucket/law,maxRank=64",
+    "sql=s3://bucket/sql",
+    "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4",
+)
 SOURCES: Final = ("", "hf://org/M1", "hf://org/M2:v1", "pvc://files/m", "s3://bucket/m", "oci://registry/m")
 
 
@@ -80,6 +88,8 @@ class File:
     """Whether the arguments name it nevertheless."""
     served: str = ""
     token: str = ""
+    lora: str = ""
+    """LoRA adapters."""
     opted_in: bool = True
     exported: str = ""
     """The manifest as JSON, if the author exported the stored object as the file (`EXPORT`)."""
@@ -102,6 +112,7 @@ def manifest(file: File) -> Object:
         "model": file.source,
         "model-name": file.served,
         "model-secret": file.token,
+        "lora": file.lora,
     }
     ours = {PREFIX + key: value for key, value in keys.items() if value} if file.opted_in else {}
     group: Object = {"size": file.size, "workerTemplate": _template(file, file.worker)}
@@ -187,6 +198,7 @@ SETS: Final = (
     ("cache", "models"),
     ("files",),
     ("fusioninfer-model", "models"),
+    ("models", "fusioninfer-lora"),
 )
 POD_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "image": (*IMAGES, SGLANG),
@@ -231,6 +243,7 @@ FILE_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "named": (False, False, True),
     "served": ("", "chat"),
     "token": ("", "keys"),
+    "lora": ADAPTERS,
     "opted_in": (False, True),
 }
 LEADER: Final = "leader template"
@@ -248,6 +261,7 @@ CHANGES: Final = (
 WEIGHTS: Final = {
     "opted_in": 3,
     "source": 3,
+    "lora": 3,
     LEADER: 3,
     "launcher": 2,
     "image": 2,
