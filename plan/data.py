@@ -33,7 +33,7 @@ def as_data(plan: Forecast) -> dict[str, Any]:
             for one in plan.shortages
         ],
         "next": [
-            {"nodes": one.count, "like": shape(one.like), "starts": [_group(plan, key) for key in one.starts]}
+            {"nodes": one.tried, "like": shape(one.like), "starts": [_group(plan, key) for key in one.starts]}
             for one in plan.further
         ],
         "idle": {"gpus": plan.idle.accelerators, "heldByWholeGroups": plan.idle.held},

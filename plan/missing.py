@@ -39,9 +39,10 @@ class Further:
     """What further nodes of one shape would start."""
 
     like: Supply
-    count: int
-    """The smallest number that starts anything; 0: none does, up to the limit."""
+    tried: int
+    """How many were tried: 0 if no pending pod may use them, or they are too small."""
     starts: tuple[Key, ...] = ()
+    """What that many start, and fewer do not; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,7 @@ def _lack(pool: Pool, number: int, kind: int, free: tuple[int, ...]) -> str:
         absent = [pool.resources[at] for at, _ in pool.needs[number] if not has[at]]
         return f"without {' and '.join(absent)}" if absent else f"too small ({', '.join(small)})"
     busy = [pool.resources[at] for at, amount in pool.needs[number] if free[at] < amount]
-    return (
-        f"have too little {', '.join(busy)} free" if busy else "have room, but not for all pods of the group"
-    )
+    return f"in use ({', '.join(busy)})" if busy else "with room"
 
 
 # --- what more would do -----------------------------------------------------------------------------
@@ -163,7 +162,7 @@ def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
 
 
 def _most_useful(pool: Pool, kind: int, pending: list[Progress]) -> int:
-    """Return a number of nodes of a kind of which more do not start more: one a pod that may use it."""
+    """Return how many nodes of a kind are enough to start something, if any are: one for each pod on them."""
     counts = [0]
     for one in pending:
         numbers = [one.numbers[key[0]][bool(pod)] for key in _next(one) for pod in one.workload.pods(key)]
@@ -184,7 +183,7 @@ def _further(end: Simulation, like: Supply, most: int) -> Further:
         goes_on.add([replace(like, name=f"further-{count}", used={}, compared=(0, 0))])
         if new := goes_on.started - before:
             return Further(like, count, tuple(sorted(new)))
-    return Further(like, 0)
+    return Further(like, most)
 
 
 def idle(end: Simulation) -> Idle:

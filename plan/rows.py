@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from plan.forecast import Forecast, Step
 from plan.words import capacity, mark, status
@@ -35,7 +36,7 @@ def _range(low: int, high: int) -> str:
 def intervals(plan: Forecast, same: Callable[[Step], Hashable]) -> Iterator[Interval]:
     """Yield the intervals at which `same` returns one value."""
     begun = plan.steps[0]
-    for before, step in zip(plan.steps, plan.steps[1:], strict=False):
+    for before, step in pairwise(plan.steps):
         if same(step) != same(before):
             yield Interval(begun, before)
             begun = step

@@ -46,11 +46,9 @@ def _waiting(plan: Forecast, one: Shortage) -> str:
 def further(plan: Forecast) -> Iterator[str]:
     """Yield what further nodes would start, one sentence for each shape."""
     for one in plan.further:
-        if one.count:
-            nodes = "1 more node" if one.count == 1 else f"{one.count} more nodes"
-            yield f"{nodes} with {shape(one.like)} would start {names(plan, one.starts)}"
-        else:
-            yield f"more nodes with {shape(one.like)} would start nothing"
+        nodes = "1 more node" if one.tried == 1 else f"{one.tried} more nodes" if one.tried else "more nodes"
+        starts = names(plan, one.starts) if one.starts else "nothing"
+        yield f"{nodes} with {shape(one.like)} would start {starts}"
 
 
 def shape(node: Supply) -> str:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import Final
 
 from intent import Object
-from intent.annotations import GROUP_INDEX, LEADERS, LWS_NAME
+from intent.annotations import GROUP_INDEX, GROUP_NAME, LEADERS, LWS_NAME
 from intent.lws import KIND as LWS
 from intent.shapes import annotations
 from plan.workload import Workload
 from sync.observed.pod_group import KIND as POD_GROUP
-from tests.cluster.testbed.api import create, delete, get, items, path
+from tests.cluster.testbed.api import create, delete, items, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import COMPONENTS
@@ -45,6 +45,12 @@ PERIOD: Final = 0.05
 """Seconds between two cycles of the scheduler."""
 (WORKER_INDEX,) = LEADERS
 CANARY: Final = "canary"
+_CANARY_GROUP: Final[Object] = {
+    "apiVersion": "scheduling.volcano.sh/v1beta1",
+    "kind": "PodGroup",
+    "metadata": {"name": CANARY},
+    "spec": {"minMember": 1},
+}
 PRIORITY_CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
 Bound = dict[tuple[str, int], int]
 """How many pods of a group are on nodes, by LeaderWorkerSet and index."""
@@ -74,7 +80,7 @@ def services(cluster: Cluster, objects: list[Object], planned: tuple[Workload, .
         create(cluster.api, PRIORITY_CLASSES, one)
     groups = [_pod_group(one, planned) for one in objects if one["kind"] == POD_GROUP]
     pods = [pod for one in objects if one["kind"] == LWS for pod in _pods(one)]
-    for one in groups:
+    for one in (*groups, _CANARY_GROUP):
         create(cluster.api, path("podgroups", namespace), one)
     with ThreadPoolExecutor(4) as pool:
         tuple(pool.map(lambda pod: create(cluster.api, path("pods", namespace), pod), pods))
@@ -92,50 +98,45 @@ def services(cluster: Cluster, objects: list[Object], planned: tuple[Workload, .
 
 
 def add_node(cluster: Cluster, namespace: str, node: Object, fillers: tuple[Object, ...]) -> Bound:
-    """Add a node, with its pods there first; return what is bound when the scheduler rests."""
+    """Add a node, with its pods there first; return what is bound when the scheduler rests.
+
+    A pod that requests nothing is placed at the end of a cycle: once it is on the new node, the scheduler has
+    tried all others with this node.
+    """
     for pod in fillers:
         create(cluster.api, path("pods", namespace), pod)
     if fillers:
         time.sleep(2 * PERIOD)
     create(cluster.api, path("nodes"), node)
-    _await_cycle(cluster, namespace, node["metadata"]["name"])
-    before: list[Bound] = []
+    create(cluster.api, path("pods", namespace), _canary(node["metadata"]["name"]))
+    before: list[Bound] = [{}]
 
-    def unchanged() -> bool:
-        before.append(bound(cluster, namespace))
-        return len(before) > 1 and before[-1] == before[-2]
+    def rests() -> bool:
+        is_over, found = _seen(cluster, namespace)
+        before.append(found if is_over else {})
+        return is_over and before[-1] == before[-2]
 
-    until(unchanged, "the scheduler rests", every=2 * PERIOD)
+    until(rests, "a cycle of the scheduler is over", every=PERIOD)
+    delete(cluster.api, path("pods", namespace, CANARY), gracePeriodSeconds="0")
     return before[-1]
 
 
-def bound(cluster: Cluster, namespace: str) -> Bound:
-    """Count the pods of each group that are on nodes."""
-    found: Bound = {}
-    for pod in items(cluster.api, path("pods", namespace), labelSelector=LWS_NAME):
-        labels = pod["metadata"]["labels"]
-        key = labels[LWS_NAME], int(labels[GROUP_INDEX])
-        found[key] = found.get(key, 0) + bool(pod["spec"].get("nodeName"))
-    return found
+def _seen(cluster: Cluster, namespace: str) -> tuple[bool, Bound]:
+    """Return whether the canary is on a node, and how many pods of each group are."""
+    is_over, found = False, Bound()
+    for pod in items(cluster.api, path("pods", namespace)):
+        is_on_node, labels = bool(pod["spec"].get("nodeName")), pod["metadata"].get("labels", {})
+        if pod["metadata"]["name"] == CANARY:
+            is_over = is_on_node
+        elif LWS_NAME in labels:
+            key = labels[LWS_NAME], int(labels[GROUP_INDEX])
+            found[key] = found.get(key, 0) + is_on_node
+    return is_over, found
 
 
-def _await_cycle(cluster: Cluster, namespace: str, node: str) -> None:
-    """Wait until a pod that requests nothing is on a new node.
-
-    Such pods are placed at the end of a cycle: the cycle has tried all others with this node.
-    """
-    create(
-        cluster.api,
-        path("podgroups", namespace),
-        {
-            "apiVersion": "scheduling.volcano.sh/v1beta1",
-            "kind": "PodGroup",
-            "metadata": {"name": CANARY},
-            "spec": {"minMember": 1},
-        },
-    )
-    pod = {
-        "metadata": {"name": CANARY, "annotations": {"scheduling.k8s.io/group-name": CANARY}},
+def _canary(node: str) -> Object:
+    return {
+        "metadata": {"name": CANARY, "annotations": {GROUP_NAME: CANARY}},
         "spec": {
             "schedulerName": "volcano",
             "nodeSelector": {"kubernetes.io/hostname": node},
@@ -143,11 +144,6 @@ def _await_cycle(cluster: Cluster, namespace: str, node: str) -> None:
             "containers": [{"name": "c", "image": "i"}],
         },
     }
-    create(cluster.api, path("pods", namespace), pod)
-    where = path("pods", namespace, CANARY)
-    until(lambda: get(cluster.api, where)["spec"].get("nodeName"), "a cycle is over", every=PERIOD / 2)
-    delete(cluster.api, where, gracePeriodSeconds="0")
-    delete(cluster.api, path("podgroups", namespace, CANARY))
 
 
 def _pod_group(one: Object, planned: tuple[Workload, ...]) -> Object:

@@ -1,0 +1,87 @@
+"""Nodes: the short form, Node objects, and the pods on them."""
+
+import pytest
+
+from plan.amounts import PODS, accelerators
+from plan.supply import ShapeError, out_of_service, parse_shapes, supply, with_pods
+from tests.plan.services import GPU, nodes
+
+
+def test_shapes_are_added_in_their_order() -> None:
+    found = nodes("2x8,1x4@pool=h100@zone=")
+
+    assert [(one.name, accelerators(one.allocatable)) for one in found] == [
+        ("node-0", 8),
+        ("node-1", 8),
+        ("node-2", 4),
+    ]
+    assert found[2].labels == {"pool": "h100", "zone": ""}
+
+
+def test_zero_nodes_are_no_nodes() -> None:
+    assert nodes("0x8") == ()
+
+
+def test_a_shape_may_name_its_accelerator() -> None:
+    (one,) = parse_shapes("1x8:amd.com/gpu", ["nvidia.com/gpu", "amd.com/gpu"])
+
+    assert one.allocatable["amd.com/gpu"] == 8000
+
+
+UNREADABLE = {
+    "": "is not COUNTxGPUS",
+    "8": "is not COUNTxGPUS",
+    "x8": "is not COUNTxGPUS",
+    "-1x8": "is not COUNTxGPUS",
+    "1x8@pool": "is not COUNTxGPUS",
+    "1x8,": "is not COUNTxGPUS",
+    "100001x8": "more than 100000 nodes are not planned",
+    "60000x8,60000x8": "more than 100000 nodes are not planned",
+    "1x4097": "no node has more than 4096 accelerators",
+    "1x8:cpu": "'cpu' is no accelerator",
+    f"1x{'9' * 5000}": "is not COUNTxGPUS",
+}
+
+
+@pytest.mark.parametrize("word", UNREADABLE)
+def test_a_shape_that_cannot_be_read_says_why(word: str) -> None:
+    with pytest.raises(ShapeError) as raised:
+        nodes(word)
+
+    assert UNREADABLE[word] in str(raised.value)
+    assert len(str(raised.value)) < 200
+
+
+def test_of_two_accelerators_a_shape_must_name_one() -> None:
+    with pytest.raises(ShapeError, match=r"say which, as in 1x8:amd\.com/gpu"):
+        parse_shapes("1x8", ["nvidia.com/gpu", "amd.com/gpu"])
+
+
+def test_pods_on_a_node_use_it_until_they_have_ended() -> None:
+    node = supply({"metadata": {"name": "n"}, "status": {"allocatable": {GPU: "8", "pods": "110"}}})
+    container = {"resources": {"limits": {GPU: "2"}}}
+    spec = {"nodeName": "n", "containers": [container]}
+    pods = [
+        {"spec": spec, "status": {"phase": "Running"}},
+        {"spec": spec, "status": {"phase": "Failed"}},
+        {"spec": {**spec, "nodeName": "other"}},
+        {"spec": {"containers": [container]}},
+    ]
+
+    (found,) = with_pods([node], pods)
+
+    assert (found.used[GPU], found.used[PODS]) == (2000, 1000)
+
+
+@pytest.mark.parametrize(
+    ("spec", "condition", "expected"),
+    [
+        ({}, "True", ""),
+        ({"unschedulable": True}, "True", "cordoned"),
+        ({}, "Unknown", "not ready"),
+    ],
+)
+def test_a_node_that_takes_no_pods_is_left_out(spec: dict[str, bool], condition: str, expected: str) -> None:
+    status = {"conditions": [{"type": "Ready", "status": condition}]}
+
+    assert out_of_service({"spec": spec, "status": status}) == expected
