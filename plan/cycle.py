@@ -7,7 +7,7 @@ group starts whole or not at all, and the turn passes on after each.
 Pods of no gang are placed before, one by one: another scheduler does that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
@@ -38,11 +38,18 @@ class Progress:
     pods: int = 0
     """How many pods are on nodes."""
     allocated: list[int] = field(default_factory=list)
+    first: int = 0
+    """The groups before this one have started."""
 
     @property
-    def pending(self) -> list[GroupKey]:
+    def pending(self) -> Iterator[GroupKey]:
         """The groups that have not started, in order."""
-        return [one for one in self.workload.groups if one not in self.started]
+        groups = self.workload.groups
+        while self.first < len(groups) and groups[self.first] in self.started:
+            self.first += 1
+        for at in range(self.first, len(groups)):
+            if groups[at] not in self.started:
+                yield groups[at]
 
     @property
     def complete(self) -> bool:
@@ -185,12 +192,13 @@ class Cycle:
             _count(one, self.pool, one.numbers[key[0]][bool(pod)], -1)
         del one.started[key]
         one.ready[key[0]] -= 1
+        one.first = 0
 
     # --- pods of no gang -----------------------------------------------------------------------------
 
     def _one_by_one(self, one: Progress) -> None:
         """Place every pod that has room, whether the rest of its group has or not."""
-        for key in one.pending:
+        for key in tuple(one.pending):
             before = one.placed.setdefault(key, {})
             missing = [pod for pod in one.workload.pods(key) if pod not in before]
             for pod in missing:
@@ -211,8 +219,10 @@ def _is_valid(one: Progress) -> bool:
     return all(role.replicas >= role.required for role in one.workload.roles)
 
 
-def _required_first(one: Progress) -> list[GroupKey]:
+def _required_first(one: Progress) -> Iterable[GroupKey]:
     """Return the pending groups: first as many of each role as are required, then the others."""
+    if one.is_ready:
+        return one.pending
     left = [role.required - has for role, has in zip(one.workload.roles, one.ready, strict=True)]
     needed: list[GroupKey] = []
     others: list[GroupKey] = []

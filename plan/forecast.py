@@ -95,7 +95,7 @@ def forecast(
         more,
         idle(end),
         (*notes, *_notes(workloads, nodes, ties, sizes)),
-        end.pool.work,
+        end.pool.work[0],
     )
 
 

@@ -95,7 +95,7 @@ def _next(one: Progress) -> list[GroupKey]:
         if left[key[0]] > 0:
             needed.append(key)
             left[key[0]] -= 1
-    return needed or one.pending[:1]
+    return needed or [*islice(one.pending, 1)]
 
 
 def shortages(end: Simulation) -> Iterator[Shortage]:

@@ -52,8 +52,8 @@ class Pool:
         self.nodes: list[Supply] = []
         self.states: list[State] = []
         self.kinds: list[NodeKind] = []
-        self.work = 0
-        """How many times a class was compared with a pod."""
+        self.work = [0]
+        """How many times a class was compared with a pod, here and in copies."""
         self.ties = 0
         """How many times classes were equally good."""
         asked = {name for one in demands for name, _ in one.requests}
@@ -77,6 +77,7 @@ class Pool:
         """Return a pool with the same nodes, which changes by itself."""
         other = Pool(self.demands, choose or self.choose)
         other.nodes, other.states, other.whole = [*self.nodes], [*self.states], [*self.whole]
+        other.work = self.work
         other.kinds, other._numbers = [*self.kinds], dict(self._numbers)
         other._classes = {state: [*members] for state, members in self._classes.items()}
         other._sizes = dict(self._sizes)
@@ -134,7 +135,7 @@ class Pool:
     def place(self, demand: int, rules: Scoring) -> int | None:
         """Place a pod on the best node that has room; return the node, None if there is none."""
         needs = self.needs[demand]
-        self.work += len(self._classes)
+        self.work[0] += len(self._classes)
         found = [
             state
             for state in self._classes

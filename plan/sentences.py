@@ -35,12 +35,16 @@ def waiting(plan: Forecast) -> Iterator[str]:
 
 
 def _waiting(plan: Forecast, one: Shortage) -> str:
+    return f"{room(plan, one)}; {one.reason}" if one.pods and one.reason else room(plan, one)
+
+
+def room(plan: Forecast, one: Shortage) -> str:
+    """Return which groups wait, and how many of their pods have room."""
     groups = names(plan, ((one.workload, key) for key in one.groups))
     if not one.pods:
         return f"{groups}: {one.reason}"
     together = "must start together" if len(one.groups) > 1 else "waits"
-    room = f"{one.fit} of {one.pods} pods have room"
-    return f"{groups} {together}: {room}" + (f"; {one.reason}" if one.reason else "")
+    return f"{groups} {together}: {one.fit} of {one.pods} pods have room"
 
 
 def further(plan: Forecast) -> Iterator[str]:

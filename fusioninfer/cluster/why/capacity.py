@@ -1,11 +1,16 @@
-"""Which accelerators are free, by node: what nodes offer less what the pods on them request."""
+"""What is free, by node, and what is missing: how many pods have room, and what more nodes would start."""
 
 from collections import defaultdict
 from collections.abc import Mapping
 
-from fusioninfer.cluster.why.case import Read, name_of
+from fusioninfer.cluster.why.case import Case, Read, name_of
+from fusioninfer.gangs import TooLargeError, workloads
 from intent import Object
 from intent.shapes import listed, mapping, text
+from plan.forecast import forecast
+from plan.sentences import further, room
+from plan.supply import out_of_service, supply, with_pods
+from sync.kinds import POD_GROUP
 from sync.observed.pod import accelerators
 
 MOST = 6
@@ -44,6 +49,21 @@ def described(requested: Mapping[str, int], read: Read) -> str:
         f". A pod needs {amount} {resource}; {_by_node(free(resource, nodes.objects, placed.objects))}"
         for resource, amount in sorted(requested.items())
     )
+
+
+def missing(case: Case) -> str:
+    """Return what a plan says about the service, as the end of a message; empty if that is not known."""
+    nodes, placed = case.read.answer("nodes"), case.read.answer("placed")
+    if nodes.unknown or placed.unknown:
+        return ""
+    try:
+        planned = workloads((*case.sets, *case.read.live.of(POD_GROUP)), case.read.pods.objects)
+    except TooLargeError:
+        return ""
+    there = with_pods((supply(one) for one in nodes.objects if not out_of_service(one)), placed.objects)
+    plan = forecast(planned, there, present=len(there))
+    lines = (*(room(plan, one) for one in plan.shortages if one.pods), *further(plan))
+    return "".join(f". {line}" for line in lines)
 
 
 def _by_node(found: dict[str, tuple[int, int]]) -> str:

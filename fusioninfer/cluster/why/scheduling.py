@@ -65,7 +65,8 @@ def scheduling(case: Case) -> Iterator[Cause]:
     effect: Effect = "degrades" if verdict.reason == "PartlyScheduled" else "blocks"
     if verdict.reason in {"WaitingForResources", "PartlyScheduled"}:
         yield from _waiting(case, effect)
-        message = f"{verdict.message}{capacity.described(_requested(case), case.read)}"
+        free = capacity.described(_requested(case), case.read)
+        message = f"{verdict.message}{free}{capacity.missing(case)}"
         yield cause("scheduling", verdict.reason, case.service, message, effect)
     else:
         yield cause("scheduling", verdict.reason, case.service, verdict.message)

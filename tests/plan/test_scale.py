@@ -1,0 +1,48 @@
+"""The cost of a plan grows no faster than pods x states of nodes: counted, not timed."""
+
+from typing import Final
+
+import pytest
+
+from plan.forecast import forecast
+from plan.simulation import Simulation
+from tests.plan.services import gang, nodes, role
+
+SHAPES: Final = 4
+
+
+def plan_of(services: int) -> tuple[int, int]:
+    """Plan services on ten times as many nodes of four shapes; return the work, and the pods."""
+    workloads = [
+        gang(f"s{at:04}", role("prefill", 2, gpus=4 + 4 * (at % 2)), role("decode", 4, 2))
+        for at in range(services)
+    ]
+    half = services * 10 // SHAPES
+    there = nodes(",".join(f"{half}x8@pool={at}" for at in range(SHAPES)))
+    return forecast(workloads, there).work, sum(2 + 4 * 2 for _ in workloads)
+
+
+def test_the_cost_of_a_pod_does_not_grow_with_services_and_nodes() -> None:
+    small, large = plan_of(40), plan_of(160)
+
+    assert large[0] / large[1] <= 1.2 * small[0] / small[1]
+
+
+@pytest.mark.parametrize("count", [100, 10_000])
+def test_equal_nodes_are_compared_once(count: int) -> None:
+    end = Simulation.of([gang("a", role("worker", 8))])
+
+    end.add(nodes(f"{count}x8"))
+
+    assert end.pool.work[0] == 8 + 7
+
+
+def test_a_further_group_costs_the_same_however_many_have_started() -> None:
+    small, large = (
+        Simulation.of([gang("a", role("worker", 1, 500))]),
+        Simulation.of([gang("a", role("worker", 1, 2000))]),
+    )
+    small.add(nodes("1000x8"))
+    large.add(nodes("4000x8"))
+
+    assert large.pool.work[0] == 4 * small.pool.work[0] + 3
