@@ -24,7 +24,7 @@ from sync.observed.cached import UnreadableObject
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import Cache, Rows
+from sync.runtime.cache import EVERYWHERE, Cache, Rows, Scope
 from sync.runtime.snapshots import ServiceMemory, observe
 
 SETTINGS: Final = "fusioninfer-settings"
@@ -139,8 +139,7 @@ def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
         for row in filter(None, map(cache.project, answer.objects)):
             rows: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
             rows.put(row)
-        cache.trouble = answer.unknown
-        cache.absent = not answer.served
+        cache.scopes[EVERYWHERE] = Scope(answer.unknown, absent=not answer.served)
         caches[kind.kind] = cache
     seen = observe(key, caches, ServiceMemory(), live.too_old)
     seen = replace(seen, configuration=_configuration(seen, live))

@@ -2,8 +2,8 @@
 
 Rules of this file:
 1. An object that cannot be projected affects itself only: it is kept as `UnreadableObject`.
-2. An object that is missing here may exist in the cluster: `trouble` says why the kind is not known, and
-   `unreadable_of` returns the objects of a service of which only the metadata is known.
+2. An object that is missing here may exist in the cluster: `trouble_in` says why the kind is not known in a
+   namespace, and `unreadable_of` returns the objects of a service of which only the metadata is known.
 3. Comparing two rows is cheap, whatever an author wrote: rows hold flat values and digests.
 """
 
@@ -28,6 +28,8 @@ NamespacedName = tuple[str, str]
 ENOUGH: Final = 3
 """Failed lists in a row after which a kind counts as unavailable, or as not served."""
 NOT_LISTED: Final = "it has not been listed yet"
+EVERYWHERE: Final = ""
+"""The scope of a cache that has the objects of all namespaces."""
 
 
 def _ignore(_key: ServiceKey) -> None:
@@ -66,6 +68,25 @@ class Rows(Generic[R]):
 
 
 @dataclass(slots=True)
+class Scope:
+    """Whether the objects of one namespace are known, or those of all (`EVERYWHERE`).
+
+    A namespace has a scope of its own where only some are watched: its admins may remove permissions there.
+    """
+
+    trouble: str = NOT_LISTED
+    """Why the objects are not known; empty if they are. Rows that were known before stay."""
+    absent: bool = False
+    """Whether the API server does not serve the kind."""
+    failures: int = 0
+    """Failed lists in a row."""
+    denials: int = 0
+    """Failed lists in a row because the API server's discovery lacks the kind."""
+    settled: bool = False
+    """Whether the objects are known, or the kind is unavailable."""
+
+
+@dataclass(slots=True)
 class Cache(Generic[R]):
     """Rows of one kind. `changed` is called with every key that a change concerns."""
 
@@ -78,17 +99,11 @@ class Cache(Generic[R]):
     known: Rows[R] = field(default_factory=Rows)
     unreadable: Rows[UnreadableObject] = field(default_factory=Rows)
     synced: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the objects are known, or the kind is known not to be served."""
+    """Set once the objects of each scope are known, or the kind is known not to be served."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the objects are known, or the kind is unavailable: further waiting does not help."""
-    trouble: str = NOT_LISTED
-    """Why the objects are not known; empty if they are. Rows that were known before stay."""
-    absent: bool = False
-    """Whether the API server does not serve the kind."""
-    failures: int = 0
-    """Failed lists in a row."""
-    denials: int = 0
-    """Failed lists in a row because the API server's discovery lacks the kind."""
+    """Set once each scope is known, or unavailable: further waiting does not help."""
+    scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
+    """By namespace."""
     heard: float = field(default_factory=time.monotonic)
     """When the API server last answered a list or a watch, on the clock of `time.monotonic`."""
 
@@ -101,6 +116,25 @@ class Cache(Generic[R]):
     def keys(self) -> tuple[ServiceKey, ...]:
         """Every key that an object concerns."""
         return (*self.known.by_key, *self.unreadable.by_key)
+
+    @property
+    def trouble(self) -> str:
+        """Why the objects of a scope are not known; empty if all are."""
+        return next((scope.trouble for scope in self.scopes.values() if scope.trouble), "")
+
+    @property
+    def absent(self) -> bool:
+        """Whether the API server does not serve the kind."""
+        return all(scope.absent for scope in self.scopes.values())
+
+    def trouble_in(self, namespace: str) -> str:
+        """Return why the objects of a namespace are not known; empty if they are."""
+        found = self.scopes.get(namespace) or self.scopes.get(EVERYWHERE)
+        return found.trouble if found else ""
+
+    def divide(self, namespaces: Iterable[str]) -> None:
+        """Expect the objects of these namespaces, each listed on its own."""
+        self.scopes = {namespace: Scope() for namespace in namespaces}
 
     def hear(self) -> None:
         """Record that the API server answered, whatever it said."""
@@ -165,47 +199,56 @@ class Cache(Generic[R]):
 
     # --- all objects --------------------------------------------------------------------------------
 
-    def replace(self, rows: Iterable[R | UnreadableObject]) -> None:
-        """Store exactly these rows, the result of a list."""
-        self._replace(rows)
-        self.absent, self.failures, self.denials = False, 0, 0
-        self._become_known()
+    def replace(self, rows: Iterable[R | UnreadableObject], namespace: str = EVERYWHERE) -> None:
+        """Store exactly these rows of a scope, the result of a list."""
+        self._replace(rows, namespace)
+        scope = self.scopes[namespace]
+        scope.absent, scope.failures, scope.denials = False, 0, 0
+        self._become_known(scope)
 
-    def fail(self, why: str, *, denied: bool) -> None:
+    def fail(self, why: str, *, denied: bool, namespace: str = EVERYWHERE) -> None:
         """Record a failed list; `denied`: the API server's discovery lacks the kind.
 
         One answer is no proof: API servers answer 404 while they start, and proxies do at any time.
         """
-        self.failures, self.denials = self.failures + 1, self.denials + 1 if denied else 0
-        if self.denials >= ENOUGH:
-            self._become_absent()
-        elif self.failures >= ENOUGH:
-            if self.trouble in {"", NOT_LISTED}:
-                log.error("kind unavailable", kind=self.kind.resource.plural, error=why)
-                self.trouble = why
-            self.absent = False
-            self.settled.set()
+        scope = self.scopes[namespace]
+        scope.failures, scope.denials = scope.failures + 1, scope.denials + 1 if denied else 0
+        if scope.denials >= ENOUGH:
+            self._become_absent(scope, namespace)
+        elif scope.failures >= ENOUGH:
+            if scope.trouble in {"", NOT_LISTED}:
+                log.error("kind unavailable", kind=self.kind.resource.plural, namespace=namespace, error=why)
+                scope.trouble = why
+            scope.absent = False
+            self._settle(scope)
 
-    def _become_absent(self) -> None:
+    def _become_absent(self, scope: Scope, namespace: str) -> None:
         """Record that the API server does not serve the kind, so there are no objects; it may come later."""
-        if not self.absent:
+        if not scope.absent:
             log.info("kind not served", kind=self.kind.resource.plural)
-            self._replace(())
-        self.absent = True
-        self._become_known()
+            self._replace((), namespace)
+        scope.absent = True
+        self._become_known(scope)
 
-    def _become_known(self) -> None:
+    def _become_known(self, scope: Scope) -> None:
         """Record that the objects are known; services that waited for that are reconciled."""
-        had_trouble, self.trouble = bool(self.trouble), ""
-        self.synced.set()
-        self.settled.set()
+        had_trouble, scope.trouble = bool(scope.trouble), ""
+        self._settle(scope)
+        if not self.trouble:
+            self.synced.set()
         if had_trouble:
             self.recovered()
 
-    def _replace(self, rows: Iterable[R | UnreadableObject]) -> None:
+    def _settle(self, scope: Scope) -> None:
+        scope.settled = True
+        if all(one.settled for one in self.scopes.values()):
+            self.settled.set()
+
+    def _replace(self, rows: Iterable[R | UnreadableObject], namespace: str) -> None:
         fresh = {(row.namespace, row.name): row for row in rows}
         for name in [*self.rows.keys() - fresh.keys(), *self.unreadable.by_name.keys() - fresh.keys()]:
-            self.drop(name)
+            if namespace in {EVERYWHERE, name[0]}:
+                self.drop(name)
         for row in fresh.values():
             self._store(row)
 

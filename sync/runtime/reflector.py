@@ -15,7 +15,7 @@ import logging
 import math
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -56,37 +56,39 @@ class Gone(Exception):  # noqa: N818 - HTTP's own word for it
 async def reflect(client: Client, cache: Cache[R], namespaces: Sequence[str] = ()) -> None:
     """Keep a cache up to date until cancelled, with the objects of these namespaces; none: of all.
 
-    Each namespace has lists and watches of its own. If one fails all are listed again: a kind is known in all
-    of them, or unknown.
+    Each namespace is listed and watched on its own: the admins of one may remove the permissions there.
     """
+    if namespaces:
+        cache.divide(namespaces)
+    async with asyncio.TaskGroup() as tasks:
+        for scope in tuple(cache.scopes):
+            tasks.create_task(_reflect(client, cache, scope))
+
+
+async def _reflect(client: Client, cache: Cache[R], namespace: str) -> None:
+    """Keep the objects of one scope up to date."""
     backoff, resource = Backoff(), cache.kind.resource
-    paths = [resource.path(namespace) for namespace in namespaces] or [resource.collection]
+    path = resource.path(namespace) if namespace else resource.collection
     while True:
         try:
-            versions = await _list(client, cache, paths)
-            await _watch_all(client, cache, versions, backoff)
+            rows: list[R | UnreadableObject] = []
+            version = await _list(client, cache, path, rows)
+            cache.replace(rows, namespace)
+            await _watch(client, cache, path, version, backoff)
         except Gone as why:
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
             _hear(cache, error)
             denied = _is_not_found(error) and await _is_denied(client, cache.kind)
-            cache.fail(_reason(error), denied=denied)
+            cache.fail(_reason(error), denied=denied, namespace=namespace)
             await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
 
 
 # --- list -------------------------------------------------------------------------------------------
 
 
-async def _list(client: Client, cache: Cache[R], paths: Sequence[str]) -> dict[str, str]:
-    """List every path, store the projections, and return the version of each list."""
-    rows: list[R | UnreadableObject] = []
-    versions = {path: await _list_one(client, cache, path, rows) for path in paths}
-    cache.replace(rows)
-    return versions
-
-
-async def _list_one(client: Client, cache: Cache[R], path: str, rows: list[R | UnreadableObject]) -> str:
+async def _list(client: Client, cache: Cache[R], path: str, rows: list[R | UnreadableObject]) -> str:
     """List all pages of one path, add the projections, and return the version of the list.
 
     A page that is too large is asked for again with half as many objects; after a small one, twice as many.
@@ -136,20 +138,6 @@ async def _is_denied(client: Client, kind: Kind[R]) -> bool:
 
 
 # --- watch ------------------------------------------------------------------------------------------
-
-
-async def _watch_all(client: Client, cache: Cache[R], versions: Mapping[str, str], backoff: Backoff) -> None:
-    """Watch every path until one needs a list; raise what it raised."""
-    watches = [
-        asyncio.ensure_future(_watch(client, cache, path, version, backoff))
-        for path, version in versions.items()
-    ]
-    try:
-        await asyncio.gather(*watches)
-    finally:
-        for one in watches:
-            one.cancel()
-        await asyncio.gather(*watches, return_exceptions=True)
 
 
 async def _watch(client: Client, cache: Cache[R], path: str, version: str, backoff: Backoff) -> None:

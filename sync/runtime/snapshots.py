@@ -135,7 +135,9 @@ def _autoscalers(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[CachedObj
 def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
     """Return the kinds of which not all objects of a service are known, and why."""
     unavailable = {
-        kind: f"{kind} is unavailable: {cache.trouble}" for kind, cache in caches.items() if cache.trouble
+        kind: f"{kind} is unavailable: {trouble}"
+        for kind, cache in caches.items()
+        if (trouble := cache.trouble_in(key[0]))
     }
     unread = {
         kind: f"{kind} {row.name} cannot be read: {row.why}"

@@ -144,7 +144,7 @@ async def make(client: Client, background: Background) -> Start:
         caches = {kind.kind: Cache(kind) for kind in watched(settings)}
         measured = metrics()
         for cache in caches.values():
-            background(reflect(client, cache))
+            background(reflect(client, cache, settings.namespaces))
         writer = Writer(client, measured, permit, caches, observe_only=observe_only)
         return Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
 

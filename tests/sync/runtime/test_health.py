@@ -8,7 +8,7 @@ import pytest
 
 from kube.client import SILENCE, Client
 from sync.kinds import LWS, POD_GROUP
-from sync.runtime.cache import Cache, Caches
+from sync.runtime.cache import EVERYWHERE, Cache, Caches
 from sync.runtime.health import DEAF, STUCK, unhealthy
 from sync.runtime.reflector import reflect
 from tests.sync.conftest import Eventually
@@ -97,5 +97,5 @@ async def test_a_broken_connection_is_not_heard(
 
     background(reflect(client, cache))
 
-    await eventually(lambda: cache.failures > 1)
+    await eventually(lambda: cache.scopes[EVERYWHERE].failures > 1)
     assert not cache.heard

@@ -333,7 +333,7 @@ async def test_changes_in_each_of_them_are_followed(
     await eventually(lambda: names(some) == {("team-a", "q"), ("team-b", "p"), ("team-b", "q")})
 
 
-async def test_a_version_that_is_gone_in_one_lists_all_again(
+async def test_a_version_that_is_gone_in_one_is_listed_again(
     api: Api, some: Cache[Any], eventually: Eventually
 ) -> None:
     await eventually(lambda: len(api.watches) == len(HOMES))
@@ -345,12 +345,49 @@ async def test_a_version_that_is_gone_in_one_lists_all_again(
     assert ("team-a", "p") in names(some)
 
 
-async def test_a_namespace_that_may_not_be_listed_makes_the_kind_unavailable(
-    api: Api, client: Client, background: Background, eventually: Eventually
+def forbid(api: Api, namespace: str) -> None:
+    """Refuse every request about a namespace, as after its RoleBinding was deleted."""
+    api.fault = lambda request: status(403, "Forbidden", "no", "p") if namespace in request.path else None
+    api.drop()
+
+
+async def test_a_namespace_that_may_not_be_listed_is_unknown_and_the_others_are_followed(
+    api: Api, some: Cache[Any], eventually: Eventually
 ) -> None:
-    api.fault = lambda request: status(403, "Forbidden", "no", "p") if "team-b" in request.path else None
+    await eventually(lambda: len(api.watches) == len(HOMES))
+
+    forbid(api, "team-b")
+    await eventually(lambda: "no" in some.trouble_in("team-b"))
+    api.put(*of("team-a", "q"))
+
+    await eventually(lambda: ("team-a", "q") in names(some))
+    assert (some.trouble_in("team-a"), some.trouble != "") == ("", True)
+    assert ("team-b", "p") in names(some)
+
+
+async def test_a_namespace_that_may_be_listed_again_is_known(
+    api: Api, some: Cache[Any], eventually: Eventually
+) -> None:
+    forbid(api, "team-b")
+    await eventually(lambda: bool(some.trouble_in("team-b")))
+    recovered: list[str] = []
+    some.recovered = lambda: recovered.append("again")
+    api.put(*of("team-b", "late"))
+    api.remove(LWS.path("team-b", "p"))
+
+    api.fault = lambda _request: None
+
+    await eventually(lambda: recovered == ["again"])
+    assert names(some) == {("team-a", "p"), ("team-b", "late")}
+
+
+async def test_namespaces_of_which_one_is_never_listed_are_settled_and_not_synced(
+    api: Api, client: Client, background: Background
+) -> None:
+    forbid(api, "team-b")
     cache = Cache(LWS)
 
     background(reflect(client, cache, HOMES))
 
-    await eventually(lambda: "no" in cache.trouble)
+    await cache.settled.wait()
+    assert not cache.synced.is_set()
