@@ -10,7 +10,7 @@ from fusioninfer.cluster.diff.propose import Proposer, RefusedError, described
 from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import Live, read_live, service_of, snapshot_of
 from fusioninfer.documents import Document
-from intent import Object
+from intent import Object, disaggregatedset
 from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
 from intent.settings import Settings
@@ -20,11 +20,11 @@ from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind, Resour
 from sync.observed.cached import is_orphaned, is_ours
 from sync.observed.snapshot import Snapshot
 
-PLURALS: Final = {"DisaggregatedSet": "disaggregatedsets"} | {
+PLURALS: Final = {disaggregatedset.KIND: "disaggregatedsets"} | {
     kind.kind: kind.resource.plural for kind in (LWS, INFERENCE_SERVICE, AUTOSCALER)
 }
 GROUPS: Final = {
-    "DisaggregatedSet": "disaggregatedset.x-k8s.io",
+    disaggregatedset.KIND: disaggregatedset.GROUP,
     LWS.kind: "leaderworkerset.x-k8s.io",
     INFERENCE_SERVICE.kind: "fusioninfer.io",
     AUTOSCALER.kind: "autoscaling",
@@ -109,22 +109,57 @@ async def _namespace(
             outcome.errors.append(str(error))
             continue
         outcome.add(change)
-        if obj["kind"] == "DisaggregatedSet":
-            outcome.notes.append(
-                f"{described(obj)}: the LeaderWorkerSets that its controller makes are not shown"
-            )
-            continue
         after = change.after or {}
-        live = live.with_objects([after])
-        name = (
-            text(after["metadata"].get("name"))
-            if obj["kind"] == INFERENCE_SERVICE.kind
-            else service_of(after)
+        made = (
+            await _members(proposer, change, live, outcome)
+            if obj["kind"] == disaggregatedset.KIND
+            else [after]
         )
-        if name and obj["kind"] != AUTOSCALER.kind:
-            services[namespace, name] = None
+        live = live.with_objects(made)
+        for one in made:
+            name = one["metadata"]["name"] if one["kind"] == INFERENCE_SERVICE.kind else service_of(one)
+            if name and one["kind"] != AUTOSCALER.kind:
+                services[namespace, text(name)] = None
     for key in services:
         await _service(proposer, key, live, outcome)
+
+
+async def _members(proposer: Proposer, change: Change, live: Live, outcome: Outcome) -> list[Object]:
+    """Propose the LeaderWorkerSets of a DisaggregatedSet; return them as they would be stored."""
+    before, after = (disaggregatedset.leader_worker_sets(one or {}) for one in (change.before, change.after))
+    if {name_of(one) for _, one in before} == {name_of(one) for _, one in after}:
+        return _resized([one for _, one in after], live, outcome)
+    outcome.notes.append(
+        f"{described(change.identity)}: its controller names the LeaderWorkerSets by another revision"
+        + ("; it deletes those of the present one at the end of the rollout" if before else "")
+    )
+    proposed = [await _proposed(proposer, one, live, outcome) for _, one in after]
+    return [one for one in proposed if one]
+
+
+def _resized(members: list[Object], live: Live, outcome: Outcome) -> list[Object]:
+    """Return the stored LeaderWorkerSets of a revision that stays, with the replicas of its roles."""
+    found = []
+    for member in members:
+        stored = [one for one in live.of(LWS) if _same_role(one, member)]
+        if stored:  # during a rollout there are those of the revision before, too
+            newest = max(stored, key=lambda one: text(one["metadata"].get("creationTimestamp")))
+            wanted = member["spec"].get("replicas", newest["spec"].get("replicas"))
+            found.append(newest | {"spec": newest["spec"] | {"replicas": wanted}})
+            outcome.add(Change("controller", newest, found[-1]))
+    return found
+
+
+def _same_role(one: Object, other: Object) -> bool:
+    """Return whether two LeaderWorkerSets are of one role of one DisaggregatedSet."""
+    theirs, ours = (mapping(each["metadata"].get("labels")) for each in (one, other))
+    keys = (disaggregatedset.NAME, disaggregatedset.ROLE)
+    return all(theirs.get(key) == ours.get(key) for key in keys)
+
+
+def name_of(obj: Object) -> str:
+    """Return the name of an object."""
+    return text(obj["metadata"].get("name"))
 
 
 async def _stored(proposer: Proposer, resource: Resource, obj: Object, live: Live) -> Object | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,9 @@ from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import Change, applied_patch, cleaned, differs, like, merged, unified
 from fusioninfer.cluster.diff.propose import LAST_APPLIED, file_request
 from intent import Object
+from intent.disaggregatedset import leader_worker_sets
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
+from tests.lws import container, template
 from tests.lws import lws as authored
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
@@ -329,3 +332,91 @@ async def test_a_list_that_is_refused_is_exit_code_2(cluster: Api, kubeconfig: P
     result = await diff(kubeconfig, service())
 
     assert (result.exit_code, "cannot list inferenceservices" in result.stderr) == (2, True)
+
+
+def disaggregated_set(image: str = "vllm/vllm-openai:v0.17.1", replicas: int = 1) -> Object:
+    """Return a DisaggregatedSet of a prefiller and a decoder."""
+    roles = []
+    for name, component in (("prefill", "prefiller"), ("decode", "decoder")):
+        made = authored(service="r1", component_type=component, worker=template(container(image=image)))
+        annotations = made["metadata"]["annotations"]
+        spec = made["spec"] | {"replicas": replicas}
+        roles.append({"name": name, "metadata": {"annotations": annotations}, "spec": spec})
+    return {
+        "apiVersion": "disaggregatedset.x-k8s.io/v1",
+        "kind": "DisaggregatedSet",
+        "metadata": {"name": "ds", "namespace": "team-a"},
+        "spec": {"roles": roles},
+    }
+
+
+SETS: Final = "/apis/disaggregatedset.x-k8s.io/v1/namespaces/team-a/disaggregatedsets"
+
+
+async def put_set(cluster: Api, config: Path) -> None:
+    """Store a DisaggregatedSet with its LeaderWorkerSets, and what the controller makes of them."""
+    cluster.put(f"{SETS}/ds", disaggregated_set())
+    for _, made in leader_worker_sets(disaggregated_set()):
+        admit(made)
+        cluster.put(OUTPUTS[LWS.kind].path_of(made), made)
+    result = await diff(config, disaggregated_set(), words=("-o", "json"))
+    for one in json.loads(result.stdout)["changes"]:
+        obj = one["after"]
+        obj["metadata"]["managedFields"] = APPLIED
+        for owner in obj["metadata"].get("ownerReferences", ()):
+            owner["uid"] = cluster.objects[LWS.path("team-a", owner["name"])]["metadata"]["uid"]
+        cluster.put(OUTPUTS[one["kind"]].path_of(obj), obj)
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_a_new_disaggregatedset_creates_leaderworkersets_and_a_gang(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    found = await changes(kubeconfig, disaggregated_set())
+
+    made = sorted((kind, re.sub("-[0-9a-f]{8}", "-REVISION", name)) for kind, name in found)
+    assert made == [
+        ("DisaggregatedSet", "ds"),
+        ("LeaderWorkerSet", "ds-REVISION-decode"),
+        ("LeaderWorkerSet", "ds-REVISION-prefill"),
+        ("PodGroup", "r1-REVISION"),
+        ("Service", "r1-api"),
+    ]
+    assert {action for action, _ in found.values()} == {"create"}
+
+
+async def test_a_disaggregatedset_that_is_as_its_file_differs_in_nothing(
+    cluster: Api,
+    kubeconfig: Path,  # noqa: F811 - the fixture
+) -> None:
+    await put_set(cluster, kubeconfig)
+
+    result = await diff(kubeconfig, disaggregated_set())
+
+    assert (result.exit_code, result.stdout) == (0, ""), result.stdout
+
+
+async def test_replicas_of_a_disaggregatedset_change_the_leaderworkersets_that_there_are(
+    cluster: Api,
+    kubeconfig: Path,  # noqa: F811 - the fixture
+) -> None:
+    await put_set(cluster, kubeconfig)
+
+    found = await changes(kubeconfig, disaggregated_set(replicas=2))
+
+    assert {kind: one for (kind, _), one in found.items()} == {
+        "DisaggregatedSet": ("update", "file"),
+        "LeaderWorkerSet": ("update", "controller"),
+    }
+
+
+async def test_another_image_of_a_disaggregatedset_makes_another_revision(
+    cluster: Api,
+    kubeconfig: Path,  # noqa: F811 - the fixture
+) -> None:
+    await put_set(cluster, kubeconfig)
+
+    result = await diff(kubeconfig, disaggregated_set("vllm/vllm-openai:v0.18.0"), words=("-o", "json"))
+
+    said = json.loads(result.stdout)
+    made = {(one["kind"], one["action"]) for one in said["changes"]}
+    assert made >= {("LeaderWorkerSet", "create"), ("PodGroup", "create"), ("DisaggregatedSet", "update")}
+    assert any("at the end of the rollout" in note for note in said["notes"])
