@@ -18,6 +18,8 @@ from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.processes import Process
 
+REQUEST_SECONDS: Final = 600
+"""How long kubectl waits for an answer; by itself it waits 32 s for the OpenAPI document."""
 PORTS: Final = (
     *("etcd", "etcd-peer", "kube-apiserver", "lws-webhook", "lws-health"),
     *("webhook", "webhook-metrics", "sync-metrics", "sync-other-metrics"),
@@ -143,7 +145,7 @@ def run_kubectl(
         "HOME": str(cluster.directory),
         "KUBECONFIG": str(kubeconfig(cluster, identity)),
     }
-    command = [str(cluster.built.binary("kubectl")), *args]
+    command = [str(cluster.built.binary("kubectl")), f"--request-timeout={REQUEST_SECONDS}s", *args]
     return subprocess.run(command, input=stdin, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -12,6 +12,7 @@ from tests.cluster.testbed.install import add_namespaces, install_definitions, i
 from tests.cluster.testbed.modules import CRDS
 from tests.cluster.testbed.processes import Process, alive, kill, spawn, stop, tail
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 
 class ComponentDiedError(Exception):
@@ -82,7 +83,7 @@ def start_process(
 
 
 def wait_ready(
-    cluster: Cluster, name: str, ready: Callable[[Cluster], bool], *, seconds: float = 60.0
+    cluster: Cluster, name: str, ready: Callable[[Cluster], bool], *, seconds: float = 2 * PATIENCE
 ) -> None:
     """Wait until a process does its work; raise ComponentDiedError if it ended instead."""
     process = cluster.processes[name]

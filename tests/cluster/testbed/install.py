@@ -13,6 +13,7 @@ from tests.cluster.testbed.api import create, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.modules import CRDS
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 NAMESPACES: Final = ("volcano-system", "lws-system")
 LWS_PATCHES: Final = {
@@ -34,7 +35,7 @@ def install_definitions(cluster: Cluster, definitions: Sequence[tuple[str, str]]
     text = "\n---\n".join(TEMPLATED.sub("", file.read_text()) for file in files)
     wanted = [each for each in text.split("\n---\n") if not UNUSED.search(each)]
     kubectl(cluster, "create", "--validate=false", "--filename=-", stdin="\n---\n".join(wanted))
-    until(lambda: _all_established(cluster), "the custom resources are served", seconds=120.0)
+    until(lambda: _all_established(cluster), "the custom resources are served", seconds=2 * PATIENCE)
 
 
 def add_namespaces(cluster: Cluster) -> None:
