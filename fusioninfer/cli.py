@@ -1,10 +1,9 @@
 """The command: its subcommands, and those that only print tables."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
-import orjson
 from click.shell_completion import get_completion_class
 
 from fusioninfer import __version__, completing
@@ -15,7 +14,12 @@ from fusioninfer.cluster.why.command import why
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from fusioninfer.ejecting import eject
 from fusioninfer.file_commands import expand, explain, validate
-from fusioninfer.options import CONFIG, output_option, read_settings
+from fusioninfer.options import (
+    CONFIG,
+    echo_json,
+    output_option,
+    read_settings,
+)
 from fusioninfer.program import Program
 from fusioninfer.servers import sync, webhook
 from intent.errors import suggested
@@ -113,7 +117,7 @@ def codes(codes: tuple[str, ...], output: str) -> None:
             raise click.UsageError(f"there is no code {code!r}{meant}")
     entries = [ENTRIES[code.upper()] for code in codes] if codes else list(ENTRIES.values())
     if output == "json":
-        _print_json([as_json(one) for one in entries])
+        echo_json([as_json(one) for one in entries])
         return
     click.echo(as_text(entries))
 
@@ -138,12 +142,8 @@ def engines(config: Path | None, output: str) -> None:
 
     tables = facts.tables(read_settings(config).engines)
     if output == "json":
-        _print_json(tables)
+        echo_json(tables)
         return
     for title, rows in tables.items():
         click.secho(title, bold=True)
         click.echo(facts.columns(rows))
-
-
-def _print_json(value: Any) -> None:
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

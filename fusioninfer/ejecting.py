@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 import click
-import orjson
 
 from fusioninfer import documents
 from fusioninfer.documents import UnreadableFileError
@@ -15,6 +14,7 @@ from fusioninfer.options import (
     FILES_OR_NAMES,
     FINDINGS,
     KUBECONFIG,
+    echo_json,
     exit_unreadable,
     output_option,
     print_errors,
@@ -110,4 +110,4 @@ def _print_json(made: Any) -> None:
         "notes": [asdict(one) for one in made.notes],
         "steps": [asdict(one) for one in made.steps],
     }
-    click.echo(orjson.dumps(whole, option=orjson.OPT_INDENT_2).decode())
+    echo_json(whole)

@@ -13,7 +13,7 @@ from fusioninfer import completing
 from fusioninfer import settings as settings_file
 from fusioninfer.codes import suggestion
 from fusioninfer.documents import STANDARD_INPUT, UnreadableFileError
-from fusioninfer.report import UNREAD, Report, Selection, finding_lines
+from fusioninfer.report import UNREAD, Report, Selection, finding_lines, to_json
 from intent.errors import suggested
 
 OK: Final = 0
@@ -153,6 +153,11 @@ def read_settings(config: Path | None) -> Any:
         return settings_file.read(config)
     except UnreadableFileError as error:
         exit_unreadable(error)
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as JSON."""
+    click.echo(to_json(value))
 
 
 def exit_unreadable(*errors: Exception) -> NoReturn:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
 import click
-import orjson
 
 from fusioninfer.options import exit_unreadable, output_option
 
@@ -44,11 +43,6 @@ def home_namespace(kubeconfig: str | None, context: str | None) -> str:
         return home(kubeconfig, context)
     except ConfigError as error:
         exit_unreadable(error)
-
-
-def echo_json(value: Any) -> None:
-    """Print JSON."""
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
 def printable(text: str) -> str:

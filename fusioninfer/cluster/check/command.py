@@ -8,15 +8,13 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import (
-    OUTPUT,
-    counted,
+from fusioninfer.cluster.connection import OUTPUT, counted, home_namespace, printable, read
+from fusioninfer.options import (
+    CONTEXT,
+    FINDINGS,
+    KUBECONFIG,
     echo_json,
-    home_namespace,
-    printable,
-    read,
 )
-from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
 EXAMPLES: Final = """\b

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import HOME, OUTPUT, echo_json, home_namespace, printable, read
+from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, printable, read
 from fusioninfer.options import (
     CONFIG,
     CONTEXT,
@@ -14,6 +14,7 @@ from fusioninfer.options import (
     FINDINGS,
     KUBECONFIG,
     UNREADABLE,
+    echo_json,
     exit_unreadable,
     print_errors,
     read_settings,

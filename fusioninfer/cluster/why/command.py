@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import (
-    HOME,
-    OUTPUT,
+from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, printable, read
+from fusioninfer.options import (
+    CONFIG,
+    CONTEXT,
+    FINDINGS,
+    KUBECONFIG,
     echo_json,
-    home_namespace,
-    printable,
-    read,
+    read_settings,
 )
-from fusioninfer.options import CONFIG, CONTEXT, FINDINGS, KUBECONFIG, read_settings
 
 EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
 """The word and the colour of each effect of a cause."""
