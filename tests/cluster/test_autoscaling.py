@@ -257,7 +257,7 @@ def test_edits_and_the_deletion_of_the_autoscaler_are_undone(served: Cluster, na
     ):
         before = autoscalers(served, namespace)[DECODE]
         patch(served.api, where, change)
-        until(lambda kept=before: like(autoscalers(served, namespace)[DECODE], kept), f"{change} is undone")  # type: ignore[misc]
+        until(lambda kept=before: like(autoscalers(served, namespace)[DECODE], kept), f"{change} is undone")  # type: ignore[misc] # mypy cannot infer a lambda with a default
     delete(served.api, where)
 
     until(lambda: DECODE in autoscalers(served, namespace), "it is made again")

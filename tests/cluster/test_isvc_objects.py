@@ -60,7 +60,7 @@ def outcome(served: Cluster) -> Iterator[Outcome]:
     for name, at in namespaces.items():
         apply(served, at, story(name))
     stored = {
-        name: becomes(lambda at=at: made(served, at), expected[name])  # type: ignore[misc]
+        name: becomes(lambda at=at: made(served, at), expected[name])  # type: ignore[misc] # mypy cannot infer a lambda with a default
         for name, at in namespaces.items()
     }
     yield Outcome(expected, stored)

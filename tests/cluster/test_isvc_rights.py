@@ -74,7 +74,7 @@ def come_back(cluster: Cluster, namespace: str) -> None:
     apply(cluster, namespace, PREFILL, DECODE)
     for times in (1, 2):
         apply(cluster, namespace, ODD)
-        until(lambda times=times: len(told(cluster, namespace)) == 2 * times, "each is told")  # type: ignore[misc]
+        until(lambda times=times: len(told(cluster, namespace)) == 2 * times, "each is told")  # type: ignore[misc] # mypy cannot infer a lambda with a default
         apply(cluster, namespace, DECODE)
         until(lambda: set(made(cluster, namespace)) >= PLACED, "they agree")
 

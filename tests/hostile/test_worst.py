@@ -89,7 +89,7 @@ MANY: Final[dict[str, Callable[[int], Object]]] = {
     ),
     "parts": lambda times: lws(skip=",".join(f"r{at}" for at in range(300 * times))),
     "roles": lambda times: lws(roles=",".join(f"r{at}" for at in range(300 * times))),
-    "annotations": lambda times: lws(**{f"x{at}": "x" for at in range(120 * times)}),  # type: ignore[arg-type]
+    "annotations": lambda times: lws(**{f"x{at}": "x" for at in range(120 * times)}),  # type: ignore[arg-type] # annotations of any name
     "a record": lambda times: lws(
         expansion=worst.forged(2_000 * times), worker=template(container(env=worst.env(2_000)))
     ),

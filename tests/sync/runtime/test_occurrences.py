@@ -60,8 +60,8 @@ async def test_a_repetition_is_counted_later_in_the_same_event(clock: Clock) -> 
 
     assert [request.verb for request in sent] == ["create", "patch"]
     assert counts(sent) == [1, 3]
-    assert sent[1].path.endswith(sent[0].body["metadata"]["name"])  # type: ignore[index, call-overload]
-    assert sent[1].body["message"] == "n"  # type: ignore[index, call-overload]
+    assert sent[1].path.endswith(sent[0].body["metadata"]["name"])  # type: ignore[index, call-overload] # the body is a map
+    assert sent[1].body["message"] == "n"  # type: ignore[index, call-overload] # the body is a map
 
 
 async def test_the_interval_of_repetitions_doubles(clock: Clock) -> None:

@@ -411,7 +411,7 @@ _ANNOTATIONS: Final = (
         "is required: rename wokerTemplate to workerTemplate",
         renamed(lws(), GROUP, "workerTemplate", "wokerTemplate"),
     ),
-    Mistake("a size in quotes", "FI108", f"{GROUP}.size", "must be a whole number", sized(lws(), "2")),  # type: ignore[arg-type]
+    Mistake("a size in quotes", "FI108", f"{GROUP}.size", "must be a whole number", sized(lws(), "2")),  # type: ignore[arg-type] # the mistake
     Mistake("a long name", "FI109", "metadata.name", "at most", changed(lws(), "metadata.name", "x" * 60)),
     Mistake(
         "a Kueue queue as an annotation",

@@ -108,7 +108,7 @@ def recorded(sequences: int) -> list[Object]:
         return wrapped
 
     managed.merged = recording(managed.merged, "Apply")
-    managed.update = clients.update = recording(managed.update, "Update")  # type: ignore[attr-defined]
+    managed.update = clients.update = recording(managed.update, "Update")  # type: ignore[attr-defined] # modules re-export it
     for number in range(sequences):
         walk.run(walk.draw(Random(number)), carry_on=True)  # noqa: S311 - examples, to be repeatable
     return writes
