@@ -214,4 +214,4 @@ def test_48_the_patch_adds_no_privileges(server: Server) -> None:
 def command(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command."""
     whole = [sys.executable, "-m", "fusioninfer", *arguments]
-    return subprocess.run(whole, check=False, capture_output=True, timeout=PATIENCE)
+    return subprocess.run(whole, check=False, capture_output=True, timeout=3 * PATIENCE)
