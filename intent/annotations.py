@@ -18,6 +18,8 @@ from intent.model import SCHEMES, Model, cache_fault, read_model, uri_fault
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
 from intent.parallelism import Parallelism, fault, read_parallelism
 from intent.priority import ACCEPTED, PRIORITIES, is_priority
+from intent.sidecar import FORM, NO_OPTIONS, SidecarOptions, is_options
+from intent.sidecar import parse as read_sidecar_options
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -36,6 +38,7 @@ MODEL_NAME: Final = PREFIX + "model-name"
 MODEL_SECRET: Final = PREFIX + "model-secret"
 MODEL_CACHE: Final = PREFIX + "model-cache"
 LORA: Final = PREFIX + "lora"
+SIDECAR: Final = PREFIX + "sidecar"
 STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
 HOSTNAMES: Final = PREFIX + "hostnames"
@@ -452,6 +455,18 @@ class Annotations:
             Check(lambda text: not lora_fault(text), "must be adapters", "FI118", explain=lora_fault),
             absent="none",
             service="spec.lora",
+        ),
+    )
+    sidecar_options: SidecarOptions = field(
+        default=NO_OPTIONS,
+        metadata=_annotation(
+            SIDECAR,
+            "options of the routing sidecar of a decoder: `connector=sglang,tls=prefiller+decoder,"
+            "insecureSkipVerify=prefiller,secretName=NAME`",
+            Check(is_options, FORM),
+            absent="`nixlv2` without TLS",
+            parse=read_sidecar_options,
+            service="spec.roles[{role}].sidecar",
         ),
     )
     routing: Routing = field(default=NO_ROUTING, metadata=NOT_DIGESTED)

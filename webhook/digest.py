@@ -19,6 +19,7 @@ from intent.annotations import BLOCKS
 from intent.launch import Decision
 from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
 from intent.parallelism import Parallelism
+from intent.sidecar import SidecarOptions
 
 ALWAYS: Final = "refresh"
 """The annotation that every concern reads: another value expands the whole object again."""
@@ -94,7 +95,7 @@ def _hashed(value: Any, length: int) -> str:
 
 _COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
     kind: tuple((item.name, item.default) for item in fields(kind) if item.metadata.get("digest", True))
-    for kind in (Intent, Template, Engine, Accelerators, Probe, Ports, Parallelism)
+    for kind in (Intent, Template, Engine, Accelerators, Probe, Ports, Parallelism, SidecarOptions)
 }
 """The fields that digests cover, with their defaults, by class."""
 

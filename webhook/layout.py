@@ -35,7 +35,7 @@ DECISIONS: Final[Mapping[str, tuple[Reads, tuple[str, ...]]]] = {
     "launcher": (Reads(("launcher", "size"), engine=("container", *COMMAND, "accelerators")), ("launcher",)),
     "layout": (
         Reads(
-            ("size", "sidecar", "picker"),
+            ("size", "sidecar", "picker", "sidecar_options"),
             template=("ports",),
             engine=("container", *COMMAND, "probes", "hooks"),
             layout=("launcher",),

@@ -1,7 +1,8 @@
 """The port of a decoder's engine: the routing sidecar takes over the served port, and the engine moves.
 
 The sidecar's image and flags come from the endpoint picker's row (`catalog.pickers`). It calls the engine on
-localhost, without TLS. If the engine's port cannot be moved, no sidecar is injected, and a finding says why.
+localhost, without TLS unless its options say so. If the engine's port cannot be moved, no sidecar is
+injected, and a finding says why.
 """
 
 import re
@@ -10,13 +11,14 @@ from dataclasses import replace
 from typing import Final
 
 from catalog.pickers.generations import PICKERS, Sidecar
-from intent.annotations import ENGINE_CONTAINER, SKIP
+from intent.annotations import ENGINE_CONTAINER, SIDECAR, SKIP
 from intent.command_line.flags import END, HOST, PORT
 from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, text_of
 from intent.lws import Engine, Intent, Moved, Template
 from intent.settings import Settings
+from intent.sidecar import SidecarOptions
 from webhook.launchers.container import in_script
 
 PORTS: Final = range(8200, 8300)
@@ -41,7 +43,7 @@ def engine_move(intent: Intent, leader: Launch | None, settings: Settings) -> Mo
     if not (intent.templates and sidecar_of(intent, settings)):
         return None
     template = intent.templates[0]
-    obstacle = next(_obstacles(template, leader), None)
+    obstacle = next(_obstacles(template, leader, intent.sidecar_options), None)
     if obstacle is not None:
         return obstacle
     port = known_port(leader) if leader else None
@@ -79,7 +81,7 @@ def moved_ports(engine: Engine) -> Iterator[tuple[int, str]]:
 # --- obstacles --------------------------------------------------------------------------------------
 
 
-def _obstacles(template: Template, launch: Launch | None) -> Iterator[FieldError]:
+def _obstacles(template: Template, launch: Launch | None, options: SidecarOptions) -> Iterator[FieldError]:
     if _is_behind(template):
         message = (
             f"left as it is: {ROUTING_PROXY} is there, and the engine behind it on {template.ports.behind}; "
@@ -96,6 +98,9 @@ def _obstacles(template: Template, launch: Launch | None) -> Iterator[FieldError
     else:
         yield from _collisions(launch)
         yield from (_left_out(template.engine_path, says) for applies, says in _REASONS if applies(launch))
+        if has_tls(launch) and "decoder" not in options.tls:
+            message = f"it calls the engine without TLS; remove --ssl-certfile, or set {SIDECAR}: tls=decoder"
+            yield _left_out(template.engine_path, message)
 
 
 def _left_out(where: str, message: str) -> FieldError:
@@ -131,7 +136,6 @@ _REASONS: Final[tuple[tuple[Callable[[Launch], bool], str], ...]] = (
         lambda launch: END in launch.command.argv[launch.command.arguments :],
         "it moves the engine with --port, which is ignored behind `--`; remove the `--`",
     ),
-    (has_tls, "it calls the engine without TLS; remove --ssl-certfile"),
 )
 
 

@@ -120,6 +120,12 @@ ROWS: Final[dict[str, Code]] = {
         "write the name of a ConfigMap and one of its keys, or of an InferencePool, in this namespace",
         "a name has characters that no object has, or is that of the InferencePool of the controller",
     ),
+    "FI735": Code(
+        "error",
+        "an option of the routing sidecar is invalid",
+        "write the option as the message says",
+        "the name of a connector or of a Secret has other characters, or a stage is listed twice",
+    ),
     "FI750": Code(
         "warning",
         "an earlier name of a field is used",

@@ -193,6 +193,12 @@ ROWS: Final[dict[str, Code]] = {
         "pass the file with the ConfigMap too, so that the configuration is checked and the routes are shown",
         "configRef names a ConfigMap, which the command does not read from a cluster",
     ),
+    "FI840": Code(
+        "error",
+        "the routing sidecar has no such connector",
+        "use a connector in the message, or another endpoint picker (docs/routing.md)",
+        "the connector is misspelt, or of another release of the sidecar, which would not start",
+    ),
     "FI850": Code(
         "error",
         "a container has the name of the routing sidecar",

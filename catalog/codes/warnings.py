@@ -290,4 +290,16 @@ ROWS: Final[dict[str, Code]] = {
         "set spec.leaderWorkerTemplate.size to the number in the message, or lower the parallel sizes",
         "the size of the group was forgotten: absent, it means 1, and one pod gets all accelerators",
     ),
+    "FI567": Code(
+        "warning",
+        "the routing sidecar calls the engine with TLS, and the engine serves without",
+        "add --ssl-certfile and --ssl-keyfile to the engine, or remove decoder from tls",
+        "tls=decoder is set for a decoder whose arguments name no certificate; each request would fail",
+    ),
+    "FI568": Code(
+        "warning",
+        "an option of the routing sidecar has no effect",
+        "follow the message, or remove the option",
+        "the role has no sidecar, or the sidecar calls a stage without TLS and so verifies nothing",
+    ),
 }

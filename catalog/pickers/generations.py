@@ -40,8 +40,19 @@ class Sidecar:
     """The proxy in a decode pod, which sends the prompt to a prefiller first."""
 
     image: str
-    flags: tuple[str, ...]
-    """In addition to `--port` and `--vllm-port`, which every generation has."""
+    connector: str
+    """The flag of the connector."""
+    connectors: tuple[str, ...]
+    """The connectors that it supports, the default first; any other one stops it."""
+    tls: Mapping[str, str]
+    """By stage (prefiller, decoder), the flag by which it calls that stage with TLS."""
+    unverified: Mapping[str, str]
+    """By stage, the flag by which it does not verify the certificate."""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Without options, in addition to `--port` and `--vllm-port`, which every generation has."""
+        return (f"{self.connector}={self.connectors[0]}", "--secure-proxy=false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +125,8 @@ _IN_TOKENS: Final = {(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"}
 _GIE: Final = "registry.k8s.io/gateway-api-inference-extension/epp"
 _LLM_D: Final = "ghcr.io/llm-d/llm-d-inference-scheduler"
 _SIDECAR: Final = "ghcr.io/llm-d/llm-d-routing-sidecar"
+_STAGES: Final = ("prefiller", "decoder")
+"""Flags of sidecars: `cmd/pd-sidecar/main.go` (0.4), `pkg/sidecar/proxy/options.go` (0.7)."""
 
 PICKERS: Final = {
     row.name: row
@@ -161,7 +174,13 @@ PICKERS: Final = {
         Picker(
             "llm-d-0.4",
             f"{_LLM_D}:v0.4.0",
-            Sidecar(f"{_SIDECAR}:v0.4.0", ("--connector=nixlv2", "--secure-proxy=false")),
+            Sidecar(
+                f"{_SIDECAR}:v0.4.0",
+                "--connector",
+                ("nixlv2", "lmcache", "sglang"),
+                tls={one: f"--{one}-use-tls=true" for one in _STAGES},
+                unverified={one: f"--{one}-tls-insecure-skip-verify=true" for one in _STAGES},
+            ),
             plugins=LLM_D_0_4,
             fields=FIELDS_1_2,
             gates=("dataLayer", "flowControl"),
@@ -179,7 +198,13 @@ PICKERS: Final = {
         Picker(
             "llm-d-0.7",
             f"{_LLM_D}:v0.7.1",
-            Sidecar(f"{_SIDECAR}:v0.7.1", ("--kv-connector=nixlv2", "--secure-proxy=false")),
+            Sidecar(
+                f"{_SIDECAR}:v0.7.1",
+                "--kv-connector",
+                ("nixlv2", "shared-storage", "sglang"),
+                tls={one: f"--enable-tls={one}" for one in _STAGES},
+                unverified={one: f"--tls-insecure-skip-verify={one}" for one in _STAGES},
+            ),
             plugins=LLM_D_0_7,
             fields=FIELDS_1_4,
             gates=("dataLayer", "flowControl", "prepareDataPlugins"),

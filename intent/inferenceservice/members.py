@@ -16,6 +16,7 @@ from intent.annotations import (
     ROUTING_KEYS,
     SCHEDULER_NAME,
     SERVICE,
+    SIDECAR,
     STRATEGY,
     path,
 )
@@ -83,6 +84,8 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
         yield STRATEGY, routing.strategy
         if routing.picker:
             yield PICKER, routing.picker
+    if options := str(role.sidecar):
+        yield SIDECAR, options
     carried = {**dict(service.annotations), **_of_template(role)}
     yield from ((key, carried[key]) for key in CARRIED if isinstance(carried.get(key), str))
 

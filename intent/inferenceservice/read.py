@@ -34,6 +34,7 @@ from intent.lora import LIMITS
 from intent.lora import written as written_lora
 from intent.priority import as_text
 from intent.shapes import mapping, number, text, without_nulls
+from intent.sidecar import NO_OPTIONS, SidecarOptions, ordered
 
 API_VERSION: Final = v1alpha1.API_VERSION
 KIND: Final = v1alpha1.KIND
@@ -86,6 +87,8 @@ class RoleIntent:
     """The PodTemplateSpec of the workers, as written by its author; None: that of the leader."""
     accelerators: NodeLabels | None = None
     """The labels of nodes on which its pods may run, in addition to what the templates say; None: all."""
+    sidecar: SidecarOptions = NO_OPTIONS
+    """The options of a decoder's routing sidecar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,17 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
                 rollout=without_nulls(role.rollout_strategy),
                 worker=role.worker if "worker" in role.given else None,
                 accelerators=_accelerators(role),
+                sidecar=_sidecar(role.sidecar),
             )
+
+
+def _sidecar(given: v1alpha1.Sidecar) -> SidecarOptions:
+    return SidecarOptions(
+        given.connector,
+        ordered(tuple(given.tls)),
+        ordered(tuple(given.insecure_skip_verify)),
+        given.secret_name,
+    )
 
 
 def _accelerators(role: v1alpha1.Role) -> NodeLabels | None:
@@ -285,18 +298,16 @@ def _config_ref(role: v1alpha1.Role) -> ConfigRef | None:
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
     """Return the author's strategy, or the default for the roles.
 
-    Empty with a whole configuration, and for an Ingress alone: clients call the Service. With a pool of the
-    author's it only decides whether decoders get a sidecar.
+    Empty with a whole configuration, and for an Ingress alone: clients call the Service. With a configuration
+    in a ConfigMap, or a pool of the author's, it only decides whether decoders get a sidecar.
     """
     if "strategy" in role.given:
         return role.strategy
-    if role.endpoint_picker_config or "configRef" in role.given:
-        return ""
-    if set(role.given) & ROUTER_KEYS == {"ingress"}:
+    if role.endpoint_picker_config or set(role.given) & ROUTER_KEYS == {"ingress"}:
         return ""
     if disaggregates(spec):
         return DISAGGREGATION
-    return "" if "pool" in role.given else role.strategy
+    return "" if {"configRef", "pool"} & set(role.given) else role.strategy
 
 
 # --- errors of pydantic, as field errors ------------------------------------------------------------

@@ -25,6 +25,7 @@ from intent.names import (
     PICKER_ENDING,
     POOL_ENDING,
     is_key_of_data,
+    is_label,
     is_label_key,
     is_label_value,
     is_subdomain,
@@ -36,6 +37,7 @@ from intent.shapes import mapping, number, text
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
 ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
 NOT_A_ROUTERS: Final = "must be absent: a router runs no engine"
+DECODERS: Final = "must be absent: only a decoder has a routing sidecar"
 A_ROUTERS: Final = "must be absent: only a router has it"
 NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
 ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remove one of the two"
@@ -68,7 +70,7 @@ EXCLUDING: Final = (
 )
 """A field of a router, and those that it excludes, with the reason.
 
-A pool does not exclude pd-disaggregation, by which decoders get a sidecar.
+None excludes pd-disaggregation, by which decoders get a sidecar.
 """
 DATA_KEY: Final = "a key of a ConfigMap: letters, digits, '-', '_' and '.'"
 SUBDOMAIN: Final = "the name of an object: lower-case letters, digits, '-' and '.'"
@@ -153,7 +155,7 @@ def _routers_fields(service: InferenceService) -> Iterator[FieldError]:
         for one, others, reason in EXCLUDING:
             if one in given:
                 for name in (name for name in others if name in given):
-                    if (name, role.strategy) != ("strategy", DISAGGREGATION) or one != "pool":
+                    if (name, role.strategy) != ("strategy", DISAGGREGATION):
                         yield FieldError(f"{path}.{name}", None, f"must be absent: {reason}", "FI732")
         if "configRef" in given:
             yield from _reference(f"{path}.configRef", role.config_ref.name)
@@ -218,6 +220,26 @@ def _workers(service: InferenceService) -> Iterator[FieldError]:
     for at, role in enumerate(service.spec.roles):
         if "worker" in role.given and role.nodes < 2 and role.component_type != "router":
             yield FieldError(f"spec.roles[{at}].worker", None, NO_WORKERS, "FI731")
+
+
+def _sidecars(service: InferenceService) -> Iterator[FieldError]:
+    """FI706, FI735: only decoders have a sidecar, and its options have valid values."""
+    for at, role in enumerate(service.spec.roles):
+        path, options = f"spec.roles[{at}].sidecar", role.sidecar
+        if "sidecar" not in role.given or role.component_type == "router":
+            continue
+        if role.component_type != "decoder":
+            yield FieldError(path, None, DECODERS, "FI706")
+        for name, valid, rule in (
+            ("connector", is_label, "the name of a connector, such as nixlv2"),
+            ("secretName", is_subdomain, SUBDOMAIN),
+        ):
+            value = options.connector if name == "connector" else options.secret_name
+            if name in options.given and not valid(value):
+                yield FieldError(f"{path}.{name}", value, f"must be {rule}", "FI735")
+        for name, stages in (("tls", options.tls), ("insecureSkipVerify", options.insecure_skip_verify)):
+            if len(set(stages)) < len(stages):
+                yield FieldError(f"{path}.{name}", None, "must list each stage once", "FI735")
 
 
 def _accelerators(service: InferenceService) -> Iterator[FieldError]:
@@ -340,6 +362,7 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _aliases,
     _scaling,
     _workers,
+    _sidecars,
     _accelerators,
     _rollouts,
     priorities,

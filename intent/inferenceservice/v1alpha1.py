@@ -22,7 +22,7 @@ ROUTER_FIELDS: Final = (
     *("strategy", "httproute", "gateway", "endpointPickerConfig", "configRef", "pool", "ingress"),
 )
 ENGINE_FIELDS: Final = (
-    *("replicas", "scaling", "multinode", "rolloutStrategy", "worker", "acceleratorTypes"),
+    *("replicas", "scaling", "multinode", "rolloutStrategy", "worker", "acceleratorTypes", "sidecar"),
     *("roleReplicas", "podReplicas"),
 )
 COMMON_FIELDS: Final = ("name", "componentType", "template")
@@ -64,6 +64,12 @@ class _Model(BaseModel):
         use_attribute_docstrings=True,
     )
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The fields that its author set, by their JSON names, in the order of this model."""
+        fields = type(self).model_fields.items()
+        return tuple(field.alias or name for name, field in fields if name in self.model_fields_set)
+
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, value: Any) -> Any:
@@ -89,6 +95,26 @@ class AcceleratorTypes(_Model):
     """Label of nodes that names their accelerator, such as `nvidia.com/gpu.product`."""
     label_values: Annotated[list[LabelValue], Field(min_length=1, max_length=64)]
     """Accepted values of the label."""
+
+
+Stages = Annotated[
+    list[Literal["prefiller", "decoder"]],
+    Field(max_length=2, json_schema_extra={"x-kubernetes-list-type": "set"}),
+]
+
+
+class Sidecar(_Model):
+    """Decoders only: options of the routing sidecar."""
+
+    connector: Annotated[str, Field(max_length=63)] = ""
+    """Protocol of the KV cache transfer, one that the sidecar supports. Absent: `nixlv2`."""
+    tls: Stages = []
+    """What the sidecar calls with TLS: prefillers, the decoder beside it, or both."""
+    insecure_skip_verify: Stages = []
+    """Of `tls`, those whose certificates are not verified."""
+    secret_name: Annotated[str, Field(max_length=253)] = ""
+    """Secret with `tls.crt` and `tls.key`, with which the sidecar serves; its certificates are trusted too.
+    Absent: it serves without TLS."""
 
 
 class ConfigRef(_Model):
@@ -139,6 +165,7 @@ class Role(_Model):
     of the pods of its endpoint picker, whose container is named `epp`; `containers` may be empty."""
     worker: Object = {}
     """Pod template of the workers of multi-node replicas, if it differs: then `template` is the leader's."""
+    sidecar: Sidecar = Sidecar()
     accelerator_types: AcceleratorTypes = AcceleratorTypes.model_construct(label_key="", label_values=[])
     strategy: Strategy = "prefix-cache"
     """Router only: how requests are routed. Absent: `pd-disaggregation` with prefillers and decoders,
@@ -159,12 +186,6 @@ class Role(_Model):
     """The earlier name of `replicas`."""
     pod_replicas: Positive = 1
     """The earlier name of `multinode.nodeCount`."""
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The fields that its author set, by their JSON names, in the order of this model."""
-        fields = type(self).model_fields.items()
-        return tuple(field.alias or name for name, field in fields if name in self.model_fields_set)
 
     @property
     def asked(self) -> int | None:

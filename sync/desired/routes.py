@@ -199,9 +199,10 @@ def _router_routing(service: InferenceServiceIntent, read: Configuration | None)
     router = service.router
     if router is None:
         return NO_ROUTING
-    config = read.text if read and router.config_ref else router.routing.config
-    gateway = gateway_name(service.name) if router.gateway else ""
-    return replace(router.routing, config=config, gateway=gateway)
+    routing = replace(router.routing, gateway=gateway_name(service.name) if router.gateway else "")
+    if router.config_ref is None or router.pool:
+        return routing
+    return replace(routing, strategy="", config=read.text if read else "")
 
 
 def _routes(

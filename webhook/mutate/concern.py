@@ -36,6 +36,7 @@ LORA: Final[Cause] = ("metadata", "annotations", keys.LORA)
 PARALLELISM: Final[Cause] = ("metadata", "annotations", keys.PARALLELISM)
 MODEL: Final[Cause] = ("metadata", "annotations", keys.MODEL)
 MODEL_SECRET: Final[Cause] = ("metadata", "annotations", keys.MODEL_SECRET)
+SIDECAR_OPTIONS: Final[Cause] = ("metadata", "annotations", keys.SIDECAR)
 PICKER: Final[Cause] = ("metadata", "annotations", keys.PICKER)
 SIZE: Final[Cause] = ("spec", "leaderWorkerTemplate", "size")
 """The size of the group. It causes a field only if it is 2 or more."""

@@ -12,12 +12,23 @@ from intent import Object
 from intent.container import CALLS, ROUTING_PROXY
 from intent.lws import Engine, Moved, Probe, Template
 from intent.settings import Settings
+from intent.sidecar import SidecarOptions
 from webhook.digest import COMMAND, Reads
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
 from webhook.layout import Input
 from webhook.move import sidecar_of
-from webhook.mutate.concern import PICKER, STRATEGY, Concern, Rule, of_containers, of_templates, union, values
+from webhook.mutate.concern import (
+    PICKER,
+    SIDECAR_OPTIONS,
+    STRATEGY,
+    Concern,
+    Rule,
+    of_containers,
+    of_templates,
+    union,
+    values,
+)
 from webhook.mutate.templates import in_engine
 from webhook.overlay.overlay import Overlay
 
@@ -31,16 +42,21 @@ SECURITY: Final[Object] = {
     "seccompProfile": {"type": "RuntimeDefault"},
 }
 """PodSecurity's `restricted` level; the image's user is 65532 (llm-d-routing-sidecar `Dockerfile`)."""
+CERTIFICATES: Final = f"{ROUTING_PROXY}-certificates"
+"""The volume with the certificate with which the sidecar serves: files `tls.crt` and `tls.key`."""
+CERTIFICATE_DIR: Final = "/etc/routing-proxy"
+TRUSTED: Final = f"{CERTIFICATE_DIR}:/etc/ssl/certs"
+"""Go's `SSL_CERT_DIR`: certificates in the Secret, such as `ca.crt`, are trusted beside the image's."""
 _WITH_PORT: Final = CALLS | {"grpc"}
 """Handlers that have a port."""
 
 
 def sidecar(given: Input) -> Overlay:
     """Inject the sidecar on the port that clients call, and point the probes at the engine's new port."""
-    row = sidecar_of(given.intent, given.settings)
+    row, options = sidecar_of(given.intent, given.settings), given.intent.sidecar_options
     opens = "port" not in given.intent.skip
     made = {
-        one.field: _template(one, one.engine, one.moved, _mirrored(row, given.settings), opens=opens)
+        one.field: _template(one, one.engine, one.moved, _mirrored(row, given.settings), options, opens=opens)
         for one in given.layout.templates
         if row and one.moved and one.engine
     }
@@ -52,28 +68,47 @@ def _mirrored(row: Sidecar, settings: Settings) -> Sidecar:
     return replace(row, image=pulled_from(settings.picker_registry, row.image))
 
 
-def _template(template: Template, engine: Engine, moved: Moved, row: Sidecar, *, opens: bool) -> Overlay:
-    proxy = _proxy(moved, row, declares=opens and moved.port not in template.ports.taken)
+def _template(  # noqa: PLR0913 - what one template depends on
+    template: Template, engine: Engine, moved: Moved, row: Sidecar, options: SidecarOptions, *, opens: bool
+) -> Overlay:
+    proxy = _proxy(moved, row, options, declares=opens and moved.port not in template.ports.taken)
     ports: Overlay = {"ports": [{"containerPort": moved.to}]} if opens else {}
     container = ports | _repointed(template, engine, moved)
-    return in_engine(engine, container, {"initContainers": [proxy]})
+    volumes = {"volumes": [{"name": CERTIFICATES, "secret": {"secretName": options.secret}}]}
+    return in_engine(engine, container, {"initContainers": [proxy]} | (volumes if options.secret else {}))
 
 
-def _proxy(moved: Moved, row: Sidecar, *, declares: bool) -> Object:
+def _proxy(moved: Moved, row: Sidecar, options: SidecarOptions, *, declares: bool) -> Object:
     """Return the container. Its `/health` succeeds at once: it does not report on the engine."""
     container: Object = {
         "name": ROUTING_PROXY,
         "image": row.image,
-        "args": [f"--port={moved.port}", f"--vllm-port={moved.to}", *row.flags],
+        "args": [f"--port={moved.port}", f"--vllm-port={moved.to}", *_flags(row, options)],
         "restartPolicy": "Always",
         "env": [{"name": "POD_IP", "valueFrom": POD_IP}],
     }
     if declares:
         container["ports"] = [{"containerPort": moved.port}]
-    container["readinessProbe"] = {"httpGet": {"path": "/health", "port": moved.port}}
+    health: Object = {"path": "/health", "port": moved.port}
+    container["readinessProbe"] = {"httpGet": health}
     container["resources"] = {"limits": dict(LIMITS)}
     container["securityContext"] = SECURITY
+    if options.secret:
+        health["scheme"] = "HTTPS"
+        container["env"] = [*container["env"], {"name": "SSL_CERT_DIR", "value": TRUSTED}]
+        container["volumeMounts"] = [{"name": CERTIFICATES, "mountPath": CERTIFICATE_DIR, "readOnly": True}]
     return container
+
+
+def _flags(row: Sidecar, options: SidecarOptions) -> tuple[str, ...]:
+    """Return the flags of the options; `validate.sidecar` reports a connector that the sidecar lacks."""
+    serving = ("--secure-proxy=true", f"--cert-path={CERTIFICATE_DIR}")
+    return (
+        f"{row.connector}={options.connector or row.connectors[0]}",
+        *(serving if options.secret else ("--secure-proxy=false",)),
+        *(row.tls[stage] for stage in options.tls),
+        *(row.unverified[stage] for stage in options.unverified),
+    )
 
 
 def _repointed(template: Template, engine: Engine, moved: Moved) -> Overlay:
@@ -96,19 +131,21 @@ _PROXY: Final = {
     **values("name", "image", "args", "restartPolicy", "readinessProbe", "resources", "securityContext"),
     "env": values("name", "value", "valueFrom"),
     "ports": values("containerPort"),
+    "volumeMounts": values("name", "mountPath", "readOnly"),
 }
+_POD: Final = {"initContainers": _PROXY, "volumes": values("name", "secret")}
 
 SIDECAR: Final = Concern(
     NAME,
     sidecar,
     reads=Reads(
-        ("sidecar", "picker"),
+        ("sidecar", "picker", "sidecar_options"),
         template=("ports",),
         engine=("container", *COMMAND, "probes", "hooks"),
         layout=("splits", "port"),
         skip=("port",),
     ),
-    writes=union(of_containers(_ENGINE), of_templates({"spec": {"initContainers": _PROXY}})),
+    writes=union(of_containers(_ENGINE), of_templates({"spec": _POD})),
     replaces=frozenset({"port"}),
     skip="sidecar",
     parts=("port",),
@@ -118,7 +155,7 @@ SIDECAR: Final = Concern(
             "FI671",
             r"\.initContainers\[routing-proxy\]",
             "sends each prompt to a prefiller first, on the port that clients call",
-            (STRATEGY, PICKER),
+            (STRATEGY, PICKER, SIDECAR_OPTIONS),
         ),
         Rule(
             "FI672",
@@ -131,6 +168,12 @@ SIDECAR: Final = Concern(
             r"\.(?:httpGet|tcpSocket|grpc)\.port",
             "probes the engine on its new port: the sidecar answers before the engine does",
             (STRATEGY,),
+        ),
+        Rule(
+            "FI674",
+            r"\.volumes\[routing-proxy-certificates\]",
+            "the certificate with which the sidecar serves",
+            (SIDECAR_OPTIONS,),
         ),
     ),
 )

@@ -1,13 +1,18 @@
-"""The routing sidecar of a decoder: why it cannot be injected, and probes that it would answer."""
+"""The routing sidecar of a decoder: why it cannot be injected, its options, and probes that it answers."""
 
 from collections.abc import Iterator
 
-from intent.errors import FieldError
+from intent.annotations import DISAGGREGATION, SIDECAR, STRATEGY, path
+from intent.errors import FieldError, nearest, suggested
+from intent.launch import has_tls
+from intent.sidecar import NO_OPTIONS
 from webhook.layout import Input
+from webhook.move import sidecar_of
 
 
 def sidecar(given: Input) -> Iterator[FieldError]:
     """Check the leader, if it gets a sidecar."""
+    yield from _options(given)
     found = given.layout.move
     if isinstance(found, FieldError):
         yield found
@@ -20,3 +25,28 @@ def sidecar(given: Input) -> Iterator[FieldError]:
                     f"sidecar; call {found.to}, or use httpGet"
                 )
                 yield FieldError(f"{leader.engine_path}.{probe.field}", None, message, "FI853")
+
+
+def _options(given: Input) -> Iterator[FieldError]:
+    """FI567, FI568, FI840: the sidecar knows its options, and they suit the engine."""
+    intent, where = given.intent, path(SIDECAR)
+    row, options = sidecar_of(intent, given.settings), intent.sidecar_options
+    if options == NO_OPTIONS:
+        return
+    if not intent.sidecar:
+        message = f"has no effect: only a decoder with {STRATEGY}: {DISAGGREGATION} gets a routing sidecar"
+        yield FieldError(where, None, message, "FI568")
+        return
+    if row and options.connector and options.connector not in row.connectors:
+        hint = suggested(nearest(options.connector, row.connectors))
+        message = f"this sidecar has no connector {options.connector}; use one of {', '.join(row.connectors)}"
+        yield FieldError(where, str(options), message + hint, "FI840")
+    for stage in (stage for stage in options.unverified if stage not in options.tls):
+        message = f"insecureSkipVerify={stage} has no effect: add tls={stage}"
+        yield FieldError(where, None, message, "FI568")
+    leader = given.plan.launches[0] if given.plan.launches else None
+    if "decoder" in options.tls and leader and not has_tls(leader):
+        message = (
+            "tls=decoder: the engine serves without TLS, as far as its arguments show; add --ssl-certfile"
+        )
+        yield FieldError(where, None, message, "FI567")

@@ -59,7 +59,10 @@ def objectives(routes: Routes) -> Iterator[Object]:
             "apiVersion": routes.picker.objectives,
             "kind": "InferenceObjective",
             "metadata": metadata(routes, name),
-            "spec": {"priority": priority, "poolRef": {"group": POOLS, "name": pool_name(routes.service)}},
+            "spec": {
+                "priority": priority,
+                "poolRef": {"group": POOLS, "name": (routes.pool or pool_name(routes.service))},
+            },
         }
 
 

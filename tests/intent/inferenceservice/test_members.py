@@ -190,3 +190,20 @@ def test_a_finding_on_one_of_two_templates_is_moved_to_its_field(rendered_path: 
     error = FieldError(f"spec.leaderWorkerTemplate.{rendered_path}.spec", None, "x", "FI301")
 
     assert authored(error, made, made.roles[0]).path == f"spec.roles[0].{field}.spec"
+
+
+def test_the_options_of_a_decoders_sidecar_are_its_annotation() -> None:
+    options = {"connector": "sglang", "tls": ["decoder", "prefiller"], "secretName": "certs"}
+
+    made = rendered(isvc(router(strategy=None), prefiller(), decoder(sidecar=options)))
+
+    assert [annotations(lws).get(PREFIX + "sidecar") for lws in made] == [
+        None,
+        "connector=sglang,tls=prefiller+decoder,secretName=certs",
+    ]
+
+
+def test_a_sidecar_without_options_needs_no_annotation() -> None:
+    made = rendered(isvc(router(strategy=None), prefiller(), decoder(sidecar={})))
+
+    assert [annotations(lws).get(PREFIX + "sidecar") for lws in made] == [None, None]

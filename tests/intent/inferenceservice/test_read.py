@@ -420,8 +420,9 @@ def test_a_router_with_a_pool_of_its_author_gets_no_endpoint_picker() -> None:
     assert (made.pool, made.routing.strategy, made.is_picked, made.is_routed) == ("theirs", "", False, True)
 
 
-def test_decoders_behind_a_pool_of_the_author_still_get_a_sidecar() -> None:
-    service, errors = read(isvc(router(strategy=None, pool=POOL), prefiller(), decoder()))
+@pytest.mark.parametrize("fields", [{"pool": POOL}, {"configRef": CONFIG}])
+def test_decoders_behind_an_endpoint_picker_of_the_author_still_get_a_sidecar(fields: Object) -> None:
+    service, errors = read(isvc(router(**{"strategy": None} | fields), prefiller(), decoder()))
 
     assert service is not None
     assert service.router is not None
@@ -467,3 +468,28 @@ def test_annotations_of_engines_are_refused_on_the_template_of_a_router() -> Non
     assert found(isvc(router(template=whole), worker())) == [
         (f"{ROLE}.template.metadata.annotations[fusioninfer.io/launcher]", "FI709")
     ]
+
+
+@pytest.mark.parametrize("kind", [worker, prefiller])
+def test_only_a_decoder_has_options_of_a_sidecar(kind: Any) -> None:
+    fields = {"sidecar": {"connector": "sglang"}}
+    roles = (worker(**fields),) if kind is worker else (prefiller(**fields), decoder())
+
+    assert found(isvc(*roles)) == [(f"{ROLE}.sidecar", "FI706")]
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "code"),
+    [
+        ({"connector": "A"}, "connector", "FI735"),
+        ({"connector": ""}, "connector", "FI735"),
+        ({"secretName": "a/b"}, "secretName", "FI735"),
+        ({"tls": ["decoder", "decoder"]}, "tls", "FI735"),
+        ({"tls": ["both"]}, "tls[0]", "FI701"),
+        ({"insecureSkipVerify": ["prefiller", "prefiller"]}, "insecureSkipVerify", "FI735"),
+    ],
+)
+def test_an_invalid_option_of_a_sidecar_is_refused(options: Object, where: str, code: str) -> None:
+    whole = isvc(decoder(sidecar=options), prefiller())
+
+    assert found(whole) == [(f"{ROLE}.sidecar.{where}", code)]

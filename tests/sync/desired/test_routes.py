@@ -403,3 +403,12 @@ def test_a_pool_of_the_author_wins_over_a_configuration() -> None:
     both = isvc(pool="theirs", config_ref=ConfigRef("routing", "c.yaml"))
 
     assert routes(PLAIN, service=both).pool == "theirs"
+
+
+def test_the_strategy_of_the_sidecars_does_not_exclude_a_configuration_of_the_author() -> None:
+    service = isvc(strategy="pd-disaggregation", config_ref=ConfigRef("routing", "c.yaml"))
+    text = yaml.dump(presets(PICKERS[SETTINGS.disaggregated_picker])["pd-disaggregation"])
+
+    found = plan(prefill(), decode(routing=PD), service=service, read=Configuration(text))
+
+    assert (found.findings, found.routes and found.routes.config) == ((), text)

@@ -537,3 +537,97 @@ def test_no_other_object_computes_the_move() -> None:
 
     assert intent is not None
     assert input_of(intent, Settings()).layout.move is None
+
+
+# --- options ------------------------------------------------------------------------------------------
+
+
+def flags(options: str, picker: str = "llm-d-0.7") -> list[str]:
+    """Return the flags of the sidecar with these options, without its ports."""
+    (proxy,) = proxies(put(decoder(sidecar=options, picker=picker)))
+    found: list[str] = proxy["args"][2:]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "picker", "expected"),
+    [
+        ("connector=sglang", "llm-d-0.7", ["--kv-connector=sglang", "--secure-proxy=false"]),
+        ("connector=lmcache", "llm-d-0.4", ["--connector=lmcache", "--secure-proxy=false"]),
+        (
+            "tls=prefiller+decoder",
+            "llm-d-0.7",
+            [
+                *("--kv-connector=nixlv2", "--secure-proxy=false"),
+                *("--enable-tls=prefiller", "--enable-tls=decoder"),
+            ],
+        ),
+        (
+            "tls=prefiller,insecureSkipVerify=prefiller",
+            "llm-d-0.4",
+            [
+                *("--connector=nixlv2", "--secure-proxy=false"),
+                *("--prefiller-use-tls=true", "--prefiller-tls-insecure-skip-verify=true"),
+            ],
+        ),
+        (
+            "secretName=certs",
+            "llm-d-0.7",
+            ["--kv-connector=nixlv2", "--secure-proxy=true", "--cert-path=/etc/routing-proxy"],
+        ),
+    ],
+)
+def test_each_option_is_a_flag_of_the_generation(options: str, picker: str, expected: list[str]) -> None:
+    assert flags(options, picker) == expected
+
+
+def test_a_certificate_is_mounted_from_its_secret_and_the_probe_uses_it() -> None:
+    live = put(decoder(sidecar="secretName=certs"))
+
+    (proxy,) = proxies(live)
+
+    (mount,) = proxy["volumeMounts"]
+    assert {"name": mount["name"], "secret": {"secretName": "certs"}} in spec(live)["volumes"]
+    assert f"--cert-path={mount['mountPath']}" in proxy["args"]
+    assert proxy["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
+
+
+def test_removed_options_give_the_sidecar_without_them() -> None:
+    before = put(decoder(sidecar="secretName=certs,connector=sglang"))
+
+    after = put(changed(before, "metadata.annotations.fusioninfer.io/sidecar", None), before)
+
+    assert spec(after) == spec(put(decoder()))
+
+
+def test_an_engine_with_tls_gets_a_sidecar_that_calls_it_with_tls() -> None:
+    engine = container(args=["M", "--ssl-certfile", "/tls.crt"])
+
+    assert proxies(put(decoder(engine))) == []
+    (proxy,) = proxies(put(decoder(engine, sidecar="tls=decoder")))
+    assert "--enable-tls=decoder" in proxy["args"]
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "words"),
+    [
+        ({"sidecar": "connector=lmcache"}, "FI840", "nixlv2, shared-storage, sglang"),
+        ({"sidecar": "connector=nixlv1"}, "FI840", "did you mean nixlv2?"),
+        ({"sidecar": "connector=shared-storage", "picker": "llm-d-0.4"}, "FI840", "lmcache"),
+        ({"sidecar": "tls=decoder"}, "FI567", "--ssl-certfile"),
+        ({"sidecar": "tls=prefiller,insecureSkipVerify=decoder"}, "FI568", "add tls=decoder"),
+        ({"sidecar": "connector=sglang", "component_type": "prefiller"}, "FI568", "only a decoder"),
+        ({"sidecar": "connector=sglang", "skip": "sidecar"}, "FI568", "only a decoder"),
+    ],
+)
+def test_an_option_that_does_not_work_is_reported(written: dict[str, str], code: str, words: str) -> None:
+    found = {one.code: one.message for one in check(put(decoder(**written)))}
+
+    assert words in found[code]
+
+
+def test_options_change_nothing_of_an_object_without_a_sidecar() -> None:
+    live = lws(1, template(), component_type="prefiller")
+    with_options = changed(live, "metadata.annotations.fusioninfer.io/sidecar", "connector=sglang")
+
+    assert spec(put(with_options)) == spec(put(live))
