@@ -10,10 +10,8 @@ from intent.names import is_label, is_subdomain
 
 STAGES: Final = ("prefiller", "decoder")
 """What the sidecar calls: the prefiller of another pod, and the decoder in its own."""
-STAGED: Final = {"tls": "tls", "insecureSkipVerify": "unverified"}
-"""The options that list stages, by their names, with their fields."""
-NAMED: Final = {"connector": "connector", "secretName": "secret"}
-"""The options with one value."""
+STAGED: Final = ("tls", "insecureSkipVerify")
+"""The options that list stages."""
 FORM: Final = (
     "must be options separated by commas, each once: connector=NAME, secretName=NAME, tls=STAGES and "
     "insecureSkipVerify=STAGES; stages are prefiller, decoder or prefiller+decoder"
@@ -62,10 +60,16 @@ def is_options(text: str) -> bool:
 def parse(text: str) -> SidecarOptions:
     """Parse the value of the annotation, which is valid."""
     found = {name.strip(): value.strip() for name, _, value in _split(text)}
-    staged = {
-        field: ordered(tuple(found[name].split("+"))) for name, field in STAGED.items() if name in found
-    }
-    return SidecarOptions(**{field: found[name] for name, field in NAMED.items() if name in found}, **staged)
+    return SidecarOptions(
+        connector=found.get("connector", ""),
+        tls=_stages(found.get("tls", "")),
+        unverified=_stages(found.get("insecureSkipVerify", "")),
+        secret=found.get("secretName", ""),
+    )
+
+
+def _stages(text: str) -> tuple[str, ...]:
+    return ordered(tuple(text.split("+")))
 
 
 def _split(text: str) -> list[tuple[str, str, str]]:
@@ -76,4 +80,4 @@ def _is_option(name: str, value: str) -> bool:
     if name in STAGED:
         stages = value.split("+")
         return len(set(stages)) == len(stages) and set(stages) <= set(STAGES)
-    return is_label(value) if name == "connector" else name in NAMED and is_subdomain(value)
+    return is_label(value) if name == "connector" else name == "secretName" and is_subdomain(value)

@@ -53,7 +53,7 @@ def test_with_its_answer_it_is_ready_and_has_a_url(served: Cluster, running: str
 
     assert status["url"] == "http://10.1.2.3"
     shown = kubectl(served, "get", "isvc", "--namespace", running, "--no-headers").split()
-    assert shown[:4] == [NAME, "True", "ServiceReady", "http://10.1.2.3"]
+    assert shown[:5] == [NAME, "True", "1/1", "ServiceReady", "http://10.1.2.3"]
 
 
 def test_when_it_changes_its_mind_so_does_the_status(served: Cluster, running: str) -> None:
