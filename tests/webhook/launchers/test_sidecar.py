@@ -620,7 +620,7 @@ def test_an_engine_with_tls_gets_a_sidecar_that_calls_it_with_tls() -> None:
         ({"sidecar": "connector=sglang", "skip": "sidecar"}, "FI568", "only a decoder"),
     ],
 )
-def test_an_option_that_does_not_work_is_reported(written: dict[str, str], code: str, words: str) -> None:
+def test_an_option_that_does_not_work_is_reported(written: dict[str, Any], code: str, words: str) -> None:
     found = {one.code: one.message for one in check(put(decoder(**written)))}
 
     assert words in found[code]
