@@ -403,6 +403,7 @@ class Annotations:
             Check(lambda text: not fault(text), "must be parallel sizes", "FI115", explain=fault),
             absent="from the arguments",
             parse=read_parallelism,
+            service="spec.roles[{role}].parallelism",
         ),
     )
     model: str = field(

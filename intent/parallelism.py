@@ -15,7 +15,7 @@ RPC_PORT: Final = "dataRPCPort"
 EXPERT: Final = "expert"
 NAMES: Final = (*SIZES, EXPERT, RPC_PORT)
 EXAMPLE: Final = "tensor=8,pipeline=2"
-_MOST: Final = 1_000_000
+LARGEST: Final = 1_000_000
 _HIGHEST: Final = 65535
 _LONGEST: Final = 256
 
@@ -41,6 +41,13 @@ def read_parallelism(text: str) -> Parallelism:
     sizes = {field: int(values[name]) for name, field in SIZES.items() if name in values}
     port = int(values.get(RPC_PORT, "0"))
     return Parallelism(**sizes, expert=values.get(EXPERT, "false") != "false", rpc_port=port)
+
+
+def written(sizes: Parallelism) -> str:
+    """Return the value of the annotation for these sizes; empty for none."""
+    named = ((name, getattr(sizes, field)) for name, field in SIZES.items())
+    found = [f"{name}={value}" for name, value in (*named, (RPC_PORT, sizes.rpc_port)) if value]
+    return ",".join([*found, EXPERT] if sizes.expert else found)
 
 
 def fault(text: str) -> str:
@@ -77,7 +84,7 @@ def _wrong(name: str, value: str) -> str:
         return f"{name[:40] or 'an empty item'} is not a kind of parallelism{hint}"
     if name == EXPERT:
         return "" if value in {"true", "false"} else "expert takes no value, or true or false"
-    highest = _HIGHEST if name == RPC_PORT else _MOST
+    highest = _HIGHEST if name == RPC_PORT else LARGEST
     is_number = value.isascii() and value.isdecimal() and len(value) < 9
     if is_number and 1 <= int(value) <= highest:
         return ""

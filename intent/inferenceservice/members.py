@@ -9,6 +9,7 @@ from intent.annotations import (
     COMPONENT_TYPE,
     ENDPOINT_PICKER_CONFIG,
     NO_ROUTING,
+    PARALLELISM,
     PICKER,
     PREFIX,
     ROLE_NAME,
@@ -77,6 +78,8 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
     if role.component_type != "worker":
         yield ROLES, ",".join(one.name for one in service.roles)
     yield from service.model
+    if role.parallelism:
+        yield PARALLELISM, role.parallelism
     if service.scheduler:
         yield SCHEDULER_NAME, service.scheduler
     routing = service.router.routing if service.router else NO_ROUTING

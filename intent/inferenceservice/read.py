@@ -32,6 +32,7 @@ from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
 from intent.lora import LIMITS
 from intent.lora import written as written_lora
+from intent.parallelism import written as written_sizes
 from intent.priority import as_text
 from intent.shapes import mapping, number, text, without_nulls
 from intent.sidecar import NO_OPTIONS, SidecarOptions, ordered
@@ -85,6 +86,8 @@ class RoleIntent:
     """The rollout strategy; empty: that of LeaderWorkerSet."""
     worker: Object | None = None
     """The PodTemplateSpec of the workers, as written by its author; None: that of the leader."""
+    parallelism: str = ""
+    """The annotation with its parallel sizes; empty: none."""
     accelerators: NodeLabels | None = None
     """The labels of nodes on which its pods may run, in addition to what the templates say; None: all."""
     sidecar: SidecarOptions = NO_OPTIONS
@@ -219,6 +222,7 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
                 scaling=without_nulls(role.scaling) if role.is_scaled else None,
                 rollout=without_nulls(role.rollout_strategy),
                 worker=role.worker if "worker" in role.given else None,
+                parallelism=written_sizes(role.parallelism.sizes) if "parallelism" in role.given else "",
                 accelerators=_accelerators(role),
                 sidecar=_sidecar(role.sidecar),
             )

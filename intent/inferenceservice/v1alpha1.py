@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from intent import Object
+from intent.inferenceservice.pods import pods_of
 from intent.lora import LONGEST_NAME, MOST
+from intent.parallelism import LARGEST, Parallelism
 from intent.pickers.configuration import LONGEST
 
 GROUP: Final = "fusioninfer.io"
@@ -22,7 +24,8 @@ ROUTER_FIELDS: Final = (
     *("strategy", "httproute", "gateway", "endpointPickerConfig", "configRef", "pool", "ingress"),
 )
 ENGINE_FIELDS: Final = (
-    *("replicas", "scaling", "multinode", "rolloutStrategy", "worker", "acceleratorTypes", "sidecar"),
+    *("replicas", "scaling", "multinode", "parallelism", "rolloutStrategy", "worker", "acceleratorTypes"),
+    "sidecar",
     *("roleReplicas", "podReplicas"),
 )
 COMMON_FIELDS: Final = ("name", "componentType", "template")
@@ -37,6 +40,8 @@ MOST_ADDRESSES: Final = 32
 _INT32: Final = 2**31 - 1
 
 NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format": "int32"})]
+Size = Annotated[int, Field(ge=1, le=LARGEST, json_schema_extra={"format": "int32"})]
+Port = Annotated[int, Field(ge=1, le=65535, json_schema_extra={"format": "int32"})]
 Positive = Annotated[int, Field(ge=1, le=_INT32, json_schema_extra={"format": "int32"})]
 Limit = Annotated[int, Field(ge=1, le=9999, json_schema_extra={"format": "int32"})]
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
@@ -86,6 +91,30 @@ class Multinode(_Model):
 
     node_count: Positive
     """Number of nodes of one replica: the pods of one group, a leader and its workers."""
+
+
+class RoleParallelism(_Model):
+    """Parallel sizes of the engine, as flags of vLLM or SGLang (`docs/parallelism.md`)."""
+
+    tensor: Size = 1
+    """Tensor parallel size: the accelerators that share each layer."""
+    pipeline: Size = 1
+    """Pipeline parallel size: the stages, each with a part of the layers."""
+    data: Size = 1
+    """Data-parallel ranks of one replica."""
+    data_local: Size = 1
+    """Data-parallel ranks of one pod: `data` must be a multiple. Absent: spread evenly over the pods."""
+    expert: bool = False
+    """Whether the experts of a layer are spread over the accelerators, and not each of them split."""
+    data_rpc_port: Annotated[Port, Field(alias="dataRPCPort")] = 1
+    """Port on the leader by which data-parallel ranks of other pods join. Absent: the engine's default."""
+
+    @property
+    def sizes(self) -> Parallelism:
+        """What its author set."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        port = given.pop("data_rpc_port", 0)
+        return Parallelism(**given, rpc_port=port)
 
 
 class AcceleratorTypes(_Model):
@@ -158,6 +187,8 @@ class Role(_Model):
     """In place of `replicas`: `minReplicas`, `maxReplicas`, `metrics` and `behavior` of a
     HorizontalPodAutoscaler (autoscaling/v2) that scales the role."""
     multinode: Multinode = Multinode.model_construct(node_count=1)
+    parallelism: RoleParallelism = RoleParallelism.model_construct()
+    """Parallel sizes of the engine. Without `multinode`, they decide the number of nodes too."""
     rollout_strategy: Object = {}
     """How a new template replaces replicas: the `rolloutStrategy` of the LeaderWorkerSet."""
     template: Object = {}
@@ -201,8 +232,12 @@ class Role(_Model):
 
     @property
     def nodes(self) -> int:
-        """The pods of one replica, under either name."""
-        return self.multinode.node_count if "multinode" in self.given else self.pod_replicas
+        """The pods of one replica, under either name; else as many as its parallel sizes need."""
+        if "multinode" in self.given:
+            return self.multinode.node_count
+        if "podReplicas" in self.given or "parallelism" not in self.given:
+            return self.pod_replicas
+        return pods_of(self.parallelism.sizes, self.template)
 
 
 class ModelSource(_Model):
