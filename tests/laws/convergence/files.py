@@ -43,6 +43,13 @@ ADAPTERS: Final = (
     "sql=s3://bucket/sql",
     "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4",
 )
+PARALLELISM: Final = (
+    "",
+    "tensor=8,pipeline=2",
+    "tensor=16,expert",
+    "tensor=4,data=4,dataLocal=2",
+    "pipeline=2,dataRPCPort=6000",
+)
 SOURCES: Final = ("", "hf://org/M1", "hf://org/M2:v1", "pvc://files/m", "s3://bucket/m", "oci://registry/m")
 
 
@@ -90,6 +97,12 @@ class File:
     token: str = ""
     lora: str = ""
     """LoRA adapters."""
+    parallelism: str = ""
+    """The parallel sizes as an annotation; then the arguments need not have them."""
+    sized: bool = False
+    """Whether the arguments have them nevertheless."""
+    requested: bool = True
+    """Whether the engine requests accelerators."""
     opted_in: bool = True
     exported: str = ""
     """The manifest as JSON, if the author exported the stored object as the file (`EXPORT`)."""
@@ -113,6 +126,7 @@ def manifest(file: File) -> Object:
         "model-name": file.served,
         "model-secret": file.token,
         "lora": file.lora,
+        "parallelism": file.parallelism,
     }
     ours = {PREFIX + key: value for key, value in keys.items() if value} if file.opted_in else {}
     group: Object = {"size": file.size, "workerTemplate": _template(file, file.worker)}
@@ -131,7 +145,8 @@ def manifest(file: File) -> Object:
 
 def _template(file: File, pod: Pod) -> Object:
     engine: Object = {"name": pod.name, "image": pod.image, **_words(file, pod)}
-    engine["resources"] = {"limits": {"nvidia.com/gpu": str(GPUS), "memory": "64Gi"}}
+    limits = {"nvidia.com/gpu": str(GPUS)} if file.requested else {}
+    engine["resources"] = {"limits": {**limits, "memory": "64Gi"}}
     engine["ports"] = [{"containerPort": 8000, "name": "http"}]
     if pod.env:
         engine["env"] = [{"name": name, "value": value} for name, value in pod.env]
@@ -161,10 +176,12 @@ def _template(file: File, pod: Pod) -> Object:
 
 def _words(file: File, pod: Pod) -> Object:
     is_named = file.named or not file.source
-    sizes = ("-tp", str(GPUS), "-pp", str(file.size)) if file.spread else ("-tp", str(GPUS * file.size))
+    is_sized = file.sized or not file.parallelism
+    of_vllm = ("-tp", str(GPUS), "-pp", str(file.size)) if file.spread else ("-tp", str(GPUS * file.size))
+    sizes = of_vllm if is_sized else ()
     flags = (*sizes, "--max-model-len", str(pod.length), *pod.extra)
     if pod.image == SGLANG:
-        sizes = ("--tp", str(GPUS * file.size))
+        sizes = ("--tp", str(GPUS * file.size)) if is_sized else ()
         flags = (*sizes, "--context-length", str(pod.length), *pod.extra)
         return {
             "command": ["python3", "-m", "sglang.launch_server"],
@@ -244,6 +261,9 @@ FILE_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "served": ("", "chat"),
     "token": ("", "keys"),
     "lora": ADAPTERS,
+    "parallelism": PARALLELISM,
+    "sized": (False, False, True),
+    "requested": (True, False),
     "opted_in": (False, True),
 }
 LEADER: Final = "leader template"
@@ -262,6 +282,7 @@ WEIGHTS: Final = {
     "opted_in": 3,
     "source": 3,
     "lora": 3,
+    "parallelism": 3,
     LEADER: 3,
     "launcher": 2,
     "image": 2,

@@ -47,9 +47,9 @@ class Hand:
 
 
 def engine_of(template: Object) -> Object | None:
-    """Return the engine container: the one with GPUs."""
+    """Return the engine container: the one with a limit of memory."""
     for item in template.get("spec", {}).get("containers", ()):
-        if "nvidia.com/gpu" in item.get("resources", {}).get("limits", {}):
+        if "memory" in item.get("resources", {}).get("limits", {}):
             found: Object = item
             return found
     return None
@@ -356,6 +356,17 @@ def write_download(lws: Object) -> bool:
     return limit_download(lws) or True
 
 
+def drop_accelerators(lws: Object) -> bool:
+    """Remove the accelerators that engines request."""
+    limits = [engine["resources"]["limits"] for engine in engines(lws)]
+    dropped = [one.pop("nvidia.com/gpu", None) for one in limits]
+    return any(dropped)
+
+
+def _request_fewer(_template: Object, engine: Object) -> None:
+    engine["resources"]["limits"]["nvidia.com/gpu"] = "4"
+
+
 def drop_leader(lws: Object) -> bool:
     """Remove the leader's template."""
     return lws["spec"]["leaderWorkerTemplate"].pop("leaderTemplate", None) is not None
@@ -428,6 +439,10 @@ HANDS: Final[dict[str, Hand]] = {
     "limit our download": Hand(limit_download, write_download),
     "model of all": _same(annotated(model="s3://bucket/m")),
     "no model": _same(annotated(model=None)),
+    "parallelism of all": _same(annotated(parallelism="tensor=8,pipeline=2")),
+    "no parallelism": _same(annotated(parallelism=None)),
+    "fewer accelerators": _same(in_all(_request_fewer)),
+    "drop accelerators": Hand(drop_accelerators, where_written(drop_accelerators)),
     "drop leader template": Hand(drop_leader, where_written(drop_leader)),
     "leader env": _same(in_leader(_add_env), delta=True),
     "leader node selector": _same(in_leader(_select_node), delta=True),
