@@ -73,6 +73,7 @@ VOLUMES: Final[tuple[Object, ...]] = (
     {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "15Gi"}},
     {"name": "dshm", "hostPath": {"path": "/models"}},
     {"name": "fusioninfer-model", "emptyDir": {"sizeLimit": "9Gi"}},
+    {"name": "fusioninfer-lora", "emptyDir": {"sizeLimit": "2Gi"}},
 )
 DISAGGREGATES: Final = {
     "fusioninfer.io/component-type": "decoder",
@@ -87,6 +88,11 @@ MODELS: Final[tuple[dict[str, str], ...]] = (
     {"model": "oci://registry/m"},
     {"model": "s3://bucket/m", "model-secret": "keys"},
     {"model": "gs://bucket/m", "model-secret": "keys"},
+)
+ADAPTERS: Final = (
+    "sql=hf://org/sql",
+    "sql=pvc://claim/sql,acme/law=oci://registry/law",
+    "sql=s3://bucket/sql,law=hf://org/law:v1,maxRank=64,maxAdapters=1",
 )
 LAUNCHERS: Final = ("ray-symmetric", "ray-start", "vllm-native", "sglang", "auto", "none")
 
@@ -113,7 +119,7 @@ def containers(draw: st.DrawFn, *, engine: bool) -> Object:
     if engine and draw(st.integers(0, 3)) == 0:
         item["lifecycle"] = copy.deepcopy(draw(st.sampled_from(HOOKS)))
     if engine and draw(st.integers(0, 3)) == 0:
-        path = draw(st.sampled_from(["/dev/shm", "/cache", "/mnt/models"]))  # noqa: S108 - a path in a container
+        path = draw(st.sampled_from(["/dev/shm", "/cache", "/mnt/models", "/mnt/lora/sql"]))  # noqa: S108 - a path in a container
         item["volumeMounts"] = [{"name": "dshm", "mountPath": path}]
     if draw(st.booleans()):
         item["x-unknown"] = draw(NOISE)
@@ -177,6 +183,8 @@ def leaderworkersets(draw: st.DrawFn) -> Object:
     if draw(st.integers(0, 2)) == 0:
         model = draw(st.sampled_from(MODELS))
         annotations |= {f"fusioninfer.io/{name}": value for name, value in model.items()}
+    if draw(st.integers(0, 2)) == 0:
+        annotations["fusioninfer.io/lora"] = draw(st.sampled_from(ADAPTERS))
     if draw(st.booleans()):
         annotations["note/~"] = "kept"
     lws: Object = {

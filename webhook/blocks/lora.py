@@ -10,6 +10,7 @@ from typing import Final
 
 import orjson
 
+from catalog.flags import is_absent
 from intent import annotations as keys
 from intent.command_line.flags import Flag, resolve
 from intent.errors import FieldError
@@ -40,7 +41,7 @@ class _Row:
     """Whether all adapters of the list must fit into memory."""
 
 
-_FLAGS: Final[Mapping[str, _Row]] = {
+FLAGS: Final[Mapping[str, _Row]] = {
     "vllm": _Row(
         "--lora-modules",
         {"maxRank": "--max-lora-rank", "maxAdapters": "--max-loras", "maxCpuAdapters": "--max-cpu-loras"},
@@ -63,7 +64,7 @@ SERVED_NAME: Final = "--served-model-name"
 
 def lora(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
     """Return the flags for the adapters that the author asks for and has no flags for."""
-    asked, row = intent.adapters, _FLAGS[launch.command.engine]
+    asked, row = intent.adapters, FLAGS[launch.command.engine]
     listed = _listed(asked, by_engine=intent.downloads_models)
     return Filling(
         flags=(*_switch(launch, row), *_modules(launch, row, listed), *_limits(launch, row, asked)),
@@ -130,8 +131,13 @@ def _served(launch: Launch, intent: Intent) -> Iterator[str]:
 
 
 def _unaccepted(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
-    """FI118: the engine accepts the limits."""
-    engine, messages = launch.command.engine, []
+    """FI116, FI118: the engine accepts the limits, and the release in the image has flags for them."""
+    engine, version, messages = launch.command.engine, launch.image.version, []
+    for name, flag in row.limits.items():
+        if version and getattr(asked, LIMITS[name]) and is_absent(engine, flag, version):
+            shown = ".".join(map(str, version))
+            message = f"{engine} {shown} has no {flag}: remove {name}, or use a newer image"
+            yield FieldError(keys.path(keys.LORA), None, message, "FI116")
     if asked.max_rank and row.ranks and asked.max_rank not in row.ranks:
         higher = next((rank for rank in row.ranks if rank >= asked.max_rank), row.ranks[-1])
         messages.append(f"maxRank={asked.max_rank} is no rank that {engine} accepts: use {higher}")

@@ -93,6 +93,33 @@ def test_a_configuration_with_a_parameter_without_effect_is_rolled_out() -> None
     assert (found.routes is not None, codes(found)) == (True, {("w", "FI818")})
 
 
+def test_the_endpoint_picker_scores_the_adapters_that_a_member_serves() -> None:
+    with_adapters, without = routes(worker(has_adapters=True)), routes(worker())
+
+    assert "lora-affinity-scorer" in with_adapters.config
+    assert "lora-affinity-scorer" not in without.config
+
+
+def test_a_configuration_of_the_author_is_used_as_it_is_with_adapters_too() -> None:
+    own = "plugins:\n- type: queue-scorer\n- type: max-score-picker\n"
+
+    found = routes(worker(routing=Routing(config=own), has_adapters=True))
+
+    assert found.config == own
+
+
+def test_an_adapter_with_a_priority_has_an_objective_of_its_own() -> None:
+    service = replace(isvc(strategy="queue-size", priority="Critical"), adapters=(("acme/Law", "Sheddable"),))
+
+    assert routes(worker(), service=service).objectives == ((KEY[1], 100), (f"{KEY[1]}.acme-law", -100))
+
+
+def test_an_adapter_may_have_a_priority_without_one_of_the_service() -> None:
+    service = replace(isvc(strategy="queue-size"), adapters=(("law", "7"),))
+
+    assert routes(worker(), service=service).objectives == ((f"{KEY[1]}.law", 7),)
+
+
 def test_the_annotations_of_one_member_count_for_all() -> None:
     found = routes(prefill(routing=Routing(gateway="gate")), decode(routing=Routing("pd-disaggregation")))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from catalog.pickers.generations import PICKERS, Picker
-from catalog.pickers.plugins import CACHE_SCORER, QUEUE_SCORER, is_picker, is_scorer
+from catalog.pickers.plugins import CACHE_SCORER, LORA_SCORER, QUEUE_SCORER, is_picker, is_scorer
 from intent import yaml
 from intent.annotations import DISAGGREGATION, STRATEGIES
 from sync.desired.strategies import MEANING, WEIGHTS, preset, preset_text, presets
@@ -49,6 +49,21 @@ def test_every_scorer_has_a_weight_and_the_picker_plugin_is_last(row: Picker, st
         assert [
             plugin for plugin in plugins if is_scorer(str(plugin["pluginRef"])) != ("weight" in plugin)
         ] == []
+
+
+@each_preset
+def test_adapters_are_scored_once_in_every_profile_and_the_rest_stays(row: Picker, strategy: str) -> None:
+    config = preset(row, strategy, adapters=True)
+    assert config is not None
+
+    for profile in config["schedulingProfiles"]:
+        names = [plugin["pluginRef"] for plugin in profile["plugins"]]
+        without = [plugin["pluginRef"] for plugin in made(row, strategy)[profile["name"]]]
+        assert names.count(LORA_SCORER) == 1
+        assert [name for name in names if name != LORA_SCORER] == [
+            name for name in without if name != LORA_SCORER
+        ]
+        assert set(names) <= {plugin.get("name", plugin["type"]) for plugin in config["plugins"]}
 
 
 def test_every_generation_supports_all_strategies_but_disaggregation() -> None:

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from catalog.flags import flag_tables
 from intent import Object
 from tests.lws import container, lws, put, template
+from webhook.blocks.lora import FLAGS
 from webhook.check import check
 
 VLLM = {"command": ["vllm", "serve", "org/M"]}
@@ -144,6 +146,22 @@ def test_a_limit_that_the_engine_refuses_is_an_error(lora: str, engine: dict[str
     (found,) = [one for one in check(file(lora, engine=engine), mutated=False) if one.severity == "error"]
 
     assert (found.code, says in found.message) == ("FI118", True)
+
+
+def test_a_limit_that_the_image_is_too_old_for_is_an_error() -> None:
+    old = SGLANG | {"image": "lmsysorg/sglang:v0.4.6"}
+
+    assert errors(f"{SQL},maxRank=64", engine=old) == [("FI116", NOTE)]
+    assert errors(f"{SQL},maxAdapters=4", engine=old) == []
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_every_flag_is_one_of_the_engine(engine: str) -> None:
+    row = FLAGS[engine]
+
+    assert {row.modules, *row.limits.values(), *filter(None, [row.switch])} <= flag_tables()[
+        engine
+    ].spans.keys()
 
 
 def test_other_engines_and_commands_that_are_not_understood_are_errors() -> None:
