@@ -9,8 +9,8 @@ from tests.lws import container, lws, put, template
 from webhook.check import check
 
 NEW, OLD = "vllm/vllm-openai:v0.20.2", "vllm/vllm-openai:v0.10.2"
-HF: Final = {"model": "hf://org/M:v1", "model_name": "chat"}
-PVC: Final = {"model": "pvc://claim"}
+HF: Final[dict[str, Any]] = {"model": "hf://org/M:v1", "model_name": "chat"}
+PVC: Final[dict[str, Any]] = {"model": "pvc://claim"}
 NAMED: Final = ("--served-model-name", "chat")
 REVISION: Final = ("--revision", "v1")
 
