@@ -76,6 +76,12 @@ def test_every_row_of_the_checklist_has_its_place() -> None:
     assert sorted(rows) == sorted(CHECKLIST)
 
 
+def test_nine_of_ten_rows_that_need_no_templates_are_shown_by_a_test() -> None:
+    rows = counted()
+
+    assert sum(bool(row.tests) for row in rows) >= 0.9 * len(rows)
+
+
 @pytest.mark.slow
 def test_every_test_that_the_page_names_is_collected_and_not_skipped() -> None:
     assert unproven(claims()) == []
