@@ -95,9 +95,10 @@ def apply(path: str, obj: Object, *, dry_run: bool = False, manager: str = FIELD
     return Request("apply", path, query | _given(dryRun="All" if dry_run else ""), obj)
 
 
-def patch(path: str, body: Object) -> Request:
+def patch(path: str, body: Object, *, dry_run: bool = False) -> Request:
     """Merge a patch (RFC 7386); null removes a field, whatever its manager."""
-    return Request("patch", path, {"fieldManager": FIELD_MANAGER}, body)
+    query = {"fieldManager": FIELD_MANAGER}
+    return Request("patch", path, query | _given(dryRun="All" if dry_run else ""), body)
 
 
 def amend(path: str, operations: list[Object]) -> Request:

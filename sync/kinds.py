@@ -85,6 +85,11 @@ class Ownership(Generic[R]):
     """Change what is sent, so that the API server rejects it unless our admission answers."""
     blocked: Callable[[R | None, R], str] = lambda _stored, _desired: ""
     """Return why an object is not written at all; empty if it is. Nothing may be stored (None)."""
+    restarts: bool = False
+    """Whether a write may restart pods of engines.
+
+    A write with the same result as a write of nothing is left out: another webhook has new rules.
+    """
     verify: Callable[[Object, Object], str] = lambda _desired, _answer: ""
     """Return the problem with the answer to a dry run; empty if there is none."""
     premerge: Callable[[R, Object, bool], Object] = lambda _stored, _desired, _invalid: {}
@@ -208,6 +213,7 @@ LWS: Final[Kind[CachedObject[LeaderWorkerSetProjection]]] = Kind(
     Ownership(
         codes=Codes(blocked="FI874"),
         kept_fields=("replicas",),
+        restarts=True,
         seal=sealed,
         blocked=_excluded_from_admission,
     ),

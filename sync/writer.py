@@ -174,10 +174,11 @@ class Writer:
             return Refusal(kind.ownership.codes.altered, problem, kind.kind, name=name)
         fingerprint = kind.projected(desired).fingerprint
         premerge = kind.ownership.premerge(stored, desired, answer is None) if stored else {}
-        is_same = stored and answer and kind.projected(answer).fingerprint == stored.fingerprint
-        if stored and is_same and not premerge and not released:
-            history.settle(fingerprint, stored.fingerprint)
-            return None
+        if stored and answer and not premerge and not released:
+            result = kind.projected(answer).fingerprint
+            if stored.fingerprint == result or await self._is_of_admission(kind, desired, result):
+                history.settle(fingerprint, stored.fingerprint)
+                return None
         if stored and check:
             await check.confirm(stored, desired)
         is_known = history.desired == fingerprint
@@ -224,6 +225,17 @@ class Writer:
             if error.code != refusals.INVALID or not kind.ownership.premerge(stored, desired, True):
                 raise
             return None
+
+    async def _is_of_admission(self, kind: Kind[A], desired: Object, result: bytes) -> bool:
+        """Return whether a write of nothing has the same result as the apply, by a dry run.
+
+        Then the rules of a webhook have changed. To apply them would restart pods that nobody changed;
+        they take effect with the next change of the author.
+        """
+        if not kind.ownership.restarts:
+            return False
+        answer = await self.client.call(patch(kind.path_of(desired), {}, dry_run=True))
+        return kind.projected(answer).fingerprint == result
 
     async def _keep_live_values(self, kind: Kind[A], desired: Object) -> bool:
         """Keep the live value of fields that were applied and are no longer desired; return whether any is.

@@ -227,7 +227,11 @@ class Api:
         if "apply" not in request.content_type:
             if stored is None:
                 return status(404, "NotFound", name="x")
-            return web.json_response(self._store(request.path, merge(stored, body), "MODIFIED"))
+            merged = merge(stored, body)
+            if "dryRun" in request.query:
+                self._admit(merged)
+                return web.json_response(merged)
+            return web.json_response(self._store(request.path, merged, "MODIFIED"))
         return self._apply(request, body, stored)
 
     def _apply(self, request: web.Request, body: Object, stored: Object | None) -> web.Response:
