@@ -30,6 +30,7 @@ ROUTED: Final = isvc(
     prefiller(),
     decoder(scaling=scaling(external())),
     name=NAME,
+    priority="Critical",
 )
 BARE: Final = isvc(
     prefiller(name="first"), decoder(), name=NAME, schedulingStrategy={"schedulerName": "default-scheduler"}
