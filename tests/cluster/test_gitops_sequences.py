@@ -33,7 +33,7 @@ class DeniedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Writers:
     """The programs, and the namespace in which they write one object."""
 
     cluster: Cluster
@@ -76,13 +76,13 @@ class Tools:
 
 
 RECOMMENDED: Final = Options(serverSideDiff=True, serverSideApply=True)
-Sync = Callable[[Tools, Object], None]
+Sync = Callable[[Writers, Object], None]
 SYNCS: Final[dict[str, Sync]] = {
-    "Argo CD": lambda tools, target: tools.argo_cd_syncs(target, RECOMMENDED),
-    "Argo CD client-side": lambda tools, target: tools.argo_cd_syncs(target, Options()),
-    "Argo CD with replace": lambda tools, target: tools.argo_cd_syncs(target, Options(replace=True)),
-    "Flux": Tools.flux_applies,
-    "kubectl": Tools.kubectl_applies,
+    "Argo CD": lambda writers, target: writers.argo_cd_syncs(target, RECOMMENDED),
+    "Argo CD client-side": lambda writers, target: writers.argo_cd_syncs(target, Options()),
+    "Argo CD with replace": lambda writers, target: writers.argo_cd_syncs(target, Options(replace=True)),
+    "Flux": Writers.flux_applies,
+    "kubectl": Writers.kubectl_applies,
 }
 HABITS: Final = (
     ("Argo CD",),
@@ -110,61 +110,61 @@ class Sequence:
 
 
 @pytest.fixture(scope="module")
-def tools(admission: Cluster, gitops: Built) -> Iterator[Tools]:
+def writers(admission: Cluster, gitops: Built) -> Iterator[Writers]:
     namespace = add_namespace(admission)
     with (
         answering(admission, gitops.binary("argo-cd")) as argo_cd,
         answering(admission, gitops.binary("flux")) as flux,
     ):
-        yield Tools(admission, argo_cd, flux, namespace)
+        yield Writers(admission, argo_cd, flux, namespace)
     empty_namespace(admission, namespace)
 
 
 @pytest.mark.parametrize("number", range(SEQUENCES))
-def test_each_sync_ends_and_repeating_it_changes_nothing(tools: Tools, number: int) -> None:
-    found = run(tools, number)
+def test_each_sync_ends_and_repeating_it_changes_nothing(writers: Writers, number: int) -> None:
+    found = run(writers, number)
 
     assert not found.wrong, str(found)
 
 
-def run(tools: Tools, number: int) -> Sequence:
+def run(writers: Writers, number: int) -> Sequence:
     """Run a sequence up to the first violation."""
     random, found = Random(f"gitops/{SEED}/{number}"), Sequence(number)  # noqa: S311 - to be repeatable
     habit, now = HABITS[number % len(HABITS)], draw_file(random)
-    delete(tools.cluster.api, path("leaderworkersets", tools.namespace, NAME))
+    delete(writers.cluster.api, path("leaderworkersets", writers.namespace, NAME))
     for step in range(STEPS + 1):
         change = draw_change(random, now) if step else ("create", None)
         following = changed(now, *change) if step else now
         tool = random.choice(habit)
         found.steps.append(f"{tool}: {change[0]} {change[1]}")
         try:
-            SYNCS[tool](tools, placed(tools, manifest(following)))
+            SYNCS[tool](writers, placed(writers, manifest(following)))
         except DeniedError as error:
             found.steps.append(f"  refused: {str(error)[:200]}")
-            if tools.live() is None:
+            if writers.live() is None:
                 break
             continue
         now = following
-        found.wrong = list(wrong(tools, tool, placed(tools, manifest(now))))
+        found.wrong = list(wrong(writers, tool, placed(writers, manifest(now))))
         if found.wrong:
             break
     return found
 
 
-def wrong(tools: Tools, tool: str, target: Object) -> Iterator[str]:
+def wrong(writers: Writers, tool: str, target: Object) -> Iterator[str]:
     """Yield what is wrong after a sync: a difference that is left, or a change by the same sync again.
 
     LWS itself writes empty `resources` at creation, which the next client-side apply removes: a generation.
     """
-    before = get(tools.cluster.api, where(tools))
+    before = get(writers.cluster.api, where(writers))
     if tool == "Argo CD":
-        yield from (f"Argo CD shows {one}" for one in tools.shown(RECOMMENDED, target))
-    if tool == "Flux" and (action := tools.flux.ask("diff", target=target)["action"]) != "unchanged":
+        yield from (f"Argo CD shows {one}" for one in writers.shown(RECOMMENDED, target))
+    if tool == "Flux" and (action := writers.flux.ask("diff", target=target)["action"]) != "unchanged":
         yield f"Flux would have {action} it"
-    SYNCS[tool](tools, target)
-    again = get(tools.cluster.api, where(tools))
-    SYNCS[tool](tools, target)
-    last = get(tools.cluster.api, where(tools))
+    SYNCS[tool](writers, target)
+    again = get(writers.cluster.api, where(writers))
+    SYNCS[tool](writers, target)
+    last = get(writers.cluster.api, where(writers))
     yield from laws.difference(laws.compared(before), laws.compared(again))
     if written(again) != written(last):
         yield f"each sync changes it: {[*laws.difference(written(again), written(last))]}"
@@ -181,10 +181,10 @@ def written(live: Object) -> Object:
     }
 
 
-def where(tools: Tools) -> str:
-    return path("leaderworkersets", tools.namespace, NAME)
+def where(writers: Writers) -> str:
+    return path("leaderworkersets", writers.namespace, NAME)
 
 
-def placed(tools: Tools, target: Object) -> Object:
-    """Return a file in the namespace of the tools."""
-    return {**target, "metadata": {**target["metadata"], "name": NAME, "namespace": tools.namespace}}
+def placed(writers: Writers, target: Object) -> Object:
+    """Return a file in the namespace of the writers."""
+    return {**target, "metadata": {**target["metadata"], "name": NAME, "namespace": writers.namespace}}
