@@ -55,9 +55,12 @@ A concern that reads the command of an object with a block reads the filled one,
 """
 
 
+_BLOCKS: Final = frozenset(BLOCKS)
+
+
 def reads_of(reads: Reads, known: Object) -> Reads:
     """Return what a concern reads of an object: with blocks also their input."""
-    if known.keys().isdisjoint(BLOCKS) or set(reads.engine).isdisjoint(FILLS.engine):
+    if _BLOCKS.isdisjoint(known) or set(reads.engine).isdisjoint(FILLS.engine):
         return reads
     fields = dict.fromkeys((*reads.intent, *FILLS.intent)), dict.fromkeys((*reads.engine, *FILLS.engine))
     return replace(reads, intent=tuple(fields[0]), engine=tuple(fields[1]))
@@ -70,12 +73,14 @@ def digest(known: Object) -> str:
 
 def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> str:
     """Return the digest of the facts that one concern reads: 64 bits, in hex."""
-    reads = reads_of(reads, known)
+    if not _BLOCKS.isdisjoint(known):  # most objects have no block
+        reads = reads_of(reads, known)
     read = {name: known[name] for name in (ALWAYS, *reads.intent) if name in known}
     read["templates"] = [_of_template(reads, template) for template in known.get("templates", ())]
     if decision is not None:
         read["layout"] = [getattr(decision, name) for name in reads.layout]
-    read |= {name: value for name, value in reads.values if known.get(name) == value}
+    if reads.values:
+        read |= {name: value for name, value in reads.values if known.get(name) == value}
     skipped = known.get("skip", ())
     read["skip"] = [word for word in reads.skip if word in skipped]
     return _hashed(read, 16)

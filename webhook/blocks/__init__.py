@@ -8,7 +8,7 @@ To add a block, add a field of `Annotations`, its name to `intent.annotations.BL
 row. A block with fields that it adds elsewhere (volumes, environment) has a concern for those too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -35,7 +35,7 @@ class Filled(NamedTuple):
 
 def filled(intent: Intent, settings: Settings, blocks: tuple[Block, ...] = BLOCKS) -> Filled:
     """Fill every template; none, if a block reports an error about any of them."""
-    asked = tuple(block for block in blocks if getattr(intent, block.field))
+    asked = [block for block in blocks if getattr(intent, block.field)]
     if not asked:
         return Filled(intent)
     made = [_template(template, asked, intent, settings) for template in intent.templates]
@@ -47,7 +47,7 @@ def filled(intent: Intent, settings: Settings, blocks: tuple[Block, ...] = BLOCK
 
 
 def _template(
-    template: Template, blocks: tuple[Block, ...], intent: Intent, settings: Settings
+    template: Template, blocks: list[Block], intent: Intent, settings: Settings
 ) -> tuple[Template, tuple[Part, ...]]:
     if template.engine is None:
         message = f"has no known engine container to configure; name it in {ENGINE_CONTAINER}"
@@ -69,7 +69,7 @@ def _template(
     return with_parts(launch, parts), parts
 
 
-def _refused(blocks: tuple[Block, ...], message: str) -> Iterator[Part]:
+def _refused(blocks: Iterable[Block], message: str) -> Iterator[Part]:
     """Yield for each block that it adds nothing, with the finding; `{instead}` is the block's own remedy."""
     for block in blocks:
         says = message.replace("{instead}", block.instead)
