@@ -86,7 +86,8 @@ def expansion(
         if one.is_asked(facts)
     }
     try:
-        wish = combine(part.wish for part in parts.values())
+        # in the order of a record, so that an author's new init container changes no order of ours
+        wish = combine(parts[name].wish for name in sorted(parts))
     except Contradiction:
         if not pins:
             raise

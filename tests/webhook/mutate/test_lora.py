@@ -7,6 +7,8 @@ import pytest
 from intent import Object
 from tests.lws import changed, container, lws, put, template
 
+POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
+DOWNLOADS: Final = "a=s3://bucket/a,b=s3://bucket/b"
 OURS: Final = ("fusioninfer-lora", "lora-initializer")
 
 
@@ -135,3 +137,13 @@ def test_another_adapter_changes_its_own_parts_only() -> None:
 
     wanted = put(changed(plain, key, "a=s3://bucket/a,b=pvc://claim/b"))
     assert put(changed(stored, key, "a=s3://bucket/a,b=pvc://claim/b"), stored)["spec"] == wanted["spec"]
+
+
+def test_an_init_container_of_the_author_changes_no_order_of_ours() -> None:
+    own, init = [{"name": "prepare", "image": "busybox"}], f"{POD}.initContainers"
+    plain = lws(
+        2, template(container(command=["vllm", "serve"], args=[])), model="s3://bucket/m", lora=DOWNLOADS
+    )
+    stored = put(plain)
+
+    assert put(changed(stored, init, own), stored)["spec"] == put(changed(plain, init, own))["spec"]
