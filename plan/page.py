@@ -127,7 +127,7 @@ def _node(plan: Forecast, node: Supply, pods: list[tuple[Key, int]]) -> Iterator
     yield f'<div class="node" data-node="{escape(node.name)}">'
     yield f"<h3>{escape(node.name)} <span>{whole} GPUs{escape(marks)}</span></h3>"
     yield '<div class="slots">'
-    for key, pod in pods:
+    for key, pod in sorted(pods):
         one = plan.workloads[key[0]]
         role = one.roles[key[1][0]]
         gpus = accelerators(dict(one.demand(key[1], pod).requests))

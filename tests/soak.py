@@ -3,7 +3,7 @@
 python -m tests.soak [PART ...]     all parts (`PARTS`), or some
 SOAK_ROUNDS (50) and SOAK_SEEDS (1,2,3) set the length of safety and chaos, FUZZ_SECONDS (1800) that of fuzz,
 CONVERGENCE_SEQUENCES (5000, simulated) and CONVERGENCE_REAL (100, real API server) that of convergence, with
-the first of the seeds.
+the first of the seeds, and PLAN_CASES (150) that of plan.
 """
 
 import os
@@ -19,6 +19,7 @@ SEEDS: Final = tuple(os.environ.get("SOAK_SEEDS", "1,2,3").split(","))
 FUZZ_SECONDS: Final = os.environ.get("FUZZ_SECONDS", "1800")
 CONVERGENCE_SEQUENCES: Final = os.environ.get("CONVERGENCE_SEQUENCES", "5000")
 CONVERGENCE_REAL: Final = os.environ.get("CONVERGENCE_REAL", "100")
+PLAN_CASES: Final = os.environ.get("PLAN_CASES", "150")
 PYTEST: Final = ("-m", "pytest", "-q", "-s")
 SUMMARY: Final = "summary: "
 """The prefix of lines that are repeated at the end."""
@@ -67,6 +68,12 @@ def _convergence() -> Iterator[Run]:
         yield Run(f"{module}, seed {SEEDS[0]}", words)
 
 
+def _plan() -> Iterator[Run]:
+    words = ("-m", "tests.cluster.planning", "--cases", PLAN_CASES, "--seed", SEEDS[0])
+    yield Run(f"plans, seed {SEEDS[0]}", words)
+    yield Run("pages of plans", (*PYTEST, "tests/plan/page_check.py"))
+
+
 def _alone(title: str, *words: str, **environment: str) -> Callable[[], Iterator[Run]]:
     """Return a part of one run of pytest."""
     return lambda: iter([Run(title, (*PYTEST, *words), environment)])
@@ -95,6 +102,7 @@ PARTS: Final = {
     "tables": _alone(
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),
+    "plan": _plan,
     "bench": _alone("bench", "tests/cluster/bench_check.py"),
 }
 

@@ -153,7 +153,9 @@ VALUES: Final[tuple[Any, ...]] = (
     [None],
     {"": None},
 )
-READERS: Final = ("validate", "expand", "explain", "eject")
+READERS: Final = ("validate", "expand", "explain", "eject", "plan")
+NODES: Final = {"plan": ("--nodes", "9x8")}
+"""What a subcommand needs besides its files."""
 
 
 def changed(value: Any, new: Any) -> Iterator[Any]:
@@ -178,6 +180,6 @@ def test_whatever_a_field_holds_a_subcommand_ends_as_documented(
     for at, one in enumerate(objects[:: max(1, len(objects) // 100)]):
         (directory / "one.yaml").write_text(json.dumps(one))
 
-        result = CliRunner().invoke(main, [verb, "one.yaml"])
+        result = CliRunner().invoke(main, [verb, "one.yaml", *NODES.get(verb, ())])
 
         assert is_sound(result), (at, one, result.output[-2000:])

@@ -1,6 +1,6 @@
 """Random services and nodes, from a seed: as their author would write them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -13,6 +13,7 @@ POOLS: Final = ("a", "b")
 TAINT: Final[Object] = {"key": "reserved", "value": "llm", "effect": "NoSchedule"}
 AVOIDED: Final[Object] = {"key": "slow", "value": "yes", "effect": "PreferNoSchedule"}
 TOLERATED: Final[Object] = {"key": "reserved", "operator": "Exists", "effect": "NoSchedule"}
+READY: Final[Object] = {"type": "Ready", "status": "True", "reason": "Testbed", "message": ""}
 MOST_PODS: Final = 48
 """The most pods of a case: it should take a second or two."""
 ROLES: Final = (
@@ -37,6 +38,20 @@ class Case:
     nodes: tuple[Object, ...]
     fillers: tuple[tuple[Object, ...], ...]
     """By node."""
+
+
+def plain(objects: Iterable[Object], nodes: int) -> Case:
+    """Return a case of equal, empty nodes with 8 GPUs."""
+    return Case(0, tuple(objects), tuple(map(_plain_node, range(nodes))), ((),) * nodes)
+
+
+def _plain_node(at: int) -> Object:
+    name = f"node-{at}"
+    room = {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: "8"}
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"capacity": room, "allocatable": room, "conditions": [READY]},
+    }
 
 
 def case(seed: int) -> Case:
@@ -160,7 +175,7 @@ def _node(random: Random, at: int) -> tuple[Object, tuple[Object, ...]]:
         "status": {
             "capacity": room,
             "allocatable": room,
-            "conditions": [{"type": "Ready", "status": "True", "reason": "Testbed", "message": ""}],
+            "conditions": [READY],
         },
     }
     return node, _fillers(random, name, gpus) if random.random() < 0.25 else ()
