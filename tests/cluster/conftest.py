@@ -112,6 +112,12 @@ def built(request: pytest.FixtureRequest) -> Built:
 
 
 @pytest.fixture(scope="session")
+def built_routes(request: pytest.FixtureRequest) -> Built:
+    """The binaries of endpoint pickers and sidecars, without a cluster."""
+    return _obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
+
+
+@pytest.fixture(scope="session")
 def upstream(request: pytest.FixtureRequest) -> Built:
     """The modules whose definitions have the schemas that ours embeds."""
     return _obtained(request.config, lambda: build(sys.stderr, SCHEMA_MODULES))
