@@ -41,7 +41,7 @@ TLS_ENGINE: Final = container(args=["org/M", "--ssl-certfile", "/tls.crt", "--ss
 
 def injected(picker: str, options: str, engine: Object | None = None) -> Object:
     """Return the sidecar that a decoder with these options gets."""
-    notes = {
+    notes: Object = {
         "component_type": "decoder",
         "strategy": "pd-disaggregation",
         "picker": picker,
