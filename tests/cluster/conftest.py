@@ -20,6 +20,7 @@ from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
     CRDS,
+    EARLIER_CHART_MODULES,
     GITOPS_MODULES,
     ISTIO_CRDS,
     MERGE_MODULES,
@@ -197,6 +198,12 @@ def admitting(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def helm(request: pytest.FixtureRequest) -> Path:
     """Helm itself."""
     return _obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
+
+
+@pytest.fixture(scope="session")
+def helm_3(request: pytest.FixtureRequest) -> Path:
+    """Helm of the release line before."""
+    return _obtained(request.config, lambda: build(sys.stderr, EARLIER_CHART_MODULES)).binary("helm-3")
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ from tests.manifests.objects import MANIFESTS, parsed
 
 NAMESPACE: Final = "fusioninfer-system"
 OVERLAYS: Final = ("base", "cert-manager", "self-signed", "development", "monitoring")
+KUBERNETES: Final = "1.35.0"
+"""For which the chart is rendered: Helm 3 takes v1.20 for granted unless its release says otherwise."""
 UNKNOWN: Final = frozenset({"Certificate", "Issuer", "ServiceMonitor", "PrometheusRule"})
 """Kinds of cert-manager and of the Prometheus operator: the testbed has neither."""
 KEPT: Final = "helm.sh/resource-policy"
@@ -43,6 +45,7 @@ def rendered(helm: Path, *settings: str) -> list[Object]:
         str(MANIFESTS / "chart"),
         "--namespace",
         NAMESPACE,
+        f"--kube-version={KUBERNETES}",
         *words,
     ]
     return documents(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -150,6 +153,22 @@ def test_the_chart_in_another_namespace_names_ours_nowhere(helm: Path) -> None:
 def test_a_value_that_cannot_be_is_refused(helm: Path, value: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         rendered(helm, value)
+
+    assert "values don't meet the specifications of the schema" in refused.value.stderr
+
+
+@pytest.mark.parametrize("setting", ["", 'certificates.mode="cert-manager"', "monitoring.enabled=true"])
+def test_helm_3_makes_the_same_objects(helm: Path, helm_3: Path, setting: str) -> None:
+    settings = [setting] if setting else []
+
+    first, second = (rendered(one, *settings) for one in (helm, helm_3))
+
+    assert first == second
+
+
+def test_helm_3_refuses_a_value_that_cannot_be(helm_3: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        rendered(helm_3, "replica=3")
 
     assert "values don't meet the specifications of the schema" in refused.value.stderr
 

@@ -26,6 +26,7 @@ from tests.cluster.testbed.debian import unpacked
 from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
+    EARLIER_CHART_MODULES,
     GITOPS_MODULES,
     MERGE_MODULES,
     MODULES,
@@ -44,7 +45,7 @@ BUILDAH: Final = (
 )
 """Its package and those that it cannot do without."""
 KNOWN: Final = (
-    *(*MODULES, *ROUTE_MODULES, *CHART_MODULES),
+    *(*MODULES, *ROUTE_MODULES, *CHART_MODULES, *EARLIER_CHART_MODULES),
     *(*CERTIFICATE_MODULES, *POLICY_MODULES, *GITOPS_MODULES, *MERGE_MODULES, *PEER_MODULES),
     *STORAGE_MODULES,
 )

@@ -136,7 +136,10 @@ ROUTE_MODULES: Final = (
 them once; what is theirs is of their release."""
 
 CHART_MODULES: Final = (Module("helm", "helm.sh/helm/v4", (("helm", "helm.sh/helm/v4/cmd/helm"),)),)
-"""What renders our chart."""
+EARLIER_CHART_MODULES: Final = (
+    Module("helm-3", "helm.sh/helm/v3", (("helm-3", "helm.sh/helm/v3/cmd/helm"),)),
+)
+"""What renders our chart, and what rendered it before: both are in use."""
 _CYCLONUS: Final = "github.com/mattfenwick/cyclonus"
 
 POLICY_MODULES: Final = (Module("cyclonus", _CYCLONUS, (("cyclonus", f"{_CYCLONUS}/cmd/cyclonus"),)),)
