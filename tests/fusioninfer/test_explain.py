@@ -107,9 +107,10 @@ def test_the_concern_is_the_mutator_that_writes_the_field() -> None:
             fields = written(document)
             for one in explanations:
                 writers = [name for name, paths in fields.items() if one.field.path in paths]
-                others += [(case.name, one.field.path, writers)] if writers != [one.concern] else []
+                if writers != [one.concern] and (writers, one.concern) != (["model", "lora"], "model"):
+                    others.append((case.name, one.field.path, writers))
 
-    assert others == []
+    assert others == []  # a model and its adapters have one token; it is explained by the model
 
 
 def written(document: documents.Document) -> dict[str, set[str]]:

@@ -11,6 +11,7 @@ from intent.annotations import (
     LORA,
     MODEL,
     PARALLELISM,
+    SIDECAR,
     SKIP,
     STRATEGY,
     path,
@@ -35,13 +36,14 @@ VALIDATORS: Final[tuple[Validator, ...]] = (
 )
 
 CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
-    path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI801", "FI803"}),
+    path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI568", "FI801", "FI803"}),
     path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI528", "FI531"}),
     path(LORA): frozenset({"FI112"}),
     path(MODEL): frozenset({"FI112", "FI306"}),
     path(PARALLELISM): frozenset({"FI303", "FI316", "FI501", "FI502", "FI531", "FI538"}),
     path(SKIP): frozenset({"FI850"}),
-    path(STRATEGY): frozenset({"FI803"}),
+    path(SIDECAR): frozenset({"FI851"}),
+    path(STRATEGY): frozenset({"FI568", "FI803"}),
     path(GATEWAY): frozenset({"FI803"}),
     path(ENDPOINT_PICKER_CONFIG): frozenset({"FI803"}),
 }

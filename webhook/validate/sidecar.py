@@ -34,7 +34,7 @@ def _options(given: Input) -> Iterator[FieldError]:
     if options == NO_OPTIONS:
         return
     if not intent.sidecar:
-        message = f"has no effect: only a decoder with {STRATEGY}: {DISAGGREGATION} gets a routing sidecar"
+        message = f"has no effect: remove it; only a decoder with {STRATEGY}: {DISAGGREGATION} has a sidecar"
         yield FieldError(where, None, message, "FI568")
         return
     if row and options.connector and options.connector not in row.connectors:

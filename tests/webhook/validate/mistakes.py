@@ -776,6 +776,20 @@ _ARGUMENTS: Final = (
         decoder("--port", "8200"),
     ),
     Mistake(
+        "TLS to an engine without",
+        "FI567",
+        NOTE.format("sidecar"),
+        "add --ssl-certfile",
+        annotated(decoder(), sidecar="tls=decoder"),
+    ),
+    Mistake(
+        "options of a sidecar that there is not",
+        "FI568",
+        NOTE.format("sidecar"),
+        "only a decoder with",
+        annotated(lws(), sidecar="connector=nixlv2"),
+    ),
+    Mistake(
         "an address of a decoder",
         "FI851",
         ENGINE,

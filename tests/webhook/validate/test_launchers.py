@@ -147,7 +147,7 @@ def test_a_first_rank_cannot_be_added_after_two_dashes(args: str, found: list[st
 @pytest.mark.parametrize(
     ("command", "flags"),
     [
-        ("trtllm-serve M --tp_size 4", "--tp_size 8 --pp_size 2"),
+        ("trtllm-serve M --tp_size 8", "--tp_size 8 --pp_size 2"),
         ("lmdeploy serve api_server M --tp 8", "--tp 16"),
         ("sglang serve --model M --tp 8 --host ::", "--tensor-parallel-size 8 --pipeline-parallel-size 2"),
     ],
