@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from plan.amounts import PODS, UNLIMITED
+from plan.amounts import UNLIMITED
 from plan.pool import Pool
 from plan.scoring import KUBERNETES, VOLCANO, Scoring
 from plan.workload import GroupKey, RolePods, Workload
@@ -128,8 +128,8 @@ class Cycle:
         """Return the share of the resource of which the workload has most."""
         shares = (
             has / whole
-            for name, has, whole in zip(self.pool.resources, one.allocated, self.pool.whole, strict=True)
-            if name != PODS and 0 < whole < UNLIMITED
+            for has, whole in zip(one.allocated, self.pool.whole, strict=True)
+            if 0 < whole < UNLIMITED
         )
         return max(shares, default=0.0)
 

@@ -11,7 +11,7 @@ from plan.page import as_page
 from plan.rows import table
 from tests.plan.services import GPU, gang, nodes, role
 
-VOID = {"meta"}
+VOID = {"img", "meta"}
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))
 
 

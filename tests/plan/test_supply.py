@@ -2,6 +2,7 @@
 
 import pytest
 
+from intent import Object
 from plan.amounts import PODS, accelerators
 from plan.supply import ShapeError, out_of_service, parse_shapes, supply, with_pods
 from tests.plan.services import GPU, nodes
@@ -61,7 +62,7 @@ def test_pods_on_a_node_use_it_until_they_have_ended() -> None:
     node = supply({"metadata": {"name": "n"}, "status": {"allocatable": {GPU: "8", "pods": "110"}}})
     container = {"resources": {"limits": {GPU: "2"}}}
     spec = {"nodeName": "n", "containers": [container]}
-    pods = [
+    pods: list[Object] = [
         {"spec": spec, "status": {"phase": "Running"}},
         {"spec": spec, "status": {"phase": "Failed"}},
         {"spec": {**spec, "nodeName": "other"}},
