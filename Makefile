@@ -7,6 +7,8 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 # Up to five tests of real components that failed beside others get a second attempt alone (ADR 30).
 RETRIED := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m tests.retried
 READY := $(VENV)/.ready
+SITE ?= build/site
+SITE_TOOLS ?= build/site-tools
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
 .PHONY: demo unit test coverage demo-cluster check format golden manifests schemas lock image image-check bench fuzz chaos soak site clean help
@@ -88,10 +90,13 @@ chaos: $(READY) ## Kill every process of a cluster while users work, for CHAOS_R
 soak: $(READY) ## The long forms, each with its summary; some of them with SOAK="safety chaos" (tests/soak.py)
 	$(BIN)/python -m tests.soak $(SOAK)
 
-site: ## Build the site of docs/ into build/site; a link or an anchor that leads nowhere is an error
-	$(PYTHON) -m venv build/site-tools
-	build/site-tools/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
-	NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet
+site: $(SITE_TOOLS)/.ready ## Build the site of docs/ into build/site; a link or an anchor that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(SITE_TOOLS)/bin/mkdocs build --strict --site-dir $(abspath $(SITE))
+
+$(SITE_TOOLS)/.ready:
+	$(PYTHON) -m venv $(SITE_TOOLS)
+	$(SITE_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
+	@touch $@
 
 clean: ## Remove the environment and caches of this tree
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build *.egg-info
