@@ -6,7 +6,7 @@ their metrics say that many requests wait.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -30,7 +30,7 @@ IDLE: Final[Object] = FULL | {"waiting": 0}
 
 def of_inference_service(row: str, priority: str | None) -> Object:
     """Make a service whose priority is a field."""
-    given = {} if priority is None else {"priority": priority}
+    given: dict[str, Any] = {} if priority is None else {"priority": priority}
     engine = worker(multinode=None, template=ENGINE)
     picker = {"fusioninfer.io/picker": row}
     return isvc(
@@ -40,7 +40,7 @@ def of_inference_service(row: str, priority: str | None) -> Object:
 
 def of_leader_worker_set(row: str, priority: str | None) -> Object:
     """Make a service whose priority is an annotation."""
-    given = {} if priority is None else {"priority": priority}
+    given: dict[str, Any] = {} if priority is None else {"priority": priority}
     asked = lws(1, ENGINE, service=NAME, strategy="queue-size", gateway="gateway", picker=row, **given)
     return named(asked, f"{NAME}-inference")
 

@@ -20,7 +20,7 @@ def planned(*objects: Object, pods: tuple[Object, ...] = ()) -> tuple[Workload, 
 
 
 def named(
-    name: str, replicas: int | None = 1, size: int = 2, worker: Any = None, **annotations: str
+    name: str, replicas: int | None = 1, size: int = 2, worker: Any = None, **annotations: Any
 ) -> Object:
     """Return an annotated LeaderWorkerSet."""
     made = lws(size, worker, launcher="none", **annotations)
@@ -109,6 +109,6 @@ def test_pods_on_nodes_are_bound_unless_they_end() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"replicas": 10**9}, {"replicas": 20_000, "size": 4}])
-def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, int]) -> None:
+def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, Any]) -> None:
     with pytest.raises(TooLargeError, match=r"are (not )?planned"):
         planned(named("w", **fields))

@@ -100,9 +100,8 @@ def test_the_roles_of_an_accepted_service_are_accepted(obj: Object) -> None:
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda path: path.parent.name)
 def test_every_story_gives_leader_worker_sets_that_are_accepted(story: Path) -> None:
-    document = next(
-        one for one in documents.read([str(story.parent / "input.yaml")]) if one.object["kind"] == "InferenceService"
-    )
+    written = documents.read([str(story.parent / "input.yaml")])
+    (document,) = (one for one in written if one.object["kind"] == "InferenceService")
 
     service, _ = read(document.object)
 

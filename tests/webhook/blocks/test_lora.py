@@ -19,13 +19,13 @@ SQL = "sql=pvc://claim/sql"
 TWO = f"{SQL},law=pvc://claim/law"
 
 
-def file(lora: str, *args: str, engine: dict[str, Any] | None = None, **notes: str) -> Object:
+def file(lora: str, *args: str, engine: dict[str, Any] | None = None, **notes: Any) -> Object:
     """Return an object of one pod with adapters, whose engine has these arguments."""
     shape = {"args": list(args) or None, **(engine or VLLM)}
     return lws(1, template(container(**shape)), lora=lora, **notes)
 
 
-def args(lora: str, *given: str, engine: dict[str, Any] | None = None, **notes: str) -> list[str]:
+def args(lora: str, *given: str, engine: dict[str, Any] | None = None, **notes: Any) -> list[str]:
     """Return the arguments that the engine gets."""
     live = put(file(lora, *given, engine=engine, **notes))
     found: list[str] = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"]

@@ -33,7 +33,7 @@ def parts(pod: Object) -> Object:
     return found
 
 
-def of_lora(lora: str, *, engine: Object | None = None, size: int = 2, **notes: str) -> Object:
+def of_lora(lora: str, *, engine: Object | None = None, size: int = 2, **notes: Any) -> Object:
     """Expand a group with adapters, and return what every pod of it gets."""
     shape = {"command": ["vllm", "serve"], "args": None if "model" in notes else ["org/M"], **(engine or {})}
     first, *others = map(parts, pods(put(lws(size, template(container(**shape)), lora=lora, **notes))))
@@ -104,7 +104,7 @@ def test_an_engine_whose_model_is_files_gets_files_of_adapters_too() -> None:
 
 
 def test_downloads_use_the_secret_of_the_model() -> None:
-    notes = {"model": "hf://org/M", "model_secret": "keys"}
+    notes: dict[str, Any] = {"model": "hf://org/M", "model_secret": "keys"}
     adapters = "a=hf://org/a,b=hf://org/b:v1,c=s3://bucket/c,d=gs://bucket/d"
 
     found = of_lora(adapters, **notes)
