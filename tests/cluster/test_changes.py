@@ -1,7 +1,6 @@
 """Events about what the controller does and undoes, as `kubectl describe` shows them."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 import pytest
@@ -40,16 +39,14 @@ def undone(cluster: Cluster, namespace: str, start: str) -> list[str]:
 
 
 def test_a_new_service_is_told_what_was_made(served: Cluster, made: str) -> None:
-    created, opened, routes = (
-        " ".join(each["message"] for each in until(partial(told, served, made, reason), f"{reason} is told"))
-        for reason in ("Created", "GangOpened", "RoutesCreated")
-    )
+    def words(reason: str) -> set[str]:
+        messages = (each["message"] for each in told(served, made, reason))
+        return set(" ".join(messages).replace(",", "").split())
 
-    assert {f"{NAME}-prefill", f"{NAME}-decode"} <= set(created.replace(",", "").split())
-    assert opened == (
-        f"created PodGroup {NAME}: the required roles exist (decode, prefill); 4 pods start together"
-    )
-    assert {"HTTPRoute", f"{NAME}-httproute", f"{NAME}-pool"} <= set(routes.replace(",", "").split())
+    opened = f"created PodGroup {NAME}: the required roles exist (decode, prefill); 4 pods start together"
+    until(lambda: {f"{NAME}-prefill", f"{NAME}-decode"} <= words("Created"), "both roles are told")
+    until(lambda: {"HTTPRoute", f"{NAME}-httproute", f"{NAME}-pool"} <= words("RoutesCreated"), "routes, too")
+    until(lambda: [one["message"] for one in told(served, made, "GangOpened")] == [opened], "and the gang")
 
 
 def test_kubectl_describe_shows_them(served: Cluster, made: str) -> None:
