@@ -94,6 +94,12 @@ ADAPTERS: Final = (
     "sql=pvc://claim/sql,acme/law=oci://registry/law",
     "sql=s3://bucket/sql,law=hf://org/law:v1,maxRank=64,maxAdapters=1",
 )
+PARALLELISM: Final = (
+    "tensor=8,pipeline=2",
+    "tensor=16,expert",
+    "data=4,dataLocal=2",
+    "tensor=2,dataRPCPort=99",
+)
 LAUNCHERS: Final = ("ray-symmetric", "ray-start", "vllm-native", "sglang", "auto", "none")
 
 
@@ -164,6 +170,19 @@ def metadata(draw: st.DrawFn) -> Object:
 
 
 @st.composite
+def blocks(draw: st.DrawFn) -> dict[str, str]:
+    """Draw the annotations of blocks, which add arguments to the engine's command."""
+    found: dict[str, str] = {}
+    if draw(st.integers(0, 2)) == 0:
+        model = draw(st.sampled_from(MODELS))
+        found |= {f"fusioninfer.io/{name}": value for name, value in model.items()}
+    for name, values in (("lora", ADAPTERS), ("parallelism", PARALLELISM)):
+        if draw(st.integers(0, 2)) == 0:
+            found[f"fusioninfer.io/{name}"] = draw(st.sampled_from(values))
+    return found
+
+
+@st.composite
 def leaderworkersets(draw: st.DrawFn) -> Object:
     """Draw an annotated LeaderWorkerSet."""
     group: Object = {"size": draw(st.integers(1, 4)), "workerTemplate": draw(templates())}
@@ -180,11 +199,7 @@ def leaderworkersets(draw: st.DrawFn) -> Object:
         annotations["fusioninfer.io/launcher"] = draw(st.sampled_from(LAUNCHERS))
     if draw(st.integers(0, 3)) == 0:
         annotations["fusioninfer.io/skip"] = ",".join(draw(st.sets(st.sampled_from(PARTS), min_size=1)))
-    if draw(st.integers(0, 2)) == 0:
-        model = draw(st.sampled_from(MODELS))
-        annotations |= {f"fusioninfer.io/{name}": value for name, value in model.items()}
-    if draw(st.integers(0, 2)) == 0:
-        annotations["fusioninfer.io/lora"] = draw(st.sampled_from(ADAPTERS))
+    annotations |= draw(blocks())
     if draw(st.booleans()):
         annotations["note/~"] = "kept"
     lws: Object = {
