@@ -18,7 +18,7 @@ from intent.read import read as read_lws
 from intent.shapes import annotations, labels
 from webhook import digest as digests
 from webhook.leftover import without_leftover
-from webhook.mutate import RECORDABLE, REPLACEABLE
+from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE
 from webhook.overlay import record as records
 from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
@@ -142,7 +142,7 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
     stamp = _stamp(live)
     sent, live = live, merge(live, stamp) if stamp else live
     text = _text_of_record(live, old)
-    record = NO_RECORD if text is None else records.read(text, RECORDABLE)
+    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER)
     if isinstance(record, FieldError):
         if has_record(live):
             return record
@@ -179,7 +179,7 @@ def _text_of_record(live: Object, old: Object | None) -> Any:
 
 def _stored_record(old: Object | None) -> Record:
     text = records.find(old)
-    record = NO_RECORD if text is None else records.read(text, RECORDABLE)
+    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER)
     return record if isinstance(record, Record) else NO_RECORD
 
 

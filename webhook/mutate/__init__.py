@@ -35,6 +35,8 @@ CONCERNS: Final[tuple[Concern, ...]] = (
     *(PROBES, STARTUP, MODEL, LORA, DNS, SIDECAR),
 )
 
+ORDER: Final = tuple(concern.name for concern in CONCERNS)
+"""The order in which concerns add items to lists, for the parts of a record too, which are sorted by name."""
 ELSEWHERE: Final[Paths] = {}
 """Paths that only other releases write: of concerns that are gone, and of those to come (ADR 7)."""
 WRITABLE: Final = union(ELSEWHERE, *(concern.writes for concern in CONCERNS))
@@ -86,8 +88,7 @@ def expansion(
         if one.is_asked(facts)
     }
     try:
-        # in the order of a record, so that an author's new init container changes no order of ours
-        wish = combine(parts[name].wish for name in sorted(parts))
+        wish = combine(part.wish for part in parts.values())
     except Contradiction:
         if not pins:
             raise

@@ -199,16 +199,19 @@ class _Form(
     reading: int = _UNSAID
 
 
-def read(text: Any, recordable: type) -> Record | FieldError:
-    """Decode a record. Any other text is an error, not `NO_RECORD`; so is an overlay of another type."""
+def read(text: Any, recordable: type, order: tuple[str, ...] = ()) -> Record | FieldError:
+    """Decode a record. Any other text is an error, not `NO_RECORD`; so is an overlay of another type.
+
+    `order` is that of the concerns: the items that they add to a list are in it.
+    """
     try:
-        return _read(text, recordable)
+        return _read(text, recordable, order)
     except _UnreadableError as error:
         remedy = "remove the annotation, which restarts nothing, then kubectl replace it with your file"
         return FieldError(f"metadata.annotations[{EXPANSION}]", None, f"{error}; {remedy}", "FI901")
 
 
-def _read(text: Any, recordable: type) -> Record:
+def _read(text: Any, recordable: type, order: tuple[str, ...]) -> Record:
     if isinstance(text, str) and len(text) > LONGEST:
         message = f"has {len(text)} characters; an object has at most {LONGEST} in all annotations"
         raise _UnreadableError(message)
@@ -222,8 +225,9 @@ def _read(text: Any, recordable: type) -> Record:
     except (orjson.JSONDecodeError, msgspec.ValidationError):
         message = "is not a record of fusioninfer"
         raise _UnreadableError(message) from None
-    put_on, wish = _combined(found.parts, recordable)
-    expansion = Expansion(found.parts, wish, found.digests, found.decision, of_record(found.serves))
+    parts = {name: found.parts[name] for name in order if name in found.parts} | found.parts
+    put_on, wish = _combined(parts, recordable)
+    expansion = Expansion(parts, wish, found.digests, found.decision, of_record(found.serves))
     return Record(found.digest, put_on, found.was, found.reading, expansion)
 
 

@@ -14,7 +14,16 @@ from intent.settings import Settings
 from tests.webhook.inputs import INTENTS
 from webhook import layout
 from webhook.digest import facts
-from webhook.mutate import CONCERNS, RECORDABLE, REPLACEABLE, WRITABLE, expansion, input_of, is_unchanged
+from webhook.mutate import (
+    CONCERNS,
+    ORDER,
+    RECORDABLE,
+    REPLACEABLE,
+    WRITABLE,
+    expansion,
+    input_of,
+    is_unchanged,
+)
 from webhook.mutate.concern import Concern, Paths, union
 from webhook.overlay.record import Record, read, write
 from webhook.overlay.shape import fits, shape_of
@@ -155,6 +164,6 @@ def test_the_contracts_on_imports_name_every_concern() -> None:
 
 def test_a_recorded_expansion_has_the_order_of_a_new_one() -> None:
     made = [expansion(intent, facts(intent), Settings()) for intent in INTENTS]
-    again = [read(write("", one, {}), RECORDABLE) for one in made]
+    again = [read(write("", one, {}), RECORDABLE, ORDER) for one in made]
 
     assert [one.expansion.wish for one in again if isinstance(one, Record)] == [one.wish for one in made]
