@@ -2,7 +2,6 @@
 
 import pytest
 
-from intent import Object
 from plan.amounts import PODS, accelerators
 from plan.supply import ShapeError, out_of_service, parse_shapes, supply, with_pods
 from tests.plan.services import GPU, nodes
@@ -62,12 +61,9 @@ def test_pods_on_a_node_use_it_until_they_have_ended() -> None:
     node = supply({"metadata": {"name": "n"}, "status": {"allocatable": {GPU: "8", "pods": "110"}}})
     container = {"resources": {"limits": {GPU: "2"}}}
     spec = {"nodeName": "n", "containers": [container]}
-    pods: list[Object] = [
-        {"spec": spec, "status": {"phase": "Running"}},
-        {"spec": spec, "status": {"phase": "Failed"}},
-        {"spec": {**spec, "nodeName": "other"}},
-        {"spec": {"containers": [container]}},
-    ]
+    specs = (spec, spec, {**spec, "nodeName": "other"}, {"containers": [container]})
+    phases = ("Running", "Failed", "Running", "Pending")
+    pods = [{"spec": one, "status": {"phase": phase}} for one, phase in zip(specs, phases, strict=True)]
 
     (found,) = with_pods([node], pods)
 
