@@ -155,7 +155,7 @@ TYPED: Final = worker(worker=template(), acceleratorTypes={"labelKey": "gpu", "l
     [
         ("worker.spec.containers.0.image", 5, "spec.roles[0].worker.spec.containers[0].image"),
         ("acceleratorTypes.labelValues", [], "spec.roles[0].acceleratorTypes.labelValues"),
-        ("acceleratorTypes.labelValues", ["a", "a"], "Duplicate value"),
+        ("acceleratorTypes.labelValues", ["a", "a"], "FI730"),
         ("acceleratorTypes.labelKey", "a b", "FI730"),
         ("multinode", {"nodeCount": 1}, "FI731"),
         ("sidecar", {"connector": "sglang"}, "FI706"),
