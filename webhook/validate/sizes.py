@@ -68,10 +68,11 @@ def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines
     leader, size = plan.leader, intent.size
     yield from _model(leader, engines)
     yield from _unchecked(leader)
-    if shared := list(_shared_data(leader)):
-        yield from shared
-        return
-    found = list(_local_data(intent.parallelism, size)) or list(_unfit(plan, launcher, size))
+    shared = list(_shared_data(leader))
+    yield from shared
+    found = list(_local_data(intent.parallelism, size))
+    if not (found or shared):
+        found = list(_unfit(plan, launcher, size))
     if found and not _misspelt_size(leader):
         yield from found
 
