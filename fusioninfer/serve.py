@@ -28,6 +28,14 @@ log: Final = structlog.stdlib.get_logger(__name__)
 Reviews = Mapping[str, Callable[[bytes], review.AdmissionAnswer]]
 """The functions that answer a body, by path."""
 
+_ENGINE: Final = {
+    "name": "engine",
+    "image": "vllm/vllm-openai:v0.17.1",
+    "command": ["vllm", "serve"],
+    "args": ["org/model", "--tensor-parallel-size", "16", "--unknown", "--kv-transfer-config", "{}"],
+    "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
+}
 _WARM_UP: Final = orjson.dumps(
     {
         "apiVersion": VERSION,
@@ -36,13 +44,25 @@ _WARM_UP: Final = orjson.dumps(
             "uid": "warm-up",
             "operation": "CREATE",
             "object": {
-                "metadata": {"name": "warm-up", "annotations": {"fusioninfer.io/service": "warm-up"}},
-                "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": []}}}},
+                "metadata": {
+                    "name": "warm-up",
+                    "annotations": {
+                        "fusioninfer.io/service": "warm-up",
+                        "fusioninfer.io/component-type": "decoder",
+                        "fusioninfer.io/strategy": "pd-disaggregation",
+                    },
+                },
+                "spec": {
+                    "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": [_ENGINE]}}}
+                },
             },
         },
     }
 )
-"""A review that runs through most of the code, so that the first real one finds it loaded."""
+"""A review that runs through most of the code, so that the first real one finds it loaded.
+
+The first of a namespace would take several times as long, and might count as expensive on a slow machine.
+"""
 
 
 async def webhook(  # noqa: PLR0913 - each is a flag of the command

@@ -34,6 +34,8 @@ QUEUED_BYTES: Final = 64 * 2**20
 """The size of all waiting bodies."""
 SECONDS: Final = 10.0
 """A request that takes longer is ended, with the process."""
+START_SECONDS: Final = 60.0
+"""How long the process may take to start; on a throttled processor, imports alone take many seconds."""
 _LENGTH: Final = struct.Struct(">I")
 _CHUNK: Final = 64 * 1024
 _NAMESPACE: Final = re.compile(rb'"namespace":"([^"\\]{1,63})"')
@@ -150,9 +152,8 @@ class Offload:
                 waiting.done.set_result(OffloadAnswer("late", b""))
                 continue
             try:
-                async with asyncio.timeout(SECONDS):
-                    answer = await self._answered(waiting)
-            except (OSError, TimeoutError, asyncio.IncompleteReadError):
+                answer = await self._answered(waiting)
+            except (OSError, asyncio.IncompleteReadError):  # a TimeoutError is an OSError
                 await self._end()
                 if not waiting.done.done():
                     waiting.done.set_exception(LostError())
@@ -163,22 +164,28 @@ class Offload:
     async def _answered(self, waiting: _Waiting) -> OffloadAnswer:
         """Ask the process; ask a new one if the old one ended, which mostly happened before this request."""
         if self.process is not None:
-            with suppress(OSError, asyncio.IncompleteReadError):
-                return await self._asked(waiting)
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                return await self._asked(self.process, waiting)
             await self._end()
-        return await self._asked(waiting)
+        process = await self._started()
+        if monotonic() > waiting.until:
+            return OffloadAnswer("late", b"")
+        return await self._asked(process, waiting)
 
-    async def _asked(self, waiting: _Waiting) -> OffloadAnswer:
-        process = self.process or await self._started()
-        await _send(process, waiting.path.encode() + b"\0", waiting.body)
-        head, _, content = (await _receive(process)).partition(b"\0")
+    async def _asked(self, process: asyncio.subprocess.Process, waiting: _Waiting) -> OffloadAnswer:
+        async with asyncio.timeout(SECONDS):
+            await _send(process, waiting.path.encode() + b"\0", waiting.body)
+            head, _, content = (await _receive(process)).partition(b"\0")
         seconds, _, outcome = head.partition(b" ")
         if self.expensive.get(namespace(waiting.body)):
             self.note(waiting.body, float(seconds))  # not the time that a busy node took
         return OffloadAnswer(outcome.decode(), content)
 
     async def _started(self) -> asyncio.subprocess.Process:
-        """Start the process. It imports what this one imports, whatever the working directory holds."""
+        """Start the process, and wait for its first frame: that it is ready.
+
+        It imports what this one imports, whatever the working directory holds.
+        """
         pipe = asyncio.subprocess.PIPE
         self.process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "webhook.server.worker"),
@@ -187,7 +194,9 @@ class Offload:
             start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-        await _send(self.process, pickle.dumps(dict(self.answers)))
+        async with asyncio.timeout(START_SECONDS):
+            await _send(self.process, pickle.dumps(dict(self.answers)))
+            await _receive(self.process)
         return self.process
 
     async def _end(self) -> None:

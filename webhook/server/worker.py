@@ -1,10 +1,10 @@
 """The second process, which answers expensive admission requests: `python -m webhook.server.worker`.
 
 It reads frames from standard input and writes one to standard output for each. A frame is its length (4
-bytes, big endian) and its content. The first frame is a pickled map from path to callable; each later one is
-a path, a zero byte and a body. An answer is the CPU seconds that it took, a space, an outcome (of
-`webhook.review`, or `malformed` or `bug`), a zero byte, and the body of the answer, the text of the refusal,
-or JSON for the log.
+bytes, big endian) and its content. The first frame is a pickled map from path to callable; the answer to it
+is empty, and means that the process is ready. Each later frame is a path, a zero byte and a body. An answer
+is the CPU seconds that it took, a space, an outcome (of `webhook.review`, or `malformed` or `bug`), a zero
+byte, and the body of the answer, the text of the refusal, or JSON for the log.
 """
 
 import gc
@@ -32,13 +32,12 @@ def main() -> None:
     os.nice(NICE)
     answers: Mapping[str, Callable[[bytes], AdmissionAnswer]] = pickle.loads(_read(sys.stdin.buffer) or b"")  # noqa: S301 - our parent wrote it
     gc.freeze()
+    _write(b"")
     while (frame := _read(sys.stdin.buffer)) is not None:
         path, _, body = frame.partition(b"\0")
         begun = process_time()
         found = _answered(answers[path.decode()], body)
-        answer = b"%.6f %b" % (process_time() - begun, found)
-        sys.stdout.buffer.write(LENGTH.pack(len(answer)) + answer)
-        sys.stdout.buffer.flush()
+        _write(b"%.6f %b" % (process_time() - begun, found))
 
 
 def _answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> bytes:
@@ -49,6 +48,12 @@ def _answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> bytes:
     except Exception as error:  # noqa: BLE001 - a bug in one request must not end the process
         return b"bug\0" + orjson.dumps(origin(error))
     return answer.outcome.encode() + b"\0" + answer.body
+
+
+def _write(answer: bytes) -> None:
+    """Write one frame."""
+    sys.stdout.buffer.write(LENGTH.pack(len(answer)) + answer)
+    sys.stdout.buffer.flush()
 
 
 def _read(stream: BinaryIO) -> bytes | None:

@@ -6,6 +6,7 @@ import signal
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -139,11 +140,11 @@ def _broken(body: bytes) -> reviews.AdmissionAnswer:
 async def test_namespaces_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[bytes] = []
 
-    async def asked(_self: Offload, waiting: offload._Waiting) -> OffloadAnswer:
+    async def answered(_self: Offload, waiting: offload._Waiting) -> OffloadAnswer:
         order.append(namespace(waiting.body))
         return OffloadAnswer("allowed", b"")
 
-    monkeypatch.setattr(Offload, "_asked", asked)
+    monkeypatch.setattr(Offload, "_answered", answered)
     found = started()
     await asyncio.gather(*(found.review("/mutate", body(name), LATER) for name in "aaaab"))
 
@@ -162,6 +163,27 @@ async def test_the_queue_of_a_namespace_is_bounded() -> None:
     await found.close()
 
     assert other.outcome == "patched"
+
+
+async def test_the_time_that_the_process_takes_to_start_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin = asyncio.create_subprocess_exec
+
+    async def slow(*command: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await begin(*command, **options)
+        await asyncio.sleep(3.0)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
+    monkeypatch.setattr(offload, "SECONDS", 2.0)
+    patient, impatient = started(), started()
+
+    in_time = await patient.review("/mutate", SENT, LATER)
+    late = await impatient.review("/mutate", SENT, time.monotonic() + 1.0)
+    await asyncio.gather(patient.close(), impatient.close())
+
+    assert (in_time.outcome, late.outcome) == ("patched", "late")
 
 
 async def test_a_request_past_its_deadline_is_not_sent_to_the_process() -> None:
