@@ -1,8 +1,8 @@
 """Annotations under `fusioninfer.io/`: one dataclass field each, from which everything else is derived.
 
 A field carries its key, its documentation, the check of its value, and the field of an InferenceService that
-replaces it. Reading, hints for unknown keys, rules of the InferenceService and the table in the README follow
-from the fields of `Annotations` and `Routing`. To add an annotation, add one field.
+replaces it. Reading, hints for unknown keys, rules of the InferenceService and the table of
+docs/annotations.md follow from the fields of `Annotations` and `Routing`. To add an annotation, add a field.
 """
 
 import re
