@@ -35,6 +35,7 @@ SERVICE: Final = isvc(
     worker(replicas=2),
     name=NAME,
     annotations={"fusioninfer.io/picker-replicas": "2"},
+    priority="Critical",
 )
 IDLE: Final = 8.0
 EDITS: Final[dict[str, tuple[str, str, Object]]] = {

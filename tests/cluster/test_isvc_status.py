@@ -226,7 +226,7 @@ def test_kubectl_waits_for_it(life: Life) -> None:
 
 
 def test_kubectl_lists_it(life: Life) -> None:
-    assert life.listed[:4] == [NAME, "True", "3/3", "ServiceReady"]
+    assert life.listed[:4] == [NAME, "True", "3/4", "ServiceReady"]
 
 
 # --- what was ever said -----------------------------------------------------------------------------
