@@ -179,6 +179,7 @@ def test_a_number_beyond_its_format_is_rejected_by_the_webhook(admission: Cluste
 
 SPECS: Final[dict[str, Object]] = {
     "template": isvc()["spec"]["roles"][0]["template"],
+    "worker": isvc()["spec"]["roles"][0]["template"],
     "scaling": GOOD_SCALINGS["an external metric"],
     "rolloutStrategy": GOOD_ROLLOUTS["a surge"],
     "httproute": {"parentRefs": PARENTS},
