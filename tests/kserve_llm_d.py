@@ -4,6 +4,7 @@ A row has `ours` and `tests`, or `not ours` or `not yet` with the reason. A test
 below `tests/`; `golden/NAME` is the golden case of that name.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -87,7 +88,10 @@ def node_id(test: str) -> str:
 def collected(files: Iterable[str], root: Path = ROOT) -> frozenset[str]:
     """Return the tests that pytest collects from files and does not skip, with and without parameters."""
     command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", RUNS, "-p", "no:cacheprovider")
-    run = subprocess.run([*command, *files], cwd=root, capture_output=True, text=True, check=False)
+    own = {
+        key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"
+    }  # the format depends on it
+    run = subprocess.run([*command, *files], cwd=root, env=own, capture_output=True, text=True, check=False)
     if run.returncode:
         raise RuntimeError(run.stdout + run.stderr)
     found = [line for line in run.stdout.splitlines() if "::" in line]

@@ -95,6 +95,7 @@ def revert(
     """
     if not record.put_on:
         return Reverted(live)
+    record = _of_renamed(record, _group(old), _group(live))
     worker, leader = (_template(name, live, record, file) for name in (_WORKER, _LEADER))
     copied = None
     if worker and leader and leader.is_copy:
@@ -151,6 +152,24 @@ def with_own_leader(reverted: Reverted) -> Reverted:
         return reverted
     spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**group, _LEADER: reverted.leader}}
     return replace(reverted, original={**reverted.original, "spec": spec}, copied=None)
+
+
+def _of_renamed(record: Record, before: Object, after: Object) -> Record:
+    """Return the record with the new names of containers that this write renamed, which keep their part."""
+    put_on, was = (_with_renamed(overlay, before, after) for overlay in (record.put_on, record.was))
+    is_same = put_on is record.put_on and was is record.was
+    return record if is_same else replace(record, put_on=put_on, was=was)
+
+
+def _with_renamed(overlay: Overlay, before: Object, after: Object) -> Overlay:
+    for name in (_WORKER, _LEADER):
+        then, now = mapping(before.get(name)), mapping(after.get(name))
+        template = mapping(_group(overlay).get(name))
+        renamed = _renamed(template, then, now) if then and now else template
+        if renamed is not template:
+            spec = {**overlay["spec"], "leaderWorkerTemplate": {**_group(overlay), name: renamed}}
+            overlay = {**overlay, "spec": spec}
+    return overlay
 
 
 def _template(name: str, live: Object | None, record: Record, file: Object) -> _Template | None:

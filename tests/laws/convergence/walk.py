@@ -295,7 +295,7 @@ def _not_admitted(
     _restore(world, before)
     if isinstance(error, Refused):
         return ("violated", "refused by the schema", str(error)) if is_known else ("refused", "", "")
-    if a is not None and _is_creatable(world, a):
+    if is_known and a is not None and _is_creatable(world, a):
         return "violated", "denied though a CREATE is allowed", str(error)
     return "denied", "", ""
 
