@@ -120,7 +120,7 @@ def test_a_controller_killed_between_dry_run_and_write_converges_to_the_command(
 
 def tried(cluster: Cluster, namespace: str) -> list[Object]:
     """Return the writes of the controller to PodGroups of a namespace."""
-    return [each for each in writes(cluster) if f"/namespaces/{namespace}/podgroups/" in each["requestURI"]]
+    return [each for each in writes(cluster) if f"/namespaces/{namespace}/podgroups" in each["requestURI"]]
 
 
 @contextmanager
