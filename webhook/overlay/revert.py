@@ -31,10 +31,10 @@ removed, and the author's own arguments get the edit:
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Final
 
 from intent import Object
-from intent.shapes import listed, mapping
+from intent.shapes import listed, mapping, text
 from webhook.overlay.canonical import canonical
 from webhook.overlay.difference import difference
 from webhook.overlay.fields import (
@@ -43,7 +43,6 @@ from webhook.overlay.fields import (
     Origins,
     Recorded,
     arguments,
-    is_edited,
     revert_fields,
     with_arguments,
 )
@@ -51,6 +50,13 @@ from webhook.overlay.keyed import by_identity
 from webhook.overlay.overlay import COPY, NOTHING, Overlay, merge
 from webhook.overlay.record import Record
 from webhook.overlay.taken_over import Around, taken_over
+from webhook.overlay.volumes import (
+    mounted_volumes,
+    names_of,
+    with_volumes,
+    without_edited_volumes,
+    without_volumes,
+)
 
 _LEADER: Final = "leaderTemplate"
 _WORKER: Final = "workerTemplate"
@@ -110,29 +116,27 @@ def revert(
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
     templates = {_WORKER: worker, _LEADER: leader}
-    mounted = {name: _mounted(one.original, one.live) for name, one in templates.items() if one}
-    made = {name: _with_volumes(one.original, mounted[name]) for name, one in templates.items() if one}
+    mounted = {name: mounted_volumes(one.original, one.live) for name, one in templates.items() if one}
+    made = {name: with_volumes(one.original, mounted[name]) for name, one in templates.items() if one}
     if made:
         group = {**_group(live), **made}
         if copied is not None:
             del group[_LEADER]
         original = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": group}}
     kept = {name: found for name, one in templates.items() if one and (found := _kept(one))}
-    return Reverted(original, copied, kept, {name: _names(found) for name, found in mounted.items() if found})
+    return Reverted(
+        original, copied, kept, {name: names_of(found) for name, found in mounted.items() if found}
+    )
 
 
 def without_mounted(reverted: Reverted, wish: Overlay) -> Object:
     """Return the original without the injected volumes that it mounts and that are wished for again."""
-    templates = _group(reverted.original)
-    made: Object = {}
+    templates, made = _group(reverted.original), {}
     for name, mounted in reverted.mounted.items():
         spec = mapping(mapping(_group(wish).get(name)).get("spec"))
         again = mounted & by_identity("volumes", spec.get("volumes")).keys()
         if again and name in templates:
-            own = templates[name]["spec"]
-            volumes = [one for one in own["volumes"] if _name(one) not in again]
-            rest = {key: value for key, value in own.items() if key != "volumes"}
-            made[name] = {**templates[name], "spec": {**rest, "volumes": volumes} if volumes else rest}
+            made[name] = without_volumes(templates[name], again)
     if not made:
         return reverted.original
     spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**templates, **made}}
@@ -180,7 +184,7 @@ def _template(name: str, live: Object | None, record: Record, file: Object) -> _
     held, origins = mapping(_group(file).get(name)), Origins()
     if _is_exported(put_on, held):
         return _Template(template, held, template, origins, is_copy=False)
-    put_on = _without_edited_volumes(put_on, template, held)
+    put_on = without_edited_volumes(put_on, template, held)
     was = mapping(_group(record.was).get(name))
     original = revert_fields(template, Recorded(put_on, was, held), origins)
     return _Template(template, held, original, origins, COPY in put_on)
@@ -259,7 +263,7 @@ def _followed(
 ) -> Object:
     """Return the workers' template with what was edited on the leader alone, before or in this write."""
     found = _with_edits(worker, leader, record, old, before)
-    return _with_volumes(found, _mounted(found, leader.live))
+    return with_volumes(found, mounted_volumes(found, leader.live))
 
 
 def _with_edits(
@@ -288,7 +292,10 @@ def _renamed(template: Object, before: Object, after: Object) -> Object:
         return template
     (old,), (new,) = had - has, has - had
     spec = mapping(template.get("spec"))
-    items = [{**item, "name": new} if _name(item) == old else item for item in listed(spec.get("containers"))]
+    items = [
+        {**item, "name": new} if text(mapping(item).get("name")) == old else item
+        for item in listed(spec.get("containers"))
+    ]
     return {**template, "spec": {**spec, "containers": items}}
 
 
@@ -300,59 +307,11 @@ def _with_arguments(template: Object, source: Object, names: Collection[str]) ->
     spec = mapping(template.get("spec"))
     items = [
         with_arguments(item, arguments(sources[name]))
-        if (name := _name(item)) and name in names and name in sources
+        if (name := text(mapping(item).get("name"))) and name in names and name in sources
         else item
         for item in listed(spec.get("containers"))
     ]
     return {**template, "spec": {**spec, "containers": items}}
-
-
-# --- volumes --------------------------------------------------------------------------------------------
-
-
-def _without_edited_volumes(put_on: Overlay, template: Object, file: Object) -> Overlay:
-    """Return the overlay without mounts of volumes that were edited: volume and mount are one unit."""
-    spec = mapping(put_on.get("spec"))
-    volumes = by_identity("volumes", mapping(template.get("spec")).get("volumes"))
-    held = by_identity("volumes", mapping(file.get("spec")).get("volumes"))
-    ours = by_identity("volumes", spec.get("volumes"))
-    edited = {name for name in ours if name in volumes and is_edited(volumes[name], ours[name])} - held.keys()
-    if not edited:
-        return put_on
-    containers = [
-        {**item, "volumeMounts": [one for one in mounts if _name(one) not in edited]}
-        if (mounts := item.get("volumeMounts"))
-        else item
-        for item in listed(spec.get("containers"))
-    ]
-    return {**put_on, "spec": {**spec, "containers": containers}}
-
-
-def _with_volumes(template: Object, volumes: list[Object]) -> Object:
-    """Return the template with more volumes."""
-    if not volumes:
-        return template
-    spec = mapping(template.get("spec"))
-    return {**template, "spec": {**spec, "volumes": [*listed(spec.get("volumes")), *volumes]}}
-
-
-def _mounted(template: Object, live: Object) -> list[Object]:
-    """Return the volumes of the live template that the containers of this one mount, and that it lacks."""
-    spec = mapping(template.get("spec"))
-    known = by_identity("volumes", spec.get("volumes"))
-    found = by_identity("volumes", mapping(live.get("spec")).get("volumes"))
-    mounts = (
-        mount.get("name")
-        for items in ("containers", "initContainers")
-        for container in listed(spec.get(items))
-        for mount in listed(mapping(container).get("volumeMounts"))
-        if isinstance(mount, dict) and isinstance(mount.get("name"), str)
-    )
-    return [found[name] for name in dict.fromkeys(mounts) if name not in known and name in found]
-
-
-def _names(items: list[Object]) -> frozenset[str]:
-    return frozenset(item["name"] for item in items)
 
 
 # --- parts of an object ---------------------------------------------------------------------------------
@@ -360,12 +319,6 @@ def _names(items: list[Object]) -> frozenset[str]:
 
 def _group(lws: Object | None) -> Object:
     return mapping(mapping(mapping(lws).get("spec")).get("leaderWorkerTemplate"))
-
-
-def _name(item: Any) -> str | None:
-    """Return the name of an item; None if it is no string."""
-    name = mapping(item).get("name")
-    return name if isinstance(name, str) else None
 
 
 def _without_templates(put_on: Overlay) -> Overlay:
