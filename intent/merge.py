@@ -9,7 +9,7 @@ directives: `null` and `$patch` never reach admission. It differs on purpose (`t
 - ports merge by port and protocol, since one port may be open for TCP and UDP;
 - fields of which only one may be set (`value` and `valueFrom`, the handlers of a probe, the sources of a
   volume) are replaced together, since the API server denies a mixture;
-- an empty list removes all items, since an author who writes `[]` means it;
+- an empty list removes all items: an explicit `[]` of the author wins, as every zero value does;
 - items of the base come first, since an author's variable may refer to one of a template;
 - arguments of an engine merge by flag (`intent.command_line.merge`).
 """

@@ -189,7 +189,7 @@ def _api(snapshot: Snapshot, settings: Settings) -> Desired:
 
 
 def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
-    """Desire the routes of the router; without an author who can be read, nothing changes."""
+    """Desire the routes of the router; if no author can be read, nothing changes."""
     if _has_no_author(snapshot):
         return Desired(held=ROUTES)
     decided = desired_routes(

@@ -22,7 +22,7 @@ PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 DIFFERENCES: Final[dict[str, str]] = {
     "null sets nothing": "strategic merge removes the field: `null` never reaches admission",
-    "an empty list removes all items": "strategic merge merges nothing: an author who writes [] means it",
+    "an empty list removes all items": "strategic merge merges nothing; here [] wins, as zeros do",
     "value replaces valueFrom": "strategic merge keeps both, which the API server denies",
     "one source of a variable replaces another": "the same",
     "a handler replaces another, and the times stay": "the same",

@@ -56,7 +56,7 @@ def starts(live: Object) -> list[tuple[Any, Any]]:
 
 
 def by_hand(shape: dict[str, Any]) -> dict[str, Any]:
-    """Return the container as an author writes it who knows the flags."""
+    """Return the container with the flags written by hand."""
     intent = group(engine(shape.get("args") or [], shape.get("command") or []))
     made = filled(intent, SETTINGS, (FLAGS,)).intent.templates[0].engine
     assert made is not None
