@@ -68,7 +68,8 @@ def start_sync(
 ) -> None:
     """Start the controller as its service account, under a name, and wait until it is ready.
 
-    `flags` are more of them, or others: `--metrics-port` for a further one; `source` holds another release.
+    `flags` are more of them, or others: `--metrics-port` for a further one; a tuple gives a flag several
+    times. `source` holds another release.
     """
     usual = {
         "--kubeconfig": kubeconfig(cluster, "sync"),
@@ -115,10 +116,15 @@ def wait_admission(cluster: Cluster) -> None:
 def _start(cluster: Cluster, program: tuple[str, str, str, Path], flags: Mapping[str, object]) -> None:
     """Start a verb of a module, under a name, from a source."""
     verb, module, name, source = program
-    words = [str(word) for flag in flags.items() for word in flag]
+    words = [str(word) for flag, value in flags.items() for one in _each(value) for word in (flag, one)]
     command = [sys.executable, "-P", "-m", module, verb, *words]
     start_process(cluster, name, command, _environment(cluster, source))
     _wait_ready(cluster, name, int(str(flags["--metrics-port"])))
+
+
+def _each(value: object) -> tuple[object, ...]:
+    """Return the values of a flag."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _wait_ready(cluster: Cluster, name: str, port: int) -> None:

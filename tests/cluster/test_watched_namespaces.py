@@ -1,0 +1,107 @@
+"""Watched namespaces: the controller serves them with the permissions that the chart grants in them."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from intent import Object
+from tests.cluster.testbed.audit import come_to_rest, refused, requests
+from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.controllers import apply, pod_group
+from tests.cluster.testbed.namespaces import add_namespace
+from tests.cluster.testbed.ours import ROOT, start_sync
+from tests.cluster.testbed.services import made, uids
+from tests.cluster.testbed.wait import until
+from tests.isvc import decoder, isvc, prefiller
+
+RELEASE: Final = "fusioninfer-system"
+ACCOUNT: Final = "fusioninfer-sync"
+GRANTS: Final = {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
+FIRST, SECOND = "first", "second"
+"""Services: one is there before permissions are taken away, one comes afterwards."""
+SETS: Final = {"leaderworkersets", "services", "podgroups"}
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A cluster whose controller watches two namespaces of three."""
+
+    cluster: Cluster
+    homes: tuple[str, str]
+    unwatched: str
+
+
+@pytest.fixture(scope="module")
+def watched(admitting: Cluster, helm: Path) -> Watched:
+    one, other, unwatched = (add_namespace(admitting) for _ in range(3))
+    kubectl(admitting, "delete", "clusterrolebinding", ACCOUNT)
+    grants = {"apiVersion": "v1", "kind": "List", "items": granted(helm, (one, other))}
+    kubectl(
+        admitting, "apply", "--server-side", "--force-conflicts", "--filename=-", stdin=json.dumps(grants)
+    )
+    for namespace in (one, other, unwatched):
+        apply(admitting, namespace, service(FIRST))
+    start_sync(admitting, flags={"--watch-namespace": (one, other)})
+    return Watched(admitting, (one, other), unwatched)
+
+
+def granted(helm: Path, namespaces: tuple[str, ...]) -> list[Object]:
+    """Return what the chart grants to the controller that watches these namespaces."""
+    values = f"sync.namespaces={{{','.join(namespaces)}}}"
+    chart = str(ROOT / "manifests" / "chart")
+    command = [str(helm), "template", "release", chart, "--namespace", RELEASE, "--set", values]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = [one for one in yaml.safe_load_all(text) if one and one["kind"] in GRANTS]
+    return [one for one in found if one["metadata"]["name"].startswith(ACCOUNT)]
+
+
+def service(name: str) -> Object:
+    """Return an InferenceService of two roles."""
+    return isvc(prefiller(), decoder(), name=name)
+
+
+def has_all(cluster: Cluster, namespace: str, name: str) -> bool:
+    """Return whether a service has its LeaderWorkerSets, Services and PodGroup."""
+    resources = {resource for resource, one in made(cluster, namespace) if one.startswith(name)}
+    return resources >= SETS and pod_group(cluster, namespace, name) is not None
+
+
+def test_services_of_watched_namespaces_have_their_objects(watched: Watched) -> None:
+    for namespace in watched.homes:
+        until(lambda at=namespace: has_all(watched.cluster, at, FIRST), f"{namespace} has its objects")  # type: ignore[misc] # mypy cannot infer a lambda with a default
+
+
+def test_a_service_of_another_namespace_is_left_alone(watched: Watched) -> None:
+    come_to_rest(watched.cluster)
+
+    assert not made(watched.cluster, watched.unwatched)
+    asked = {one["objectRef"].get("namespace") for one in requests(watched.cluster)}
+    assert watched.unwatched not in asked
+
+
+def test_nothing_was_forbidden(watched: Watched) -> None:
+    assert refused(watched.cluster) == []
+
+
+def test_a_namespace_without_permissions_costs_no_other_its_services(watched: Watched) -> None:
+    (one, other), cluster = watched.homes, watched.cluster
+    before = uids(cluster, other)
+    binding = f"{ACCOUNT}-services"
+    kept = kubectl(cluster, "get", "rolebinding", binding, "--namespace", other, "--output=json")
+    kubectl(cluster, "delete", "rolebinding", binding, "--namespace", other)
+
+    apply(cluster, other, service(SECOND))
+    apply(cluster, one, service(SECOND))
+    until(lambda: has_all(cluster, one, SECOND), "the namespace with permissions is served")
+    assert uids(cluster, other) == before
+
+    again = json.loads(kept)
+    again["metadata"] = {"name": binding, "namespace": other}
+    kubectl(cluster, "create", "--filename=-", stdin=json.dumps(again))
+    until(lambda: has_all(cluster, other, SECOND), "the other is served once it has permissions again")
+    assert uids(cluster, other).items() >= before.items()
