@@ -23,6 +23,7 @@ COPY webhook /app/webhook
 COPY sync /app/sync
 COPY certs /app/certs
 COPY plan /app/plan
+COPY importer /app/importer
 COPY kube /app/kube
 COPY catalog /app/catalog
 # The file system is read-only: what it runs is compiled here.

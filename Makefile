@@ -38,7 +38,7 @@ demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano
 	@$(BIN)/python -m tests.cluster.demo
 
 coverage: $(READY) ## The floor of line and branch coverage of the pure packages (pyproject.toml)
-	$(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" tests/intent tests/catalog tests/plan tests/webhook tests/golden tests/laws
+	$(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" tests/intent tests/catalog tests/importer tests/plan tests/webhook tests/golden tests/laws
 
 check: $(READY) ## Lint, types, layers of imports, and words
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from fusioninfer.cluster.why.command import why
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from fusioninfer.ejecting import eject
 from fusioninfer.file_commands import expand, explain, validate
+from fusioninfer.importing import import_
 from fusioninfer.options import (
     CONFIG,
     echo_json,
@@ -48,6 +49,7 @@ def main() -> None:
 main.add_command(validate)
 main.add_command(expand)
 main.add_command(explain)
+main.add_command(import_)
 main.add_command(plan)
 main.add_command(eject)
 main.add_command(webhook)

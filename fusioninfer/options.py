@@ -155,9 +155,9 @@ def read_settings(config: Path | None) -> Any:
         exit_unreadable(error)
 
 
-def echo_json(value: Any) -> None:
+def echo_json(value: Any, *, err: bool = False) -> None:
     """Print a value as JSON."""
-    click.echo(to_json(value))
+    click.echo(to_json(value), err=err)
 
 
 def exit_unreadable(*errors: Exception) -> NoReturn:

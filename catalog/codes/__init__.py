@@ -1,8 +1,8 @@
 """The table of codes: title, remedy and cause of each finding. A code never changes its meaning.
 
 The first digit is the subject: 1 annotations and types, 2 gang, 3 launch, 4 the service as a whole,
-5 warnings, 7 the InferenceService, 8 routes, 9 the webhook, files and
-templates; 6 is for the rules of `webhook.mutate`.
+5 warnings, 7 the InferenceService, 8 routes, 9 the webhook, files, templates
+and imports; 6 is for the rules of `webhook.mutate`.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from catalog.codes import (
     annotations,
     files,
     gang,
+    imports,
     inferenceservice,
     launch,
     routes,
@@ -32,8 +33,8 @@ PARTS: Final[Mapping[str, Mapping[str, Code]]] = {
     "5": warnings.ROWS,
     "7": inferenceservice.ROWS,
     "8": routes.ROWS,
-    "9": {**webhook.ROWS, **files.ROWS, **templates.ROWS},
+    "9": {**webhook.ROWS, **files.ROWS, **templates.ROWS, **imports.ROWS},
 }
-"""The rows by their first digit, one module each, three for 9."""
+"""The rows by their first digit, one module each, four for 9."""
 CODES: Final[Mapping[str, Code]] = {code: row for rows in PARTS.values() for code, row in rows.items()}
 """All rows, in order."""

@@ -1,0 +1,56 @@
+"""Findings about objects of other systems that are imported."""
+
+from typing import Final
+
+from catalog.codes.code import Code
+
+ROWS: Final[dict[str, Code]] = {
+    "FI960": Code(
+        "warning",
+        "a field of another system has no counterpart",
+        "add what the message names by hand, or accept the difference",
+        "the other system acts on the field, and FusionInfer has nothing that does the same",
+    ),
+    "FI961": Code(
+        "warning",
+        "the other system ignores a field",
+        "nothing: the service behaves as before; if the field was meant to act, see the message",
+        "the API of the other system accepts the field, and its controller does not read it",
+    ),
+    "FI962": Code(
+        "warning",
+        "another value overrides a field",
+        "nothing: the service behaves as before",
+        "a later base, or the service itself, has another value",
+    ),
+    "FI963": Code(
+        "warning",
+        "a field belongs to a stored object",
+        "nothing: manifests do not have it",
+        "the object was read from a cluster",
+    ),
+    "FI964": Code(
+        "warning",
+        "a field is not known to the import",
+        "correct the name of the field, or write what it did by hand",
+        "the field is misspelt, or of a release of the other system that the import does not know",
+    ),
+    "FI965": Code(
+        "error",
+        "an object that another one refers to is not in the files",
+        "name the file with it too: -f FILE",
+        "bases and presets are objects of their own",
+    ),
+    "FI966": Code(
+        "error",
+        "an expression of a template cannot be evaluated",
+        "write the value in place of the expression",
+        "the import evaluates the expressions that presets and samples use, and no others",
+    ),
+    "FI967": Code(
+        "error",
+        "an object cannot be imported",
+        "correct the object as the message says",
+        "a required field is missing, or the other system would refuse the object too",
+    ),
+}

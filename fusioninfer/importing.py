@@ -1,0 +1,103 @@
+"""The subcommand `import`: objects of other systems as ours, and a report on each of their fields."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+
+from fusioninfer import documents
+from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
+from importer.report import as_data, as_text, described
+from importer.table import Result, import_all
+from intent import Object
+
+EXAMPLES: Final = """\b
+Examples:
+  fusioninfer import -f llmisvc.yaml -f presets.yaml > service.yaml
+  fusioninfer import -f llmisvc.yaml -f presets.yaml -o services/
+  fusioninfer import -f lws.yaml --report json 2> report.json
+"""
+_UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
+
+
+@click.command("import", epilog=EXAMPLES)
+@FILES
+@click.option(
+    "-o",
+    "--output-directory",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write each object to a file of its own in this directory, and the report to standard output.",
+)
+@click.option(
+    "--report",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The format of the report.",
+)
+@click.option(
+    "--flatten",
+    is_flag=True,
+    help="Write services that need no InferenceTemplate: bases are merged into them. In this release, "
+    "services are always written so.",
+)
+def import_(
+    *, files: tuple[str, ...], directory: Path | None, form: str, flatten: bool, recursive: bool
+) -> None:
+    """Turn objects of other systems into ours.
+
+    Print InferenceServices and LeaderWorkerSets for objects of other systems, and other objects as they are.
+    The report on standard error says for each field of the input whether it is kept, translated to another
+    field, done by FusionInfer by default, or dropped, with the reason. Objects that others refer to, such as
+    bases and presets, must be in the files too.
+
+    Exit code 0: nothing is lost; 1: a field is lost; 2: a file or an object cannot be read.
+    """
+    del flatten  # the only form so far
+    read, unread = documents.read_all(files, recursive=recursive)
+    found = [one for one in read if one.object]
+    made = import_all([one.object for one in found])
+    if directory:
+        try:
+            _write(directory, made.objects)
+        except OSError as error:
+            exit_unreadable(ValueError(f"{directory}: {error.strerror}"))
+    else:
+        click.echo(documents.write_yaml(made.objects), nl=False)
+    _print_report(made, found, form, to_stderr=directory is None)
+    problems = [f"{found[one.document]}: {one.error}" for one in made.problems]
+    print_errors([*unread, *map(ValueError, problems)])
+    if unread or problems:
+        sys.exit(UNREADABLE)
+    if made.report.lost:
+        sys.exit(FINDINGS)
+
+
+def _print_report(made: Result, found: list[documents.Document], form: str, *, to_stderr: bool) -> None:
+    objects, places = [one.object for one in found], list(map(str, found))
+    if form == "json":
+        echo_json(as_data(made.report, objects, places), err=to_stderr)
+        return
+    for line in as_text(made.report, objects, places):
+        click.echo(line, err=to_stderr)
+
+
+def _write(directory: Path, objects: Iterable[Object]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, one in _named(objects):
+        (directory / name).write_text(documents.write_yaml([one]), encoding="utf-8")
+
+
+def _named(objects: Iterable[Object]) -> Iterator[tuple[str, Object]]:
+    """Yield objects with the names of their files, each name once."""
+    seen: Counter[str] = Counter()
+    for one in objects:
+        name = _UNSAFE.sub("-", described(one).lower().replace("/", "-"))[:200]
+        seen[name] += 1
+        yield f"{name}{f'-{seen[name]}' if seen[name] > 1 else ''}.yaml", one

@@ -1,0 +1,7 @@
+"""Objects of other systems as ours, with a report on each of their fields. Pure.
+
+`leaves`    the leaves of an object, and trees that carry their origins
+`stored`    the parts of an object that no manifest has
+`report`    what became of each leaf; text and JSON
+`table`     the importers by group and kind
+"""

@@ -1,0 +1,77 @@
+"""The leaves of an object, each with the place that it comes from, while its value moves to another object.
+
+A tree is an object whose leaves are `Leaf`: scalars, and empty maps and lists. What a translation puts into
+its output carries its origins along, so the report finds each leaf of the input by itself.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+Path = tuple[str | int, ...]
+Tree = Any
+"""Maps and lists of trees, down to `Leaf`."""
+_PLAIN: Final = re.compile(r"[\w-]+\Z")
+"""A key that a path shows without brackets."""
+
+
+class Origin(NamedTuple):
+    """The place of a leaf of the input."""
+
+    document: int
+    """The index of the object in the input."""
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value without parts, and the leaves of the input that it was made from; none: it is ours."""
+
+    value: Any
+    origins: tuple[Origin, ...] = ()
+
+    def having(self, value: Any) -> "Leaf":
+        """Return another value that was made from the same leaves."""
+        return Leaf(value, self.origins)
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield each leaf of an object once, with its path, in the order of the object."""
+    if isinstance(value, dict) and value:
+        for key, below in value.items():
+            yield from leaves(below, (*path, key))
+    elif isinstance(value, list) and value:
+        for at, below in enumerate(value):
+            yield from leaves(below, (*path, at))
+    else:
+        yield path, value
+
+
+def tagged(document: int, value: Any, path: Path = ()) -> Tree:
+    """Return the tree of an object of the input."""
+    if isinstance(value, dict) and value:
+        return {key: tagged(document, below, (*path, key)) for key, below in value.items()}
+    if isinstance(value, list) and value:
+        return [tagged(document, below, (*path, at)) for at, below in enumerate(value)]
+    return Leaf(value, (Origin(document, path),))
+
+
+def plain(tree: Tree) -> Any:
+    """Return what a tree is without its origins. Values that are not leaves of a tree stay."""
+    if isinstance(tree, dict):
+        return {key: plain(below) for key, below in tree.items()}
+    if isinstance(tree, list):
+        return [plain(below) for below in tree]
+    return tree.value if isinstance(tree, Leaf) else tree
+
+
+def origins(tree: Tree) -> Iterator[Origin]:
+    """Yield the origins of all leaves of a tree."""
+    return (origin for _, leaf in leaves(tree) if isinstance(leaf, Leaf) for origin in leaf.origins)
+
+
+def written(path: Path) -> str:
+    """Format a path as findings have it: `spec.roles[0].name`, `metadata.annotations[a.b/c]`."""
+    steps = (f".{step}" if isinstance(step, str) and _PLAIN.match(step) else f"[{step}]" for step in path)
+    return "".join(steps).removeprefix(".")

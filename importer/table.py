@@ -1,0 +1,83 @@
+"""The importers, by group and kind of the objects that they read. What no importer reads stays as it is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from importer.leaves import plain, tagged
+from importer.report import UNREADABLE, Imported, Problem, Report, report
+from importer.stored import manifest
+from intent import Object
+from intent.errors import FieldError
+from intent.shapes import mapping, text
+
+GroupKind = tuple[str, str]
+Numbered = Mapping[int, Object]
+"""Objects of the input by their index there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """How the objects of one system become ours."""
+
+    system: str
+    kinds: frozenset[GroupKind]
+    """The group and kind of each object that it reads."""
+    translate: Callable[[Numbered], Imported]
+    """Gets all objects of these kinds at once, since some refer to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an import made of all objects."""
+
+    objects: tuple[Object, ...]
+    report: Report
+    problems: tuple[Problem, ...]
+
+
+def group_kind(obj: Object) -> GroupKind:
+    """Return the group and the kind of an object."""
+    group, slash, _ = text(obj.get("apiVersion")).rpartition("/")
+    return group if slash else "", text(obj.get("kind"))
+
+
+def _as_they_are(objects: Numbered) -> Imported:
+    """Keep objects that belong to no system; refuse what is no object of Kubernetes."""
+    whole = {number: tagged(number, one) for number, one in objects.items() if _is_object(one)}
+    error = FieldError("", None, "apiVersion, kind or metadata.name is missing: write it", UNREADABLE)
+    return Imported(
+        objects=tuple(map(manifest, whole.values())),
+        problems=tuple(Problem(number, error) for number in objects if number not in whole),
+    )
+
+
+def _is_object(obj: Object) -> bool:
+    return all(map(text, (obj.get("apiVersion"), obj.get("kind"), mapping(obj.get("metadata")).get("name"))))
+
+
+IMPORTERS: Final[tuple[Importer, ...]] = ()
+"""One row a system. Of their outputs, the first row's come first."""
+OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)
+BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: one for one in IMPORTERS for kind in one.kinds}
+
+
+def import_all(objects: Sequence[Object]) -> Result:
+    """Import all objects: the output of each importer in the order of the table, then the others."""
+    importers = [BY_KIND.get(group_kind(one), OTHERS) for one in objects]
+    parts = [
+        each.translate({n: one for n, one in enumerate(objects) if importers[n] is each})
+        for each in (*IMPORTERS, OTHERS)
+        if each in importers
+    ]
+    whole = Imported(
+        tuple(chain.from_iterable(one.objects for one in parts)),
+        {number: rules for one in parts for number, rules in one.rules.items()},
+        tuple(sorted(chain.from_iterable(one.problems for one in parts), key=lambda one: one.document)),
+    )
+    return Result(
+        tuple(plain(tree) for tree in whole.objects),
+        report(objects, whole),
+        whole.problems,
+    )
