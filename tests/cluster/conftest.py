@@ -10,7 +10,7 @@ import pytest
 
 from tests import tiers
 from tests.cluster.testbed.admissions import trust
-from tests.cluster.testbed.build import Built, build, envoy, find_buildah, find_prometheus
+from tests.cluster.testbed.build import Built, build, envoy, find_buildah, find_prometheus, source
 from tests.cluster.testbed.built_image import Image, build_image, in_container
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import restart_component, running, stop_all
@@ -30,6 +30,7 @@ from tests.cluster.testbed.modules import (
     ROUTE_DEFINITIONS,
     ROUTE_MODULES,
     SCHEMA_MODULES,
+    TEMPLATE_MODULES,
 )
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
@@ -216,6 +217,18 @@ def gitops(request: pytest.FixtureRequest) -> Built:
 def strategic_merge(request: pytest.FixtureRequest) -> Path:
     """Kubernetes' strategic merge of pod templates, as a program."""
     return _obtained(request.config, lambda: build(sys.stderr, MERGE_MODULES)).binary("strategic-merge")
+
+
+@pytest.fixture(scope="session")
+def go_template(request: pytest.FixtureRequest) -> Path:
+    """Go's `text/template` with Sprig, as a program."""
+    return _obtained(request.config, lambda: build(sys.stderr, TEMPLATE_MODULES)).binary("go-template")
+
+
+@pytest.fixture(scope="session")
+def source_of(request: pytest.FixtureRequest) -> Callable[[str], Path]:
+    """Download a module of `components/` by its name, and return the folder of its source."""
+    return lambda name: _obtained(request.config, lambda: source(name))
 
 
 @pytest.fixture(scope="session")

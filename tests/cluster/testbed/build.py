@@ -33,7 +33,9 @@ from tests.cluster.testbed.modules import (
     PEER_MODULES,
     POLICY_MODULES,
     ROUTE_MODULES,
+    SAMPLE_MODULES,
     STORAGE_MODULES,
+    TEMPLATE_MODULES,
     Module,
 )
 from tests.cluster.testbed.progress import OnProgress, build_progress
@@ -47,7 +49,7 @@ BUILDAH: Final = (
 KNOWN: Final = (
     *(*MODULES, *ROUTE_MODULES, *CHART_MODULES, *EARLIER_CHART_MODULES),
     *(*CERTIFICATE_MODULES, *POLICY_MODULES, *GITOPS_MODULES, *MERGE_MODULES, *PEER_MODULES),
-    *STORAGE_MODULES,
+    *(*STORAGE_MODULES, *TEMPLATE_MODULES, *SAMPLE_MODULES),
 )
 """Everything that can be built."""
 COMPONENTS: Final = Path(__file__).parent.parent / "components"
@@ -96,6 +98,15 @@ def build(stream: TextIO, modules: Sequence[Module] = MODULES) -> Built:
     if missing:
         _build_all(missing, folders, _go_itself(cache), stream)
     return Built(folders)
+
+
+def source(name: str) -> Path:
+    """Return the folder of a module's source, as Go keeps it."""
+    cache = cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
+    module = next(one for one in KNOWN if one.name == name)
+    downloaded = _go(COMPONENTS / name, _go_itself(cache), "mod", "download", "-json", module.path)
+    return Path(json.loads(downloaded)["Dir"])
 
 
 def envoy() -> Path:

@@ -156,6 +156,12 @@ MERGE_MODULES: Final = (
     Module("strategic-merge", "k8s.io/apimachinery", (("strategic-merge", f"{_TESTBED}/strategic-merge"),)),
 )
 """What merges pod templates as `kubectl patch` does: Kubernetes' library in a program of ours."""
+TEMPLATE_MODULES: Final = (
+    Module("go-template", "github.com/Masterminds/sprig/v3", (("go-template", f"{_TESTBED}/go-template"),)),
+)
+"""What renders templates as KServe and llm-d do: Go's library and Sprig's, in a program of ours."""
+SAMPLE_MODULES: Final = (Module("kserve-samples", "github.com/kserve/kserve"),)
+"""What has manifests of others that tests read, from the source of the module."""
 STORAGE_MODULES: Final = (Module("minio", "github.com/minio/minio", (("minio", "github.com/minio/minio"),)),)
 """What keeps models in buckets, as Amazon's S3 does."""
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
