@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from importer.kserve import translate as kserve
 from importer.leaves import plain, tagged
 from importer.report import UNREADABLE, Imported, Problem, Report, report
 from importer.stored import manifest
@@ -53,11 +54,17 @@ def _as_they_are(objects: Numbered) -> Imported:
     )
 
 
+def _kinds(group: str, *names: str) -> frozenset[GroupKind]:
+    return frozenset((group, name) for name in names)
+
+
 def _is_object(obj: Object) -> bool:
     return all(map(text, (obj.get("apiVersion"), obj.get("kind"), mapping(obj.get("metadata")).get("name"))))
 
 
-IMPORTERS: Final[tuple[Importer, ...]] = ()
+IMPORTERS: Final[tuple[Importer, ...]] = (
+    Importer("KServe", _kinds(kserve.GROUP, kserve.SERVICE, kserve.CONFIG), kserve.translate),
+)
 """One row a system. Of their outputs, the first row's come first."""
 OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)
 BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: one for one in IMPORTERS for kind in one.kinds}

@@ -1,0 +1,99 @@
+"""The decided outcomes of fields of KServe that are not in the output: a field on which it acts has a row.
+
+A part that is left out for what it contains, and not for its place, is recorded where that is decided.
+"""
+
+from typing import Final
+
+from importer.report import IGNORED, NO_COUNTERPART, Outcome, Rule, default, dropped, rule
+
+
+def _lost(reason: str) -> Outcome:
+    return dropped(NO_COUNTERPART, reason)
+
+
+def _ignored(reason: str) -> Outcome:
+    return dropped(IGNORED, reason)
+
+
+_SCALING: Final = _lost(
+    "KServe's autoscalers are objects of other controllers: write a ScaledObject for the LeaderWorkerSet, or "
+    "`scaling` of the role"
+)
+_PICKER: Final = default("the controller creates the endpoint picker and its InferencePool")
+_PICKER_OF_ITS_OWN: Final = _lost("the endpoint picker is another release: see `template` of the router")
+_SIZES: Final = _ignored("without `worker`, KServe reads `tensor` alone")
+_CRITICALITY: Final = _ignored("KServe stores it and does not act upon it; `spec.priority` does")
+_DRA: Final = _lost("write a ResourceClaimTemplate, and name it in `resourceClaims` of the template")
+
+OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
+    rule("spec.baseRefs", default("the bases are merged in")),
+    rule("spec.storageInitializer", default("`spec.model` decides whether files are downloaded")),
+    rule("spec.model.criticality", _CRITICALITY),
+    rule("spec.model.lora", default("there are no adapters")),
+    rule("spec.model.lora.adapters.*.criticality", _CRITICALITY),
+    rule("spec.model.confidential", _lost("FusionInfer decrypts no models")),
+    rule("spec.scaling", _SCALING),
+    rule("spec.prefill.scaling", _SCALING),
+    rule("spec.template", default("an empty pod template adds nothing")),
+    rule("spec.worker", default("the number of nodes follows from the parallel sizes")),
+    rule("spec.prefill", default("the role `prefill` is made from it")),
+    *(
+        Rule((*path, "parallelism", name), _SIZES)
+        for path in (("spec",), ("spec", "prefill"))
+        for name in ("pipeline", "data", "dataLocal", "dataRPCPort", "expert")
+    ),
+    rule("spec.parallelism", default("without a size there is nothing to do")),
+    rule("spec.prefill.parallelism", default("without a size there is nothing to do")),
+    rule("spec.router.gateway", default("routes lead to the Gateway of KServe's configuration, as they did")),
+    rule("spec.router.ingress", _ignored("KServe has no controller for it; `ingress` of the router does it")),
+    rule("spec.router.route", default("the router has the rules of KServe's preset")),
+    rule("spec.router.route.group", _lost("write an HTTPRoute with weights to both services")),
+    rule("spec.router.route.weight", _lost("write an HTTPRoute with weights to both services")),
+    rule(
+        "spec.router.route.http.refs",
+        _lost("the route leads to KServe's pool: change its backend to the InferencePool of the service"),
+    ),
+    rule("spec.router.scheduler", _PICKER),
+    rule("spec.router.scheduler.tokenizer", _PICKER_OF_ITS_OWN),
+    rule("spec.router.scheduler.config.inline", default("there is no configuration in it")),
+    *(
+        Rule((*path, "kvCacheOffloading"), _ignored("KServe's script passes it to vLLM 0.22 and later alone"))
+        for path in (("spec",), ("spec", "prefill"))
+    ),
+    rule("spec.tracing", _lost("without an endpoint, nothing is traced")),
+    *(
+        Rule((*path, "annotations", "serving.kserve.io/model-based-routing-enabled"), routing)
+        for path in (("spec",), ("spec", "prefill"))
+        for routing in (default("routes by the name of the model are written out"),)
+    ),
+    rule("spec.annotations", default("the template has no annotations of its own")),
+    rule("spec.labels", default("the template has no labels of its own")),
+)
+"""By the path in an LLMInferenceService or an LLMInferenceServiceConfig."""
+
+OF_SERVICES: Final[tuple[Rule, ...]] = (
+    rule("apiVersion", default("the output is an InferenceService")),
+    rule("kind", default("the output is an InferenceService")),
+    rule("spec.router.scheduler.template", _PICKER_OF_ITS_OWN),
+    rule(
+        "spec.router.scheduler.pool.spec",
+        _lost("the controller makes the InferencePool: its port and selector are its own"),
+    ),
+    *(
+        Rule(("metadata", "annotations", f"serving.kserve.io/exp-dra-{name}"), _DRA)
+        for name in ("device-class", "device-count", "cel-selector", "container-name")
+    ),
+    Rule(("metadata", "annotations", "serving.kserve.io/stop"), _lost("set `replicas: 0` of each role")),
+    *OF_EVERY_SPEC,
+)
+"""Of an LLMInferenceService, and of a base that its author wrote."""
+OF_BASES: Final[tuple[Rule, ...]] = (
+    rule("apiVersion", default("the base is merged in")),
+    rule("kind", default("the base is merged in")),
+    rule("metadata", default("the base is merged in")),
+    *OF_SERVICES[2:],
+)
+OF_PRESETS: Final[tuple[Rule, ...]] = (*OF_BASES[:3], *OF_EVERY_SPEC)
+UNUSED: Final = Rule((), _ignored("no service in the files refers to it"))
+"""Of a base that is not used."""

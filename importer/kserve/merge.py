@@ -1,0 +1,136 @@
+"""The merge of KServe: bases below a service, each a tree. A later value wins, but a zero value never does.
+
+Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `mergeSpecs`: a strategic merge of
+Go structs, from which zero values are left out first. A pointer to a zero value is none, and keys of maps
+keep theirs.
+"""
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any, Final
+
+from importer.leaves import Leaf, Path, Tree
+
+MERGE_KEYS: Final = {
+    "containers": "name",
+    "initContainers": "name",
+    "ephemeralContainers": "name",
+    "env": "name",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "resourceClaims": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "ports": "containerPort",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+}
+"""Lists that are merged item by item, with the field that names an item. All others are replaced."""
+POINTERS: Final = frozenset(
+    {
+        *("replicas", "minReplicas", "tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "enabled"),
+        *("maxRank", "maxAdapters", "maxCpuAdapters", "weight", "group", "maxUnavailable", "maxSurge"),
+        *("privileged", "allowPrivilegeEscalation", "readOnlyRootFilesystem", "runAsNonRoot", "runAsUser"),
+        *("runAsGroup", "fsGroup", "terminationGracePeriodSeconds", "activeDeadlineSeconds", "optional"),
+        *("automountServiceAccountToken", "enableServiceLinks", "shareProcessNamespace", "hostUsers"),
+        *("setHostnameAsFQDN", "priority", "defaultMode", "mode", "expirationSeconds", "tolerationSeconds"),
+        *("sectionName", "namespace", "kind", "port", "runtimeClassName", "storageClassName", "sizeLimit"),
+    }
+)
+"""Fields that are pointers in Go: their zero values are values."""
+MAPS: Final = frozenset(
+    {"labels", "annotations", "matchLabels", "nodeSelector", "requests", "limits", "parameters"}
+)
+"""Fields that are maps in Go: each key has its value, whatever that is."""
+
+
+def merged(layers: list[Tree]) -> Tree:
+    """Return the tree of all layers, a later one over the earlier ones."""
+    return reduce(lambda below, above: _over("", below, above), layers, {})
+
+
+def _over(field: str, below: Tree, above: Tree) -> Tree:
+    if isinstance(above, dict):
+        return _objects(field, below, above)
+    if isinstance(above, list):
+        key = MERGE_KEYS.get(field)
+        return _items(key, below, above) if key and isinstance(below, list) else above
+    if isinstance(below, Leaf) and _same(below.value, above.value):
+        return Leaf(below.value, below.origins + above.origins)
+    is_empty_object = above.value == {} and isinstance(below, dict)
+    return below if is_empty_object or not _counts(field, above.value) else above
+
+
+def _objects(field: str, below: Tree, above: dict[str, Tree]) -> Tree:
+    known = below if isinstance(below, dict) else {}
+    found = dict(known)
+    for name, value in above.items():
+        if name in known:
+            found[name] = _over(MAP if field in MAPS else name, known[name], value)
+        elif field in MAPS or not isinstance(value, Leaf) or _is_set(name, value.value):
+            found[name] = value
+    return found
+
+
+MAP: Final = ""
+"""The field of a value of a map."""
+
+
+def _items(key: str, below: list[Tree], above: list[Tree]) -> Tree:
+    """Merge items of the same name; the later layer's come first, as in upstream's strategic merge."""
+    base = {_name(one, key): one for one in below}
+    named = {_name(one, key) for one in above}
+    found = [_over("", base[_name(one, key)], one) if _name(one, key) in base else one for one in above]
+    return [*found, *(one for name, one in base.items() if name not in named)]
+
+
+def _name(item: Tree, key: str) -> Any:
+    value = item.get(key) if isinstance(item, dict) else item
+    return value.value if isinstance(value, Leaf) and not isinstance(value.value, dict | list) else id(item)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _counts(field: str, value: Any) -> bool:
+    """Return whether a value replaces another one."""
+    return value is not None and (field in POINTERS or field == MAP or bool(value) or value == {})
+
+
+def _is_set(field: str, value: Any) -> bool:
+    """Return whether a value that no earlier layer has is one: null is none, and `[]` is none in Go."""
+    return (
+        value is not None
+        and value != []
+        and (_counts(field, value) or type(value) in (str, bool, int, float))
+    )
+
+
+def at(tree: Tree, *path: str | int) -> Tree:
+    """Return a part of a tree; None if it is absent."""
+    for step in path:
+        if isinstance(tree, dict):
+            tree = tree.get(str(step))
+        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
+            tree = tree[step]
+        else:
+            return None
+    return tree
+
+
+def value_at(tree: Tree, *path: str | int) -> Any:
+    """Return the value of a leaf; None if the part is absent or no leaf."""
+    found = at(tree, *path)
+    return found.value if isinstance(found, Leaf) else None
+
+
+def nodes(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, Tree]]:
+    """Yield every object of a tree with its path, the outer ones first."""
+    if isinstance(tree, dict):
+        yield path, tree
+        for key, below in tree.items():
+            yield from nodes(below, (*path, key))
+    elif isinstance(tree, list):
+        for number, below in enumerate(tree):
+            yield from nodes(below, (*path, number))

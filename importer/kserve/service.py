@@ -1,0 +1,218 @@
+"""An LLMInferenceService, with its bases, as an InferenceService."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from importer.kserve.account import Account
+from importer.kserve.bases import is_data_parallel
+from importer.kserve.merge import at, value_at
+from importer.kserve.pods import engine, pod_spec
+from importer.kserve.routes import PICKER as GENERATION
+from importer.kserve.routes import router
+from importer.leaves import Leaf, Tree
+from importer.report import IGNORED, default, dropped
+from intent.annotations import LAUNCHER, PICKER
+from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
+from intent.shapes import text
+
+RPC_PORT: Final = 5555
+"""The port of KServe's preset; the engine's own default is another."""
+PASSED_ANNOTATIONS: Final = ("k8s.v1.cni.cncf.io", "kueue.x-k8s.io", "prometheus.io")
+PASSED_LABELS: Final = ("kueue.x-k8s.io",)
+ROUTING: Final = "serving.kserve.io/model-based-routing-enabled"
+_THEIRS: Final = ("serving.kserve.io/", "internal.serving.kserve.io/")
+_MOUNTED_BY_AUTHOR: Final = dropped(
+    IGNORED, "with `storageInitializer.enabled: false`, KServe leaves the files of the model to the author"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A service whose bases are merged in and whose templates are rendered."""
+
+    metadata: Tree
+    spec: Tree
+    authors: Tree
+    """The spec without presets."""
+
+
+def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
+    """Return the InferenceService, and what has no place in it."""
+    spec, name = service.spec, text(value_at(service.metadata, "name"))
+    split = at(spec, "prefill") is not None
+    roles = [_role("decode" if split else "worker", "decoder" if split else "worker", spec, service, account)]
+    if split:
+        roles.insert(0, _role("prefill", "prefiller", at(spec, "prefill"), service, account))
+    role, route = router(name, spec, service.authors, split=split, account=account)
+    made = {
+        "apiVersion": Leaf(API_VERSION),
+        "kind": Leaf(KIND),
+        "metadata": _metadata(service, account, _annotations(spec, role)),
+        "spec": {**_model(spec, account), "roles": [*roles, *([role] if role else [])]},
+    }
+    if route and isinstance(at(service.metadata, "namespace"), Leaf):
+        route["metadata"]["namespace"] = Leaf(value_at(service.metadata, "namespace"))
+    return (made, route) if route else (made,)
+
+
+def _annotations(spec: Tree, router: Tree) -> dict[str, Tree]:
+    """Return our annotations: how KServe launches several pods, and the endpoint picker that it has."""
+    has_groups = is_data_parallel(spec) and at(spec, "worker") is not None
+    found = {LAUNCHER: Leaf("vllm-native")} if has_groups else {}
+    is_own = router and ("endpointPickerConfig" in router or "configRef" in router)
+    return found | ({PICKER: Leaf(GENERATION)} if is_own else {})
+
+
+def _metadata(service: Merged, account: Account, ours: dict[str, Tree]) -> Tree:
+    found: dict[str, Tree] = {}
+    for key, value in service.metadata.items():
+        if key in ("labels", "annotations") and isinstance(value, dict):
+            own = {name: one for name, one in value.items() if not name.startswith(_THEIRS)}
+            for name in value.keys() - own.keys():
+                account.leave(value[name], default("it is for KServe's controller"))
+            found |= {key: own} if own else {}
+        elif key in ("name", "namespace", "labels", "annotations"):
+            found[key] = value
+    if ours:
+        notes = found.get("annotations")
+        found["annotations"] = {**(notes if isinstance(notes, dict) else {}), **ours}
+    return found
+
+
+# --- the model ----------------------------------------------------------------------------------------
+
+
+def _model(spec: Tree, account: Account) -> dict[str, Tree]:
+    uri, name = at(spec, "model", "uri"), at(spec, "model", "name")
+    if value_at(spec, "storageInitializer", "enabled") is False:
+        account.leave({"uri": uri or {}, "name": name or {}}, _MOUNTED_BY_AUTHOR)
+        return {}
+    if not isinstance(uri, Leaf):
+        return {}
+    model: dict[str, Tree] = {"uri": uri.having(text(uri.value).replace("oci+native://", "oci://", 1))}
+    if isinstance(name, Leaf):
+        model["name"] = name
+    if text(uri.value).startswith("hf://"):
+        model["cache"] = Leaf("download")
+    found: dict[str, Tree] = {"model": model}
+    adapters = at(spec, "model", "lora", "adapters")
+    if isinstance(adapters, list) and adapters:
+        limits = ("maxRank", "maxAdapters", "maxCpuAdapters")
+        lora = at(spec, "model", "lora")
+        found["lora"] = {
+            "adapters": [_adapter(one) for one in adapters],
+            **{key: lora[key] for key in limits if key in lora},
+        }
+    return found
+
+
+def _adapter(adapter: Tree) -> Tree:
+    if not isinstance(adapter, dict):
+        return adapter
+    return {key: adapter[key] for key in ("name", "uri") if key in adapter}
+
+
+# --- roles --------------------------------------------------------------------------------------------
+
+
+def _role(name: str, component: str, workload: Tree, service: Merged, account: Account) -> Tree:
+    has_workers = at(workload, "worker") is not None
+    role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(component)}
+    replicas = at(workload, "replicas")
+    if isinstance(replicas, Leaf) and at(workload, "scaling") is None:
+        role["replicas"] = replicas
+    sizes = _sizes(workload, has_workers=has_workers)
+    if sizes:
+        role["parallelism"] = sizes
+    if has_workers:
+        role["multinode"] = {"nodeCount": Leaf(_nodes(at(workload, "parallelism")))}
+    for field, pod in (("template", "template"), ("worker", "worker")):
+        if field == "template" or (has_workers and _nodes(at(workload, "parallelism")) > 1):
+            role[field] = _template(at(workload, pod), name, workload, service, account)
+    if has_workers and "worker" not in role:
+        account.leave(at(workload, "worker"), dropped(IGNORED, "a replica has one pod, which is the leader"))
+    return role
+
+
+def _template(pod: Tree, role: str, workload: Tree, service: Merged, account: Account) -> Tree:
+    spec = pod_spec(pod, workload, service.spec, account)
+    _trace(engine(spec), role, service)
+    metadata = {
+        "labels": {**_passed(service, "labels", PASSED_LABELS), **_map(workload, "labels")},
+        "annotations": {
+            **_passed(service, "annotations", PASSED_ANNOTATIONS),
+            **_map(workload, "annotations"),
+        },
+    }
+    metadata["annotations"].pop(ROUTING, None)
+    kept = {key: value for key, value in metadata.items() if value}
+    return {"metadata": kept, "spec": spec} if kept else {"spec": spec}
+
+
+def _map(workload: Tree, key: str) -> dict[str, Tree]:
+    found = at(workload, key)
+    return found if isinstance(found, dict) else {}
+
+
+def _passed(service: Merged, key: str, prefixes: tuple[str, ...]) -> dict[str, Tree]:
+    """Return the labels or annotations of the service that its pods have too."""
+    return {name: one for name, one in _map(service.metadata, key).items() if name.startswith(prefixes)}
+
+
+def _sizes(workload: Tree, *, has_workers: bool) -> dict[str, Tree]:
+    names = ("tensor", "data", "dataLocal", "dataRPCPort") if has_workers else ("tensor",)
+    found = {name: at(workload, "parallelism", name) for name in names}
+    sizes = {name: one for name, one in found.items() if isinstance(one, Leaf) and one.value}
+    expert = at(workload, "parallelism", "expert")
+    if has_workers and isinstance(expert, Leaf):
+        sizes["expert"] = expert
+    return {**sizes, "dataRPCPort": sizes.get("dataRPCPort", Leaf(RPC_PORT))} if has_workers else sizes
+
+
+def _nodes(parallelism: Tree) -> int:
+    """Return the pods of a group (kserve `llm_inference_service_types_func.go`, `GetSize`)."""
+    data, local, stages = (
+        _positive(value_at(parallelism, name)) for name in ("data", "dataLocal", "pipeline")
+    )
+    if at(parallelism, "data") is None and at(parallelism, "dataLocal") is None:
+        return stages
+    return max(data // local, 1)
+
+
+def _positive(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 1
+
+
+# --- tracing ------------------------------------------------------------------------------------------
+
+_VARIABLES: Final = {
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "exporterEndpoint",
+    "OTEL_TRACES_EXPORTER": "exporter",
+    "OTEL_TRACES_SAMPLER": "sampler",
+    "OTEL_TRACES_SAMPLER_ARG": "samplerArg",
+}
+
+
+def _trace(container: Tree, role: str, service: Merged) -> None:
+    """Add what KServe adds to an engine that it traces (`tracing.go`): arguments and variables."""
+    tracing = at(service.spec, "tracing")
+    endpoint = at(tracing, "exporterEndpoint")
+    if not isinstance(container, dict) or not isinstance(endpoint, Leaf) or not endpoint.value:
+        return
+    args = container.get("args") if isinstance(container.get("args"), list) else []
+    written = [text(value_at(one)).partition("=")[0] for one in args or []]
+    more = {"--otlp-traces-endpoint": endpoint, "--collect-detailed-traces": Leaf("all")}
+    for flag, value in more.items():
+        if flag not in written:
+            args = [*(args or []), Leaf(flag), value]
+    container["args"] = args
+    env = container.get("env") if isinstance(container.get("env"), list) else []
+    named = {value_at(one, "name") for one in env or []}
+    ending = "prefill" if role == "prefill" else "decode"
+    values = {"OTEL_SERVICE_NAME": Leaf(f"inference-server-{ending}")} | {
+        name: tracing[field] for name, field in _VARIABLES.items() if isinstance(tracing.get(field), Leaf)
+    }
+    container["env"] = [
+        *(env or []),
+        *({"name": Leaf(name), "value": value} for name, value in values.items() if name not in named),
+    ]

@@ -1,0 +1,121 @@
+"""The importer of KServe: presets, then bases, then the service, merged its way, as an InferenceService."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from importer.kserve import drops
+from importer.kserve.account import Account
+from importer.kserve.bases import PREFIX, Configs, Key, found, presets, references, seen
+from importer.kserve.merge import at, merged, value_at
+from importer.kserve.service import Merged, translated
+from importer.kserve.variables import ExpressionError, data, rendered
+from importer.leaves import Leaf, Tree, origins, plain, tagged, written
+from importer.report import EXPRESSION, MISSING, OVERRIDDEN, UNREADABLE, Imported, Problem, Rule, dropped
+from intent import Object
+from intent.errors import FieldError
+from intent.shapes import mapping, metadata, text
+
+GROUP: Final = "serving.kserve.io"
+SERVICE: Final = "LLMInferenceService"
+CONFIG: Final = "LLMInferenceServiceConfig"
+HOME: Final = "default"
+"""The namespace of a service that names none."""
+_OVERRIDDEN: Final = dropped(OVERRIDDEN, "a later base, or the service, has another value")
+_IS_PRESET: Final = f"{PREFIX}config-llm-"
+
+
+class UntranslatableError(Exception):
+    """A service cannot be imported."""
+
+    def __init__(self, path: str, message: str, code: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.code = code
+
+
+def translate(objects: Mapping[int, Object]) -> Imported:
+    """Translate all services, each with the bases that are among the objects."""
+    trees = {number: tagged(number, one) for number, one in objects.items()}
+    configs = {_key(objects[number]): tree for number, tree in trees.items() if _is(objects[number], CONFIG)}
+    account, used, made, problems = Account(), set[Key](), list[Tree](), list[Problem]()
+    for number, tree in trees.items():
+        if not _is(objects[number], SERVICE):
+            continue
+        account.say(number, drops.OF_SERVICES)
+        try:
+            whole, keys = _whole(objects[number], tree, configs, account)
+            made += translated(whole, account)
+            used |= keys
+        except UntranslatableError as error:
+            account.rules.pop(number)
+            problems.append(Problem(number, FieldError(error.path, None, str(error), error.code)))
+    for number, one in objects.items():
+        if _is(one, CONFIG):
+            account.say(number, _rules(one) if _key(one) in used else (drops.UNUSED,))
+    return Imported(
+        tuple(made), {number: tuple(rules) for number, rules in account.rules.items()}, tuple(problems)
+    )
+
+
+def _is(obj: Object, kind: str) -> bool:
+    return obj.get("kind") == kind
+
+
+def _key(config: Object) -> Key:
+    return Key(*(text(metadata(config).get(name)) for name in ("namespace", "name")))
+
+
+def _rules(config: Object) -> tuple[Rule, ...]:
+    return drops.OF_PRESETS if _key(config).name.startswith(_IS_PRESET) else drops.OF_BASES
+
+
+def _whole(service: Object, tree: Tree, configs: Configs, account: Account) -> tuple[Merged, frozenset[Key]]:
+    """Return a service with its bases merged in and its templates rendered, and the keys of these bases."""
+    if not text(metadata(service).get("name")):
+        raise UntranslatableError("metadata.name", "is missing: write the name", UNREADABLE)
+    spec = at(tree, "spec")
+    if not isinstance(spec, dict):
+        raise UntranslatableError("spec", "must be an object with the service", UNREADABLE)
+    namespace = text(metadata(service).get("namespace")) or HOME
+    own = [_config(configs, namespace, name, at="spec.baseRefs") for name in references(spec)]
+    asked = seen(spec, [_spec(configs[key]) for key in own])
+    known = [_config(configs, namespace, name, at="spec") for name in presets(asked)]
+    layers = [_spec(configs[key]) for key in (*known, *own)]
+    name = value_at(asked, "model", "name") or text(metadata(service).get("name"))
+    root = data(metadata(service), mapping(plain(spec)), namespace, text(name))
+    try:
+        whole = rendered(_served(merged([*layers, spec]), asked), root)
+        authors = rendered(merged([*layers[len(known) :], spec]), root)
+    except ExpressionError as error:
+        where = written(error.leaf.origins[0].path) if error.leaf.origins else "spec"
+        raise UntranslatableError(where, str(error), EXPRESSION) from error
+    kept = set(origins(whole))
+    for layer in (*layers, spec):
+        for document, path in origins(layer):
+            if (document, path) not in kept and path[:2] != ("spec", "baseRefs"):
+                account.rules[document].append(Rule(path, _OVERRIDDEN))
+    return Merged(at(tree, "metadata"), whole, authors), frozenset((*known, *own))
+
+
+def _served(spec: Tree, asked: Tree) -> Tree:
+    """Return a spec with the name that templates see: a base's own name comes before that of the service."""
+    name = at(asked, "model", "name")
+    model = at(spec, "model")
+    if not isinstance(name, Leaf) or not isinstance(model, dict):
+        return spec
+    return {**spec, "model": {**model, "name": name}}
+
+
+def _spec(config: Tree) -> Tree:
+    spec = at(config, "spec")
+    return {key: one for key, one in spec.items() if key != "baseRefs"} if isinstance(spec, dict) else {}
+
+
+def _config(configs: Configs, namespace: str, name: str, at: str) -> Key:
+    key = found(configs, namespace, name)
+    if key is None:
+        is_preset = name.startswith(_IS_PRESET)
+        how = f"kubectl get llminferenceserviceconfig -n kserve {name} -o yaml" if is_preset else "its file"
+        message = f"needs the LLMInferenceServiceConfig {name[:80]}, which is not in the files: add {how}"
+        raise UntranslatableError(at, message, MISSING)
+    return key

@@ -1,0 +1,68 @@
+"""The merge of KServe, row by row; `tests/cluster/test_kserve.py` compares the result with its controller."""
+
+from typing import Any, Final
+
+import pytest
+
+from importer.kserve.merge import merged
+from importer.leaves import Leaf, Origin, origins, plain, tagged
+
+ROWS: Final[list[tuple[str, Any, Any, Any]]] = [
+    ("a later value wins", {"a": 1}, {"a": 2}, {"a": 2}),
+    ("absent fields stay", {"a": 1, "b": 1}, {"a": 2}, {"a": 2, "b": 1}),
+    (
+        "a zero value never wins",
+        {"x": "v", "n": 3, "b": True},
+        {"x": "", "n": 0, "b": False},
+        {"x": "v", "n": 3, "b": True},
+    ),
+    ("an empty list never wins", {"args": ["a"]}, {"args": []}, {"args": ["a"]}),
+    ("null never wins", {"a": 1}, {"a": None}, {"a": 1}),
+    ("an empty object adds nothing", {"router": {"a": 1}}, {"router": {}}, {"router": {"a": 1}}),
+    ("an empty object counts by itself", {}, {"worker": {}}, {"worker": {}}),
+    ("a pointer to zero wins", {"replicas": 3}, {"replicas": 0}, {"replicas": 0}),
+    ("a pointer to false wins", {"runAsNonRoot": True}, {"runAsNonRoot": False}, {"runAsNonRoot": False}),
+    ("a key of a map has any value", {"labels": {"a": "b"}}, {"labels": {"a": ""}}, {"labels": {"a": ""}}),
+    ("args are replaced", {"args": ["a", "b"]}, {"args": ["c"]}, {"args": ["c"]}),
+    (
+        "tolerations are replaced",
+        {"tolerations": [{"key": "a"}]},
+        {"tolerations": [{"key": "b"}]},
+        {"tolerations": [{"key": "b"}]},
+    ),
+    (
+        "containers are merged by name, and the later ones come first",
+        {"containers": [{"name": "main", "image": "i"}, {"name": "side"}]},
+        {"containers": [{"name": "own"}, {"name": "main", "args": ["a"]}]},
+        {"containers": [{"name": "own"}, {"name": "main", "image": "i", "args": ["a"]}, {"name": "side"}]},
+    ),
+    (
+        "ports are merged by number alone",
+        {"ports": [{"containerPort": 1, "protocol": "TCP"}]},
+        {"ports": [{"containerPort": 1, "protocol": "UDP"}]},
+        {"ports": [{"containerPort": 1, "protocol": "UDP"}]},
+    ),
+    (
+        "value and valueFrom are both kept",
+        {"env": [{"name": "A", "value": "1"}]},
+        {"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]},
+        {"env": [{"name": "A", "value": "1", "valueFrom": {"fieldRef": {}}}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_a_row(below: Any, above: Any, expected: Any) -> None:
+    assert plain(merged([tagged(0, below), tagged(1, above)])) == expected
+
+
+def test_equal_values_have_both_origins() -> None:
+    found = merged([tagged(0, {"a": 1, "b": 1}), tagged(1, {"a": 1, "b": True})])
+
+    assert found == {
+        "a": Leaf(1, (Origin(0, ("a",)), Origin(1, ("a",)))),
+        "b": Leaf(True, (Origin(1, ("b",)),)),
+    }
+    assert set(origins(found)) == {(0, ("a",)), (1, ("a",)), (1, ("b",))}

@@ -1,0 +1,395 @@
+"""A service of KServe as an InferenceService: the command, the roles, the routes, and each field once."""
+
+import json
+from copy import deepcopy
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fusioninfer.documents import Document
+from fusioninfer.offline import compose
+from importer.leaves import leaves, written
+from importer.report import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN, described
+from importer.table import Result, import_all
+from intent import Object
+from intent.settings import Settings
+from tests.importer.kserve.bases import PRESETS, config, pod, service
+
+MODEL: Final = {"uri": "hf://Qwen/Qwen3-8B", "name": "Qwen/Qwen3-8B"}
+GPUS: Final = {"limits": {"nvidia.com/gpu": "8"}}
+ROUTER: Final[Object] = {"route": {}, "gateway": {}, "scheduler": {}}
+
+
+def main(**fields: Any) -> Object:
+    return {"containers": [{"name": "main", "resources": GPUS, **fields}]}
+
+
+ARGS: Final = [{"name": "VLLM_ADDITIONAL_ARGS", "value": "--seed 1 --kv_transfer_config '{\"a\": 1}'"}]
+ONE: Final = service(
+    {"model": MODEL, "replicas": 2, "parallelism": {"tensor": 8}, "template": main(env=ARGS)}
+)
+RANKS: Final = service(
+    {
+        "model": {"uri": "pvc://models/r1", "name": "r1"},
+        "parallelism": {"data": 16, "dataLocal": 8, "expert": True, "tensor": 1},
+        "router": ROUTER,
+        "template": main(env=[{"name": "VLLM_API_SERVER_COUNT", "value": "4"}]),
+        "worker": main(),
+    }
+)
+SPLIT: Final = service(
+    {
+        "model": MODEL,
+        "router": ROUTER,
+        "template": main(),
+        "prefill": {"replicas": 3, "template": main(), "parallelism": {"tensor": 4}},
+    },
+    annotations={"k8s.v1.cni.cncf.io/networks": "roce", "serving.kserve.io/stop": "false"},
+)
+BASED: Final = service({"baseRefs": [{"name": "fast"}], "model": MODEL, "tracing": {}, "template": main()})
+FAST: Final = config("fast", {"replicas": 4, "template": main(args=["--seed", "2"], image="own:1")}, "llm")
+WHOLE: Final = service(
+    {
+        "model": {
+            **MODEL,
+            "criticality": "Critical",
+            "lora": {
+                "adapters": [{"name": "a", "uri": "hf://a/b", "criticality": "Sheddable"}],
+                "maxRank": 8,
+            },
+        },
+        "storageInitializer": {"enabled": True},
+        "parallelism": {"tensor": 2, "pipeline": 2, "data": 4, "dataLocal": 2, "expert": True},
+        "kvCacheOffloading": {"cpu": "1Gi", "secondary": [{"fileSystem": {"emptyDir": {"size": "2Gi"}}}]},
+        "scaling": {"minReplicas": 1, "maxReplicas": 3, "wva": {"variantCost": "1"}},
+        "labels": {"team": "a"},
+        "router": {
+            "route": {"group": "g", "weight": 1},
+            "gateway": {"refs": [{"name": "web", "namespace": "infra", "sectionName": "s"}]},
+            "ingress": {"refs": [{"name": "i"}]},
+            "scheduler": {"replicas": 2, "template": main(args=["--v", "2"]), "labels": {"tier": "epp"}},
+        },
+        "template": main(),
+    },
+    uid="u",
+)
+ALL: Final = (ONE, RANKS, SPLIT, BASED, WHOLE)
+
+
+def run(*objects: Object) -> Result:
+    return import_all([*objects, FAST, *PRESETS])
+
+
+def made(*objects: Object) -> Object:
+    found = run(*objects)
+    assert found.problems == ()
+    return found.objects[0]
+
+
+def role(obj: Object, name: str) -> Object:
+    return next(one for one in obj["spec"]["roles"] if one["name"] == name)
+
+
+def engine(obj: Object, name: str, template: str = "template") -> Object:
+    return dict(role(obj, name)[template]["spec"]["containers"][0])
+
+
+def outcomes(*objects: Object) -> dict[str, tuple[str, str]]:
+    """Return kind and code of each field of the first object."""
+    lines = run(*objects).report.lines
+    return {one.path: (one.outcome.kind, one.outcome.code) for one in lines if one.document == 0}
+
+
+# --- the command --------------------------------------------------------------------------------------
+
+
+def test_the_script_of_a_preset_becomes_a_plain_command() -> None:
+    container = engine(made(ONE), "worker")
+
+    assert container["command"] == ["vllm", "serve"]
+    assert container["args"] == [
+        *("/mnt/models", "--served-model-name", "Qwen/Qwen3-8B", "publishers/llm/Qwen/Qwen3-8B"),
+        *("--port", "8000", "--no-log-for", "/health", "--shutdown", "40"),
+        *("--seed", "1", "--kv_transfer_config", '{"a": 1}'),
+    ]
+    assert container["env"] == [{"name": "HOME", "value": "/home"}]
+    assert container["readinessProbe"]["httpGet"]["scheme"] == "HTTP"
+    assert [one["name"] for one in container["volumeMounts"]] == ["home"]
+
+
+@pytest.mark.parametrize(
+    ("image", "chosen"),
+    [
+        ("vllm/vllm-openai:v0.15.1", ["--no-log"]),
+        ("vllm/vllm-openai:v0.17.0", ["--no-log-for", "/health"]),
+        ("own:1", []),
+    ],
+)
+def test_flags_of_some_versions_are_for_images_that_are_known_to_have_them(
+    image: str, chosen: list[str]
+) -> None:
+    args = engine(made(service({"model": MODEL, "template": main(image=image)})), "worker")["args"]
+
+    assert args[6:] == chosen
+
+
+@pytest.mark.parametrize(
+    "value", ["--seed $(date)", "a; b", "--x `y`", "--x 'open", "--x $UNKNOWN", "--x {a,b} > f"]
+)
+def test_what_only_a_shell_can_tell_stays_in_the_script(value: str) -> None:
+    env = [{"name": "VLLM_ADDITIONAL_ARGS", "value": value}]
+    container = engine(made(service({"model": MODEL, "template": main(env=env)})), "worker")
+
+    assert container["command"][0] == "/bin/bash"
+    assert container["env"][0] == env[0]
+
+
+def test_a_reference_to_a_variable_becomes_one_of_the_kubelet() -> None:
+    env = [{"name": "SEED", "value": "3"}, {"name": "VLLM_ADDITIONAL_ARGS", "value": "--seed ${SEED} $SEED"}]
+    container = engine(made(service({"model": MODEL, "template": main(env=env)})), "worker")
+
+    assert container["args"][-3:] == ["--seed", "$(SEED)", "$(SEED)"]
+
+
+def test_a_command_of_the_author_stays() -> None:
+    own = {"command": ["sh", "-c"], "args": ["vllm serve /mnt/models --port 8000"]}
+    container = engine(made(service({"model": MODEL, "template": main(**own)})), "worker")
+
+    assert {key: container[key] for key in own} == own
+
+
+def test_the_offloaded_cache_is_an_argument() -> None:
+    tiers = [
+        {"fileSystem": {"emptyDir": {"size": "2Gi"}}},
+        {"fileSystem": {"pvc": {"ref": {"name": "disk"}}}},
+    ]
+    offloading = {"cpu": "1Gi", "evictionPolicy": "lru", "secondary": tiers}
+    image = "vllm/vllm-openai:v0.22.0"
+    obj = service({"model": MODEL, "kvCacheOffloading": offloading, "template": main(image=image)})
+
+    *_, flag, value = engine(made(obj), "worker")["args"]
+    assert (flag, json.loads(value)) == (
+        "--kv-transfer-config",
+        {
+            "kv_connector": "OffloadingConnector",
+            "kv_role": "kv_both",
+            "kv_connector_extra_config": {
+                "spec_name": "TieringOffloadingSpec",
+                "cpu_bytes_to_use": 2**30,
+                "eviction_policy": "lru",
+                "secondary_tiers": [
+                    {"root_dir": "/mnt/kv-cache-0", "type": "fs"},
+                    {"root_dir": "/mnt/kv-cache-1", "type": "fs"},
+                ],
+            },
+        },
+    )
+    assert outcomes(obj)["spec.kvCacheOffloading.cpu"] == ("translated", "")
+    template = role(made(obj), "worker")["template"]["spec"]
+    assert template["volumes"][1:] == [
+        {"name": "kv-cache-secondary-0", "emptyDir": {"sizeLimit": "2Gi"}},
+        {"name": "kv-cache-secondary-1", "persistentVolumeClaim": {"claimName": "disk"}},
+    ]
+
+
+# --- roles --------------------------------------------------------------------------------------------
+
+
+def test_sizes_without_workers_are_those_that_kserve_reads() -> None:
+    assert role(made(WHOLE), "worker")["parallelism"] == {"tensor": 2}
+    assert outcomes(WHOLE)["spec.parallelism.pipeline"] == ("dropped", IGNORED)
+
+
+def test_ranks_over_several_pods_are_launched_by_vllm_itself() -> None:
+    obj = made(RANKS)
+    worker = role(obj, "worker")
+
+    assert obj["metadata"]["annotations"] == {"fusioninfer.io/launcher": "vllm-native"}
+    assert worker["parallelism"] == {
+        "tensor": 1,
+        "data": 16,
+        "dataLocal": 8,
+        "expert": True,
+        "dataRPCPort": 5555,
+    }
+    assert worker["multinode"] == {"nodeCount": 2}
+    assert engine(obj, "worker")["args"][4:8] == ["--port", "8000", "--api-server-count", "4"]
+    assert not [one for one in engine(obj, "worker")["args"] if one.startswith("--data")]
+
+
+def test_prefill_and_decode_are_roles_and_the_sidecar_is_ours() -> None:
+    obj = made(SPLIT)
+
+    assert [(one["name"], one["componentType"], one.get("replicas")) for one in obj["spec"]["roles"]] == [
+        ("prefill", "prefiller", 3),
+        ("decode", "decoder", None),
+        ("router", "router", None),
+    ]
+    assert engine(obj, "decode")["ports"] == [{"containerPort": 8000, "protocol": "TCP"}]
+    assert "initContainers" not in role(obj, "decode")["template"]["spec"]
+    assert role(obj, "decode")["template"]["metadata"]["annotations"] == {
+        "k8s.v1.cni.cncf.io/networks": "roce"
+    }
+
+
+def test_a_base_is_below_the_service_and_above_the_preset() -> None:
+    obj = made(BASED)
+
+    assert role(obj, "worker")["replicas"] == 4
+    assert engine(obj, "worker")["image"] == "own:1"
+    assert engine(obj, "worker")["args"][-6:] == [
+        *("--seed", "2", "--otlp-traces-endpoint", "http://otel:4317"),
+        *("--collect-detailed-traces", "all"),
+    ]
+
+
+def test_a_route_leads_to_our_pool_and_our_service() -> None:
+    route = role(made(RANKS), "router")["httproute"]
+
+    assert route["parentRefs"] == [{"name": "kserve-ingress-gateway", "namespace": "kserve"}]
+    assert [one.get("backendRefs") for one in route["rules"]] == [None, [{"name": "qwen-api", "port": 80}]]
+    assert route["rules"][0]["matches"][0]["path"]["value"] == "/llm/qwen/v1"
+
+
+def test_a_route_without_endpoint_picker_is_a_manifest_to_the_service() -> None:
+    obj = service({"model": MODEL, "router": {"route": {}}, "template": main()})
+    _, route = run(obj).objects
+
+    assert (route["kind"], route["metadata"]) == ("HTTPRoute", {"name": "qwen-route", "namespace": "llm"})
+    assert {one["backendRefs"][0]["name"] for one in route["spec"]["rules"]} == {"qwen-api"}
+
+
+# --- the report ---------------------------------------------------------------------------------------
+
+
+def test_no_field_of_the_api_is_unknown() -> None:
+    lines = [one for obj in ALL for one in run(obj).report.lines]
+
+    assert [one.path for one in lines if one.outcome.code == UNKNOWN] == []
+    assert {one.outcome.kind for one in lines} == {"kept", "translated", "default", "dropped"}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("metadata.uid", ("dropped", STORED)),
+        ("spec.model.criticality", ("dropped", IGNORED)),
+        ("spec.model.lora.adapters[0].criticality", ("dropped", IGNORED)),
+        ("spec.model.lora.maxRank", ("translated", "")),
+        ("spec.parallelism.dataLocal", ("dropped", IGNORED)),
+        ("spec.router.ingress.refs[0].name", ("dropped", IGNORED)),
+        ("spec.router.route.group", ("dropped", NO_COUNTERPART)),
+        ("spec.router.gateway.refs[0].sectionName", ("translated", "")),
+        ("spec.router.scheduler.template.containers[0].args[0]", ("dropped", NO_COUNTERPART)),
+        ("spec.router.scheduler.labels.tier", ("translated", "")),
+        ("spec.scaling.maxReplicas", ("dropped", NO_COUNTERPART)),
+        ("spec.labels.team", ("translated", "")),
+        ("metadata.name", ("kept", "")),
+    ],
+)
+def test_a_field_has_a_decided_outcome(path: str, expected: tuple[str, str]) -> None:
+    assert outcomes(WHOLE)[path] == expected
+
+
+def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
+    lines = [one for one in run(BASED).report.lines if one.outcome.code == OVERRIDDEN]
+
+    assert "spec.template.containers[0].image" in {one.path for one in lines}
+    assert not [one for one in lines if one.outcome.is_lost]
+
+
+@pytest.mark.parametrize(
+    ("obj", "path", "code", "message"),
+    [
+        (service({"baseRefs": [{"name": "no"}]}), "spec.baseRefs", MISSING, "no, which is not in the files"),
+        (service({"template": main(image="{{ .Spec.No }}")}), "", "FI966", "no field No"),
+        (
+            {"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceService"},
+            "metadata.name",
+            "FI967",
+            "",
+        ),
+    ],
+)
+def test_a_service_that_cannot_be_imported_is_a_problem(
+    obj: Object, path: str, code: str, message: str
+) -> None:
+    found = run(obj)
+    errors = [one.error for one in found.problems]
+
+    assert [(one.code, message in one.message) for one in errors] == [(code, True)]
+    assert errors[0].path.startswith(path)
+    assert found.objects == ()
+
+
+def test_without_presets_the_message_names_the_missing_one() -> None:
+    found = import_all([ONE])
+
+    assert "kubectl get llminferenceserviceconfig -n kserve kserve-config-llm-template" in str(
+        found.problems[0].error
+    )
+
+
+@pytest.mark.parametrize("obj", ALL, ids=["one", "ranks", "split", "based", "whole"])
+def test_the_output_has_no_errors(obj: Object) -> None:
+    files = [Document("a.yaml", at, one) for at, one in enumerate(run(obj).objects)]
+
+    assert [str(one) for one in compose(files, Settings()).found if one.error.severity == "error"] == []
+
+
+# --- laws ---------------------------------------------------------------------------------------------
+
+JSON: Final = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.sampled_from(["", "a", "{{ .Name }}", "{{ if }}", "$@"]),
+    lambda below: (
+        st.lists(below, max_size=2) | st.dictionaries(st.sampled_from(["name", "a"]), below, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> list[Object]:
+    """Draw a service with its bases, and change a few fields to anything."""
+    objects = deepcopy([draw(st.sampled_from(ALL)), FAST, *PRESETS])
+    for _ in range(draw(st.integers(0, 4))):
+        _change(draw, objects[draw(st.sampled_from([0, 0, *range(len(objects))]))])
+    return objects
+
+
+def _change(draw: st.DrawFn, obj: Object) -> None:
+    path = draw(st.sampled_from([path for path, _ in leaves(obj)] or [()]))
+    path = path[: draw(st.integers(1, len(path)))] if path else ()
+    above: Any = obj
+    for step in path[:-1]:
+        above = above[step]
+    if not path:
+        return
+    if draw(st.booleans()):
+        above[path[-1]] = draw(JSON)
+    else:
+        del above[path[-1]]
+
+
+@given(objects=inputs())
+def test_every_input_is_imported_once_and_the_same_way(objects: list[Object]) -> None:
+    found = import_all(objects)
+
+    assert found == import_all(deepcopy(objects))
+    expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
+    assert [(one.document, one.path) for one in found.report.lines] == expected
+    outputs = {described(one): {written(path) for path, _ in leaves(one)} for one in found.objects}
+    for line in found.report.lines:
+        for place in line.outcome.to:
+            name, _, path = place.partition(": ")
+            assert path in outputs[name]
+
+
+def test_bases_of_the_tests_are_as_those_of_kserve() -> None:
+    assert {"template", "prefill", "router", "tracing"} <= {key for one in PRESETS for key in one["spec"]}
+    assert pod()["containers"][0]["command"][2].rstrip().endswith('$@"')
