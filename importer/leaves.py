@@ -57,6 +57,16 @@ def tagged(document: int, value: Any, path: Path = ()) -> Tree:
     return Leaf(value, (Origin(document, path),))
 
 
+def put(tree: Tree, path: Path, value: Tree) -> Tree:
+    """Return a tree with another value at a path, whose parents exist."""
+    if not path:
+        return value
+    step, *below = path
+    if isinstance(tree, list):
+        return [put(one, tuple(below), value) if at == step else one for at, one in enumerate(tree)]
+    return {**tree, step: put(tree.get(step), tuple(below), value)}
+
+
 def plain(tree: Tree) -> Any:
     """Return what a tree is without its origins. Values that are not leaves of a tree stay."""
     if isinstance(tree, dict):

@@ -6,7 +6,7 @@ why they do not: the longest rule that covers the leaf counts. A leaf without an
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from importer.leaves import Leaf, Origin, Path, Tree, leaves, plain, written
@@ -65,7 +65,10 @@ def dropped(code: str, reason: str) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The outcome of the leaves at and below a path that do not stand in the output."""
+    """The outcome of the leaves at and below a path that do not stand in the output.
+
+    For those that do, an outcome of the same kind adds its reason.
+    """
 
     path: Path
     """`*` is any key or index."""
@@ -181,11 +184,13 @@ def _outcome(
     failed: Mapping[int, FieldError],
     rules: Mapping[int, tuple[Rule, ...]],
 ) -> Outcome:
-    if origin in placed:
-        return placed[origin]
     covering = [one for one in (*rules.get(origin.document, ()), *OF_SERVER) if one.covers(origin.path)]
-    if covering:
-        return max(covering, key=lambda one: len(one.path)).outcome
+    longest = max(covering, key=lambda one: len(one.path)).outcome if covering else None
+    if origin in placed:
+        is_noted = longest is not None and longest.kind == placed[origin].kind
+        return replace(longest, to=placed[origin].to) if longest and is_noted else placed[origin]
+    if longest and longest.kind not in {"kept", "translated"}:
+        return longest
     if origin.document in failed:
         return dropped(failed[origin.document].code, "the object cannot be imported")
     return dropped(UNKNOWN, "no rule of the import knows the field")

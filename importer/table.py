@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from importer import lws
 from importer.kserve import translate as kserve
 from importer.leaves import plain, tagged
 from importer.report import UNREADABLE, Imported, Problem, Report, report
@@ -64,6 +65,12 @@ def _is_object(obj: Object) -> bool:
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
     Importer("KServe", _kinds(kserve.GROUP, kserve.SERVICE, kserve.CONFIG), kserve.translate),
+    Importer(
+        "LeaderWorkerSet",
+        _kinds("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+        | _kinds("disaggregatedset.x-k8s.io", "DisaggregatedSet"),
+        lws.translate,
+    ),
 )
 """One row a system. Of their outputs, the first row's come first."""
 OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)

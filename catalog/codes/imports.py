@@ -53,4 +53,16 @@ ROWS: Final[dict[str, Code]] = {
         "correct the object as the message says",
         "a required field is missing, or the other system would refuse the object too",
     ),
+    "FI975": Code(
+        "warning",
+        "a launch that was written by hand is kept",
+        "replace it by the plain command of the engine, and remove the annotation launcher; or keep it",
+        "the import replaces launches whose every word it knows; for any other it writes `launcher: none`",
+    ),
+    "FI976": Code(
+        "warning",
+        "a role of a DisaggregatedSet is no part of the service",
+        "add fusioninfer.io/service and fusioninfer.io/component-type to its metadata, or leave it to LWS",
+        "a service has prefillers and decoders, which the import knows by the names of the roles",
+    ),
 }

@@ -38,6 +38,8 @@ _QUOTED: Final = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOT
 _LITERAL: Final = re.compile(r"""'[^']*+'|\\.|"((?:[^"\\]|\\.)*+)\"""", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 _ESCAPED: Final = re.compile(r'\\(["\\$`\n])')
+_OF_LWS: Final = re.compile(r"\$(?:\((LWS_[A-Z_]+)\)|\{(LWS_[A-Z_]+)\}|(LWS_[A-Z_]+)(?![A-Za-z0-9_]))")
+"""A variable that LWS sets in every container: a number, or a name of the DNS."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _POSITIONAL: Final = re.compile(r"\$\{?[@*1-9]")
 
@@ -104,6 +106,33 @@ def read_script(text: str, find: Find) -> Script | None:
     if _handed_on(tokens) != (commands[index].argv[-1].text in _REST):
         return None
     return _script(text, commands[index], at, alone=_is_alone(commands, index))
+
+
+def steps(text: str) -> tuple[tuple[str, ...], ...] | None:
+    """Return the words of each command of a script that runs one after the other; None for any other script.
+
+    Variables of LWS, which are the same in every form, are written as the kubelet reads them: `$(NAME)`.
+    """
+    tokens = _tokens(text) if len(text) <= LONGEST else []
+    commands = _commands(tokens) if tokens else None
+    if commands is None:
+        return None
+    plain = all(
+        not command.depth and not command.redirected and command.ends in {"", ";", "\n", "&&"}
+        for command in commands
+    )
+    words = [[_known(word.text) for word in command.argv] for command in commands if command.argv]
+    if not plain or any(word is None for command in words for word in command):
+        return None
+    return tuple(tuple(word for word in command if word is not None) for command in words)
+
+
+def _known(word: str) -> str | None:
+    """Return a word without quotes; None if the shell expands it to what the text does not tell."""
+    if "$" in word and ("'" in word or "\\" in word):
+        return None
+    named = _OF_LWS.sub(lambda found: f"$({found[1] or found[2] or found[3]})", word)
+    return unquoted(named) if _PLAIN.fullmatch(_OF_LWS.sub("", named)) or not _OF_LWS.sub("", named) else None
 
 
 def insert(script: Script, before: str, behind: str) -> str:

@@ -1,0 +1,310 @@
+"""Launches of several nodes that authors wrote by hand: recognised, and what the engine runs on one node.
+
+    recognised(leader, workers, size)     a `Launch`, or a `Stays` with the reason
+
+Each template runs one of these, in a list of arguments or in the script of a shell:
+
+- Ray: `multi-node-serving.sh` of vLLM's images, `ray start`, `ray symmetric-run`
+- vLLM's own: `--nnodes`, `--node-rank`, `--master-addr`, `--headless`
+- SGLang's own: `--dist-init-addr`, `--nnodes`, `--node-rank`
+
+A launch is only recognised if every word is: ranks, addresses and sizes that are not those of LWS, or any
+other command in the script, leave it as it is.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
+
+from intent import Object
+from intent.command_line.command import Command, read_command
+from intent.command_line.flags import END, MODEL, Flag
+from intent.command_line.merge import setting
+from intent.command_line.shell import steps
+from intent.image import read_image
+from intent.shapes import strings, text
+
+Part = Literal["leader", "worker", "any"]
+RAY_START: Final = "ray-start"
+RAY_SYMMETRIC: Final = "ray-symmetric"
+VLLM_NATIVE: Final = "vllm-native"
+SGLANG: Final = "sglang"
+
+
+class Word(NamedTuple):
+    """An argument, and the item of command and args that it stands in."""
+
+    text: str
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What all pods of a group run, as on one node."""
+
+    launcher: str
+    """The launcher that does what the author wrote."""
+    command: tuple[Word, ...]
+    args: tuple[Word, ...]
+
+
+class Stays(NamedTuple):
+    """A launch that is not recognised."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What one template starts: a node of Ray, an engine, or both."""
+
+    part: Part
+    launcher: str
+    engine: tuple[Word, ...] = ()
+    command: Command | None = None
+
+
+class _StaysError(Exception):
+    """The launch is not recognised. The message is the reason."""
+
+
+def recognised(leader: Object, workers: Object, size: int) -> Launch | Stays:
+    """Return what the engine containers of a group run; `leader` may be that of the workers."""
+    try:
+        first = _start(leader, size, leads=True)
+        others = first if leader is workers else _start(workers, size, leads=False)
+        return _together(first, others, is_one=leader is workers)
+    except _StaysError as error:
+        return Stays(str(error))
+
+
+def _together(first: _Start, others: _Start, *, is_one: bool) -> Launch:
+    if first.launcher != others.launcher:
+        raise _StaysError(f"the leader is launched with {first.launcher}, the workers with {others.launcher}")
+    if is_one and first.part != "any":
+        raise _StaysError("all pods of a group run the same, and it is for one part of them")
+    if first.part == "worker" or others.part == "leader" or first.command is None:
+        raise _StaysError("the leader joins and the workers lead: the other way round is expected")
+    if others.command is not None:
+        _same_engine(first.command, others.command)
+    at = first.command.arguments
+    return Launch(first.launcher, first.engine[:at], first.engine[at:])
+
+
+API: Final = frozenset({"host", "port", "served-model-name", "api-key", "api-server-count"})
+"""Flags that only the API needs: those of the leader count."""
+
+
+def _same_engine(first: Command, others: Command) -> None:
+    """Check that the workers' engine has no argument that the leader's has not."""
+    known, more = _settings(first), _settings(others)
+    for name, value in more.items():
+        if name not in API and known.get(name) != value:
+            raise _StaysError(f"leader and workers start different engines: {name} differs")
+
+
+def engine_settings(words: Sequence[str], image: str = "") -> dict[str, tuple[str, ...]]:
+    """Return what the command of an engine sets, by the names of its flags."""
+    return _settings(read_command(tuple(words), (), read_image(image)))
+
+
+def _settings(command: Command) -> dict[str, tuple[str, ...]]:
+    """Return what the arguments of an engine set; the last of several flags counts."""
+    found = {
+        setting(command, flag): command.argv[flag.at + 1 : flag.at + flag.width]
+        or tuple(command.argv[flag.at].split("=")[1:])
+        for flag in command.flags.given
+    }
+    bare = tuple(command.argv[at] for at in command.flags.bare) or found.pop(MODEL, ())
+    return {**found, "the program": command.argv[command.program : command.arguments], "the model": bare}
+
+
+# --- one template -------------------------------------------------------------------------------------
+
+
+def _start(container: Object, size: int, *, leads: bool) -> _Start:
+    """Read what a container starts."""
+    command, args = strings(container.get("command")), strings(container.get("args"))
+    image = text(container.get("image"))
+    words = tuple(Word(one, at) for at, one in enumerate((*command, *args)))
+    read = read_command(command, args, read_image(image))
+    if read.shell is None:
+        return _of_command(words, image, has_command=bool(command), size=size, leads=leads)
+    at = read.shell.index
+    if len(words) > at + 1:
+        raise _StaysError("arguments follow the script of a shell")
+    lines = steps(words[at].text)
+    if lines is None:
+        raise _StaysError("the script is more than commands one after the other, or the shell expands a word")
+    found = [one for line in lines if (one := _of_line(line, at, image, size, leads=leads))]
+    return _joined(found)
+
+
+def _joined(found: Sequence[_Start]) -> _Start:
+    """Return what the commands of a script start together: Ray, then on the leader the engine."""
+    nodes = [one for one in found if not one.engine]
+    engines = [one for one in found if one.engine]
+    if len(nodes) > 1 or len(engines) > 1 or not found:
+        raise _StaysError("the script starts no engine, or several")
+    if not nodes:
+        return engines[0]
+    if not engines:
+        if nodes[0].part == "leader":
+            raise _StaysError("the script starts a head of Ray and no engine")
+        return nodes[0]
+    if nodes[0].part != "leader" or engines[0].launcher:
+        raise _StaysError("the script launches the nodes in two ways")
+    return replace(engines[0], part="leader", launcher=RAY_START)
+
+
+WITHOUT_EFFECT: Final = frozenset({"set", "sleep", "true", ":"})
+"""Commands of scripts on which nothing depends: `set` ends a script at an error, `sleep` waits for Ray."""
+
+
+def _of_line(line: tuple[str, ...], item: int, image: str, size: int, *, leads: bool) -> _Start | None:
+    if line[0] in WITHOUT_EFFECT or line[:2] == ("ray", "status"):
+        return None
+    own = line[1:] if line[0] == "exec" else line
+    words = tuple(Word(one, item) for one in own)
+    return _of_command(words, image, has_command=True, size=size, leads=leads)
+
+
+def _of_command(words: tuple[Word, ...], image: str, *, has_command: bool, size: int, leads: bool) -> _Start:
+    """Read a command: of Ray, or of an engine."""
+    texts = tuple(one.text for one in words)
+    if texts[:1] and texts[0] in {"bash", "sh"} and texts[1:] and texts[1].endswith(_SERVING):
+        texts = texts[1:]
+    if texts[:1] and texts[0].endswith(_SERVING):
+        return _ray_node(texts[1:2] == ("leader",), texts[2:], _SERVING_FLAGS)
+    if texts[:2] == ("ray", "start"):
+        return _ray_node("--head" in texts, texts[2:], _RAY_FLAGS)
+    if texts[:2] == ("ray", "symmetric-run") and END in texts:
+        at = texts.index(END)
+        _check_flags(texts[2:at], _SYMMETRIC_FLAGS, size)
+        engine = _engine(words[at + 1 :], image, has_command=True)
+        return replace(engine, part="any", launcher=RAY_SYMMETRIC)
+    return _native(words, image, has_command=has_command, size=size, leads=leads)
+
+
+# --- Ray ----------------------------------------------------------------------------------------------
+
+_SERVING: Final = "multi-node-serving.sh"
+_ADDRESS: Final = r"\$\(LWS_LEADER_ADDRESS\)(?::\d{1,5})?"
+_SIZE: Final = r"\$\(LWS_GROUP_SIZE\)|\d{1,6}"
+_NUMBER: Final = r"\d{1,6}"
+_ANYTHING: Final = r".*"
+Shape = Mapping[str, str]
+"""The flags that a command may have, by the form of their values; an empty form is a flag without one."""
+
+_SERVING_FLAGS: Final[Shape] = {
+    "--ray_cluster_size": _SIZE,
+    "--ray_port": _NUMBER,
+    "--ray_init_timeout": _NUMBER,
+    "--ray_address": _ADDRESS,
+}
+_RAY_FLAGS: Final[Shape] = {
+    **dict.fromkeys(("--head", "--block", "--disable-usage-stats"), ""),
+    **dict.fromkeys(("--port", "--num-gpus", "--num-cpus", "--dashboard-port"), _NUMBER),
+    **dict.fromkeys(("--dashboard-host", "--include-dashboard"), _ANYTHING),
+    "--address": _ADDRESS,
+}
+_SYMMETRIC_FLAGS: Final[Shape] = {
+    "--address": _ADDRESS,
+    "--min-nodes": _SIZE,
+    **dict.fromkeys(("--num-gpus", "--num-cpus"), _NUMBER),
+    **dict.fromkeys(("--disable-usage-stats", "--block"), ""),
+}
+
+
+def _ray_node(leads: bool, flags: tuple[str, ...], shape: Shape) -> _Start:  # noqa: FBT001 - read from words
+    _check_flags(flags, shape, 0)
+    joins = any("LWS_LEADER_ADDRESS" in one for one in flags)
+    if leads == joins:
+        raise _StaysError("a worker of Ray joins $(LWS_LEADER_ADDRESS), and a head joins nothing")
+    return _Start("leader" if leads else "worker", RAY_START)
+
+
+def _check_flags(words: tuple[str, ...], shape: Shape, size: int) -> None:
+    at = 0
+    while at < len(words):
+        name, _, value = words[at].partition("=")
+        form = shape.get(name)
+        if form and not value:
+            value, at = "".join(words[at + 1 : at + 2]), at + 1
+        if form is None or not re.fullmatch(form, value):
+            raise _StaysError(f"{words[at][:60]} of Ray is not recognised")
+        if form == _SIZE and value.isdecimal() and size and int(value) != size:
+            raise _StaysError(f"{name} is {value}, and the size of the group {size}")
+        at += 1
+
+
+# --- engines ------------------------------------------------------------------------------------------
+
+_NATIVE: Final[Mapping[str, Shape]] = {
+    "vllm": {
+        "nnodes": _SIZE,
+        "node-rank": r"\$\(LWS_WORKER_INDEX\)|\d{1,6}",
+        "master-addr": _ADDRESS,
+        "master-port": _NUMBER,
+        "headless": "",
+    },
+    "sglang": {
+        "nnodes": _SIZE,
+        "node-rank": r"\$\(LWS_WORKER_INDEX\)|\d{1,6}",
+        "dist-init-addr": _ADDRESS,
+    },
+}
+"""The flags with which an engine launches the nodes itself: a launcher of ours adds the same."""
+_LAUNCHERS: Final = {"vllm": VLLM_NATIVE, "sglang": SGLANG}
+_BY_RANK: Final = frozenset({"data-parallel-address", "data-parallel-start-rank", "data-parallel-rank"})
+
+
+def _engine(words: tuple[Word, ...], image: str, *, has_command: bool) -> _Start:
+    texts = tuple(one.text for one in words)
+    read = read_command(texts if has_command else (), () if has_command else texts, read_image(image))
+    if read.shell or (not read.engine and not read.within):
+        raise _StaysError(f"{' '.join(texts[:2])[:60] or 'the entrypoint of the image'} is no known engine")
+    return _Start("any", "", words, read)
+
+
+def _native(words: tuple[Word, ...], image: str, *, has_command: bool, size: int, leads: bool) -> _Start:
+    """Read an engine, and drop the flags by which it launches the nodes itself."""
+    start = _engine(words, image, has_command=has_command)
+    read = start.command
+    if read is None or read.kind != "distributed":
+        return start
+    shape = _NATIVE.get(read.within)
+    dropped = [flag for flag in read.flags.given if shape and flag.name in shape]
+    foreign = next((flag for flag in read.flags.given if flag.name in _BY_RANK), None)
+    if shape is None or foreign or read.flags.last("nnodes") is None:
+        named = foreign.name if foreign else "the launch"
+        raise _StaysError(
+            f"{named} is not recognised: it starts data-parallel ranks, or is of another engine"
+        )
+    for flag in dropped:
+        _check_native(flag, shape[flag.name], size, leads=leads)
+    gone = {at for flag in dropped for at in range(flag.at, flag.at + flag.width)}
+    kept = tuple(one for at, one in enumerate(words) if at not in gone)
+    plain = _engine(kept, image, has_command=has_command)
+    if plain.command is None or plain.command.kind == "distributed":
+        raise _StaysError("flags remain by which the engine launches the nodes itself")
+    part: Part = "worker" if read.flags.last("headless") else "any"
+    return replace(plain, part=part, launcher=_LAUNCHERS[read.within])
+
+
+def _check_native(flag: Flag, form: str, size: int, *, leads: bool) -> None:
+    value = flag.value or ""
+    if not re.fullmatch(form, value):
+        raise _StaysError(f"--{flag.name} {value[:60]} is not what LWS sets")
+    if flag.name == "nnodes" and value.isdecimal() and int(value) != size:
+        raise _StaysError(f"--nnodes is {value}, and the size of the group {size}")
+    rank = "0" if leads else "1"
+    if flag.name == "node-rank" and value.isdecimal() and (value != rank or (size != 2 and not leads)):
+        raise _StaysError(f"--node-rank {value} is the rank of one pod: write $(LWS_WORKER_INDEX)")
+
+
+def is_launch(container: Object) -> bool:
+    """Return whether a container launches several nodes, or has parts of such a launch."""
+    command, args = strings(container.get("command")), strings(container.get("args"))
+    return read_command(command, args, read_image(text(container.get("image")))).kind == "distributed"

@@ -1,0 +1,271 @@
+"""LeaderWorkerSets and DisaggregatedSets whose launch their authors wrote: ours by annotations.
+
+The objects stay what they are. Annotations make them members of a service, and where the launch is
+recognised, the engine's containers get the plain command of one node; the launcher adds the rest again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from importer.launches import SGLANG, Launch, Stays, is_launch, recognised
+from importer.leaves import Leaf, Path, Tree, plain, put, tagged
+from importer.report import NO_COUNTERPART, UNREADABLE, Imported, Outcome, Problem, Rule, default, dropped
+from importer.stored import manifest
+from intent import Object
+from intent.annotations import (
+    COMPONENT_TYPE,
+    EXCLUSIVE_TOPOLOGY,
+    KUEUE_QUEUE,
+    LAUNCHER,
+    ROLE_NAME,
+    SCHEDULER_NAME,
+    SERVICE,
+)
+from intent.command_line.command import looks_like_engine
+from intent.disaggregatedset import TEMPLATES, is_disaggregated_set
+from intent.errors import FieldError
+from intent.gang import NO_GANG
+from intent.names import is_dns_1035_label
+from intent.shapes import listed, mapping, metadata, number, strings, text
+
+GROUP: Final[Path] = ("spec", "leaderWorkerTemplate")
+KEPT_LAUNCH: Final = "FI975"
+NO_PART: Final = "FI976"
+TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
+"""The component type of a role by the beginning of its name."""
+_LAUNCHED: Final = default(
+    "the launcher starts the nodes and the engine on them, and adds the arguments for it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What becomes of the templates of a group."""
+
+    tree: Tree
+    annotations: Mapping[str, str]
+    rules: tuple[Rule, ...] = ()
+    stays: bool = False
+    """Whether its launch is kept."""
+
+
+def translate(objects: Mapping[int, Object]) -> Imported:
+    """Translate LeaderWorkerSets and DisaggregatedSets."""
+    trees: list[Tree] = []
+    problems: list[Problem] = []
+    rules: dict[int, tuple[Rule, ...]] = {}
+    for at, one in objects.items():
+        name = metadata(one).get("name")
+        if isinstance(name, str) and is_dns_1035_label(name):
+            made = _set if is_disaggregated_set(one) else _leader_worker_set
+            tree, rules[at] = made(manifest(tagged(at, one)), name)
+            trees.append(tree)
+        else:
+            message = "must be a DNS label that begins with a letter: it names the service"
+            problems.append(Problem(at, FieldError("metadata.name", name, message, UNREADABLE)))
+    return Imported(tuple(trees), rules, tuple(problems))
+
+
+def _leader_worker_set(tree: Tree, name: str) -> tuple[Tree, tuple[Rule, ...]]:
+    return _member(tree, (), {SERVICE: name})
+
+
+def _set(tree: Tree, name: str) -> tuple[Tree, tuple[Rule, ...]]:
+    """Translate each role of a DisaggregatedSet that has a place in a service."""
+    roles = [mapping(one) for one in listed(mapping(mapping(plain(tree)).get("spec")).get("roles"))]
+    types = [_type(text(role.get("name"))) for role in roles]
+    is_service = set(types) >= set(TYPES.values())
+    rules: list[Rule] = []
+    for at, (role, kind) in enumerate(zip(roles, types, strict=True)):
+        path: Path = ("spec", "roles", at)
+        if is_service and kind:
+            own = {SERVICE: name, COMPONENT_TYPE: kind, ROLE_NAME: role["name"]}
+            tree, more = _member(tree, path, own)
+            rules += more
+        else:
+            rules.append(_noted((*path, "name"), _why_not(is_service=is_service), NO_PART))
+    return tree, tuple(rules)
+
+
+def _member(tree: Tree, path: Path, own: Mapping[str, str]) -> tuple[Tree, tuple[Rule, ...]]:
+    """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
+    value, group = mapping(_plain_at(tree, path)), _group(tree, (*path, *GROUP))
+    excluded = [(*path, *one) for one in _EXCLUDED if _is_excluded(value, one)]
+    if excluded and group.stays:
+        return tree, tuple(_noted(one, _LEFT) for one in excluded)
+    found = group.tree
+    for one in excluded:
+        found = _without(found, one)
+    added = {**own, **group.annotations, **_scheduler(value)}
+    placed = tuple(
+        Rule((*path, *below), _ANNOTATED) for below in (("metadata",), ("metadata", "annotations"))
+    )
+    gone = tuple(Rule(one, dropped(NO_COUNTERPART, _DEADLOCK)) for one in excluded)
+    return _annotated(found, path, added), (*placed, *gone, *group.rules)
+
+
+_EXCLUDED: Final[tuple[Path, ...]] = (
+    ("metadata", "annotations", EXCLUSIVE_TOPOLOGY),
+    ("spec", "startupPolicy"),
+)
+_LEFT: Final = (
+    "LWS makes the workers after the leader, and a gang waits for all of them: it is left to LWS alone"
+)
+_DEADLOCK: Final = (
+    "LWS would make the workers after the leader, and the gang waits for all of them; "
+    "for a topology, add a nodeSelector or an affinity"
+)
+
+
+def _is_excluded(value: Object, path: Path) -> bool:
+    """Return whether a group cannot be a gang because of a field: `LeaderReady`, or an exclusive topology."""
+    found = _plain_at(value, path)
+    several = number(mapping(_plain_at(value, GROUP)).get("size")) > 1
+    return several and (found == "LeaderReady" if path[0] == "spec" else bool(found))
+
+
+def _scheduler(value: Object) -> Mapping[str, str]:
+    """Return the annotation for a scheduler of the author's, or for no gang beside that of others."""
+    own = mapping(value.get("metadata"))
+    queued = any(KUEUE_QUEUE in mapping(own.get(key)) for key in ("labels", "annotations"))
+    if queued or mapping(value.get("spec")).get("scheduling"):
+        return {SCHEDULER_NAME: NO_GANG}
+    named = {text(_plain_at(value, (*GROUP, field, "spec", "schedulerName"))) for field in TEMPLATES} - {""}
+    return {SCHEDULER_NAME: named.pop()} if len(named) == 1 else {}
+
+
+def _type(name: str) -> str:
+    return next((kind for begins, kind in TYPES.items() if name.startswith(begins)), "")
+
+
+def _why_not(*, is_service: bool) -> str:
+    if is_service:
+        return "FusionInfer has no component type for the role: LWS makes its pods as before"
+    return "without a role prefill… and a role decode…, the set is no service: LWS makes its pods as before"
+
+
+def _noted(path: Path, why: str, code: str = "") -> Rule:
+    return Rule(path, Outcome("kept", reason=why, code=code))
+
+
+_ANNOTATED: Final = default("annotations of FusionInfer stand here")
+"""For an empty map, which is a leaf."""
+
+
+def _annotated(tree: Tree, path: Path, added: Mapping[str, str]) -> Tree:
+    """Add annotations that the author has not written; none where they would not be a map."""
+    above = _map(_at(tree, path).get("metadata"))
+    written = _map((above or {}).get("annotations"))
+    if above is None or written is None:
+        return tree
+    ours = {key: Leaf(value) for key, value in added.items() if key not in written}
+    return put(tree, (*path, "metadata"), {**above, "annotations": {**written, **ours}})
+
+
+def _map(tree: Tree) -> Mapping[str, Tree] | None:
+    """Return a map, empty if there is none; None for a value of another type."""
+    if isinstance(tree, dict):
+        return tree
+    return {} if tree is None or tree.value in ({}, None) else None
+
+
+# --- the launch ---------------------------------------------------------------------------------------
+
+
+def _group(tree: Tree, path: Path) -> _Group:
+    """Replace the launch in the templates of a group, if it is recognised."""
+    group = mapping(_plain_at(tree, path))
+    templates = {field: group[field] for field in TEMPLATES if isinstance(group.get(field), dict)}
+    size = number(group.get("size"))
+    if size < 2 or not templates:
+        return _Group(tree, {})
+    indexes = {field: _engine(template) for field, template in templates.items()}
+    paths = [(*path, field, "spec", "containers", at) for field, at in indexes.items() if at is not None]
+    if len(paths) < len(templates):
+        return _stays(
+            tree, [(*path, field) for field in templates], "the container of the engine is not known"
+        )
+    containers = [_plain_at(tree, one) for one in paths]
+    if not any(map(is_launch, containers)):
+        is_known = all(map(_is_engine, containers))
+        return _Group(tree, {}) if is_known else _stays(tree, paths, "no engine is known in the containers")
+    launch = recognised(containers[0], containers[-1], size)
+    return _stays(tree, paths, launch.why) if isinstance(launch, Stays) else _replaced(tree, paths, launch)
+
+
+def _replaced(tree: Tree, paths: Sequence[Path], launch: Launch) -> _Group:
+    container = _at(tree, paths[0])
+    items = [*_list(container.get("command")), *_list(container.get("args"))]
+    new = {
+        key: [items[word.item].having(word.text) for word in words]
+        for key, words in (("command", launch.command), ("args", launch.args))
+        if words
+    }
+    for path in paths:
+        old = {key: one for key, one in _at(tree, path).items() if key not in {"command", "args"}}
+        tree = put(tree, path, _beside_image({**old, **new}))
+    rules = tuple(Rule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args"))
+    return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, rules)
+
+
+def _beside_image(container: Tree) -> Tree:
+    """Order the fields of a container as authors do."""
+    first = [key for key in ("name", "image", "command", "args") if key in container]
+    return {key: container[key] for key in (*first, *(one for one in container if one not in first))}
+
+
+def _stays(tree: Tree, paths: Sequence[Path], why: str) -> _Group:
+    rules = [_noted((*path, *below), why, KEPT_LAUNCH) for path in paths for below in _LAUNCHES]
+    return _Group(tree, {LAUNCHER: "none"}, tuple(rules), stays=True)
+
+
+_LAUNCHES: Final[tuple[Path, ...]] = (("image",), ("command",), ("args",))
+
+
+def _engine(template: Object) -> int | None:
+    """Return the index of the container that runs the engine."""
+    containers = listed(mapping(template.get("spec")).get("containers"))
+    found = [at for at, one in enumerate(containers) if isinstance(one, dict) and _is_known(one)]
+    if len(found) != 1:
+        found = [0] if len(containers) == 1 and isinstance(containers[0], dict) else []
+    return found[0] if found and _has_texts(containers[found[0]]) else None
+
+
+def _has_texts(container: Object) -> bool:
+    fields = [container.get(key) for key in ("command", "args")]
+    return all(len(strings(one)) == len(listed(one)) and isinstance(one, list | None) for one in fields)
+
+
+def _is_known(container: Object) -> bool:
+    return is_launch(container) or _is_engine(container)
+
+
+def _is_engine(container: Object) -> bool:
+    command, args = (strings(container.get(key)) for key in ("command", "args"))
+    return looks_like_engine(command, args, text(container.get("image")))
+
+
+def _at(tree: Tree, path: Path) -> Tree:
+    for step in path:
+        tree = tree[step]
+    return tree
+
+
+def _plain_at(tree: Tree, path: Path) -> Any:
+    """Return the value at a path; None if there is none."""
+    for step in path:
+        if isinstance(tree, dict):
+            tree = tree.get(step)
+        else:
+            tree = tree[step] if isinstance(tree, list) and isinstance(step, int) else None
+    return plain(tree)
+
+
+def _without(tree: Tree, path: Path) -> Tree:
+    above = _at(tree, path[:-1])
+    return put(tree, path[:-1], {key: one for key, one in above.items() if key != path[-1]})
+
+
+def _list(tree: Tree) -> list[Leaf]:
+    return tree if isinstance(tree, list) else []

@@ -1,0 +1,74 @@
+"""Laws of every import, on good and on damaged inputs: each leaf is reported once, and nothing fails."""
+
+import json
+from copy import deepcopy
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from importer.leaves import leaves, written
+from importer.report import as_data
+from importer.table import import_all
+from intent import Object
+from tests.importer import test_lws as lws
+
+INPUTS: Final[dict[str, list[Object]]] = {
+    **{f"LWS, {name}": [row[0]] for name, row in lws.RECOGNISED.items()},
+    **{f"LWS, {name}": [row[0]] for name, row in lws.KEPT.items()},
+    "DisaggregatedSet": [lws.disaggregated_set("prefill", "decode", "encode")],
+}
+"""Objects of each system that an import reads."""
+OTHER: Final[st.SearchStrategy[Any]] = st.sampled_from(
+    [None, True, 0, -1, 3.5, "", "x", "{{ .Nope }}", "{{", [], {}, [None], [[]], {"": {}}, "$(X)"]
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> list[Object]:
+    """Return an input in which a few values are others, or are gone."""
+    found: Any = deepcopy(draw(st.sampled_from(list(INPUTS.values()))))
+    for _ in range(draw(st.integers(1, 3))):
+        places = [path for path, _ in all_places(found)]
+        path = draw(st.sampled_from(places))
+        above = found
+        for step in path[:-1]:
+            above = above[step]
+        if draw(st.booleans()) and isinstance(above, dict):
+            del above[path[-1]]
+        else:
+            above[path[-1]] = deepcopy(draw(OTHER))
+        if not any(isinstance(one, dict) and one for one in found):
+            break
+    return [one for one in found if isinstance(one, dict)]
+
+
+def all_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:
+    """Return each place of a value, parents too."""
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = [one for key, each in below for one in all_places(each, (*path, key))]
+    return [*([(path, value)] if path else []), *inner]
+
+
+def check(objects: list[Object]) -> None:
+    before = deepcopy(objects)
+    made = import_all(objects)
+
+    expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
+    assert [(one.document, one.path) for one in made.report.lines] == expected
+    assert objects == before
+    assert made == import_all(objects)
+    json.dumps([made.objects, as_data(made.report, objects, ["f"] * len(objects))])
+
+
+@pytest.mark.parametrize("objects", INPUTS.values(), ids=INPUTS)
+def test_each_leaf_of_an_input_is_reported_once(objects: list[Object]) -> None:
+    check(objects)
+    assert not import_all(objects).problems
+
+
+@settings(max_examples=400, deadline=None)
+@given(objects=damaged())
+def test_each_leaf_of_a_damaged_input_is_reported_once(objects: list[Object]) -> None:
+    check(objects)

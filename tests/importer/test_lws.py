@@ -1,0 +1,321 @@
+"""Launches that authors wrote by hand: which are replaced by the plain command, and which stay."""
+
+from copy import deepcopy
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from fusioninfer import offline
+from fusioninfer.documents import Document
+from importer.lws import KEPT_LAUNCH
+from importer.table import Result, import_all
+from intent import Object
+from intent.annotations import COMPONENT_TYPE, LAUNCHER, SCHEDULER_NAME, SERVICE
+from intent.settings import Settings
+
+VLLM: Final = "vllm/vllm-openai:v0.17.1"
+SGLANG: Final = "lmsysorg/sglang:v0.5.6"
+MODEL: Final = ["meta-llama/Llama-3.3-70B-Instruct", "--tensor-parallel-size", "16"]
+
+
+def container(command: list[str], **fields: Any) -> Object:
+    resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.com/gpu": "8"}}
+    return {"name": "engine", "image": VLLM, "command": command, "resources": resources, **fields}
+
+
+def lws(leader: Object | None, workers: Object, size: int = 2, **spec: Any) -> Object:
+    templates = {"leaderTemplate": leader, "workerTemplate": workers}
+    group = {key: {"spec": {"containers": [one]}} for key, one in templates.items() if one}
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "llama"},
+        "spec": {**spec, "leaderWorkerTemplate": {"size": size, **group}},
+    }
+
+
+def script(text: str, **fields: Any) -> Object:
+    return container(["sh", "-c", text], **fields)
+
+
+SERVE: Final = "vllm serve " + " ".join(MODEL)
+NATIVE: Final = ["--nnodes", "$(LWS_GROUP_SIZE)", "--node-rank", "$(LWS_WORKER_INDEX)"]
+ADDRESS: Final = ["--master-addr", "$(LWS_LEADER_ADDRESS)", "--master-port=29500"]
+DIST: Final = ["--dist-init-addr", "$(LWS_LEADER_ADDRESS):20000"]
+SG: Final = ["python3", "-m", "sglang.launch_server", "--model-path", "m/n", "--tp", "16"]
+WORKER: Final = "ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"
+
+RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
+    "multi-node-serving.sh": (
+        lws(
+            script(f"bash /w/multi-node-serving.sh leader --ray_cluster_size=$(LWS_GROUP_SIZE); {SERVE}"),
+            script("bash /w/multi-node-serving.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"),
+        ),
+        ["vllm", "serve", *MODEL],
+        "ray-start",
+    ),
+    "multi-node-serving.sh, with variables of the shell": (
+        lws(
+            script(
+                "set -e\n/w/multi-node-serving.sh leader --ray_cluster_size=2 &&\n"
+                f"exec {SERVE} \\\n --x '{{\"a\": 1}}'"
+            ),
+            script('/w/multi-node-serving.sh worker --ray_address="${LWS_LEADER_ADDRESS}"'),
+        ),
+        ["vllm", "serve", *MODEL, "--x", '{"a": 1}'],
+        "ray-start",
+    ),
+    "ray start": (
+        lws(script(f"ray start --head --port 6379; sleep 30; {SERVE}"), script(WORKER)),
+        ["vllm", "serve", *MODEL],
+        "ray-start",
+    ),
+    "ray start of the workers without a shell": (
+        lws(script(f"ray start --head --port 6379; {SERVE}"), container(WORKER.split())),
+        ["vllm", "serve", *MODEL],
+        "ray-start",
+    ),
+    "ray symmetric-run": (
+        lws(
+            None,
+            container(
+                ["ray"],
+                args=[
+                    "symmetric-run",
+                    "--address",
+                    "$(LWS_LEADER_ADDRESS):6379",
+                    "--min-nodes",
+                    "2",
+                    "--",
+                    "vllm",
+                    "serve",
+                    *MODEL,
+                ],
+            ),
+        ),
+        ["vllm", "serve", *MODEL],
+        "ray-symmetric",
+    ),
+    "--nnodes": (
+        lws(
+            container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS]),
+            container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS, "--headless"]),
+        ),
+        ["vllm", "serve", *MODEL],
+        "vllm-native",
+    ),
+    "--nnodes with ranks": (
+        lws(
+            container(["vllm", "serve", *MODEL, "--port", "80", "--nnodes=2", "--node-rank=0", *ADDRESS]),
+            container(["vllm", "serve", *MODEL, "--nnodes=2", "--node-rank=1", *ADDRESS, "--headless"]),
+        ),
+        ["vllm", "serve", *MODEL, "--port", "80"],
+        "vllm-native",
+    ),
+    "SGLang in one template": (
+        lws(None, container([*SG, *DIST, *NATIVE], image=SGLANG)),
+        SG,
+        "",
+    ),
+    "SGLang in a script": (
+        lws(
+            None,
+            script(
+                " ".join([*SG, *DIST, "--nnodes ${LWS_GROUP_SIZE} --node-rank $LWS_WORKER_INDEX"]),
+                image=SGLANG,
+            ),
+        ),
+        SG,
+        "",
+    ),
+}
+KEPT: Final[dict[str, tuple[Object, str]]] = {
+    "another command": (
+        lws(script(f"pip install x; ray start --head; {SERVE}"), script(WORKER)),
+        "pip install is no known engine",
+    ),
+    "a loop": (
+        lws(script(f"until ray status; do sleep 1; done; ray start --head; {SERVE}"), script(WORKER)),
+        "the script is more than commands one after the other, or the shell expands a word",
+    ),
+    "a variable": (
+        lws(script(f"ray start --head; {SERVE} --port $PORT"), script(WORKER)),
+        "the script is more than commands one after the other, or the shell expands a word",
+    ),
+    "another size": (
+        lws(
+            None, container([*SG, *DIST, "--nnodes", "4", "--node-rank", "$(LWS_WORKER_INDEX)"], image=SGLANG)
+        ),
+        "--nnodes is 4, and the size of the group 2",
+    ),
+    "a rank": (
+        lws(None, container([*SG, *DIST, "--nnodes", "2", "--node-rank", "1"], image=SGLANG)),
+        "--node-rank 1 is the rank of one pod: write $(LWS_WORKER_INDEX)",
+    ),
+    "another address": (
+        lws(None, container([*SG, *NATIVE, "--dist-init-addr", "10.0.0.1:1"], image=SGLANG)),
+        "--dist-init-addr 10.0.0.1:1 is not what LWS sets",
+    ),
+    "other arguments": (
+        lws(
+            container([*SG, *DIST, *NATIVE], image=SGLANG),
+            container([*SG, "--mem-fraction-static", "0.5", *DIST, *NATIVE], image=SGLANG),
+        ),
+        "leader and workers start different engines: mem-fraction-static differs",
+    ),
+    "data-parallel ranks": (
+        lws(None, container(["vllm", "serve", *MODEL, "--data-parallel-address", "$(LWS_LEADER_ADDRESS)"])),
+        "data-parallel-address is not recognised: it starts data-parallel ranks, or is of another engine",
+    ),
+    "a head alone": (
+        lws(script("ray start --head --block"), script(WORKER)),
+        "the script starts a head of Ray and no engine",
+    ),
+    "no engine": (
+        lws(None, container(["nginx"], image="nginx")),
+        "no engine is known in the containers",
+    ),
+}
+
+
+def annotations(made: Result) -> dict[str, str]:
+    found: dict[str, str] = made.objects[0]["metadata"].get("annotations", {})
+    return found
+
+
+def findings(made: Result) -> list[str]:
+    documents = [Document("file", at, one) for at, one in enumerate(made.objects)]
+    composed = offline.compose(documents, Settings())
+    return [str(one.error) for one in composed.found if one.error.severity == "error"]
+
+
+def starts(made: Result) -> list[list[str]]:
+    group = made.objects[0]["spec"]["leaderWorkerTemplate"]
+    each = [
+        group[key]["spec"]["containers"][0] for key in ("leaderTemplate", "workerTemplate") if key in group
+    ]
+    return [[*one["command"], *one.get("args", [])] for one in each]
+
+
+@pytest.mark.parametrize(("obj", "plain", "launcher"), RECOGNISED.values(), ids=RECOGNISED)
+def test_a_launch_is_replaced_by_the_plain_command(obj: Object, plain: list[str], launcher: str) -> None:
+    made = import_all([obj])
+
+    assert all(one == plain for one in starts(made))
+    assert annotations(made) == {SERVICE: "llama", **({LAUNCHER: launcher} if launcher else {})}
+    assert not made.report.lost
+    assert not findings(made)
+
+
+@pytest.mark.parametrize(("obj", "why"), KEPT.values(), ids=KEPT)
+def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why: str) -> None:
+    made = import_all([obj])
+
+    noted = {
+        (one.outcome.kind, one.outcome.reason) for one in made.report.lines if one.outcome.code == KEPT_LAUNCH
+    }
+    assert noted == {("kept", why)}
+    assert made.objects[0]["spec"] == obj["spec"]
+    assert annotations(made) == {SERVICE: "llama", LAUNCHER: "none"}
+    assert not made.report.lost
+    assert not findings(made)
+
+
+def test_the_words_of_a_script_are_translated_from_it() -> None:
+    obj = RECOGNISED["ray start"][0]
+    outcomes = {one.path: one.outcome for one in import_all([obj]).report.lines}
+    leader = "spec.leaderWorkerTemplate.leaderTemplate.spec.containers[0]"
+
+    assert outcomes[f"{leader}.command[2]"].kind == "translated"
+    assert f"LeaderWorkerSet llama: {leader}.args[0]" in outcomes[f"{leader}.command[2]"].to
+    assert outcomes[f"{leader}.command[0]"].kind == "default"
+    assert outcomes[f"{leader}.image"].kind == "kept"
+
+
+def test_what_an_author_wrote_in_an_annotation_of_ours_stays() -> None:
+    obj = deepcopy(RECOGNISED["--nnodes"][0])
+    obj["metadata"]["annotations"] = {SERVICE: "other", LAUNCHER: "auto"}
+
+    assert annotations(import_all([obj])) == {SERVICE: "other", LAUNCHER: "auto"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "metadata", "expected"),
+    [
+        ({}, {"labels": {"kueue.x-k8s.io/queue-name": "q"}}, "default-scheduler"),
+        ({"scheduling": {"schedulerName": "x"}}, {}, "default-scheduler"),
+        ({}, {}, None),
+    ],
+)
+def test_there_is_no_second_gang(spec: Object, metadata: Object, expected: str | None) -> None:
+    obj = lws(None, container([*SG, *DIST, *NATIVE], image=SGLANG), **spec)
+    obj["metadata"] |= metadata
+    made = import_all([obj])
+
+    assert annotations(made).get(SCHEDULER_NAME) == expected
+    assert not [one for one in findings(made) if "FI920" not in one]
+
+
+EXCLUSIVE: Final = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
+
+
+def test_what_a_gang_excludes_is_lost_with_a_launch_and_keeps_other_objects_as_they_are() -> None:
+    launched = lws(None, container([*SG, *DIST, *NATIVE], image=SGLANG), startupPolicy="LeaderReady")
+    other = lws(None, container(["nginx"], image="nginx"))
+    for one in (launched, other):
+        one["metadata"]["annotations"] = dict(EXCLUSIVE)
+    replaced, stayed = import_all([launched]), import_all([other])
+
+    assert [one.path for one in replaced.report.lost] == [
+        "metadata.annotations[leaderworkerset.sigs.k8s.io/exclusive-topology]",
+        "spec.startupPolicy",
+    ]
+    assert annotations(replaced) == {SERVICE: "llama"}
+    assert not findings(replaced)
+    assert (stayed.objects[0], stayed.report.lost) == (other, ())
+
+
+def test_the_roles_of_a_disaggregated_set_become_one_service() -> None:
+    made = import_all([disaggregated_set("prefill", "decode", "encode")])
+    roles = made.objects[0]["spec"]["roles"]
+
+    assert [mapped(role) for role in roles] == [
+        {SERVICE: "pd", COMPONENT_TYPE: "prefiller", "fusioninfer.io/role-name": "prefill"},
+        {SERVICE: "pd", COMPONENT_TYPE: "decoder", "fusioninfer.io/role-name": "decode"},
+        {},
+    ]
+    assert [one.path for one in made.report.lines if one.outcome.code == "FI976"] == ["spec.roles[2].name"]
+    assert not made.report.lost
+    assert not findings(made)
+
+
+def test_a_set_without_prefill_and_decode_stays() -> None:
+    given = disaggregated_set("prefill", "encode")
+
+    made = import_all([given])
+
+    assert made.objects == (given,)
+    assert [one.outcome.code for one in made.report.lines if one.path.endswith(".name")].count("FI976") == 2
+
+
+def mapped(role: Object) -> Object:
+    found: Object = role.get("metadata", {}).get("annotations", {})
+    return found
+
+
+def disaggregated_set(*names: str) -> Object:
+    group = lws(None, container([*SG, *DIST, *NATIVE], image=SGLANG))["spec"]
+    return {
+        "apiVersion": "disaggregatedset.x-k8s.io/v1",
+        "kind": "DisaggregatedSet",
+        "metadata": {"name": "pd"},
+        "spec": {"roles": [{"name": name, "spec": deepcopy(group)} for name in names]},
+    }
+
+
+def test_a_name_that_cannot_name_a_service_is_a_problem() -> None:
+    (problem,) = import_all([lws(None, container(["x"])) | {"metadata": {"name": "9a"}}]).problems
+
+    assert str(problem.error).startswith('metadata.name: Invalid value: "9a": must be a DNS label')
+    assert yaml.safe_dump(problem.document) == "0\n...\n"
