@@ -55,8 +55,15 @@ VALUES: Final = Limit(
     f"Keys and values under `{PREFIX}`; the limit of Kubernetes for all annotations together.",
 )
 NAMES: Final = Limit("declared roles", 128, f"Names in `{ROLES}`; an InferenceService has at most 32 roles.")
-LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES, NAMES)
+ITEMS: Final = Limit(
+    "items and fields",
+    8_192,
+    "Items of lists and fields of maps in `spec`, at any depth; usually 50 to 200.",
+)
+LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES, NAMES, ITEMS)
 """All limits of one object. The table of `docs/webhook.md` is generated from them."""
+GROWTH: Final = 3
+"""How much more an expanded object may have of anything: the leader is a copy, and fields are injected."""
 MEMBERS: Final = 128
 """The limit on the LeaderWorkerSets of one service. They are compared with each other, for every change."""
 
@@ -64,15 +71,24 @@ MEMBERS: Final = 128
 def of_leaderworkerset(lws: Object) -> FieldError | None:
     """Return the first limit that a LeaderWorkerSet exceeds; None if it exceeds none.
 
-    Without the annotation `service` the templates are not counted, so an object of any size can opt out.
+    Without the annotation `service` the spec is not counted, so an object of any size can opt out.
     """
-    if SERVICE not in mapping(mapping(lws.get("metadata")).get("annotations")):
-        return _over(lws, (), LWT)
-    return _over(lws, _templates(lws), LWT)
+    metadata = mapping(lws.get("metadata"))
+    asks = SERVICE in mapping(metadata.get("annotations"))
+    read = lws if asks else {"metadata": metadata}
+    return _over(read, _templates(read), LWT)
+
+
+def of_expanded(lws: Object) -> FieldError | None:
+    """Return the first limit that a stored LeaderWorkerSet exceeds `GROWTH` times; None if it exceeds none.
+
+    So the controller reads whatever admission accepts.
+    """
+    return _over(lws, _templates(lws), LWT, GROWTH)
 
 
 def of_inferenceservice(service: Object) -> FieldError | None:
-    """Return the first limit that the roles of an InferenceService exceed together; None for none."""
+    """Return the first limit that an InferenceService exceeds, all roles together; None for none."""
     roles = listed(mapping(service.get("spec")).get("roles"))
     return _over(service, [mapping(role).get("template") for role in roles], "spec.roles")
 
@@ -95,11 +111,15 @@ def _templates(lws: Object) -> tuple[Any, Any]:
     return group.get("leaderTemplate"), group.get("workerTemplate")
 
 
-def _over(value: Object, templates: Iterable[Any], path: str) -> FieldError | None:
+def _over(value: Object, templates: Iterable[Any], path: str, times: int = 1) -> FieldError | None:
     for limit, found in _counted(value, templates):
-        if found > limit.most:
-            return _error("metadata.annotations" if limit in (KEYS, VALUES, NAMES) else path, limit, found)
+        if found > limit.most * times:
+            return _error(_PATHS.get(limit, path), limit._replace(most=limit.most * times), found)
     return None
+
+
+_PATHS: Final = {**dict.fromkeys((KEYS, VALUES, NAMES), "metadata.annotations"), ITEMS: "spec"}
+"""What a limit is about, unless it is the templates."""
 
 
 def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, int]]:
@@ -117,6 +137,18 @@ def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, i
     text = "\n".join(chain.from_iterable(map(strings, fields)))
     yield CHARACTERS, len(text)
     yield BREAKS, 0 if len(text) <= BREAKS.most else sum(map(text.count, _BREAKS))
+    yield ITEMS, _items(value.get("spec"))
+
+
+def _items(value: Any) -> int:
+    """Count the items of lists and the fields of maps in a value, at any depth."""
+    found = [value]
+    for one in found:
+        if isinstance(one, dict):
+            found += one.values()
+        elif isinstance(one, list):
+            found += one
+    return len(found) - 1
 
 
 def _containers(template: Any) -> Iterator[Object]:

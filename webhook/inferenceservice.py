@@ -4,7 +4,7 @@ Findings about a LeaderWorkerSet get the path in the InferenceService, and are l
 InferenceService has that path already.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -51,8 +51,8 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
     if service is None:
         yield from errors
         return
-    known_service, known_errors = _read(old)
-    yield from _ratcheted(errors, known_errors)
+    known_service, _ = read(old)
+    yield from _ratcheted(errors, old)
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
     reported = {(error.path, "") for error in errors}
@@ -77,12 +77,13 @@ def _read(service: Object | None) -> ReadResult:
     return found, (*errors, *embedded.findings(service))
 
 
-def _ratcheted(found: Iterable[FieldError], before: Iterable[FieldError]) -> Iterator[FieldError]:
+def _ratcheted(found: Collection[FieldError], old: Object | None) -> Iterator[FieldError]:
     """Turn errors that the old object had too into warnings (as KEP-4008), so that it can still be scaled.
 
-    There may be tens of thousands on either side, so their texts are looked up in a set.
+    There may be thousands on either side, so their texts are looked up in a set. The old object is checked
+    only if there are errors.
     """
-    known = set(map(str, before))
+    known = set(map(str, _read(old)[1])) if found else set()
     return (replace(one, softened=str(one) in known) for one in found)
 
 

@@ -63,7 +63,7 @@ def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProject
     It does if it is a member, was ejected, has an InferenceService, or was applied by the controller. So does
     one that may have the name of a service's Service: LWS makes a Service of that name too.
 
-    Raises TooLargeError for an expanded object over the budget of admission: reading it takes seconds.
+    Raises TooLargeError for an expanded object far over the budget of admission: reading it takes seconds.
     """
     one = ejected(obj)
     if not (one or _is_relevant(obj)):
@@ -86,7 +86,7 @@ def _is_namesake(obj: Object) -> bool:
 
 def _project(obj: Object, one: Member | None) -> LeaderWorkerSetProjection:
     annotations = mapping(mapping(obj.get("metadata")).get("annotations"))
-    if EXPANSION in annotations and (over := budget.of_leaderworkerset(obj)):
+    if EXPANSION in annotations and (over := budget.of_expanded(obj)):
         raise TooLargeError(over.message)
     report = project(obj) if _is_controlled(obj) else None
     disabled = annotations.get(INJECT) == "disabled"

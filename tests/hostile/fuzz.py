@@ -16,8 +16,10 @@ import jsonpatch
 import orjson
 from hypothesis import strategies as st
 
+from intent import budget
 from tests.hostile import worst
 from tests.hostile.objects import FILES, paths, replaced
+from tests.hostile.tiny import FAR_OVER, MOST, PLACES, THINGS, tiny
 from tests.lws import container, lws, put, template
 from tests.reviews import review
 from webhook import review as reviews
@@ -170,6 +172,18 @@ def large(draw: st.DrawFn) -> bytes:
     return orjson.dumps(review(put(live) if stored else live, draw(st.none() | st.just(live))))
 
 
+@st.composite
+def crowded(draw: st.DrawFn) -> bytes:
+    """Draw an object with many tiny things in one place, around the limit or far over it."""
+    count = st.integers(1, MOST) | st.sampled_from((MOST, budget.ITEMS.most, FAR_OVER // 3))
+    places = st.tuples(st.sampled_from(PLACES), st.sampled_from(tuple(THINGS)), count)
+    (kind, path), things, many = draw(places)
+    live = tiny(kind, path, things, many)
+    stored = draw(st.booleans()) and kind == "LeaderWorkerSet"
+    old = draw(st.none() | st.just(live) | st.just(tiny(kind, path, things, many // 2)))
+    return orjson.dumps(review(put(live) if stored else live, old))
+
+
 def broken(body: bytes) -> st.SearchStrategy[bytes]:
     """Cut a body off, or replace bytes of it."""
     places = st.integers(0, len(body))
@@ -230,7 +244,7 @@ def run(seconds: float) -> int:
         print_blob=False,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(bodies() | large())
+    @hypothesis.given(bodies() | large() | crowded())
     def some(body: bytes) -> None:
         nonlocal tried
         tried += 1

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from intent import Object, budget
-from tests.hostile import worst
+from tests.hostile import tiny, worst
 from tests.hostile.server import Server
 from tests.lws import container, lws, template
 from tests.reviews import review
@@ -39,6 +39,14 @@ def test_a_request_costs_no_more_than_its_limit(path: str, name: str) -> None:
     live = worst.REVIEWED[name]()
     for sent in worst.written(live):
         assert _is_bounded(partial(answered, path), sent)
+
+
+@pytest.mark.parametrize("things", tiny.THINGS)
+def test_tiny_things_cost_no_more_than_their_limit_wherever_they_are(things: str) -> None:
+    for kind, path in tiny.PLACES:
+        for sent in worst.written(tiny.tiny(kind, path, things, tiny.MOST)):
+            for call in PATHS:
+                assert _is_bounded(partial(answered, call), sent), (kind, path, call)
 
 
 def _is_bounded(call: Callable[[bytes], object], sent: bytes) -> bool:

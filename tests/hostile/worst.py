@@ -7,11 +7,13 @@
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import orjson
 
 from intent import Object, budget
+from tests.hostile.tiny import FAR_OVER, MOST, tiny
 from tests.isvc import isvc
 from tests.lws import changed, container, lws, put, template
 from tests.reviews import review
@@ -237,6 +239,22 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
     "6 MB in a probe": lambda: lws(
         worker=template(container(readinessProbe={"exec": {"command": ["y" * 200] * 30_000}}))
     ),
+    **{
+        f"{kind}: {count:,} of {things} in {path.rpartition('.')[2]}": partial(
+            tiny, kind, path, things, count
+        )
+        for kind, path, things in (
+            ("LeaderWorkerSet", "leaderWorkerTemplate.workerTemplate.spec.tolerations", "empty maps"),
+            ("LeaderWorkerSet", "leaderWorkerTemplate.workerTemplate.spec.containers.0.ports", "empty maps"),
+            ("LeaderWorkerSet", "leaderWorkerTemplate.workerTemplate.spec.volumes", "named items"),
+            ("LeaderWorkerSet", "leaderWorkerTemplate.workerTemplate.spec.nodeSelector", "fields"),
+            ("InferenceService", "roles.0.template.spec.tolerations", "empty maps"),
+            ("InferenceService", "roles.0.template.spec.hostAliases.0.hostnames", "texts"),
+            ("InferenceService", "roles.0.template.spec.containers.0.resources.limits", "fields"),
+            ("InferenceService", "roles", "empty maps"),
+        )
+        for count in (MOST, FAR_OVER)
+    },
     "an InferenceService of 32 roles": lambda: _roles(32, "a;" * 60 + "vllm serve m"),
     "an InferenceService of 32 long scripts": lambda: _roles(32, "a;" * 30_000 + "vllm serve m"),
     "an InferenceService with a bomb": lambda: _router({"endpointPickerConfig": bomb()}),

@@ -35,6 +35,11 @@ def annotated(count: int) -> Object:
     return changed(lws(), "metadata.annotations", {"fusioninfer.io/service": "svc"} | ours)
 
 
+def tolerating(count: int, launcher: str = "auto") -> Object:
+    """Build an object with a number of empty tolerations."""
+    return lws(worker=template(container(), tolerations=[{}] * count), launcher=launcher)
+
+
 OVER: Final[dict[str, Object]] = {
     "containers": many(budget.CONTAINERS.most + 1),
     "arguments": words(budget.ARGUMENTS.most),
@@ -46,6 +51,7 @@ OVER: Final[dict[str, Object]] = {
     "annotations": annotated(budget.KEYS.most + 1),
     "characters of annotations": lws(refresh="x" * budget.VALUES.most),
     "declared roles": lws(roles=",".join(f"r{at}" for at in range(budget.NAMES.most + 1))),
+    "items and fields": tolerating(budget.ITEMS.most),
 }
 
 
@@ -69,7 +75,9 @@ def test_over_a_limit_an_object_is_denied_with_one_error_and_not_changed(name: s
 
 
 @pytest.mark.parametrize(
-    "live", [many(budget.CONTAINERS.most), words(budget.ARGUMENTS.most - 2)], ids=["100", "4096"]
+    "live",
+    [many(budget.CONTAINERS.most), words(budget.ARGUMENTS.most - 2), tolerating(budget.ITEMS.most - 40)],
+    ids=["100", "4096", "8152"],
 )
 def test_an_object_at_a_limit_is_read(live: Object) -> None:
     assert "FI904" not in {one.code for one in check(live)}
@@ -125,6 +133,48 @@ def test_an_inferenceservice_is_counted_over_all_its_roles(part: str) -> None:
     assert (error.path, error.code, error.severity) == ("spec.roles", "FI904", "error")
     scaled = changed(live, "spec.roles.0.replicas", 3)
     assert [one.severity for one in inferenceservice.check(scaled, live)] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec.roles.0.template.spec.tolerations", [{}] * budget.ITEMS.most),
+        ("spec.roles.0.template.spec.nodeSelector", {str(at): "" for at in range(budget.ITEMS.most)}),
+        ("spec.roles", [{}] * budget.ITEMS.most),
+        ("spec.anything", [[0] * 100] * 100),
+    ],
+    ids=["items of a list", "fields of a map", "roles", "nested lists"],
+)
+def test_all_items_and_fields_of_an_inferenceservice_are_counted(path: str, value: Any) -> None:
+    live = changed(isvc(), path, value)
+
+    (error,) = inferenceservice.check(live)
+
+    assert (error.path, error.code, error.severity) == ("spec", "FI904", "error")
+    assert " items and fields, and the limit is 8192;" in error.message
+
+
+@pytest.mark.parametrize(
+    "live",
+    [
+        lws(
+            launcher="ray-start",
+            worker=template(
+                container(),
+                *(container(f"c{at}", resources=None) for at in range(budget.CONTAINERS.most - 1)),
+            ),
+        ),
+        tolerating(budget.ITEMS.most - 40, launcher="ray-start"),
+    ],
+    ids=["containers", "items and fields"],
+)
+def test_the_controller_reads_what_admission_accepts_though_the_leader_is_a_copy(live: Object) -> None:
+    stored = put(live)
+
+    assert "leaderTemplate" in stored["spec"]["leaderWorkerTemplate"]
+    assert "FI904" not in {one.code for one in check(live)}
+    assert budget.of_leaderworkerset(stored) is not None
+    assert budget.of_expanded(stored) is None
 
 
 def test_the_examples_use_at_most_a_twentieth_of_each_limit() -> None:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from intent import Object
-from intent.budget import ARGUMENTS, CHARACTERS, CONTAINERS, KEYS
+from intent.budget import ARGUMENTS, CHARACTERS, CONTAINERS, ITEMS, KEYS
 from intent.inferenceservice.read import read
 from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observed.inferenceservice import PARSED
@@ -17,11 +17,12 @@ from sync.runtime.cache import Cache
 from tests.isvc import isvc
 from tests.sync.samples import KEY, inference_service, lws
 
-SCRIPT = "vllm serve m " + "--x 'y' " * (CHARACTERS.most // 4)
+SCRIPT = "vllm serve m " + "--x 'y' " * (CHARACTERS.most // 2)
 LARGE: dict[str, list[Object]] = {
     CHARACTERS.name: [{"name": "vllm", "command": ["sh", "-c"], "args": [SCRIPT]}],
     ARGUMENTS.name: [{"name": "vllm", "args": ["--a=1"] * (4 * ARGUMENTS.most)}],
     CONTAINERS.name: [{"name": f"c{at}", "args": ["vllm"]} for at in range(4 * CONTAINERS.most)],
+    ITEMS.name: [{"name": "vllm", "volumeMounts": [{}] * (4 * ITEMS.most)}],
 }
 MOST = 200
 """How much longer than parsing its JSON an object may take, on a busy machine."""
@@ -97,7 +98,7 @@ def full(number: int) -> Object:
     """Return an InferenceService of many small fields."""
     found = isvc(name=f"x{number}")
     found["metadata"] |= {"namespace": "team-a", "uid": f"u{number}"}
-    found["spec"]["roles"][0]["template"]["spec"]["tolerations"] = [{"key": f"k{at}"} for at in range(10_000)]
+    found["spec"]["roles"][0]["template"]["spec"]["tolerations"] = [{"key": f"k{at}"} for at in range(4_000)]
     return found
 
 
