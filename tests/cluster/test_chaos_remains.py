@@ -3,7 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from intent import Object
+from intent.annotations import ROLES
 from tests.cluster.chaos.people import Service
 from tests.cluster.chaos.remains import KEPT, Remains, problems, restarted
 
@@ -64,6 +67,34 @@ def test_another_value_is_seen() -> None:
     said = wrong(remains(*WHOLE, groups=(pod_group(minimum=4),)))
 
     assert said == ["podgroups/svc spec.minMember: should be 2, is 4"]
+
+
+def gang(roles: str, required: int) -> Object:
+    sets = [("svc-prefill", 1), ("svc-decode-1", required)]
+    policies = [{"name": name, "subGroupSize": 2, "minSubGroups": least} for name, least in sets]
+    made = pod_group(minimum=2 + 2 * required)
+    made["metadata"]["annotations"] = {ROLES: roles}
+    return {**made, "spec": {**made["spec"], "subGroupPolicy": policies}}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "required", "is_right"),
+    [
+        ("decode-1,prefill", 1, True),
+        ("decode-0,prefill", 0, True),
+        ("decode-0,prefill", 1, False),
+        ("decode-1,prefill", 0, False),
+        ("decode-0", 0, False),
+    ],
+)
+def test_a_role_that_was_renamed_after_the_gate_opened_is_not_required(
+    recorded: str, required: int, *, is_right: bool
+) -> None:
+    printed = {**plain(gang("decode-1,prefill", 1)), "annotations": {ROLES: "decode-1,prefill"}}
+    wanted = {("leaderworkersets", "svc"): plain(lws()), ("podgroups", "svc"): printed}
+    there = remains(*WHOLE, groups=(gang(recorded, required),))
+
+    assert (problems(there, wanted, (SERVICE,)) == []) is is_right
 
 
 def test_a_missing_object_is_seen() -> None:
