@@ -22,7 +22,7 @@ _SCALING: Final = _lost(
 )
 _PICKER: Final = default("the controller creates the endpoint picker and its InferencePool")
 _PICKER_OF_ITS_OWN: Final = _lost("the endpoint picker is another release: see `template` of the router")
-_SIZES: Final = _ignored("without `worker`, KServe reads `tensor` alone")
+_SIZES: Final = _ignored("without `worker`, or with a command of the author's, KServe does not read it")
 _CRITICALITY: Final = _ignored("KServe stores it and does not act upon it; `spec.priority` does")
 _DRA: Final = _lost("write a ResourceClaimTemplate, and name it in `resourceClaims` of the template")
 
@@ -41,7 +41,7 @@ OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
     *(
         Rule((*path, "parallelism", name), _SIZES)
         for path in (("spec",), ("spec", "prefill"))
-        for name in ("pipeline", "data", "dataLocal", "dataRPCPort", "expert")
+        for name in ("tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert")
     ),
     rule("spec.parallelism", default("without a size there is nothing to do")),
     rule("spec.prefill.parallelism", default("without a size there is nothing to do")),

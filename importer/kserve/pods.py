@@ -1,6 +1,7 @@
 """A pod of a workload as a pod template of ours: the plain command, without what FusionInfer adds itself."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from importer.kserve.account import Account
@@ -8,7 +9,9 @@ from importer.kserve.launch import DISCOVERS, Launched, UnknownScriptError, is_s
 from importer.kserve.merge import at, value_at
 from importer.leaves import Leaf, Tree, origins
 from importer.report import IGNORED, NO_COUNTERPART, default, dropped
-from intent.model import INITIALIZER
+from intent.container import ROUTING_PROXY
+from intent.model import INITIALIZER, MODELS
+from intent.names import POOL_ENDING
 from intent.shapes import text
 
 MAIN: Final = "main"
@@ -17,7 +20,7 @@ CERTIFICATES: Final = "tls-certs"
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 BEHIND_SIDECAR: Final = 8001
 PORT: Final = 8000
-SERVED: Final = "--served-model-name"
+POOL_FLAG: Final = "--inference-pool="
 _NO_TLS: Final = dropped(
     NO_COUNTERPART, "pods serve without TLS; FusionInfer makes no certificates between pods"
 )
@@ -25,25 +28,58 @@ _BY_SIDECAR: Final = default("FusionInfer adds a routing sidecar to decoders")
 _OF_INITIALIZER: Final = dropped(
     IGNORED, "KServe overwrites command and arguments of its storage initializer"
 )
+_NOT_DOWNLOADED: Final = dropped(IGNORED, "KServe removes its storage initializer where it downloads nothing")
 _DISCOVERY: Final = dropped(
     NO_COUNTERPART, "no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX"
 )
 _SCRIPT: Final = default("the launcher starts the engine; FusionInfer needs no script")
 
 
-def pod_spec(pod: Tree, workload: Tree, asked: Tree, account: Account) -> Tree:
-    """Return a pod of KServe as the spec of a pod template. `asked` is the spec of the whole service."""
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The service that a pod belongs to: its spec with all bases, its name and namespace."""
+
+    spec: Tree
+    name: str
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """The spec of a pod template."""
+
+    spec: Tree
+    is_plain: bool
+    """Whether the engine has the command of a preset, plain: FusionInfer adds launch, sizes and sidecar."""
+
+
+def pod_of(pod: Tree, workload: Tree, owner: Owner, account: Account) -> Pod:
+    """Return a pod of KServe as the spec of a pod template."""
     found = dict(pod) if isinstance(pod, dict) else {}
     found = _with_tiers(found, at(workload, "kvCacheOffloading", "secondary"))
+    launch = _launched(engine(found))
     if isinstance(found.get("containers"), list):
-        found["containers"] = [_container(one, asked, account) for one in found["containers"]]
-    if isinstance(found.get("initContainers"), list):
-        kept = list(_init_containers(found.pop("initContainers"), account))
-        found |= {"initContainers": kept} if kept else {}
-    if isinstance(found.get("volumes"), list):
-        kept = list(_without(found.pop("volumes"), "name", CERTIFICATES, account))
-        found |= {"volumes": kept} if kept else {}
-    return found
+        found["containers"] = [_container(one, launch, owner, account) for one in found["containers"]]
+    first = found.pop("initContainers", None)
+    if isinstance(first, list) and (kept := list(_init_containers(first, launch, owner, account))):
+        found["initContainers"] = kept
+    volumes = found.pop("volumes", None)
+    if isinstance(volumes, list) and (kept := list(_without(volumes, CERTIFICATES, account))):
+        found["volumes"] = kept
+    return Pod(found, launch is not None)
+
+
+def has_sidecar(pod: Tree) -> bool:
+    """Return whether a template has the routing sidecar of KServe: FusionInfer adds none then."""
+    return any(value_at(one, "name") == ROUTING_PROXY for one in _list(pod, "initContainers"))
+
+
+def _launched(container: Tree) -> Launched | None:
+    """Return the launch of the engine; None if its command is its author's, or only a shell can tell it."""
+    try:
+        return launched(container) if container is not None and is_script(container) else None
+    except UnknownScriptError:
+        return None
 
 
 def _with_tiers(pod: dict[str, Tree], tiers: Tree) -> dict[str, Tree]:
@@ -91,44 +127,77 @@ def engine(pod: Tree) -> Tree:
     return next((one for one in named if value_at(one, "name") == MAIN), None)
 
 
-def _without(items: list[Tree], key: str, name: str, account: Account) -> Iterator[Tree]:
+def _without(items: list[Tree], name: str, account: Account) -> Iterator[Tree]:
     for one in items:
-        if value_at(one, key) == name:
+        if value_at(one, "name") == name:
             account.leave(one, _NO_TLS)
         else:
             yield one
 
 
-def _init_containers(containers: list[Tree], account: Account) -> Iterator[Tree]:
+def _without_certificates(container: Tree, account: Account) -> dict[str, Tree]:
+    found = dict(container)
+    mounts = list(_without(_list(found, "volumeMounts"), CERTIFICATES, account))
+    found.pop("volumeMounts", None)
+    return found | ({"volumeMounts": mounts} if mounts else {})
+
+
+# --- init containers ----------------------------------------------------------------------------------
+
+
+def _init_containers(
+    containers: list[Tree], launch: Launched | None, owner: Owner, account: Account
+) -> Iterator[Tree]:
     for one in containers:
-        if value_at(one, "name") == SIDECAR:
+        name = value_at(one, "name")
+        if name == SIDECAR and launch is not None:
             account.leave(one, _BY_SIDECAR)
-        elif value_at(one, "name") == INITIALIZER:
-            for key in ("command", "args"):
-                account.leave(one.get(key, {}), _OF_INITIALIZER)
-            yield {key: value for key, value in one.items() if key not in ("command", "args")}
+        elif name == SIDECAR:
+            yield _sidecar(_without_certificates(one, account), owner)
+        elif name == INITIALIZER and value_at(owner.spec, "storageInitializer", "enabled") is not False:
+            yield from _initializer(one, owner, account)
         else:
             yield one
 
 
-def _container(container: Tree, asked: Tree, account: Account) -> Tree:
+def _sidecar(container: dict[str, Tree], owner: Owner) -> Tree:
+    """Return the routing sidecar of KServe as one of the author's, which leads to our pool."""
+    pool = f"{POOL_FLAG}{owner.namespace}/{owner.name}{POOL_ENDING}"
+    found = container | {"name": container["name"].having(ROUTING_PROXY)}
+    for key in ("command", "args"):
+        if key in found:
+            found[key] = [
+                one.having(pool) if isinstance(one, Leaf) and text(one.value).startswith(POOL_FLAG) else one
+                for one in _list(found, key)
+            ]
+    return found
+
+
+def _initializer(container: Tree, owner: Owner, account: Account) -> Iterator[Tree]:
+    """Yield the author's changes of the init container that downloads the model."""
+    uri = at(owner.spec, "model", "uri")
+    if not isinstance(uri, Leaf) or not text(uri.value).startswith(("hf://", "s3://")):
+        account.leave(container, _NOT_DOWNLOADED)
+        return
+    for key in ("command", "args"):
+        account.leave(container.get(key, {}), _OF_INITIALIZER)
+    own = {key: value for key, value in container.items() if key not in ("command", "args")}
+    yield own | {"args": [uri, Leaf(MODELS)]}
+
+
+# --- the engine ---------------------------------------------------------------------------------------
+
+
+def _container(container: Tree, launch: Launched | None, owner: Owner, account: Account) -> Tree:
     if not isinstance(container, dict) or value_at(container, "name") != MAIN:
         return container
-    found = dict(container)
-    if isinstance(found.get("volumeMounts"), list):
-        kept = list(_without(found.pop("volumeMounts"), "name", CERTIFICATES, account))
-        found |= {"volumeMounts": kept} if kept else {}
-    if not is_script(found):
-        return found
-    try:
-        launch = launched(found)
-    except UnknownScriptError:
+    found = _without_certificates(container, account)
+    if launch is None:
         return found
     account.leave(found["command"], _SCRIPT)
-    plain = _on_port(_named(launch.arguments, asked))
     script = found["command"][2]
     found["command"] = [script.having("vllm"), script.having("serve")]
-    found["args"] = list(plain)
+    found["args"] = list(_on_port(_named(launch.arguments, owner.spec)))
     if "env" in found:
         kept = list(_variables(found.pop("env"), launch, account))
         found |= {"env": kept} if kept else {}

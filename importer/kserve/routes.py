@@ -45,7 +45,7 @@ def router(service: str, spec: Tree, authors: Tree, *, split: bool, account: Acc
         role["configRef"] = {"name": ref["name"], "key": ref.get("key", Leaf("epp"))}
     elif inline is not None and plain(inline):
         role |= _configuration(inline, account)
-    if split and "configRef" not in role:
+    if split and "endpointPickerConfig" not in role:
         role["strategy"] = Leaf("pd-disaggregation")
     template = _template(at(authors, "router", "scheduler"))
     if template and "pool" not in role:

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from importer.kserve.account import Account
-from importer.kserve.bases import is_data_parallel
 from importer.kserve.merge import at, value_at
-from importer.kserve.pods import engine, pod_spec
+from importer.kserve.pods import Owner, Pod, engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
-from importer.leaves import Leaf, Tree
+from importer.leaves import Leaf, Tree, origins
 from importer.report import IGNORED, default, dropped
-from intent.annotations import LAUNCHER, PICKER
+from intent.annotations import LAUNCHER, PICKER, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import text
 
@@ -31,9 +30,15 @@ class Merged:
     """A service whose bases are merged in and whose templates are rendered."""
 
     metadata: Tree
+    namespace: str
     spec: Tree
     authors: Tree
     """The spec without presets."""
+
+    @property
+    def owner(self) -> Owner:
+        """What its pods depend on."""
+        return Owner(self.spec, text(value_at(self.metadata, "name")), self.namespace)
 
 
 def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
@@ -47,7 +52,7 @@ def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
     made = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
-        "metadata": _metadata(service, account, _annotations(spec, role)),
+        "metadata": _metadata(service, account, _annotations(role)),
         "spec": {**_model(spec, account), "roles": [*roles, *([role] if role else [])]},
     }
     if route and isinstance(at(service.metadata, "namespace"), Leaf):
@@ -55,10 +60,9 @@ def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
     return (made, route) if route else (made,)
 
 
-def _annotations(spec: Tree, router: Tree) -> dict[str, Tree]:
-    """Return our annotations: how KServe launches several pods, and the endpoint picker that it has."""
-    has_groups = is_data_parallel(spec) and at(spec, "worker") is not None
-    found = {LAUNCHER: Leaf("vllm-native")} if has_groups else {}
+def _annotations(router: Tree) -> dict[str, Tree]:
+    """Return our annotation for the endpoint picker that KServe has."""
+    found: dict[str, Tree] = {}
     is_own = router and ("endpointPickerConfig" in router or "configRef" in router)
     return found | ({PICKER: Leaf(GENERATION)} if is_own else {})
 
@@ -116,37 +120,39 @@ def _adapter(adapter: Tree) -> Tree:
 
 
 def _role(name: str, component: str, workload: Tree, service: Merged, account: Account) -> Tree:
-    has_workers = at(workload, "worker") is not None
+    parallelism, has_workers = at(workload, "parallelism"), at(workload, "worker") is not None
+    nodes = _nodes(parallelism) if has_workers else 1
+    pods = [pod_of(at(workload, "template"), workload, service.owner, account)]
+    if nodes > 1:
+        pods.append(pod_of(at(workload, "worker"), workload, service.owner, account))
+    elif has_workers:
+        account.leave(at(workload, "worker"), dropped(IGNORED, "a replica has one pod, which is the leader"))
+    is_plain = all(pod.is_plain for pod in pods)
     role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(component)}
     replicas = at(workload, "replicas")
     if isinstance(replicas, Leaf) and at(workload, "scaling") is None:
         role["replicas"] = replicas
-    sizes = _sizes(workload, has_workers=has_workers)
-    if sizes:
+    if is_plain and (sizes := _sizes(workload, has_workers=has_workers)):
         role["parallelism"] = sizes
     if has_workers:
-        role["multinode"] = {"nodeCount": Leaf(_nodes(at(workload, "parallelism")))}
-    for field, pod in (("template", "template"), ("worker", "worker")):
-        if field == "template" or (has_workers and _nodes(at(workload, "parallelism")) > 1):
-            role[field] = _template(at(workload, pod), name, workload, service, account)
-    if has_workers and "worker" not in role:
-        account.leave(at(workload, "worker"), dropped(IGNORED, "a replica has one pod, which is the leader"))
+        made_from = tuple(origins([one for key in ("data", "dataLocal") if (one := at(parallelism, key))]))
+        role["multinode"] = {"nodeCount": Leaf(nodes, made_from)}
+    launcher: dict[str, Tree] = {LAUNCHER: Leaf("vllm-native" if is_plain else "none")} if nodes > 1 else {}
+    role["template"] = _template(pods[0], name, workload, service, launcher)
+    if nodes > 1:
+        role["worker"] = _template(pods[1], name, workload, service, {})
     return role
 
 
-def _template(pod: Tree, role: str, workload: Tree, service: Merged, account: Account) -> Tree:
-    spec = pod_spec(pod, workload, service.spec, account)
-    _trace(engine(spec), role, service)
-    metadata = {
-        "labels": {**_passed(service, "labels", PASSED_LABELS), **_map(workload, "labels")},
-        "annotations": {
-            **_passed(service, "annotations", PASSED_ANNOTATIONS),
-            **_map(workload, "annotations"),
-        },
-    }
-    metadata["annotations"].pop(ROUTING, None)
-    kept = {key: value for key, value in metadata.items() if value}
-    return {"metadata": kept, "spec": spec} if kept else {"spec": spec}
+def _template(pod: Pod, role: str, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
+    _trace(engine(pod.spec), role, service)
+    notes = {**_passed(service, "annotations", PASSED_ANNOTATIONS), **_map(workload, "annotations"), **ours}
+    notes.pop(ROUTING, None)
+    if has_sidecar(pod.spec):
+        notes[SKIP] = Leaf("sidecar")
+    labels = {**_passed(service, "labels", PASSED_LABELS), **_map(workload, "labels")}
+    kept = {key: value for key, value in {"labels": labels, "annotations": notes}.items() if value}
+    return {"metadata": kept, "spec": pod.spec} if kept else {"spec": pod.spec}
 
 
 def _map(workload: Tree, key: str) -> dict[str, Tree]:

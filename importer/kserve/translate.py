@@ -94,7 +94,7 @@ def _whole(service: Object, tree: Tree, configs: Configs, account: Account) -> t
         for document, path in origins(layer):
             if (document, path) not in kept and path[:2] != ("spec", "baseRefs"):
                 account.rules[document].append(Rule(path, _OVERRIDDEN))
-    return Merged(at(tree, "metadata"), whole, authors), frozenset((*known, *own))
+    return Merged(at(tree, "metadata"), namespace, whole, authors), frozenset((*known, *own))
 
 
 def _served(spec: Tree, asked: Tree) -> Tree:

@@ -206,7 +206,8 @@ def test_ranks_over_several_pods_are_launched_by_vllm_itself() -> None:
     obj = made(RANKS)
     worker = role(obj, "worker")
 
-    assert obj["metadata"]["annotations"] == {"fusioninfer.io/launcher": "vllm-native"}
+    assert worker["template"]["metadata"]["annotations"] == {"fusioninfer.io/launcher": "vllm-native"}
+    assert "metadata" not in worker["worker"]
     assert worker["parallelism"] == {
         "tensor": 1,
         "data": 16,
@@ -232,6 +233,28 @@ def test_prefill_and_decode_are_roles_and_the_sidecar_is_ours() -> None:
     assert role(obj, "decode")["template"]["metadata"]["annotations"] == {
         "k8s.v1.cni.cncf.io/networks": "roce"
     }
+
+
+def test_a_command_of_the_author_gets_no_sizes_and_keeps_its_sidecar() -> None:
+    own = main(command=["simulator"], args=["--port", "8001"])
+    obj = made(service({"model": MODEL, "parallelism": {"tensor": 2}, "template": own, "prefill": {}}))
+    decode = role(obj, "decode")
+
+    assert "parallelism" not in decode
+    assert decode["template"]["metadata"]["annotations"] == {"fusioninfer.io/skip": "sidecar"}
+    assert [one["name"] for one in decode["template"]["spec"]["initContainers"]] == ["routing-proxy"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"), [("hf://a/b", [["hf://a/b", "/mnt/models"]]), ("pvc://claim/a", [])]
+)
+def test_changes_of_the_init_container_stay_where_something_is_downloaded(uri: str, expected: Any) -> None:
+    first = {"name": "storage-initializer", "args": ["no"], "env": [{"name": "A", "value": "1"}]}
+    obj = service({"model": {"uri": uri}, "template": {**main(), "initContainers": [first]}})
+    containers = role(made(obj), "worker")["template"]["spec"].get("initContainers", [])
+
+    assert [one["args"] for one in containers] == expected
+    assert outcomes(obj)["spec.template.initContainers[0].args[0]"] == ("dropped", IGNORED)
 
 
 def test_a_base_is_below_the_service_and_above_the_preset() -> None:
