@@ -57,6 +57,23 @@ def tagged(document: int, value: Any, path: Path = ()) -> Tree:
     return Leaf(value, (Origin(document, path),))
 
 
+def at(tree: Tree, *path: str | int) -> Tree:
+    """Return the part of a tree at a path; None if there is none."""
+    for step in path:
+        if isinstance(tree, dict):
+            tree = tree.get(step)
+        else:
+            is_item = isinstance(tree, list) and isinstance(step, int) and step < len(tree)
+            tree = tree[step] if is_item else None
+    return tree
+
+
+def value_at(tree: Tree, *path: str | int) -> Any:
+    """Return the value of the leaf at a path; None if there is none."""
+    found = at(tree, *path)
+    return found.value if isinstance(found, Leaf) else None
+
+
 def put(tree: Tree, path: Path, value: Tree) -> Tree:
     """Return a tree with another value at a path, whose parents exist."""
     if not path:

@@ -8,6 +8,7 @@ from typing import Final
 from importer import lws
 from importer.kserve import translate as kserve
 from importer.leaves import plain, tagged
+from importer.llmd import translate as llmd
 from importer.report import UNREADABLE, Imported, Problem, Report, report
 from importer.stored import manifest
 from intent import Object
@@ -28,6 +29,8 @@ class Importer:
     """The group and kind of each object that it reads."""
     translate: Callable[[Numbered], Imported]
     """Gets all objects of these kinds at once, since some refer to others."""
+    claims: Callable[[Sequence[Object]], frozenset[int]] = lambda _: frozenset()
+    """Returns the indexes of objects of other kinds that it reads, since its own refer to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ def _is_object(obj: Object) -> bool:
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
     Importer("KServe", _kinds(kserve.GROUP, kserve.SERVICE, kserve.CONFIG), kserve.translate),
+    Importer("llm-d", _kinds(llmd.GROUP, llmd.KIND), llmd.translate, llmd.bases),
     Importer(
         "LeaderWorkerSet",
         _kinds("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
@@ -79,7 +83,8 @@ BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: one for one in IMPORTERS f
 
 def import_all(objects: Sequence[Object]) -> Result:
     """Import all objects: the output of each importer in the order of the table, then the others."""
-    importers = [BY_KIND.get(group_kind(one), OTHERS) for one in objects]
+    claimed = {number: each for each in IMPORTERS for number in each.claims(objects)}
+    importers = [BY_KIND.get(group_kind(one), claimed.get(n, OTHERS)) for n, one in enumerate(objects)]
     parts = [
         each.translate({n: one for n, one in enumerate(objects) if importers[n] is each})
         for each in (*IMPORTERS, OTHERS)

@@ -9,14 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from importer.leaves import leaves, written
-from importer.report import as_data
+from importer.report import UNKNOWN, as_data
 from importer.table import import_all
 from intent import Object
+from tests.importer import test_llmd as llmd
 from tests.importer import test_lws as lws
 
 INPUTS: Final[dict[str, list[Object]]] = {
     **{f"LWS, {name}": [row[0]] for name, row in lws.RECOGNISED.items()},
     **{f"LWS, {name}": [row[0]] for name, row in lws.KEPT.items()},
+    "llm-d, prefill and decode": [
+        llmd.base(decodeDeployment=llmd.DEPLOYMENT, prefillDeployment=llmd.DEPLOYMENT, httpRoute=llmd.ROUTE),
+        llmd.service(prefill=llmd.container(mountModelVolume=True, args=["{{ .ModelName }}"], image="")),
+    ],
+    "llm-d, a claim": [
+        llmd.base(decodeDeployment=llmd.DEPLOYMENT, decodeService=llmd.SERVICE),
+        llmd.service(modelArtifacts={"uri": "pvc://a/b", "size": "1Gi"}, decoupleScaling=True),
+    ],
     "DisaggregatedSet": [lws.disaggregated_set("prefill", "decode", "encode")],
 }
 """Objects of each system that an import reads."""
@@ -65,7 +74,10 @@ def check(objects: list[Object]) -> None:
 @pytest.mark.parametrize("objects", INPUTS.values(), ids=INPUTS)
 def test_each_leaf_of_an_input_is_reported_once(objects: list[Object]) -> None:
     check(objects)
-    assert not import_all(objects).problems
+
+    made = import_all(objects)
+    assert not made.problems
+    assert [one.path for one in made.report.lines if one.outcome.code == UNKNOWN] == []
 
 
 @settings(max_examples=400, deadline=None)

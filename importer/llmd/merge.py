@@ -1,0 +1,72 @@
+"""The merge of llm-d: a ModelService over its base, as mergo does with override and append.
+
+    containers, env     by name; items of the base come first
+    args                those of the ModelService, then those of the base
+    command             that of the ModelService, if it has one
+    other lists         appended
+    maps                key by key
+    zero values         never win
+
+It differs on purpose where the result would be refused or not be meant: `value` replaces `valueFrom`, volumes
+and mounts are added once, and `replicas: 0` wins.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from importer.leaves import Leaf, Tree, plain, value_at
+
+BY_NAME: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("containers", "initContainers", "env", "volumes", "parentRefs"), "name"),
+    "volumeMounts": "mountPath",
+}
+"""Lists whose items merge, by the field that names an item."""
+WHOLE: Final = frozenset({"volumes", "volumeMounts"})
+"""Lists of which an item replaces that of the base."""
+_SOURCES: Final = frozenset({"value", "valueFrom"})
+
+
+def merged(base: Tree, over: Tree, field: str = "") -> Tree:
+    """Return one tree over another; `field` is the name of the field that both are."""
+    if base is None:
+        return over
+    if isinstance(base, dict) and isinstance(over, dict):
+        return _objects(base, over, field)
+    if isinstance(base, list) and isinstance(over, list):
+        return _lists(base, over, field)
+    if isinstance(over, Leaf):
+        return over if _wins(over.value, field) else base
+    return over
+
+
+def _wins(value: Any, field: str) -> bool:
+    return bool(value) or (field == "replicas" and type(value) is int)
+
+
+def _objects(base: dict[str, Tree], over: dict[str, Tree], field: str) -> Tree:
+    if field == "env" and any(_wins(plain(over[key]), "") for key in _SOURCES & over.keys()):
+        base = {key: one for key, one in base.items() if key not in _SOURCES}
+    found = dict(base)
+    for key, value in over.items():
+        found[key] = merged(found.get(key), value, key)
+    return found
+
+
+def _lists(base: list[Tree], over: list[Tree], field: str) -> Tree:
+    if field == "args":
+        return [*over, *base]
+    if field == "command":
+        return over
+    key = BY_NAME.get(field)
+    if key is None:
+        return [*base, *over]
+    found = list(base)
+    names = [value_at(one, key) for one in base]
+    for item in over:
+        name = value_at(item, key)
+        at = names.index(name) if isinstance(name, str) and name in names else None
+        if at is None:
+            found.append(item)
+        else:
+            found[at] = item if field in WHOLE else merged(found[at], item, field)
+    return found

@@ -1,0 +1,80 @@
+"""The variables and functions of llm-d's templates (`template.go`, `TemplateVars`)."""
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from importer.gotemplate import FUNCTIONS, SPRIG, Function, Struct
+from importer.gotemplate.functions import text_value
+from importer.gotemplate.values import UnfitError
+from intent import Object
+from intent.shapes import listed, mapping, metadata, text
+
+CACHE: Final = "/model-cache"
+"""Where the volume of the model is mounted."""
+_LABEL: Final = 63
+
+
+class Artifact(NamedTuple):
+    """The model's files by their URI."""
+
+    scheme: str
+    claim: str
+    """Of `pvc://`, the claim."""
+    path: str
+    """Of `hf://` the repository, of `pvc://` the path in the claim."""
+
+
+def artifact(uri: str) -> Artifact | None:
+    """Read a URI; None for a scheme that llm-d's templates do not know."""
+    scheme, _, rest = uri.partition("://")
+    claim, _, path = rest.partition("/")
+    if scheme == "hf" and claim and path:
+        return Artifact(scheme, "", rest)
+    return Artifact(scheme, claim, path.strip("/")) if scheme == "pvc" and claim else None
+
+
+def sanitized(model: str) -> str:
+    """Return the name of a model as the value of a label."""
+    return re.sub("[^a-z0-9-]", "-", model.lower()).strip("-")[:_LABEL].rstrip("-")
+
+
+def variables(service: Object, model: Artifact) -> Struct:
+    """Return the root of the templates of a ModelService."""
+    spec, name = mapping(service.get("spec")), text(metadata(service).get("name"))
+    served = text(mapping(spec.get("routing")).get("modelName"))
+    mounted = f"{CACHE}/{model.path}" if model.scheme == "pvc" and model.path else CACHE
+    return Struct(
+        {
+            "ModelServiceName": name,
+            "ModelServiceNamespace": text(metadata(service).get("namespace")),
+            "ModelName": served,
+            "SanitizedModelName": sanitized(served),
+            "HFModelName": model.path if model.scheme == "hf" else "",
+            "ModelPath": model.path,
+            "MountedModelPath": mounted,
+            "AuthSecretName": text(mapping(spec.get("modelArtifacts")).get("authSecretName")),
+            "EPPServiceName": f"{name}-epp-service",
+            "EPPDeploymentName": f"{name}-epp",
+            "PrefillDeploymentName": f"{name}-prefill",
+            "DecodeDeploymentName": f"{name}-decode",
+            "PrefillServiceName": f"{name}-service-prefill",
+            "DecodeServiceName": f"{name}-service-decode",
+            "InferencePoolName": f"{name}-inference-pool",
+            "InferenceModelName": name,
+        }
+    )
+
+
+def functions(service: Object) -> Mapping[str, Function]:
+    """Return the functions of the templates: Go's, Sprig's, and `getPort` of the ports of the routing."""
+    routing = mapping(mapping(service.get("spec")).get("routing"))
+    ports = {text(one.get("name")): one.get("port") for one in map(mapping, listed(routing.get("ports")))}
+
+    def port(name: str) -> int:
+        found = ports.get(name)
+        if type(found) is not int:
+            raise UnfitError(f"spec.routing.ports has no port {name[:60]!r}; llm-d itself would write -1")
+        return found
+
+    return {**FUNCTIONS, **SPRIG, "getPort": Function(port, (text_value,))}
