@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from importer import lws
+from importer import lws, upstream
 from importer.kserve import translate as kserve
 from importer.leaves import plain, tagged
 from importer.llmd import translate as llmd
@@ -75,6 +75,7 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
         | _kinds("disaggregatedset.x-k8s.io", "DisaggregatedSet"),
         lws.translate,
     ),
+    Importer("FusionInfer", _kinds(upstream.GROUP, upstream.KIND), upstream.translate),
 )
 """One row a system. Of their outputs, the first row's come first."""
 OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)

@@ -14,10 +14,12 @@ from importer.table import import_all
 from intent import Object
 from tests.importer import test_llmd as llmd
 from tests.importer import test_lws as lws
+from tests.importer import test_upstream as upstream
 
 INPUTS: Final[dict[str, list[Object]]] = {
     **{f"LWS, {name}": [row[0]] for name, row in lws.RECOGNISED.items()},
     **{f"LWS, {name}": [row[0]] for name, row in lws.KEPT.items()},
+    **{f"FusionInfer, {name}": [one] for name, one in upstream.SERVICES.items()},
     "llm-d, prefill and decode": [
         llmd.base(decodeDeployment=llmd.DEPLOYMENT, prefillDeployment=llmd.DEPLOYMENT, httpRoute=llmd.ROUTE),
         llmd.service(prefill=llmd.container(mountModelVolume=True, args=["{{ .ModelName }}"], image="")),
