@@ -7,7 +7,7 @@ would refuse or prune it.
 from collections.abc import Mapping
 from typing import Final
 
-from importer.leaves import Leaf, Tree, at, tagged, value_at
+from importer.leaves import Leaf, Tree, at, tagged
 from importer.report import (
     ANY,
     OVERRIDDEN,
@@ -62,11 +62,13 @@ def _renamed(tree: Tree) -> Tree:
 def _role(role: Tree) -> Tree:
     if not isinstance(role, dict):
         return role
-    found = {key: one for key, one in role.items() if key not in _ALIASES}
-    for alias, (field, *below) in _ALIASES.items():
-        value = role.get(alias)
-        if isinstance(value, Leaf) and field not in found and not (below and value_at(value) == 1):
-            found[field] = {below[0]: value} if below else value
+    found: dict[str, Tree] = {}
+    for key, one in role.items():
+        field, *below = _ALIASES.get(key, (key,))
+        if field == key:
+            found[key] = one
+        elif field not in role and isinstance(one, Leaf) and not (below and one.value == 1):
+            found[field] = {below[0]: one} if below else one
     return found
 
 

@@ -69,16 +69,22 @@ def _role(name: str, component: str, given: Given) -> Tree:
     spec = given.spec
     workload, below = at(spec, name), given.base.get(f"{name}Deployment")
     asked = pod_template(name, workload, spec, given.model, given.render)
-    role = {
+    replicas = at(below, "spec", "replicas") if workload is None else at(workload, "replicas")
+    counted = {} if value_at(spec, "decoupleScaling") is True else {"replicas": replicas or Leaf(1)}
+    types = at(workload, "acceleratorTypes")
+    return {
         "name": Leaf(name),
         "componentType": Leaf(component),
-        "template": merged(at(below, "spec", "template"), asked),
+        **counted,
+        **({"acceleratorTypes": types} if isinstance(types, dict) else {}),
+        "template": _ordered(merged(at(below, "spec", "template"), asked)),
     }
-    replicas = at(below, "spec", "replicas") if workload is None else at(workload, "replicas")
-    if value_at(spec, "decoupleScaling") is not True:
-        role["replicas"] = replicas if isinstance(replicas, Leaf) else Leaf(1)
-    types = at(workload, "acceleratorTypes")
-    return {**role, "acceleratorTypes": types} if isinstance(types, dict) else role
+
+
+def _ordered(obj: Tree) -> Tree:
+    """Return an object, or a template, with its fields in the order of Kubernetes."""
+    first = [key for key in ("apiVersion", "kind", "metadata") if key in obj]
+    return {key: obj[key] for key in (*first, *(one for one in obj if one not in first))}
 
 
 # --- routes -------------------------------------------------------------------------------------------
@@ -117,7 +123,7 @@ def _services(service: Tree, base: Base, roles: list[str]) -> list[Tree]:
         if isinstance(one, dict):
             selector = labels(at(service, "spec"), role)
             over = {"metadata": _named(service, f"-service-{role}"), "spec": {"selector": selector}}
-            found.append(merged(one, over))
+            found.append(_ordered(merged(one, over)))
     return found
 
 
