@@ -77,6 +77,35 @@ async def test_each_revision_has_its_own_gang_and_no_finding(api: Api) -> None:
     assert reasons(api) == []
 
 
+async def test_a_rollout_that_stops_in_the_middle_starts_nothing_and_loses_nothing(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    """Its controller ends after each step in turn; another one continues later."""
+    put(api, *both(OLD))
+    start()
+    await eventually(lambda: {pod_group(OLD), *ROUTES.values()} <= api.objects.keys())
+    before = copy.deepcopy(api.objects[pod_group(OLD)])
+    prefill, decode = both(NEW)
+
+    put(api, prefill)
+    await quiet(2)
+    assert pod_group(NEW) not in api.objects
+    assert api.objects[pod_group(OLD)] == before
+
+    put(api, decode)
+    await eventually(lambda: pod_group(NEW) in api.objects)
+    new = copy.deepcopy(api.objects[pod_group(NEW)])
+    api.remove(LWS.path(KEY[0], f"ds-{OLD}-decode"))
+    await eventually(lambda: required(api, OLD) == {f"ds-{OLD}-prefill": 1})
+    await quiet()
+    assert api.objects[pod_group(OLD)]["metadata"]["uid"] == before["metadata"]["uid"]
+    assert api.objects[pod_group(NEW)] == new
+
+    api.remove(LWS.path(KEY[0], f"ds-{OLD}-prefill"))
+    await eventually(lambda: pod_group(OLD) not in api.objects)
+    assert [path for method, path in api.writes if method == "DELETE"] == []
+
+
 @pytest.mark.usefixtures("rolling")
 async def test_the_routes_span_the_revisions(api: Api, eventually: Eventually) -> None:
     names = {f"ds-{revision}-{role}" for revision in (OLD, NEW) for role in ("prefill", "decode")}

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from intent.settings import Settings
 from sync.controller import Controller
-from sync.kinds import INFERENCE_SERVICE
+from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP, POOL, Kind
 from tests.sync.conftest import WITHOUT_API, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import routed
@@ -143,3 +143,28 @@ async def test_switches_that_are_set_and_unset_leave_a_live_service_as_it_is(
         await turn(settings)
         await turn(settings, observe_only=True)
         assert (uids(api), deleted(api)) == (before, [])
+
+
+@pytest.mark.parametrize("kind", [POD_GROUP, LWS, POOL], ids=lambda kind: kind.kind)
+async def test_objects_whose_crd_is_deleted_and_made_again_are_as_before(
+    api: Api, served: Controller, eventually: Eventually, kind: Kind[Any]
+) -> None:
+    lost = {path for path in OBJECTS if f"/{kind.resource.plural}/" in path}
+    before = {path: copy.deepcopy(api.objects[path]["spec"]) for path in lost}
+    others = {path: uid for path, uid in uids(api).items() if path not in lost}
+    api.collects = False  # the new owners are there before a collector has looked
+    for path in lost:
+        api.remove(path)
+    api.absent = {kind.resource.plural}
+    api.forget()
+    await eventually(lambda: served.caches[kind.kind].absent)
+    await quiet(2)
+
+    api.absent = set()
+    api.forget()
+    await eventually(lambda: lost <= api.objects.keys())
+    await quiet()
+
+    assert {path: api.objects[path]["spec"] for path in lost} == before
+    assert {path: uid for path, uid in uids(api).items() if path not in lost} == others
+    assert deleted(api) == []
