@@ -29,6 +29,7 @@ from tests.cluster.testbed.modules import (
     ROUTE_CRDS,
     ROUTE_DEFINITIONS,
     ROUTE_MODULES,
+    SCHEDULER_MODULES,
     SCHEMA_MODULES,
     TEMPLATE_MODULES,
 )
@@ -111,6 +112,12 @@ def route_definitions(request: pytest.FixtureRequest) -> tuple[str, ...]:
 def built(request: pytest.FixtureRequest) -> Built:
     """The binaries of a cluster, without a cluster."""
     return _obtained(request.config, lambda: build(sys.stderr))
+
+
+@pytest.fixture(scope="session")
+def built_schedulers(request: pytest.FixtureRequest) -> Built:
+    """The binaries of a cluster with the schedulers of gangs and of other pods, without a cluster."""
+    return _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *SCHEDULER_MODULES)))
 
 
 @pytest.fixture(scope="session")

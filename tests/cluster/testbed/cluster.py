@@ -21,7 +21,7 @@ from tests.cluster.testbed.processes import Process
 REQUEST_SECONDS: Final = 600
 """How long kubectl waits for an answer; by itself it waits 32 s for the OpenAPI document."""
 PORTS: Final = (
-    *("etcd", "etcd-peer", "kube-apiserver", "lws-webhook", "lws-health"),
+    *("etcd", "etcd-peer", "kube-apiserver", "lws-webhook", "lws-health", "kube-scheduler"),
     *("webhook", "webhook-metrics", "sync-metrics", "sync-other-metrics"),
 )
 

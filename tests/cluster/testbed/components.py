@@ -135,6 +135,20 @@ def _scheduler_args(cluster: Cluster) -> list[str]:
     ]
 
 
+def _kube_scheduler_args(cluster: Cluster) -> list[str]:
+    """Its metrics may be read by all: they say which pods it has still to try."""
+    port, folder = cluster.ports["kube-scheduler"], cluster.directory / "kube-scheduler"
+    return [
+        *("--kubeconfig", str(kubeconfig(cluster)), "--leader-elect=false", "--authentication-skip-lookup"),
+        *("--bind-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={folder}"),
+        *(
+            "--authorization-always-allow-paths=/healthz,/metrics",
+            "--kube-api-qps=200",
+            "--kube-api-burst=300",
+        ),
+    ]
+
+
 def _kwok_args(cluster: Cluster) -> list[str]:
     folder = cluster.built.source("kwok", "kustomize/stage")
     stages = "\n---\n".join(file.read_text() for file in sorted(folder.rglob("*.yaml")))
@@ -191,8 +205,9 @@ COMPONENTS: Final = {
     "lws": Component("lws-manager", _lws_args, _lws_admits),
     "vc-scheduler": Component("vc-scheduler", _scheduler_args, _open_queues),
     "kwok": Component("kwok", _kwok_args, _at_once),
+    "kube-scheduler": Component("kube-scheduler", _kube_scheduler_args, _at_once),
 }
 STORE: Final = ("etcd", "kube-apiserver")
 """What must answer before anything can be installed."""
-CONTROL: Final = tuple(name for name in COMPONENTS if name not in STORE)
+CONTROL: Final = tuple(name for name in COMPONENTS if name not in {*STORE, "kube-scheduler"})
 """Started once the custom resources exist: the garbage collector looks for new ones only every 30 s."""

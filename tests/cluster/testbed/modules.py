@@ -135,6 +135,15 @@ ROUTE_MODULES: Final = (
 """What only routes need. The pickers share one set of library versions, those of the newest: so they compile
 them once; what is theirs is of their release."""
 
+SCHEDULER_MODULES: Final = (
+    Module(
+        "kube-scheduler",
+        "k8s.io/kubernetes",
+        (("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),),
+    ),
+)
+"""The scheduler of pods that are in no gang; only plans are compared with it."""
+
 CHART_MODULES: Final = (Module("helm", "helm.sh/helm/v4", (("helm", "helm.sh/helm/v4/cmd/helm"),)),)
 EARLIER_CHART_MODULES: Final = (
     Module("helm-3", "helm.sh/helm/v3", (("helm-3", "helm.sh/helm/v3/cmd/helm"),)),
