@@ -21,7 +21,7 @@ from intent.lws import KIND as LWS
 from intent.lws import read_revision
 from intent.quantity import whole
 from intent.shapes import annotations, labels, listed, mapping, metadata, text
-from plan.demand import demand
+from plan.demand import DEFAULT_SCHEDULER, demand
 from plan.workload import MOST_GROUPS, RolePods, Workload
 from sync.observed.pod_group import KIND as POD_GROUP
 
@@ -31,6 +31,7 @@ GangKey = tuple[str, str]
 """The label with the index of a pod in its group; that of a leader is 0."""
 NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
 PRIORITY_CLASS: Final = "PriorityClass"
+VOLCANO: Final = "volcano"
 MOST_SIZE: Final = 4096
 
 
@@ -111,7 +112,7 @@ def _workload(key: GangKey, members: list[Object], known: Gangs, at: int) -> Wor
         priority=known.priorities.get(class_name, 0),
         created=text(metadata(mapping(pod_group)).get("creationTimestamp")) or f"{at:09}",
         waits=(NO_POD_GROUP,) if is_gang and pod_group is None else (),
-        notes=tuple(_notes(members, spec, class_name, known)),
+        notes=(*_notes(members, spec, class_name, known), *_schedulers(roles, is_gang=is_gang)),
     )
 
 
@@ -176,6 +177,14 @@ def _notes(members: list[Object], spec: Object, class_name: str, known: Gangs) -
         yield "exclusive placement of LeaderWorkerSet is not modelled"
     if any(mapping(one.get("spec")).get("replicas") is None for one in members):
         yield "a LeaderWorkerSet without replicas counts as one with 1; an autoscaler may set another number"
+
+
+def _schedulers(roles: tuple[RolePods, ...], *, is_gang: bool) -> Iterator[str]:
+    """Say which scheduler is not the one whose steps are simulated."""
+    modelled = VOLCANO if is_gang else DEFAULT_SCHEDULER
+    pods = (pod for role in roles for pod in (role.leader, role.worker))
+    for name in sorted({pod.scheduler for pod in pods} - {modelled}):
+        yield f"scheduler {name} is not modelled; the plan is that of {modelled}"
 
 
 # --- what is beside LeaderWorkerSets ----------------------------------------------------------------

@@ -4,6 +4,7 @@
 `demand`    what a pod template asks of a node      `supply`  what a node has
 `placing`   selectors, affinity, taints             `scoring` which node the scheduler prefers
 `pool`      nodes of equal state, counted together  `workload` services, their roles and groups
+`progress`  how far a service is                `ungrouped` pods of no gang, one by one
 `cycle`     one cycle of the scheduler over all services
 `simulation` nodes and services while nodes are added
 `missing`   what keeps groups from starting, what more nodes would start, what is idle

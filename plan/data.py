@@ -3,8 +3,8 @@
 from typing import Any
 
 from plan.forecast import Forecast, Step
-from plan.sentences import shape
 from plan.simulation import Key
+from plan.supply import shape
 from plan.words import capacity, status
 
 
@@ -33,7 +33,7 @@ def as_data(plan: Forecast) -> dict[str, Any]:
             for one in plan.shortages
         ],
         "next": [
-            {"nodes": one.tried, "like": shape(one.like), "starts": [_group(plan, key) for key in one.starts]}
+            {"nodes": one.tried, "like": one.shape, "starts": [_group(plan, key) for key in one.starts]}
             for one in plan.further
         ],
         "idle": {"gpus": plan.idle.accelerators, "heldByWholeGroups": plan.idle.held},

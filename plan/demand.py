@@ -175,6 +175,7 @@ def _unmodelled(template: Object, priorities: Mapping[str, int]) -> Iterator[str
             one.get("persistentVolumeClaim") or one.get("ephemeral") for one in volumes
         ),
         "ports of the node": any(_host_ports(spec)),
+        "nodeName, which no scheduler sees": spec.get("nodeName"),
         "the overhead of a RuntimeClass": spec.get("runtimeClassName") and not spec.get("overhead"),
         f"PriorityClass {classes}, whose value is not known": classes and classes not in priorities,
     }

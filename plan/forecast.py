@@ -1,17 +1,20 @@
 """Nodes are added step by step: what starts with each of them, and what is missing at the end."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from intent.accelerators import is_accelerator
 from plan.amounts import UNIT
-from plan.cycle import Placed
-from plan.missing import Further, Idle, Shortage, further, idle, shortages, trial
+from plan.missing import MOST_SHAPES, Further, Idle, Shortage, further, idle, shapes, shortages, trial
+from plan.pool import first
+from plan.progress import DEFAULT, Order, Placed
 from plan.scoring import VOLCANO, Scoring
 from plan.simulation import Key, Simulation, random
 from plan.supply import Supply
-from plan.workload import Workload
+from plan.workload import Workload, demands
 
 MOST_STEPS: Final = 128
 """The most rows that are computed: of more nodes, several are added at once."""
@@ -21,7 +24,7 @@ TRIALS: Final = 8
 """How often equally good nodes are chosen differently, to see what depends on it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """What is so after nodes were added."""
 
@@ -33,6 +36,11 @@ class Step:
     """The groups that start or not, depending on which of equally good nodes the scheduler takes."""
     alone: tuple[tuple[int, frozenset[int]], ...] = ()
     """By workload that is blocked: the required roles of which one group would fit by itself."""
+
+    @cached_property
+    def counts(self) -> Counter[tuple[int, int]]:
+        """How many groups have started, by workload and role."""
+        return Counter((at, role) for at, (role, _) in self.started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +87,15 @@ def forecast(
     end = Simulation.of(workloads, rules)
     steps = list(_steps(end, nodes, sizes))
     ties = end.pool.ties
+    choices = [(random(seed), DEFAULT) for seed in (range(1, TRIALS) if ties else ())]
+    choices += [(first, order) for order in _orders(workloads)]
     others = [
-        list(_steps(Simulation.of(workloads, rules, random(seed)), nodes, sizes))
-        for seed in (range(1, TRIALS) if ties else ())
+        list(_steps(Simulation.of(workloads, rules, choose, order), nodes, sizes))
+        for choose, order in choices
     ]
     rows = [_merged([one, *(other[at] for other in others)]) for at, one in enumerate(steps)]
     placed = ((at, key, one.placed[key]) for at, one in enumerate(end.progress) for key in one.placed)
-    more = tuple(further(end, nodes)) if not all(one.complete for one in end.progress) else ()
+    more = tuple(further(end, nodes))
     return Forecast(
         tuple(workloads),
         tuple(nodes),
@@ -94,7 +104,7 @@ def forecast(
         tuple(shortages(end)),
         more,
         idle(end),
-        (*notes, *_notes(workloads, nodes, ties, sizes)),
+        (*notes, *_notes(workloads, nodes, ties, sizes), *_untried(len(shapes(end, nodes)), more)),
         end.pool.work[0],
     )
 
@@ -134,6 +144,21 @@ def _merged(steps: list[Step]) -> Step:
     return Step(steps[0].nodes, steps[0].accelerators, sure, some - sure, steps[0].alone)
 
 
+def _orders(workloads: Sequence[Workload]) -> Iterator[Order]:
+    """Yield the other orders in which pods of no gang may come."""
+    single = [one for one in workloads if not one.gang]
+    is_mixed, differ = any(map(_is_mixed, single)), len(demands(single)) > 1
+    for groups_first in {False, is_mixed}:
+        for lowest_first in {False, differ}:
+            if groups_first or lowest_first:
+                yield Order(groups_first, lowest_first)
+
+
+def _is_mixed(one: Workload) -> bool:
+    """Return whether pods of groups that wait for each other are placed one by one."""
+    return not one.gang and any(role.size > 1 for role in one.roles)
+
+
 # --- what is not modelled ---------------------------------------------------------------------------
 
 
@@ -147,12 +172,19 @@ def _notes(
         if unmodelled:
             yield f"{one.title}: not modelled: {', '.join(sorted(unmodelled))}"
         yield from (f"{one.title}: {note}" for note in one.notes)
+        if _is_mixed(one):
+            yield (
+                f"{one.title}: its pods are in no gang and come in any order; a group counts as started only "
+                "if it starts in each order that was tried"
+            )
     if ties:
         yield (
             "several nodes are equally good for a pod, and the scheduler takes any of them; a group counts "
             "as started only if it starts with each of the choices that were tried"
         )
-    if len({one.priority for one in workloads}) > 1:
+    priorities = {one.priority for one in workloads if one.gang}
+    priorities |= {one.priority for one in demands(one for one in workloads if not one.gang)}
+    if len(priorities) > 1:
         yield "preemption is not modelled: a service of higher priority takes only what is free"
     if any(one.gang for one in workloads) and any(not one.gang for one in workloads):
         yield (
@@ -166,3 +198,8 @@ def _notes(
     zones = {one.labels.get("topology.kubernetes.io/zone") for one in nodes}
     if len(zones) > 1:
         yield "zones are not modelled: of equal nodes, the scheduler prefers one in a zone with fewer pods"
+
+
+def _untried(count: int, tried: Sequence[Further]) -> Iterator[str]:
+    if tried and count > MOST_SHAPES:
+        yield f"further nodes were tried of {MOST_SHAPES} of {count} shapes"

@@ -7,17 +7,23 @@ from typing import Final
 
 from intent.accelerators import is_accelerator
 from plan.amounts import PODS, UNIT, shown
-from plan.cycle import Progress
+from plan.placing import NAME
 from plan.pool import Pool
+from plan.progress import Progress
 from plan.scoring import KUBERNETES
 from plan.simulation import Key, Simulation
-from plan.supply import Supply
+from plan.supply import Supply, shape
 from plan.workload import GroupKey
 
-MOST_FURTHER: Final = 64
+MOST_FURTHER: Final = 4096
 """The most further nodes of one shape that are tried."""
 MOST_SHAPES: Final = 8
 """The most shapes of which further nodes are tried."""
+HOSTNAME: Final = "kubernetes.io/hostname"
+ELSEWHERE: Final = (
+    "the scheduler does not find it: it takes the best node for each pod, moves none, and does not try a "
+    "node again that had no room for the leader or a worker of the group"
+)
 TAKEN: Final = "taken by the pods that have room"
 
 
@@ -39,6 +45,7 @@ class Further:
     """What further nodes of one shape would start."""
 
     like: Supply
+    shape: str
     tried: int
     """How many were tried: 0 if no pending pod may use them, or they are too small."""
     starts: tuple[Key, ...] = ()
@@ -111,7 +118,7 @@ def shortages(end: Simulation) -> Iterator[Shortage]:
             yield Shortage(at, groups, 0, 0, f"{' and '.join(empty)} must start too, and has replicas 0")
         else:
             found = trial(end, one, [*groups])
-            yield Shortage(at, groups, found.pods, found.fit, found.reason)
+            yield Shortage(at, groups, found.pods, found.fit, found.reason or ELSEWHERE)
 
 
 def _reason(pool: Pool, number: int, own: set[int]) -> str:
@@ -129,7 +136,11 @@ def _reason(pool: Pool, number: int, own: set[int]) -> str:
     counts[TAKEN] = len(own)
     asked = [shown(name, amount) for name, amount in pool.demands[number].requests if name != PODS]
     listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()) if count)
-    nodes = f"of {len(pool.nodes)} nodes, {listed}" if pool.nodes else "there is no node"
+    nodes = (
+        f"of {len(pool.nodes)} node{'s' * (len(pool.nodes) > 1)}, {listed}"
+        if pool.nodes
+        else "there is no node"
+    )
     return f"a pod requests {', '.join(asked) or 'nothing'}; {nodes}"
 
 
@@ -151,14 +162,27 @@ def _lack(pool: Pool, number: int, kind: int, free: tuple[int, ...]) -> str:
 # --- what more would do -----------------------------------------------------------------------------
 
 
-def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
-    """Yield for each shape of nodes how many more of it start something, and what."""
-    shapes: dict[int, Supply] = {}
+def shapes(end: Simulation, nodes: Sequence[Supply]) -> dict[str, tuple[int, Supply]]:
+    """Return the shapes of nodes by their words, each with the first node and its kind."""
+    found: dict[str, tuple[int, Supply]] = {}
+    kinds: dict[int, None] = {}
     for at, one in enumerate(nodes):
-        shapes.setdefault(end.pool.states[at][0], one)
+        kind = end.pool.states[at][0]
+        if kind not in kinds:
+            kinds[kind] = None
+            marks = [mark for mark in end.pool.kinds[kind].labels if mark[0] not in {NAME, HOSTNAME}]
+            found.setdefault(shape(one, marks), (kind, one))
+    return found
+
+
+def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
+    """Yield for shapes of nodes how many more of it start something, and what; usable ones come first."""
     pending = [one for one in end.progress if not one.complete and not one.workload.waits]
-    for kind, like in islice(shapes.items(), MOST_SHAPES):
-        yield _further(end, like, min(MOST_FURTHER, _most_useful(end.pool, kind, pending)))
+    useful = {words: _most_useful(end.pool, kind, pending) for words, (kind, _) in shapes(end, nodes).items()}
+    chosen = sorted(useful, key=lambda words: not useful[words]) if pending else []
+    for words in chosen[:MOST_SHAPES]:
+        like = shapes(end, nodes)[words][1]
+        yield _further(end, like, words, min(MOST_FURTHER, useful[words]))
 
 
 def _most_useful(pool: Pool, kind: int, pending: list[Progress]) -> int:
@@ -176,14 +200,37 @@ def _is_usable(pool: Pool, number: int, kind: int) -> bool:
     return not pool.way(number, kind).obstacle and all(has[at] >= need for at, need in pool.needs[number])
 
 
-def _further(end: Simulation, like: Supply, most: int) -> Further:
-    """Add nodes until something starts."""
-    goes_on, before = end.copy(), end.started
-    for count in range(1, most + 1):
-        goes_on.add([replace(like, name=f"further-{count}", used={}, compared=(0, 0))])
-        if new := goes_on.started - before:
-            return Further(like, count, tuple(sorted(new)))
-    return Further(like, most)
+def _further(end: Simulation, like: Supply, words: str, most: int) -> Further:
+    """Find the smallest number of nodes that starts something: fewer of them start nothing."""
+    enough = _enough(end, like, most)
+    if not most or not (starts := _starts(end, like, enough)):
+        return Further(like, words, most)
+    low = enough // 2
+    while enough - low > 1:
+        middle = (low + enough) // 2
+        if new := _starts(end, like, middle):
+            enough, starts = middle, new
+        else:
+            low = middle
+    return Further(like, words, enough, tuple(sorted(starts)))
+
+
+def _enough(end: Simulation, like: Supply, most: int) -> int:
+    """Return the first power of two that starts something, or the most."""
+    count = 1
+    while count < most and not _starts(end, like, count):
+        count *= 2
+    return min(count, most)
+
+
+def _starts(end: Simulation, like: Supply, count: int) -> frozenset[Key]:
+    goes_on = end.copy()
+    names = [f"further-{at}" for at in range(count)]
+    goes_on.add(
+        replace(like, name=name, used={}, compared=(0, 0), labels={**like.labels, HOSTNAME: name})
+        for name in names
+    )
+    return goes_on.started - end.started
 
 
 def idle(end: Simulation) -> Idle:

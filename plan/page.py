@@ -10,7 +10,7 @@ from typing import Final
 from plan.amounts import accelerators
 from plan.forecast import Forecast
 from plan.rows import overview, table
-from plan.sentences import further, idle, waiting
+from plan.sentences import counted, further, idle, short, size, waiting
 from plan.simulation import Key
 from plan.supply import Supply
 from plan.words import PENDING, SCHEDULED, UNCERTAIN
@@ -23,8 +23,10 @@ STYLE: Final = """\
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem;
   color: #1b1b1f; background: #fff; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid #b9b9c3; padding: .25rem .6rem; text-align: left; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums;
+  font-size: .85rem; }
+th, td { border: 1px solid #b9b9c3; padding: .2rem .4rem; text-align: left; }
+th:last-child { min-width: 10rem; }
 th { background: #f1f1f5; } td.number { text-align: right; white-space: nowrap; }
 td.scheduled { background: #dff3e4; font-weight: 600; } td.pending { color: #55555f; font-style: italic; }
 td.uncertain { border-style: dashed; }
@@ -59,8 +61,7 @@ def _lines(plan: Forecast) -> Iterator[str]:
         yield "<h2>All services</h2>"
         yield from _table("overview", overview(plan))
     for at, one in enumerate(plan.workloads[:MOST_TABLES]):
-        gpus = sum(plan.accelerators((at, key)) for key in one.groups)
-        yield f"<h2>{escape(one.title)}: {len(one.groups)} groups, {gpus} GPUs</h2>"
+        yield f"<h2>{escape(size(plan, at))}</h2>"
         yield from _table(one.title, table(plan, at))
     yield from _list("Waiting", waiting(plan))
     yield from _list("Further nodes", further(plan))
@@ -75,8 +76,8 @@ def _title(plan: Forecast) -> str:
     names = [one.title for one in plan.workloads[:3]]
     more = f" and {len(plan.workloads) - 3} more" if len(plan.workloads) > 3 else ""
     last = plan.steps[-1]
-    nodes = f"{last.nodes} node{'' if last.nodes == 1 else 's'}"
-    return f"{', '.join(names)}{more} on {nodes} with {last.accelerators} GPUs"
+    nodes, gpus = counted(last.nodes, "node"), counted(last.accelerators, "GPU")
+    return f"{', '.join(names)}{more} on {nodes} with {gpus}"
 
 
 # --- tables -----------------------------------------------------------------------------------------
@@ -84,12 +85,12 @@ def _title(plan: Forecast) -> str:
 
 def _table(name: str, rows: list[tuple[str, ...]]) -> Iterator[str]:
     header, *others = rows
-    yield f'<table data-table="{escape(name)}"><thead><tr>'
+    yield f'<div class="wide"><table data-table="{escape(name)}"><thead><tr>'
     yield "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     yield "</tr></thead><tbody>"
     for row in others:
         yield f"<tr>{''.join(_cell(at, cell) for at, cell in enumerate(row))}</tr>"
-    yield "</tbody></table>"
+    yield "</tbody></table></div>"
 
 
 def _cell(at: int, cell: str) -> str:
@@ -125,7 +126,7 @@ def _node(plan: Forecast, node: Supply, pods: list[tuple[Key, int]]) -> Iterator
     whole, used = accelerators(node.allocatable), accelerators(node.used)
     marks = "".join(f" {key}={value}" for key, value in sorted(node.labels.items()) if node.partial)
     yield f'<div class="node" data-node="{escape(node.name)}">'
-    yield f"<h3>{escape(node.name)} <span>{whole} GPUs{escape(marks)}</span></h3>"
+    yield f"<h3>{escape(node.name)} <span>{counted(whole, 'GPU')}{escape(marks)}</span></h3>"
     yield '<div class="slots">'
     for key, pod in sorted(pods):
         one = plan.workloads[key[0]]
@@ -135,14 +136,15 @@ def _node(plan: Forecast, node: Supply, pods: list[tuple[Key, int]]) -> Iterator
         label = role.label(key[1][1])
         place = "leader" if pod == 0 else f"worker {pod}"
         tint = TINTS[key[0] % len(TINTS)]
-        service = f"{one.name} " if len(plan.workloads) > 1 else ""
+        service = f"{short(plan, key[0])} " if len(plan.workloads) > 1 else ""
         yield (
             f'<div class="slot" style="background:{tint};flex-grow:{max(1, gpus)}" '
             f'data-service="{escape(one.title)}" data-group="{escape(label)}" data-pod="{pod}">'
-            f"{escape(service + label)}<small>{place}, {gpus} GPUs</small></div>"
+            f"{escape(service + label)}<small>{place}, {counted(gpus, 'GPU')}</small></div>"
         )
     if other := accelerators(node.used):
-        yield f'<div class="slot other" data-other="{other}">other pods<small>{other} GPUs</small></div>'
+        others = counted(other, "GPU")
+        yield f'<div class="slot other" data-other="{other}">other pods<small>{others}</small></div>'
     if (free := whole - used) > 0:
-        yield f'<div class="slot free" data-free="{free}">free<small>{free} GPUs</small></div>'
+        yield f'<div class="slot free" data-free="{free}">free<small>{counted(free, "GPU")}</small></div>'
     yield "</div></div>"

@@ -1,7 +1,7 @@
 """The nodes while pods are placed on them. Nodes of equal state are one class, so cost grows with classes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final
 
@@ -9,7 +9,7 @@ from intent.accelerators import is_accelerator
 from plan.amounts import CPU, MEMORY, UNLIMITED
 from plan.demand import Demand
 from plan.placing import NAME, Obstacle, disliked, keys, obstacle, preference
-from plan.scoring import BALANCED, Fill, Scoring, score, tainted
+from plan.scoring import BALANCED, Fill, Scoring, preferred, score, tainted
 from plan.supply import Supply, Taint
 
 State = tuple[int, tuple[int, ...], tuple[int, int]]
@@ -26,6 +26,15 @@ class NodeKind:
     labels: tuple[tuple[str, str], ...]
     taints: tuple[Taint, ...]
     allocatable: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The other demand of a group: a node that had no room for it is not taken for the group again."""
+
+    demand: int
+    taken: set[int] = field(default_factory=set)
+    """The nodes that were taken since it was placed last: they had room for it then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +141,32 @@ class Pool:
 
     # --- pods ----------------------------------------------------------------------------------------
 
-    def place(self, demand: int, rules: Scoring) -> int | None:
+    def place(self, demand: int, rules: Scoring, earlier: Earlier | None = None) -> int | None:
         """Place a pod on the best node that has room; return the node, None if there is none."""
-        needs = self.needs[demand]
         self.work[0] += len(self._classes)
-        found = [
-            state
-            for state in self._classes
-            if all(state[1][at] >= amount for at, amount in needs) and not self.way(demand, state[0]).obstacle
-        ]
+        found = [state for state in self._classes if self._has_room(demand, state)]
+        if earlier:
+            found = [state for state in found if self._allowed(state, earlier) is not None]
         if not found:
             return None
         state = found[0] if len(found) == 1 else self._best(found, demand, rules)
-        node = self._first(state)
-        self._move(node, self._with(state, demand, 1))
+        node = self._allowed(state, earlier)
+        if node is not None:
+            self._move(node, self._with(state, demand, 1))
         return node
+
+    def _has_room(self, demand: int, state: State) -> bool:
+        free = state[1]
+        for at, amount in self.needs[demand]:
+            if free[at] < amount:
+                return False
+        return not self.way(demand, state[0]).obstacle
+
+    def _allowed(self, state: State, earlier: Earlier | None) -> int | None:
+        """Return the first node of a class that may be taken."""
+        if earlier is None or self._has_room(earlier.demand, state):
+            return self._first(state)
+        return min((node for node in earlier.taken if self.states[node] == state), default=None)
 
     def remove(self, demand: int, node: int) -> None:
         """Remove a pod from its node."""
@@ -156,11 +176,10 @@ class Pool:
         """Return the state with the highest score. Among equal ones the scheduler takes any."""
         ways = [self.way(demand, one[0]) for one in states]
         taints = tainted([one.disliked for one in ways])
+        liked = preferred(rules, [one.preference for one in ways])
         scores = [
-            self._score(state, demand, rules)
-            + rules.affinity_weight * way.preference
-            + rules.taint_weight * taint
-            for state, way, taint in zip(states, ways, taints, strict=True)
+            self._score(state, demand, rules) + rules.affinity_weight * like + rules.taint_weight * taint
+            for state, like, taint in zip(states, liked, taints, strict=True)
         ]
         highest = max(scores)
         best = [one for one, its in zip(states, scores, strict=True) if its == highest]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from plan.forecast import Forecast, Step
-from plan.words import capacity, mark, status
+from plan.words import capacity, mark, started, status
+from plan.workload import Workload
 
 MOST_COLUMNS = 12
 """The most groups that have a column each; of more, a column has the count of a role."""
@@ -44,11 +45,11 @@ def intervals(plan: Forecast, same: Callable[[Step], Hashable]) -> Iterator[Inte
 
 
 def columns(plan: Forecast, at: int) -> tuple[str, ...]:
-    """Return the titles of the columns of a workload: its groups, or its roles."""
+    """Return the titles of the columns of a workload: its groups; of many, its roles, or their types."""
     one = plan.workloads[at]
     if len(one.groups) <= MOST_COLUMNS:
         return tuple(role.label(group) for role in one.roles for group in range(role.replicas))
-    return tuple(role.role for role in one.roles)
+    return tuple(_parts(one))
 
 
 def cells(plan: Forecast, step: Step, at: int) -> tuple[str, ...]:
@@ -60,10 +61,19 @@ def cells(plan: Forecast, step: Step, at: int) -> tuple[str, ...]:
             for role, its in enumerate(one.roles)
             for group in range(its.replicas)
         )
+    counts = started(plan, step, at)
     return tuple(
-        f"{sum((at, (role, group)) in step.started for group in range(its.replicas))} of {its.replicas}"
-        for role, its in enumerate(one.roles)
+        f"{sum(counts[role] for role in roles)} of {sum(one.roles[role].replicas for role in roles)}"
+        for roles in _parts(one).values()
     )
+
+
+def _parts(one: Workload) -> dict[str, list[int]]:
+    """Return the roles of a workload by name, or by component type if there are many."""
+    found: dict[str, list[int]] = {}
+    for at, role in enumerate(one.roles):
+        found.setdefault(role.role if len(one.roles) <= MOST_COLUMNS else role.component, []).append(at)
+    return found
 
 
 def table(plan: Forecast, at: int) -> list[tuple[str, ...]]:
@@ -88,16 +98,14 @@ def overview(plan: Forecast) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = [("nodes", "GPUs", "full", "partial", "blocked", "groups")]
     for each in intervals(plan, lambda step: step.started):
         counts = _states(plan, each.first)
-        started = f"{len(each.first.started)} of {sum(len(one.groups) for one in plan.workloads)}"
-        found.append((each.nodes, each.accelerators, *map(str, counts), started))
+        groups = f"{len(each.first.started)} of {sum(len(one.groups) for one in plan.workloads)}"
+        found.append((each.nodes, each.accelerators, *map(str, counts), groups))
     return found
 
 
 def _states(plan: Forecast, step: Step) -> tuple[int, int, int]:
     """Count the workloads that are full, partial, and blocked."""
-    by_workload = [0] * len(plan.workloads)
-    for at, _ in step.started:
-        by_workload[at] += 1
+    by_workload = [sum(started(plan, step, at)) for at in range(len(plan.workloads))]
     full = sum(has == len(one.groups) for has, one in zip(by_workload, plan.workloads, strict=True))
     blocked = sum(not has and bool(one.groups) for has, one in zip(by_workload, plan.workloads, strict=True))
     return full, len(by_workload) - full - blocked, blocked

@@ -25,10 +25,12 @@ class Scoring:
     balanced_accelerator: bool = True
     taint_weight: int = 3
     affinity_weight: int = 2
+    affinity_is_relative: bool = False
+    """Whether the node with the most preferred affinity has 100; Volcano adds the weights themselves."""
 
 
 VOLCANO: Final = Scoring()
-KUBERNETES: Final = Scoring(binpack=False, balanced_accelerator=False)
+KUBERNETES: Final = Scoring(binpack=False, balanced_accelerator=False, affinity_is_relative=True)
 """The scheduler of pods that are in no gang."""
 
 
@@ -96,3 +98,9 @@ def tainted(counts: list[int]) -> list[int]:
     """Score nodes by the taints that should keep a pod away: 100 for the fewest."""
     most = max(counts, default=0)
     return [MOST - MOST * one // most if most else MOST for one in counts]
+
+
+def preferred(rules: Scoring, weights: list[int]) -> list[int]:
+    """Score nodes by the weights of the preferred affinity that they match."""
+    most = max(weights, default=0)
+    return [MOST * one // most for one in weights] if rules.affinity_is_relative and most else weights

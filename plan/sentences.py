@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from plan.amounts import PODS, accelerators, shown
 from plan.forecast import Forecast
 from plan.missing import Shortage
 from plan.simulation import Key
-from plan.supply import Supply
 
 MOST_NAMES = 8
 """The most groups that are listed by name."""
@@ -23,7 +21,25 @@ def names(plan: Forecast, keys: Iterable[Key]) -> str:
 def _name(plan: Forecast, key: Key) -> str:
     one = plan.workloads[key[0]]
     label = one.label(key[1])
-    return label if len(plan.workloads) == 1 else f"{one.name}/{label}"
+    return label if len(plan.workloads) == 1 else f"{short(plan, key[0])}/{label}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: `1 group`, `2 groups`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def size(plan: Forecast, at: int) -> str:
+    """Return how large a service is: the title of its table."""
+    one = plan.workloads[at]
+    gpus = sum(plan.accelerators((at, key)) for key in one.groups)
+    return f"{one.title}: {counted(len(one.groups), 'group')}, {counted(gpus, 'GPU')}"
+
+
+def short(plan: Forecast, at: int) -> str:
+    """Return the name of a service; with its namespace if the services are in several."""
+    one = plan.workloads[at]
+    return one.name if len({each.namespace for each in plan.workloads}) == 1 else one.title
 
 
 def waiting(plan: Forecast) -> Iterator[str]:
@@ -52,17 +68,7 @@ def further(plan: Forecast) -> Iterator[str]:
     for one in plan.further:
         nodes = "1 more node" if one.tried == 1 else f"{one.tried} more nodes" if one.tried else "more nodes"
         starts = names(plan, one.starts) if one.starts else "nothing"
-        yield f"{nodes} with {shape(one.like)} would start {starts}"
-
-
-def shape(node: Supply) -> str:
-    """Return what a node has, in words."""
-    room = sorted((name, amount) for name, amount in node.allocatable.items() if name != PODS)
-    gpus = [shown(name, amount) for name, amount in room if accelerators({name: amount})]
-    others = [shown(name, amount) for name, amount in room if name in {"cpu", "memory"}]
-    marks = [f"{key}={value}" for key, value in sorted(node.labels.items()) if node.partial]
-    taints = [f"taint {one.key}" for one in node.taints]
-    return ", ".join((gpus or others or ["no accelerator"]) + marks + taints)
+        yield f"{nodes} with {one.shape} would start {starts}"
 
 
 def idle(plan: Forecast) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from plan.cycle import Cycle, Progress, begin
+from plan.cycle import Cycle
 from plan.pool import Choose, Pool, first
+from plan.progress import DEFAULT, Order, Progress, begin
 from plan.scoring import VOLCANO, Scoring
 from plan.supply import Supply
 from plan.workload import GroupKey, Workload, demands
@@ -20,14 +21,19 @@ class Simulation:
     pool: Pool
     progress: list[Progress]
     rules: Scoring = VOLCANO
+    order: Order = DEFAULT
 
     @classmethod
     def of(
-        cls, workloads: Sequence[Workload], rules: Scoring = VOLCANO, choose: Choose = first
+        cls,
+        workloads: Sequence[Workload],
+        rules: Scoring = VOLCANO,
+        choose: Choose = first,
+        order: Order = DEFAULT,
     ) -> "Simulation":
-        """Return the simulation before the first node."""
+        """Return the simulation before the first node. `order`: that of the pods of no gang."""
         pool = Pool(demands(workloads), choose)
-        return cls(pool, [begin(one, pool) for one in workloads], rules)
+        return cls(pool, [begin(one, pool, order) for one in workloads], rules, order)
 
     def add(self, nodes: Iterable[Supply]) -> None:
         """Add nodes, and place what fits."""
@@ -36,7 +42,7 @@ class Simulation:
 
     def settle(self) -> None:
         """Place what fits."""
-        Cycle(self.pool, self.rules).run(self.progress)
+        Cycle(self.pool, self.rules, self.order).run(self.progress)
 
     @property
     def started(self) -> frozenset[Key]:
@@ -45,7 +51,7 @@ class Simulation:
 
     def copy(self) -> "Simulation":
         """Return a simulation that goes on by itself."""
-        return Simulation(self.pool.copy(), [one.copy() for one in self.progress], self.rules)
+        return Simulation(self.pool.copy(), [one.copy() for one in self.progress], self.rules, self.order)
 
 
 def random(seed: int) -> Choose:

@@ -8,7 +8,7 @@ from typing import Final
 from intent import Object
 from intent.accelerators import is_accelerator
 from intent.shapes import labels, listed, mapping, metadata, text
-from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, amounts, total
+from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, accelerators, amounts, shown, total
 from plan.demand import ASSUMED, requests
 
 MOST_NODES: Final = 100_000
@@ -50,6 +50,20 @@ class Supply:
     """Whether only some resources were given: of the others it has as much as anybody asks for."""
 
 
+def shape(node: Supply, marks: Iterable[tuple[str, str]] = ()) -> str:
+    """Return what a node has, in words: accelerators, CPU and memory, labels that count, taints.
+
+    Memory is cut to whole GiB: equal machines differ by less.
+    """
+    room = sorted((name, amount) for name, amount in node.allocatable.items() if accelerators({name: amount}))
+    found = [shown(name, amount) for name, amount in room] or ["no accelerator"]
+    for name, unit in () if node.partial else ((CPU, 1), (MEMORY, 2**30 * UNIT)):
+        amount = node.allocatable.get(name, 0)
+        found.append(shown(name, amount - amount % unit if amount >= unit else amount))
+    taints = (f"taint {one.key}{'=' if one.value else ''}{one.value}:{one.effect}" for one in node.taints)
+    return ", ".join((*found, *(f"{key}={value}" for key, value in sorted(marks)), *taints))
+
+
 # --- Node objects -----------------------------------------------------------------------------------
 
 
@@ -66,6 +80,15 @@ def supply(node: Object) -> Supply:
             for one in map(mapping, listed(mapping(node.get("spec")).get("taints")))
         ),
     )
+
+
+def unread(node: Object) -> Iterator[str]:
+    """Yield what cannot be read of what a node has, and would count as nothing."""
+    status = mapping(node.get("status"))
+    field = "allocatable" if status.get("allocatable") else "capacity"
+    table = mapping(status.get(field))
+    for name in table.keys() - amounts(table).keys():
+        yield f"status.{field}[{name[:80]}]: {table[name]!r:.80} is no quantity, such as 8 or 512Gi"
 
 
 def out_of_service(node: Object) -> str:

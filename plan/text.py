@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from plan.forecast import Forecast
 from plan.rows import overview, table
-from plan.sentences import further, idle, waiting
+from plan.sentences import further, idle, size, waiting
 
 MOST_TABLES = 10
 """The most services that have a table each."""
@@ -20,10 +20,8 @@ def _lines(plan: Forecast) -> Iterator[str]:
     if several:
         yield from aligned(overview(plan))
         yield ""
-    for at, one in enumerate(plan.workloads if len(plan.workloads) <= MOST_TABLES else ()):
-        count = len(one.groups)
-        gpus = sum(plan.accelerators((at, key)) for key in one.groups)
-        yield f"{one.title}: {count} group{'' if count == 1 else 's'}, {gpus} GPUs"
+    for at in range(len(plan.workloads) if len(plan.workloads) <= MOST_TABLES else 0):
+        yield size(plan, at)
         yield from aligned(table(plan, at))
         yield ""
     sections = {"waiting": tuple(waiting(plan)), "next": tuple(further(plan)), "note": plan.notes}

@@ -20,23 +20,27 @@ def mark(step: Step, at: int, key: GroupKey) -> str:
 
 def capacity(plan: Forecast, step: Step, at: int) -> int:
     """Return the percentage of the groups of a workload that have started."""
-    groups = plan.workloads[at].groups
-    return 100 * sum((at, key) in step.started for key in groups) // len(groups) if groups else 100
+    count = len(plan.workloads[at].groups)
+    return 100 * sum(started(plan, step, at)) // count if count else 100
+
+
+def started(plan: Forecast, step: Step, at: int) -> list[int]:
+    """Return how many groups of each role of a workload have started."""
+    return [step.counts[at, role] for role in range(len(plan.workloads[at].roles))]
 
 
 def status(plan: Forecast, step: Step, at: int) -> str:
     """Return the status of a workload."""
     one = plan.workloads[at]
-    counts = [
-        sum((at, (role, group)) in step.started for group in range(its.replicas))
-        for role, its in enumerate(one.roles)
-    ]
+    counts = started(plan, step, at)
     if sum(counts) == len(one.groups):
         return "Full capacity" if one.groups else "No replicas"
     if one.waits:
         return "Waiting (no PodGroup)"
     if any(counts):
         return f"Partial ({_counted(one, counts)})"
+    if any(workload == at for workload, _ in step.uncertain):
+        return "Uncertain"
     return _blocked(one, dict(step.alone).get(at))
 
 

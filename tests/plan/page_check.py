@@ -76,6 +76,17 @@ def test_the_browser_shows_the_tables_and_draws_each_pod(name: str, tmp_path: Pa
     assert page.free.total() == plan.idle.accelerators
 
 
+def test_a_wide_table_scrolls_and_the_page_does_not(tmp_path: Path) -> None:
+    """The script is of this test; the policy of the page forbids any."""
+    plan = forecast([gang("wide", role("a-long-name-of-a-role-that-does-not-break", 1, 12))], nodes("12x8"))
+    script = "<script>document.title=document.documentElement.scrollWidth-innerWidth</script></body>"
+    text = as_page(plan).replace("default-src 'none'", "default-src 'unsafe-inline'")
+
+    page, _ = opened(text.replace("</body>", script), tmp_path)
+
+    assert int(page.title) <= 0
+
+
 def test_no_request_leaves_the_machine(tmp_path: Path) -> None:
     _, addresses = opened(as_page(PLANS["one service"]), tmp_path)
 

@@ -6,6 +6,7 @@ import pytest
 
 from plan.forecast import Forecast, forecast
 from plan.supply import Taint
+from plan.words import status
 from tests.plan.services import GPU, gang, nodes, pod, role, ungrouped
 
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))
@@ -81,6 +82,58 @@ def test_pods_of_no_gang_are_placed_one_by_one_and_hold_what_they_have() -> None
     assert plan.idle.accelerators == 0
 
 
+def test_a_pod_of_no_gang_of_higher_priority_comes_first() -> None:
+    low, high = ungrouped("a", role("worker", 1)), ungrouped("b", role("worker", 1))
+    high = replace(high, roles=(replace(high.roles[0], leader=replace(pod(), priority=5)),))
+
+    plan = forecast([low, high], nodes("1x8"))
+
+    assert plan.placed[0][0][0] == 1
+    assert any("preemption" in one for one in plan.notes)
+
+
+def test_pods_of_no_gang_that_waited_may_be_overtaken() -> None:
+    """The large pod has the higher priority; whoever comes first takes the node."""
+    large = ungrouped("a", role("worker", 1, pod=replace(pod(8), priority=5)))
+    small = ungrouped("b", role("worker", 1, pod=pod(4)))
+
+    plan = forecast([large, small], nodes("1x8"))
+
+    assert (started(plan), len(plan.steps[-1].uncertain)) == (set(), 2)
+
+
+def test_groups_of_no_gang_that_may_each_hold_a_part_are_uncertain() -> None:
+    """Any 4 of 8 pods take the nodes: both groups may have 2 of 4. With 7 nodes, one group is whole."""
+    loose = ungrouped("a", role("worker", 4, 2))
+    four, seven = (forecast([loose], nodes(f"{count}x8"), present=count) for count in (4, 7))
+
+    assert (started(four), len(four.steps[-1].uncertain)) == (set(), 1)
+    assert status(four, four.steps[-1], 0) == "Uncertain"
+    assert started(seven) == {"a/worker-0"}
+    assert any("its pods are in no gang" in one for one in four.notes)
+
+
+def test_replicas_of_one_pod_in_no_gang_are_certain() -> None:
+    plan = forecast([ungrouped("a", role("worker", 1, 3))], nodes("2x8"))
+
+    assert (started(plan), plan.steps[-1].uncertain) == ({"a/worker-0", "a/worker-1"}, frozenset())
+
+
+def test_preferred_affinity_counts_for_both_schedulers_as_each_computes_it() -> None:
+    """A node with little free CPU has the preferred label, of weight 1, which Kubernetes makes 100."""
+    term = {"matchExpressions": [{"key": "pool", "operator": "Exists"}]}
+    wants = [{"weight": 1, "preference": term}]
+    spec = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wants}}}
+    room = {"cpu": 64_000, "memory": 2**40, GPU: 8000, "pods": 110_000}
+    plain, liked = (replace(one, allocatable=room, partial=False) for one in nodes("1x8,1x8@pool=a"))
+    there = (plain, replace(liked, compared=(32_000, 0), used={"cpu": 32_000}))
+    one = role("worker", 1, pod=pod(8, **spec))
+
+    found = [forecast([kind("a", one)], there, present=2).placed[0][1] for kind in (gang, ungrouped)]
+
+    assert found == [{0: 0}, {0: 1}]
+
+
 def test_pods_that_are_bound_count_as_started() -> None:
     running = role("worker", 2, 2, bound=frozenset({(0, 0), (0, 1)}))
 
@@ -125,7 +178,60 @@ def test_the_next_nodes_that_start_something_are_counted_by_shape() -> None:
     plan = forecast([DISAGGREGATED], nodes("1x4,4x8"))
 
     found = [(one.like.allocatable[GPU], one.tried, len(one.starts)) for one in plan.further]
-    assert found == [(4000, 0, 0), (8000, 2, 2)]
+    assert found == [(8000, 2, 2), (4000, 0, 0)]
+
+
+def test_a_large_group_is_told_how_many_more_nodes_it_needs() -> None:
+    plan = forecast([gang("a", role("worker", 500))], nodes("3x8"))
+
+    assert [(one.tried, len(one.starts)) for one in plan.further] == [(497, 1)]
+
+
+def test_equal_machines_are_one_shape_and_labels_that_count_tell_shapes_apart() -> None:
+    """Memory differs by less than a GiB; only the pods' selector makes pools different."""
+    gib = 2**30 * 1000
+    there = tuple(
+        replace(
+            one,
+            partial=False,
+            allocatable={"cpu": 64_000, "memory": 512 * gib + at, GPU: 8000, "pods": 110_000},
+            labels={"pool": "ab"[at % 2], "kubernetes.io/hostname": one.name},
+        )
+        for at, one in enumerate(nodes("6x8"))
+    )
+    size = "8 nvidia.com/gpu, 64 cpu, 512Gi memory"
+    free, picky = role("worker", 8), role("worker", 8, pod=pod(8, nodeSelector={"pool": "a"}))
+
+    found = [
+        [(one.shape, one.tried) for one in forecast([gang("a", its)], there).further] for its in (free, picky)
+    ]
+
+    assert found == [[(size, 2)], [(f"{size}, pool=a", 5), (f"{size}, pool=b", 0)]]
+
+
+def test_without_groups_that_could_start_no_further_nodes_are_tried() -> None:
+    waiting = replace(gang("a", role("worker", 2)), waits=("no PodGroup",))
+
+    assert forecast([waiting], nodes("2x8")).further == ()
+
+
+def test_a_node_without_room_for_the_leader_is_not_taken_for_its_workers() -> None:
+    """Volcano keeps the nodes on which a pod of a role failed, and leader and workers have one role."""
+    one = replace(role("worker", 2), worker=pod(1))
+    short, enough = (forecast([gang("a", one)], nodes(shapes)) for shapes in ("1x8,1x1", "1x8,1x1,1x8"))
+
+    assert (started(short), started(enough)) == (set(), {"a/worker"})
+    assert short.shortages[0].reason.startswith("the scheduler does not find it")
+    assert dict(enough.placed)[0, (0, 0)] == {0: 0, 1: 2}
+
+
+def test_a_node_that_had_room_for_the_leader_is_taken_for_its_workers() -> None:
+    """Nor does it matter to pods that request nothing: they are placed in another step."""
+    one = replace(role("worker", 3), worker=pod(2))
+    empty = replace(role("worker", 3), worker=pod(0))
+
+    assert started(forecast([gang("a", replace(one, leader=pod(4)))], nodes("1x8"))) == {"a/worker"}
+    assert started(forecast([gang("a", empty)], nodes("1x8,1x1"))) == {"a/worker"}
 
 
 def test_idle_gpus_that_pending_pods_could_use_are_counted() -> None:

@@ -26,6 +26,7 @@ class Page(HTMLParser):
         self.drawn: Counter[tuple[str | None, str | None]] = Counter()
         self.free: Counter[str | None] = Counter()
         self.node: str | None = None
+        self.title = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -46,6 +47,8 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "title":
+            self.title += data
         if self.open and self.open[-1] in {"td", "th"}:
             self.rows[-1][-1] += data
 
@@ -61,6 +64,18 @@ def test_the_page_has_the_table_of_the_plan() -> None:
 
     assert found.open == []
     assert [tuple(row) for row in found.rows] == table(plan, 0)
+
+
+def test_many_roles_have_a_column_for_each_component_type() -> None:
+    many = [role(f"r{at}-{'decode' if at else 'prefill'}", 1) for at in range(128)]
+
+    found = table(forecast([gang("a", *many)], nodes("128x8")), 0)
+
+    assert found[0] == ("nodes", "GPUs", "prefiller", "decoder", "capacity", "status")
+    assert [row[2:4] for row in found[1:]] == [
+        *[("0 of 1", "0 of 127")] * (len(found) - 2),
+        ("1 of 1", "127 of 127"),
+    ]
 
 
 @pytest.mark.parametrize("count", [5, 7, 10])
@@ -89,6 +104,13 @@ def test_nothing_is_loaded_and_no_script_runs() -> None:
     assert not names & {"src", "href", "onclick", "onload"}
     policies = [one["content"] for tag, one in found.attributes if one.get("http-equiv")]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+
+
+def test_one_group_of_one_gpu_is_no_plural() -> None:
+    text = as_page(forecast([gang("a", role("worker", 1, gpus=1))], nodes("1x2")))
+
+    assert "1 groups" not in text
+    assert "1 GPUs" not in text
 
 
 def test_names_are_escaped() -> None:

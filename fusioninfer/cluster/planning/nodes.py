@@ -1,6 +1,7 @@
 """The nodes of a plan: of a file, or of the cluster with the pods that are on them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -14,7 +15,7 @@ from intent.annotations import LWS_NAME
 from intent.lws import KIND as LWS
 from intent.shapes import labels, listed, mapping, metadata, text
 from plan.scoring import VOLCANO, Scoring
-from plan.supply import MOST_NODES, Supply, out_of_service, supply, with_pods
+from plan.supply import MOST_NODES, Supply, out_of_service, supply, unread, with_pods
 
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 SCHEDULER_CONFIGURATION: Final = "/api/v1/namespaces/volcano-system/configmaps/volcano-scheduler-configmap"
@@ -78,9 +79,28 @@ def of_file(file: str) -> Nodes:
     """Read the nodes of a file: Nodes, or lists of them. Raises `UnreadableFileError`."""
     found = [one.object for one in documents.read([file])]
     nodes = [node for one in found for node in _of_document(one)]
-    if not nodes:
-        raise UnreadableFileError(f"{documents.printable(file)}: contains no Node")
+    if problem := _problem(nodes):
+        raise UnreadableFileError(f"{documents.printable(file)}: {problem}")
     return _in_service(nodes, file)
+
+
+def _problem(nodes: list[Object]) -> str:
+    """Return why nodes cannot be counted; empty if they can."""
+    if not nodes:
+        return "contains no Node"
+    names = Counter(text(metadata(one).get("name")) for one in nodes)
+    if names[""]:
+        return f"{names['']} of {len(nodes)} nodes have no metadata.name; each counts once, by its name"
+    name, count = names.most_common(1)[0]
+    if count > 1:
+        return f"contains Node {documents.printable(name)} {count} times; remove all but one"
+    return next((f"Node {documents.printable(name)}: {one}" for name, one in _unread(nodes)), "")
+
+
+def _unread(nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
+    for one in nodes:
+        for problem in unread(one):
+            yield text(metadata(one).get("name")), problem
 
 
 def _of_document(obj: Object) -> Iterator[Object]:

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 from intent import Object
-from tests.cluster.capacity import DISAGGREGATED
+from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 
@@ -118,11 +118,50 @@ def test_services_that_cannot_be_read_are_reported(file: str, code: int, said: s
     assert said in result.stderr
 
 
-def test_a_file_without_nodes_is_exit_code_2() -> None:
-    result = plan(*FILES, "--nodes-file", "-", stdin="kind: Pod\n")
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([], "contains no Node"),
+        ([node("a"), node("b"), node("a")], "contains Node a 2 times; remove all but one"),
+        ([node("a"), None, {"kind": "Node"}], "2 of 3 nodes have no metadata.name"),
+        (
+            [node("a"), {"metadata": {"name": "b"}, "status": {"capacity": {"nvidia.com/gpu": "8x"}}}],
+            "Node b: status.capacity[nvidia.com/gpu]: '8x' is no quantity, such as 8 or 512Gi",
+        ),
+    ],
+)
+def test_nodes_of_a_file_that_cannot_be_counted_are_exit_code_2(nodes: list[Any], said: str) -> None:
+    result = plan(
+        *FILES,
+        "--nodes-file",
+        "-",
+        stdin=json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": nodes}),
+    )
 
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "contains no Node" in result.stderr
+    assert said in result.stderr
+
+
+def test_services_of_one_name_are_told_apart_by_their_namespaces() -> None:
+    files = [(file.read_text(), name) for file in MONOLITHIC.files for name in ("a", "b")]
+    both = "\n---\n".join(
+        text.replace("metadata:", f"metadata:\n  namespace: {name}", 1) for text, name in files
+    )
+
+    found = plan("-", "--nodes", "2x8", stdin=both).stdout
+
+    assert "waiting: a/deepseek-r1-inference/worker-0 waits" in found
+    assert "waiting: b/deepseek-r1-inference/worker-0 waits" in found
+
+
+def test_a_scheduler_that_is_not_modelled_is_named() -> None:
+    text = MONOLITHIC.files[0].read_text()
+    other = text.replace("annotations:", "annotations:\n    fusioninfer.io/scheduler-name: other", 1)
+
+    found = [plan("-", "--nodes", "2x8", stdin=one).stdout for one in (text, other)]
+
+    note = "scheduler other is not modelled; the plan is that of"
+    assert [note in one for one in found] == [False, True]
 
 
 # --- a cluster --------------------------------------------------------------------------------------
