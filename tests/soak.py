@@ -71,6 +71,7 @@ def _convergence() -> Iterator[Run]:
 def _plan() -> Iterator[Run]:
     words = ("-m", "tests.cluster.planning", "--cases", PLAN_CASES, "--seed", SEEDS[0])
     yield Run(f"plans, seed {SEEDS[0]}", words)
+    yield Run("plans without gangs", (*words[:2], "--single", "--cases", "30", "--seed", SEEDS[0]))
     yield Run("pages of plans", (*PYTEST, "tests/plan/page_check.py"))
 
 

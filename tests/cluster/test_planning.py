@@ -1,4 +1,4 @@
-"""`fusioninfer plan` beside the real Volcano scheduler with its default configuration.
+"""`fusioninfer plan` beside the real schedulers: Volcano with its default configuration, and Kubernetes' own.
 
 After each node that is added, the groups whose pods are bound are those of the plan. The long form is
 `python -m tests.cluster.planning`, which `make soak SOAK=plan` runs. A plan may differ for the reasons in
@@ -12,19 +12,21 @@ import pytest
 
 from tests.cluster.planning.__main__ import summary
 from tests.cluster.planning.bed import scheduling
-from tests.cluster.planning.cases import case
+from tests.cluster.planning.cases import case, single
 from tests.cluster.planning.compare import Outcome, compared
 from tests.cluster.planning.kept import KEPT
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
 
 SEEDS: Final = range(1, 16)
+SINGLES: Final = (1, 2, 3, 5)
+"""Of cases without a gang, which Kubernetes' scheduler places."""
 
 
 @pytest.fixture(scope="module")
-def scheduler(built: Built) -> Iterator[Cluster]:
-    """A control plane with kwok and the Volcano scheduler, and nothing else."""
-    with scheduling(built) as cluster:
+def scheduler(built_schedulers: Built) -> Iterator[Cluster]:
+    """A control plane with kwok and both schedulers, and nothing else."""
+    with scheduling(built_schedulers) as cluster:
         yield cluster
 
 
@@ -40,6 +42,11 @@ def test_after_each_node_the_planned_groups_are_bound_and_no_others(found: list[
     differing = [str(one) for one in found if one.differences]
 
     assert differing == []
+
+
+@pytest.mark.parametrize("seed", SINGLES)
+def test_pods_of_no_gang_are_on_nodes_as_planned(scheduler: Cluster, seed: int) -> None:
+    assert compared(scheduler, single(seed)).differences == ()
 
 
 def test_the_cases_have_groups_that_start_and_groups_that_wait(found: list[Outcome]) -> None:

@@ -1,1 +1,1 @@
-"""Plans beside the real Volcano scheduler: random services and nodes, compared after each node."""
+"""Plans beside the real schedulers: random services and nodes, compared after each node."""

@@ -1,8 +1,9 @@
-"""Compare plans with the real Volcano scheduler, and report what differs.
+"""Compare plans with the real schedulers, and report what differs.
 
-python -m tests.cluster.planning [--cases N] [--seed S] [--only SEED ...]
+python -m tests.cluster.planning [--cases N] [--seed S] [--only SEED ...] [--single]
 
-The seeds are S, S + 1 and so on. Exit codes: 0 all is as planned, 1 something differs.
+The seeds are S, S + 1 and so on. --single: of pods in no gang, which Kubernetes' scheduler places.
+Exit codes: 0 all is as planned, 1 something differs.
 """
 
 import argparse
@@ -10,9 +11,10 @@ import sys
 import time
 
 from tests.cluster.planning.bed import scheduling
-from tests.cluster.planning.cases import case
+from tests.cluster.planning.cases import case, single
 from tests.cluster.planning.compare import Outcome, compared
 from tests.cluster.testbed.build import build
+from tests.cluster.testbed.modules import MODULES, SCHEDULER_MODULES
 
 
 def main(arguments: list[str]) -> int:
@@ -21,9 +23,10 @@ def main(arguments: list[str]) -> int:
     seeds = options.only or range(options.seed, options.seed + options.cases)
     found: list[Outcome] = []
     began = time.monotonic()
-    with scheduling(build(sys.stderr)) as cluster:
+    make = single if options.single else case
+    with scheduling(build(sys.stderr, (*MODULES, *SCHEDULER_MODULES))) as cluster:
         for seed in seeds:
-            found.append(compared(cluster, case(seed)))
+            found.append(compared(cluster, make(seed)))
             _say(f"{found[-1]}\n" if found[-1].differences else ".")
     wrong = [one for one in found if one.differences]
     _say(f"\nsummary: {summary(found)}, {time.monotonic() - began:.0f} s\n")
@@ -52,6 +55,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--cases", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, nargs="+", help="the seeds of some cases")
+    parser.add_argument("--single", action="store_true", help="pods in no gang")
     return parser.parse_args(arguments)
 
 

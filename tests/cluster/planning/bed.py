@@ -2,19 +2,23 @@
 
 import copy
 import json
+import re
+import ssl
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final
+from urllib.request import urlopen
 
 from intent import Object
 from intent.annotations import GROUP_INDEX, GROUP_NAME, LEADERS, LWS_NAME
 from intent.lws import KIND as LWS
 from intent.shapes import annotations
+from plan.demand import DEFAULT_SCHEDULER
 from plan.workload import Workload
 from sync.observed.pod_group import KIND as POD_GROUP
-from tests.cluster.testbed.api import create, delete, items, path
+from tests.cluster.testbed.api import create, delete, items, patch, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import COMPONENTS
@@ -22,6 +26,7 @@ from tests.cluster.testbed.control_plane import running, start_process, wait_rea
 from tests.cluster.testbed.modules import CRDS
 from tests.cluster.testbed.namespaces import add_namespace
 from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
 
 CONFIGURATION: Final = """\
 actions: "enqueue, allocate, backfill"
@@ -44,13 +49,15 @@ tiers:
 PERIOD: Final = 0.05
 """Seconds between two cycles of the scheduler."""
 (WORKER_INDEX,) = LEADERS
-CANARY: Final = "canary"
-_CANARY_GROUP: Final[Object] = {
-    "apiVersion": "scheduling.volcano.sh/v1beta1",
-    "kind": "PodGroup",
-    "metadata": {"name": CANARY},
-    "spec": {"minMember": 1},
-}
+SCHEDULERS: Final = ("volcano", DEFAULT_SCHEDULER)
+PENDING: Final = re.compile(r'^scheduler_pending_pods\{queue="(\w+)"\} (\d+)$', re.MULTILINE)
+SECOND: Final = 1.1
+"""Leaders are older than workers, as LeaderWorkerSet creates them: times of objects are whole seconds."""
+QUIET: Final = 6
+"""How many looks in a row see the same: pods are bound in the background, after the cycle."""
+CANARY: Final = "canary-"
+"""How the names of canaries begin. Each has its own PodGroup: Volcano may not see the second pod of one."""
+HOLD: Final[Object] = {"key": "testbed/hold", "effect": "NoSchedule"}
 PRIORITY_CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
 Bound = dict[tuple[str, int], int]
 """How many pods of a group are on nodes, by LeaderWorkerSet and index."""
@@ -58,8 +65,11 @@ Bound = dict[tuple[str, int], int]
 
 @contextmanager
 def scheduling(built: Built) -> Iterator[Cluster]:
-    """Run an API server, kwok, and the Volcano scheduler with its default configuration and short cycles."""
-    with running(built, CRDS, ("kwok",)) as cluster:
+    """Run an API server, kwok, Kubernetes' scheduler, and Volcano's with its default configuration.
+
+    The cycles of Volcano are short.
+    """
+    with running(built, CRDS, ("kwok", "kube-scheduler")) as cluster:
         row = COMPONENTS["vc-scheduler"]
         arguments = [
             f"--schedule-period={PERIOD}s" if one.startswith("--schedule-period") else one
@@ -80,11 +90,13 @@ def services(cluster: Cluster, objects: list[Object], planned: tuple[Workload, .
         create(cluster.api, PRIORITY_CLASSES, one)
     groups = [_pod_group(one, planned) for one in objects if one["kind"] == POD_GROUP]
     pods = [pod for one in objects if one["kind"] == LWS for pod in _pods(one)]
-    for one in (*groups, _CANARY_GROUP):
+    for one in groups:
         create(cluster.api, path("podgroups", namespace), one)
+    leaders = [one for one in pods if one["metadata"]["labels"][WORKER_INDEX] == "0"]
     with ThreadPoolExecutor(4) as pool:
-        tuple(pool.map(lambda pod: create(cluster.api, path("pods", namespace), pod), pods))
-    time.sleep(4 * PERIOD)
+        for some in (leaders, [one for one in pods if one not in leaders]):
+            tuple(pool.map(lambda pod: create(cluster.api, path("pods", namespace), pod), some))
+            time.sleep(SECOND)
     try:
         yield namespace
     finally:
@@ -100,50 +112,82 @@ def services(cluster: Cluster, objects: list[Object], planned: tuple[Workload, .
 def add_node(cluster: Cluster, namespace: str, node: Object, fillers: tuple[Object, ...]) -> Bound:
     """Add a node, with its pods there first; return what is bound when the scheduler rests.
 
-    A pod that requests nothing is placed at the end of a cycle: once it is on the new node, the scheduler has
-    tried all others with this node.
+    Volcano places a pod that requests nothing at the end of a cycle: once such a canary is on the new node,
+    it has tried all others with this node. Kubernetes' scheduler counts the pods that it has still to try.
+    A taint holds them back until both have seen the node's pods.
     """
+    name = node["metadata"]["name"]
     for pod in fillers:
         create(cluster.api, path("pods", namespace), pod)
+    taints = node.get("spec", {}).get("taints", [])
+    held = {**node, "spec": {**node.get("spec", {}), "taints": [*taints, HOLD]}}
+    create(cluster.api, path("nodes"), held if fillers else node)
     if fillers:
-        time.sleep(2 * PERIOD)
-    create(cluster.api, path("nodes"), node)
-    create(cluster.api, path("pods", namespace), _canary(node["metadata"]["name"]))
-    before: list[Bound] = [{}]
+        with _canary(cluster, namespace, f"{CANARY}first-{name}", (name, [{"operator": "Exists"}])) as canary:
+            until(lambda: _seen(cluster, namespace, canary)[0], "the schedulers see the node", every=PERIOD)
+        patch(cluster.api, path("nodes", "", name), {"spec": {"taints": taints}})
+    before: list[Bound] = []
+    tolerations = [{"key": one["key"], "operator": "Exists"} for one in taints]
+    with _canary(cluster, namespace, f"{CANARY}{name}", (name, tolerations)) as canary:
 
-    def rests() -> bool:
-        is_over, found = _seen(cluster, namespace)
-        before.append(found if is_over else {})
-        return is_over and before[-1] == before[-2]
+        def rests() -> bool:
+            is_over, found = _seen(cluster, namespace, canary)
+            before.append(found if is_over else {})
+            return is_over and before[-QUIET:] == [found] * QUIET
 
-    until(rests, "a cycle of the scheduler is over", every=PERIOD)
-    delete(cluster.api, path("pods", namespace, CANARY), gracePeriodSeconds="0")
+        until(rests, "the schedulers have tried all pods", every=PERIOD)
     return before[-1]
 
 
-def _seen(cluster: Cluster, namespace: str) -> tuple[bool, Bound]:
-    """Return whether the canary is on a node, and how many pods of each group are."""
-    is_over, found = False, Bound()
+def _seen(cluster: Cluster, namespace: str, canary: str) -> tuple[bool, Bound]:
+    """Return whether both schedulers have tried all pods, and how many pods of each group are on nodes."""
+    found, canaries, singles = Bound(), 0, 0
     for pod in items(cluster.api, path("pods", namespace)):
         is_on_node, labels = bool(pod["spec"].get("nodeName")), pod["metadata"].get("labels", {})
-        if pod["metadata"]["name"] == CANARY:
-            is_over = is_on_node
+        if pod["metadata"]["name"].startswith(canary):
+            canaries += is_on_node
         elif LWS_NAME in labels:
             key = labels[LWS_NAME], int(labels[GROUP_INDEX])
             found[key] = found.get(key, 0) + is_on_node
-    return is_over, found
+            singles += not is_on_node and pod["spec"]["schedulerName"] == DEFAULT_SCHEDULER
+    return canaries == len(SCHEDULERS) and _waiting(cluster) == (0, singles), found
 
 
-def _canary(node: str) -> Object:
-    return {
-        "metadata": {"name": CANARY, "annotations": {GROUP_NAME: CANARY}},
-        "spec": {
-            "schedulerName": "volcano",
-            "nodeSelector": {"kubernetes.io/hostname": node},
-            "tolerations": [{"operator": "Exists"}],
-            "containers": [{"name": "c", "image": "i"}],
-        },
+def _waiting(cluster: Cluster) -> tuple[int, int]:
+    """Return how many pods Kubernetes' scheduler has still to try, and how many it could not place."""
+    unverified = ssl.create_default_context()
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+    address = f"https://127.0.0.1:{cluster.ports['kube-scheduler']}/metrics"
+    with urlopen(address, context=unverified, timeout=PATIENCE) as answer:
+        counts = {name: int(count) for name, count in PENDING.findall(answer.read().decode())}
+    return counts.get("active", 0) + counts.get("backoff", 0), counts.get("unschedulable", 0)
+
+
+@contextmanager
+def _canary(cluster: Cluster, namespace: str, name: str, where: tuple[str, list[Object]]) -> Iterator[str]:
+    """Have a pod of each scheduler wait that requests nothing; `where`: its node, and what it tolerates."""
+    node, tolerations = where
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name},
+        "spec": {"minMember": 1},
     }
+    create(cluster.api, path("podgroups", namespace), group)
+    for scheduler in SCHEDULERS:
+        pod = {
+            "metadata": {"name": f"{name}-{scheduler}", "annotations": {GROUP_NAME: name}},
+            "spec": {
+                "schedulerName": scheduler,
+                "nodeSelector": {"kubernetes.io/hostname": node},
+                "tolerations": tolerations,
+                "containers": [{"name": "c", "image": "i"}],
+            },
+        }
+        create(cluster.api, path("pods", namespace), pod)
+    yield name
+    for scheduler in SCHEDULERS:
+        delete(cluster.api, path("pods", namespace, f"{name}-{scheduler}"), gracePeriodSeconds="0")
 
 
 def _pod_group(one: Object, planned: tuple[Workload, ...]) -> Object:

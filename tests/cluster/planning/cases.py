@@ -1,6 +1,6 @@
 """Random services and nodes, from a seed: as their author would write them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -40,14 +40,15 @@ class Case:
     """By node."""
 
 
-def plain(objects: Iterable[Object], nodes: int) -> Case:
-    """Return a case of equal, empty nodes with 8 GPUs."""
-    return Case(0, tuple(objects), tuple(map(_plain_node, range(nodes))), ((),) * nodes)
+def plain(objects: Iterable[Object], nodes: Sequence[int]) -> Case:
+    """Return a case of empty nodes with so many GPUs."""
+    made = tuple(_plain_node(at, gpus) for at, gpus in enumerate(nodes))
+    return Case(0, tuple(objects), made, ((),) * len(made))
 
 
-def _plain_node(at: int) -> Object:
+def _plain_node(at: int, gpus: int) -> Object:
     name = f"node-{at}"
-    room = {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: "8"}
+    room = {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: str(gpus)}
     return {
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
         "status": {"capacity": room, "allocatable": room, "conditions": [READY]},
@@ -70,6 +71,23 @@ def case(seed: int) -> Case:
             for template in _templates(one):
                 template["spec"]["priorityClassName"] = name
     nodes, fillers = zip(*(_node(random, at) for at in range(random.randint(4, 10))), strict=True)
+    return Case(seed, (*ranked, *objects), nodes, fillers)
+
+
+def single(seed: int) -> Case:
+    """Return a case of pods in no gang. Their priorities differ: of equal ones, either may come first."""
+    random = Random(seed)  # noqa: S311 - a case, not a secret
+    ranked = [_priority_class(at) | {"preemptionPolicy": "Never"} for at in range(random.randint(1, 3))]
+    objects = []
+    for at, rank in enumerate(random.sample(ranked, len(ranked))):
+        one = _lws(random, f"s{at}", "worker", "worker", 1)
+        one["metadata"]["annotations"][PREFIX + "scheduler-name"] = "default-scheduler"
+        group = one["spec"]["leaderWorkerTemplate"]
+        group["size"] = min(group["size"], 3)
+        group.pop("leaderTemplate", None)
+        group["workerTemplate"]["spec"]["priorityClassName"] = rank["metadata"]["name"]
+        objects.append(one)
+    nodes, fillers = zip(*(_node(random, at) for at in range(random.randint(3, 8))), strict=True)
     return Case(seed, (*ranked, *objects), nodes, fillers)
 
 

@@ -61,10 +61,23 @@ def compared(cluster: Cluster, case: Case) -> Outcome:
 def _differing(plan: Forecast, step: Step, found: Bound) -> Iterator[str]:
     """Yield the groups that are not as planned: all pods on nodes, or none."""
     for at, one in enumerate(plan.workloads):
-        for key in one.groups:
+        if not one.gang:
+            yield from _differing_counts(plan, step, found, at)
+        for key in one.groups if one.gang else ():
             role = one.roles[key[0]]
             count = found.get((role.name, key[1]), 0)
             expected = role.size if (at, key) in step.started else 0
             allowed = {0, role.size} if (at, key) in step.uncertain else {expected}
             if count not in allowed:
                 yield f"{one.label(key)} of {one.name}: {count} of {role.size} pods, planned {expected}"
+
+
+def _differing_counts(plan: Forecast, step: Step, found: Bound, at: int) -> Iterator[str]:
+    """Yield the roles in no gang of which other numbers of groups are whole: their pods come in any order."""
+    one = plan.workloads[at]
+    for number, role in enumerate(one.roles):
+        whole = sum(found.get((role.name, group), 0) == role.size for group in range(role.replicas))
+        least = step.counts[at, number]
+        most = least + sum(key[:1] == (at,) and key[1][0] == number for key in step.uncertain)
+        if not least <= whole <= most:
+            yield f"{role.role} of {one.name}: {whole} whole groups, planned {least} to {most}"

@@ -12,34 +12,46 @@ from tests.cluster.planning.cases import GPU, Case, plain
 
 def _of_table(table: Table) -> Case:
     """Return the files of a table, with nodes up to its last row."""
-    return plain((yaml.safe_load(file.read_text()) for file in table.files), max(table.rows) // 8)
+    return plain((yaml.safe_load(file.read_text()) for file in table.files), [8] * (max(table.rows) // 8))
+
+
+def _container(name: str, gpus: int) -> Object:
+    return {
+        "name": name,
+        "image": "vllm/vllm-openai:v0.17.1",
+        "command": ["vllm", "serve"],
+        "args": ["org/M"],
+        "resources": {"limits": {GPU: str(gpus)}},
+    }
 
 
 def _of_containers(*, init: int, main: int) -> Case:
     """Return a worker of two pods whose init container requests other GPUs than its engine."""
+    spec = {"containers": [_container("vllm", main)], "initContainers": [_container("warm", init)]}
+    return plain([_worker(spec)], [8, 8])
 
-    def container(name: str, gpus: int) -> Object:
-        return {
-            "name": name,
-            "image": "vllm/vllm-openai:v0.17.1",
-            "command": ["vllm", "serve"],
-            "args": ["org/M"],
-            "resources": {"limits": {GPU: str(gpus)}},
-        }
 
-    spec = {"containers": [container("vllm", main)], "initContainers": [container("warm", init)]}
+def _of_pods(leader: int, worker: int, nodes: list[int]) -> Case:
+    """Return a worker of two pods that request other GPUs, and nodes with so many."""
+    leaders, workers = ({"containers": [_container("vllm", gpus)]} for gpus in (leader, worker))
+    lws = _worker(workers)
+    lws["spec"]["leaderWorkerTemplate"]["leaderTemplate"] = {"spec": leaders}
+    return plain([lws], nodes)
+
+
+def _worker(spec: Object) -> Object:
     annotations = {"fusioninfer.io/service": "s0", "fusioninfer.io/launcher": "none"}
-    lws = {
+    return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
         "metadata": {"name": "s0-worker", "annotations": annotations},
         "spec": {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": spec}}},
     }
-    return plain([lws], 2)
 
 
 KEPT: Final[Mapping[str, Case]] = {
     "the table of the worker": _of_table(MONOLITHIC),
     "the table of prefill and decode": _of_table(DISAGGREGATED),
     "an init container that requests more than the engine": _of_containers(init=5, main=3),
+    "a node too small for the leader, and not taken for its worker": _of_pods(8, 1, [8, 1, 8]),
 }
