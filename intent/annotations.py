@@ -20,6 +20,7 @@ from intent.parallelism import Parallelism, fault, read_parallelism
 from intent.priority import ACCEPTED, PRIORITIES, is_priority
 from intent.sidecar import FORM, NO_OPTIONS, SidecarOptions, is_options
 from intent.sidecar import parse as read_sidecar_options
+from intent.template import TEMPLATES_LIMIT
 
 ComponentType = Literal["worker", "prefiller", "decoder"]
 
@@ -38,6 +39,7 @@ MODEL_NAME: Final = PREFIX + "model-name"
 MODEL_SECRET: Final = PREFIX + "model-secret"
 MODEL_CACHE: Final = PREFIX + "model-cache"
 LORA: Final = PREFIX + "lora"
+BASE_REFS: Final = PREFIX + "base-refs"
 SIDECAR: Final = PREFIX + "sidecar"
 STRATEGY: Final = PREFIX + "strategy"
 GATEWAY: Final = PREFIX + "gateway"
@@ -50,6 +52,8 @@ REFRESH: Final = PREFIX + "refresh"
 INJECT: Final = PREFIX + "inject"
 PAUSED: Final = PREFIX + "paused"
 EXPANSION: Final = PREFIX + "expansion"
+UNREAD: Final = frozenset({EXPANSION, PAUSED})
+"""Annotations that do not affect admission."""
 UNANSWERED: Final = "admission did not answer"
 """Value of the label `SERVICE` in each write of a rendered LeaderWorkerSet; no valid label value, on purpose.
 
@@ -137,9 +141,17 @@ def _is_gateway(text: str) -> bool:
     return is_subdomain(name) and (is_label(namespace) if slash else True)
 
 
+def in_order(text: str) -> tuple[str, ...]:
+    """Split a list separated by commas, of which the order counts."""
+    return tuple([name.strip() for name in text.split(",")])
+
+
 def names(text: str) -> tuple[str, ...]:
     """Split a list separated by commas and sort it; the order has no meaning."""
     return tuple(sorted(name.strip() for name in text.split(",") if name.strip())) if text else ()
+
+
+_ARE_TEMPLATES: Final = _list_of("names", is_subdomain).accepts
 
 
 # --- the table ----------------------------------------------------------------------------------------
@@ -458,6 +470,23 @@ class Annotations:
             service="spec.lora",
         ),
     )
+    base_refs: tuple[str, ...] = field(
+        default=(),
+        metadata=_annotation(
+            BASE_REFS,
+            f"names of InferenceTemplates, in order, separated by commas, at most {TEMPLATES_LIMIT}: later "
+            "ones win, and the object wins over all; see `docs/templates.md`",
+            Check(
+                lambda text: _ARE_TEMPLATES(text) and text.count(",") < TEMPLATES_LIMIT,
+                f"must be at most {TEMPLATES_LIMIT} names of InferenceTemplates, separated by commas, "
+                "each once",
+            ),
+            absent="none",
+            parse=in_order,
+            digest=False,
+        ),
+    )
+    """Not digested: what the templates add is part of the object whose digest is taken."""
     sidecar_options: SidecarOptions = field(
         default=NO_OPTIONS,
         metadata=_annotation(

@@ -1,0 +1,24 @@
+"""InferenceTemplates, as admission gets them: the objects by name, or why there is none.
+
+Admission reads nothing itself: its caller passes the templates that `fusioninfer.io/base-refs` names.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from intent import Object
+
+KIND: Final = "InferenceTemplate"
+TEMPLATES_LIMIT: Final = 8
+"""Templates that one object may name."""
+
+
+class Unavailable(NamedTuple):
+    """A template that could not be read."""
+
+    reason: str
+    """The rest of a sentence about it: `does not exist in namespace a or b`."""
+
+
+Templates = Mapping[str, Object | Unavailable]
+"""By name: the InferenceTemplate as it was read, whole, or why it was not."""
