@@ -43,7 +43,7 @@ def model(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
     words = _ENGINES[launch.command.engine]
     flag = "--model" if _takes_flag(launch) else words.model
     findings = list(_contradictions(launch, asked, words, intent))
-    first = () if _has_model(launch, asked) else (flag, asked.argument) if flag else (asked.argument,)
+    first = () if _has_model(launch, asked, words) else (flag, asked.argument) if flag else (asked.argument,)
     wanted = {words.revision: asked.revision, words.name: asked.name}
     flags = tuple(
         word
@@ -61,10 +61,14 @@ def _takes_flag(launch: Launch) -> bool:
     return command.is_vllm and (kind in _MODULES or is_old)
 
 
-def _has_model(launch: Launch, asked: Model) -> bool:
-    """Return whether the author names a model, in an argument of its own or perhaps behind a flag."""
+def _has_model(launch: Launch, asked: Model, words: _Words) -> bool:
+    """Return whether the author names a model, in an argument of its own or perhaps behind a flag.
+
+    The first word behind the flag of the served name is that name.
+    """
     flags, argv = launch.command.flags, launch.command.argv
-    after = (word for flag in flags.given for word in argv[flag.at + 1 : flag.at + flag.width])
+    starts = ((flag, flag.at + 1 + (flag.name == words.name)) for flag in flags.given)
+    after = (word for flag, start in starts for word in argv[start : flag.at + flag.width])
     return model_of(launch) is not None or (may_be_model(flags, argv) and asked.argument in after)
 
 

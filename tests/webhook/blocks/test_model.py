@@ -100,6 +100,12 @@ def test_an_argument_of_the_author_is_not_added_again(
     ] == []
 
 
+def test_a_model_that_is_served_under_its_own_name_is_added() -> None:
+    words = started(one("vllm serve --served-model-name org/M --seed 1", NEW, model="hf://org/M"))
+
+    assert words[2:] == ["org/M", "--served-model-name", "org/M", "--seed", "1"]
+
+
 def test_a_model_in_a_variable_is_not_compared() -> None:
     assert started(one("vllm serve $(MODEL)", NEW, **PVC))[2:] == ["$(MODEL)", "--served-model-name", "svc"]
 
