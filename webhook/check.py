@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import compress
 from typing import Final, assert_never
 
-from intent import Object
-from intent.annotations import EXPANSION, REFRESH, SERVICE, path
+from intent import Object, budget
+from intent.annotations import BASE_REFS, EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
 from intent.lws import LWT, Intent
 from intent.settings import Settings
 from intent.shapes import labels, listed, mapping
+from intent.template import Templates
 from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.layout import Input
 from webhook.overlay import record as records
+from webhook.overlay.base import MISSING
 from webhook.overlay.keyed import same
 from webhook.state import (
     Ejected,
@@ -24,6 +27,7 @@ from webhook.state import (
     NotOurs,
     Pinned,
     Settled,
+    Unfilled,
     Unreadable,
     Withdrawn,
     inspect,
@@ -33,15 +37,22 @@ from webhook.validate import CONSEQUENCES, VALIDATORS
 from webhook.write import Write, disabled, has_record
 
 
-def check(
-    live: Object, old: Object | None = None, settings: Settings = DEFAULTS, *, mutated: bool = True
+def check(  # noqa: PLR0913 - what a request consists of
+    live: Object,
+    old: Object | None = None,
+    settings: Settings = DEFAULTS,
+    *,
+    mutated: bool = True,
+    templates: Templates | None = None,
+    dry_run: bool = False,
 ) -> list[FieldError]:
     """Return the findings about an object, errors first.
 
     The object is expanded, as /validate gets it, unless `mutated` is false, as for a file. On an update that
-    leaves the input unchanged, errors become warnings: a stricter release does not block old objects.
+    leaves the input unchanged, errors become warnings: a stricter release does not block old objects. On a
+    dry run a template that cannot be read is a warning, since it may be applied together with the object.
     """
-    found = state(live, old)
+    found = state(live, old, templates)
     if isinstance(found, NotOurs):
         return []
     is_settled = isinstance(found, Settled)
@@ -49,6 +60,9 @@ def check(
         found = inspect(live, old)
     if isinstance(found, Unreadable):
         return [replace(found.error, softened=_same_templates(live, old))]
+    if isinstance(found, Unfilled):
+        is_known = mutated or templates is not None
+        return list(_unfilled(found.write, mutated=mutated, dry_run=dry_run) if is_known else ())
     about_record = list(_about_record(found, settings) if mutated else _no_room(found, settings))
     about_input = list(_about_input(found, settings))
     is_denied = any(one.severity == "error" for one in (*about_record, *about_input))
@@ -73,6 +87,18 @@ def _softened(errors: list[FieldError], write: Write, settings: Settings) -> lis
 def _said(error: FieldError) -> str:
     """Return the text of an error without its path, since the position of an item may change."""
     return str(replace(error, path=""))
+
+
+def _unfilled(write: Write, *, mutated: bool, dry_run: bool) -> Iterator[FieldError]:
+    """Report why there is no content of templates, and errors in annotations: nothing else is known."""
+    if mutated and write.filling and write.filling.is_read:
+        yield _not_run(f"{EXPANSION} has no content for {BASE_REFS}")
+    elif write.filling:
+        yield from (replace(one, softened=dry_run and one.code == MISSING) for one in write.filling.errors)
+    about_all = (
+        one.path.startswith("metadata.annotations") or one.code == budget.CODE for one in write.reading.errors
+    )
+    yield from compress(write.reading.errors, about_all)
 
 
 _EDITED: Final = (
@@ -121,7 +147,7 @@ def _about_record(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     if found.write.reading.errors:
         return
     match found:
-        case Invalid():
+        case Invalid() | Unfilled():
             return
         case Withdrawn(write):
             yield from _withdrawn(write)

@@ -11,14 +11,18 @@ No function here changes its arguments, or raises for any JSON.
 from collections.abc import Iterable
 from typing import Final, assert_never
 
+import msgspec
+
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 from intent.shapes import annotations
+from intent.template import Templates
 from webhook import mutate
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
+from webhook.overlay.base import Base
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
@@ -33,6 +37,7 @@ from webhook.state import (
     Pinned,
     Settled,
     State,
+    Unfilled,
     Unreadable,
     Withdrawn,
     state,
@@ -50,9 +55,10 @@ def expand(
     old: Object | None = None,
     settings: Settings = DEFAULTS,
     concerns: Iterable[Concern] = CONCERNS,
+    templates: Templates | None = None,
 ) -> list[Operation]:
     """Return the JSON patch that expands the object; empty if there is nothing to do."""
-    return operations(live, state(live, old), settings, concerns)
+    return operations(live, state(live, old, templates), settings, concerns)
 
 
 def operations(
@@ -63,9 +69,9 @@ def operations(
     return [] if wanted is live else patch(live, wanted)
 
 
-def expanded(live: Object, settings: Settings = DEFAULTS) -> Object:
+def expanded(live: Object, settings: Settings = DEFAULTS, templates: Templates | None = None) -> Object:
     """Return the object as /mutate leaves it. The patch has the same result (tests/laws)."""
-    return change(live, state(live), settings)
+    return change(live, state(live, None, templates), settings)
 
 
 def change(
@@ -73,8 +79,10 @@ def change(
 ) -> Object:
     """Return the object as /mutate leaves it. The service label is only fixed together with the others."""
     match found:
-        case NotOurs() | Settled() | Unreadable() | Invalid() | Ejected():
+        case NotOurs() | Settled() | Unreadable() | Ejected():
             return live
+        case Unfilled(write) | Invalid(write):
+            return _noted(live, write)
         case Withdrawn(write):
             return live if write.record is records.NO_RECORD else _withdrawn(write)
         case Grandfathered(write):
@@ -91,6 +99,21 @@ def _withdrawn(write: Write) -> Object:
     """Return what the author wrote. A leader with edits of its own is theirs."""
     reverted = with_own_leader(write.reverted)
     return merge(with_kept(reverted.original, reverted), _annotation(None))
+
+
+def _noted(live: Object, write: Write) -> Object:
+    """Return the object with the content of its templates in the record, or why there is none.
+
+    /validate reads no template: with it, it finds the same errors. What was injected before stays.
+    """
+    if write.filling is None or not write.filling.is_read:
+        return live
+    there, base = write.record.base, write.filling.base
+    stands = Base(*base.key) if there is None else there
+    noted = msgspec.structs.replace(base, digest="", put_on=stands.put_on, was=stands.was)
+    known = write.record
+    text = records.write(known.digest, known.expansion, known.was, known.reading, noted)
+    return live if len(text) > room(live) else merge(live, _annotation(text))
 
 
 def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:
@@ -118,8 +141,8 @@ def written(found: Pinned | Grandfathered | Fresh, wished: Expansion, made: Inje
     """Return the text of the record. The digests of another release stay as it wrote them."""
     expansion = wished.reduced(made.put_on)
     if isinstance(found, Pinned) and (found.pin.is_foreign or not found.write.digest):
-        return records.write(found.pin.digest, expansion, made.was, found.pin.reading)
-    return records.write(found.write.digest, expansion, made.was)
+        return records.write(found.pin.digest, expansion, made.was, found.pin.reading, found.write.base)
+    return records.write(found.write.digest, expansion, made.was, base=found.write.base)
 
 
 def wish(

@@ -20,14 +20,21 @@ from intent.service.allowed import brought, not_allowed
 from intent.service.routes import picker_of
 from intent.settings import Settings
 from intent.shapes import annotations, metadata, number
+from intent.template import Templates
 from webhook import check as leaderworkerset
 from webhook.expand import DEFAULTS
 
 NO_PARENT: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
 
 
-def check(live: Object, old: Object | None = None, settings: Settings = DEFAULTS) -> list[FieldError]:
-    """Return the findings, errors first.
+def check(
+    live: Object,
+    old: Object | None = None,
+    settings: Settings = DEFAULTS,
+    *,
+    templates: Templates | None = None,
+) -> list[FieldError]:
+    """Return the findings, errors first. Without `templates`, a role that names some is not checked.
 
     Errors become warnings on an update that changes neither the spec nor annotations. Otherwise this applies
     to errors that the old object had too, and to those of a rendered LeaderWorkerSet whose input is
@@ -35,14 +42,16 @@ def check(live: Object, old: Object | None = None, settings: Settings = DEFAULTS
     """
     if annotations(live).get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
         return []
-    findings = list(_findings(live, old, settings))
+    findings = list(_findings(live, old, settings, templates))
     same_spec = old is not None and _generation(live) == _generation(old) != 0
     if same_spec and _annotations(live) == _annotations(old):
         findings = [replace(one, softened=True) for one in findings]
     return sorted(findings, key=lambda one: one.severity != "error")
 
 
-def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[FieldError]:
+def _findings(
+    live: Object, old: Object | None, settings: Settings, templates: Templates | None
+) -> Iterator[FieldError]:
     over = budget.of_inferenceservice(live)
     if over is not None:
         yield replace(over, softened=old is not None and over == budget.of_inferenceservice(old))
@@ -58,7 +67,7 @@ def _findings(live: Object, old: Object | None, settings: Settings) -> Iterator[
     reported = {(error.path, "") for error in errors}
     for role, lws in zip(service.roles, leader_worker_sets(service), strict=True):
         known = before.get(lws["metadata"]["name"])
-        for error in leaderworkerset.check(lws, known, settings, mutated=False):
+        for error in leaderworkerset.check(lws, known, settings, mutated=False, templates=templates):
             finding = authored(error, service, role)
             key = (finding.path, finding.code + finding.message)
             if reported.isdisjoint({(finding.path, ""), key}):

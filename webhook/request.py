@@ -27,6 +27,8 @@ class AdmissionRequest(NamedTuple):
     uid: str
     live: Object | None
     old: Object | None
+    namespace: str = ""
+    dry_run: bool = False
 
 
 class _Metadata(msgspec.Struct, rename="camel", gc=False):
@@ -56,6 +58,8 @@ class _Request(msgspec.Struct, rename="camel", gc=False):
     uid: str
     operation: str
     sub_resource: str = ""
+    namespace: str = ""
+    dry_run: bool | None = None
     object: _Object | None = None
     old_object: _Object | None = None
 
@@ -87,7 +91,8 @@ def read(body: bytes) -> AdmissionRequest:
     if request.object is None:
         raise Malformed(f"request.object must be an object on {request.operation}")
     old = request.old_object
-    return AdmissionRequest(request.uid, _plain(request.object), None if old is None else _plain(old))
+    live, stored = _plain(request.object), None if old is None else _plain(old)
+    return AdmissionRequest(request.uid, live, stored, request.namespace, request.dry_run is True)
 
 
 def opened(request: AdmissionRequest) -> tuple[Object, Object | None]:

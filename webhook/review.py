@@ -7,15 +7,18 @@ logs as `<name of the webhook>/record` and `<name of the webhook>/findings`.
 
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
 from intent import Object
-from intent.annotations import EXPANSION
+from intent.annotations import BASE_REFS, EXPANSION
 from intent.errors import FieldError
 from intent.inferenceservice.read import KIND
 from intent.settings import Settings
+from intent.shapes import metadata, text
+from intent.template import Templates
 from webhook import inferenceservice
 from webhook.check import check
 from webhook.expand import DEFAULTS, operations
@@ -23,6 +26,7 @@ from webhook.overlay import record as records
 from webhook.overlay.patch import Operation
 from webhook.request import VERSION, AdmissionRequest, Malformed, opened, read
 from webhook.state import at_once, inspect
+from webhook.templates import needed
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 
@@ -44,6 +48,16 @@ AUDIT_LENGTH: Final = 256
 RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
 
 
+class Wanted(NamedTuple):
+    """The names of templates to read, and the namespace in which they are looked up first."""
+
+    namespace: str
+    names: tuple[str, ...] = ()
+
+
+NOTHING_WANTED: Final = Wanted("")
+
+
 class AdmissionAnswer(NamedTuple):
     """The body of the answer, and its outcome, for the metrics."""
 
@@ -51,13 +65,28 @@ class AdmissionAnswer(NamedTuple):
     outcome: Outcome
 
 
-def mutate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
-    """Answer /mutate: a patch, or nothing.
+def wanted(body: bytes) -> Wanted:
+    """Return the templates to read for a request of /mutate; none for nearly all.
 
     Raises:
         Malformed: the body is not an AdmissionReview.
     """
-    return _answered(_mutated, read(body), settings)
+    if BASE_REFS.encode() not in body:
+        return NOTHING_WANTED
+    request = read(body)
+    if request.live is None or at_once(request.live, request.old):
+        return NOTHING_WANTED
+    namespace = text(metadata(request.live).get("namespace")) or request.namespace
+    return Wanted(namespace, needed(request.live, request.old))
+
+
+def mutate(body: bytes, settings: Settings = DEFAULTS, templates: Templates | None = None) -> AdmissionAnswer:
+    """Answer /mutate: a patch, or nothing. `templates` are those of `wanted`; None if none can be read.
+
+    Raises:
+        Malformed: the body is not an AdmissionReview.
+    """
+    return _answered(partial(_mutated, templates=templates), read(body), settings)
 
 
 def validate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
@@ -88,12 +117,14 @@ def _answered(
         raise
 
 
-def _mutated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
+def _mutated(
+    request: AdmissionRequest, settings: Settings, *, templates: Templates | None
+) -> AdmissionAnswer:
     live, old = request.live, request.old
     if live is None or at_once(live, old):
         return _unchanged(request)
     live, old = opened(request)
-    made = operations(live, inspect(live, old), settings)
+    made = operations(live, inspect(live, old, templates), settings)
     if not made:
         return _unchanged(request)
     patch = b2a_base64(orjson.dumps(made), newline=False).decode()
@@ -106,7 +137,7 @@ def _unchanged(request: AdmissionRequest) -> AdmissionAnswer:
 
 
 def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
-    findings = [] if request.live is None else _check(*opened(request), settings)
+    findings = [] if request.live is None else _check(*opened(request), settings, dry_run=request.dry_run)
     errors = [one for one in findings if one.severity == "error"]
     response: Object = {"allowed": not errors}
     if errors:
@@ -119,10 +150,10 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
     return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
 
 
-def _check(live: Object, old: Object | None, settings: Settings) -> list[FieldError]:
+def _check(live: Object, old: Object | None, settings: Settings, *, dry_run: bool) -> list[FieldError]:
     if live.get("kind") == KIND:
         return inferenceservice.check(live, old, settings)
-    return check(live, old, settings)
+    return check(live, old, settings, dry_run=dry_run)
 
 
 def _audit(operations: Iterable[Operation]) -> dict[str, str]:

@@ -9,6 +9,8 @@
                    changes no input of admission                                                are too many
     Unreadable     has a record that cannot be read    leaves it             if no template     else (FI901)
                                                                              changed (FI901)
+    Unfilled       names templates that are not        notes why in its      on a dry run if    else why
+                   known                               record                one is missing     (FI951)
     Invalid        has errors in its input             leaves it             -                  the errors
     Withdrawn      has no annotation of ours, but      reverts the record    of the restart     a record that
                    perhaps its record                  and removes it        (FI521)            stays (FI902)
@@ -35,6 +37,7 @@ from intent.errors import FieldError
 from intent.lws import Intent
 from intent.read import NOTHING
 from intent.shapes import annotations, metadata
+from intent.template import Templates
 from webhook.mutate import is_unchanged
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.written import LAST_APPLIED
@@ -56,6 +59,13 @@ class Unreadable:
     """An object whose own record cannot be read, with the reason."""
 
     error: FieldError
+
+
+@dataclass(frozen=True, slots=True)
+class Unfilled:
+    """An object that names templates whose content is not known, so that it cannot be read as a whole."""
+
+    write: Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,7 @@ class Fresh:
 
 
 AtOnce = NotOurs | Settled
-Inspected = Invalid | Withdrawn | Ejected | Pinned | Grandfathered | Fresh
+Inspected = Unfilled | Invalid | Withdrawn | Ejected | Pinned | Grandfathered | Fresh
 State = AtOnce | Unreadable | Inspected
 
 
@@ -112,9 +122,9 @@ _READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LAST_APPLIED, LLM_D_R
 """Labels and annotations without our prefix that admission reads."""
 
 
-def state(live: Object, old: Object | None = None) -> State:
+def state(live: Object, old: Object | None = None, templates: Templates | None = None) -> State:
     """Return the state of a write; `old` is None on CREATE."""
-    return at_once(live, old) or inspect(live, old)
+    return at_once(live, old) or inspect(live, old, templates)
 
 
 def at_once(live: Object, old: Object | None = None) -> AtOnce | None:
@@ -143,14 +153,25 @@ def _read(value: Any) -> Any:
     return {key: item for key, item in value.items() if key.startswith(PREFIX) or key in _READ}
 
 
-def inspect(live: Object, old: Object | None = None) -> Unreadable | Inspected:
-    """Return the state of a write that is ours, from what its author wrote."""
-    write = read_write(live, old)
+def inspect(
+    live: Object, old: Object | None = None, templates: Templates | None = None
+) -> Unreadable | Inspected:
+    """Return the state of a write that is ours, from what its author wrote.
+
+    `templates` has those that `webhook.templates.needed` names; None if none can be read.
+    """
+    write = read_write(live, old, templates)
     if isinstance(write, FieldError):
         return Unreadable(write)
-    pin = _pin(write)
+    pin = None if write.lacks_content else _pin(write)
     if pin is not None:
         return Pinned(write, pin)
+    return _unpinned(write)
+
+
+def _unpinned(write: Write) -> Inspected:
+    if write.lacks_content:
+        return Unfilled(write)
     if write.reading.errors:
         return Invalid(write)
     intent = write.reading.intent

@@ -7,19 +7,22 @@ the old object is computed once, and only if it is needed, since most writes nee
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, Final
+from typing import Any
 
 from intent import Object
-from intent.annotations import EXPANSION, INJECT, NO_ROUTING, PAUSED, PREFIX, SERVICE, Routing
+from intent.annotations import BASE_REFS, EXPANSION, INJECT, NO_ROUTING, PREFIX, SERVICE, UNREAD, Routing
 from intent.errors import FieldError
 from intent.names import is_label_value
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
 from intent.shapes import annotations, labels
+from intent.template import Templates
 from webhook import digest as digests
+from webhook.fill import Filling
 from webhook.leftover import without_leftover
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE
 from webhook.overlay import record as records
+from webhook.overlay.base import Base
 from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
 from webhook.overlay.overlay import Overlay, merge
@@ -27,15 +30,17 @@ from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
-from webhook.overlay.written import is_applied, is_applied_after_export, written
-
-UNREAD: Final = frozenset({EXPANSION, PAUSED})
-"""Annotations of FusionInfer that do not affect admission."""
+from webhook.overlay.written import is_applied, is_applied_after_export, is_of_file, written
+from webhook.refill import Around, refill
+from webhook.templates import key_of
 
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """The live object, the old one (None on CREATE), and the original: live with its record reverted."""
+    """The live object, the old one (None on CREATE), and the original: live with its record reverted.
+
+    With templates, `reverted` and `reading` are those of the filled object, and `original` is the author's.
+    """
 
     sent: Object
     """The live object as it was sent."""
@@ -53,6 +58,8 @@ class Write:
     """The original, parsed."""
     facts: Object
     """The facts of the Intent that digests cover; empty if there is none."""
+    filling: Filling | None = None
+    """What templates put under the author's object; None if it names none."""
 
     @cached_property
     def digest(self) -> str:
@@ -67,7 +74,30 @@ class Write:
     @property
     def original(self) -> Object:
         """Return the object as its author wrote it."""
-        return self.reverted.original
+        return self.reverted.original if self.filling is None else self.filling.author
+
+    @property
+    def base(self) -> Base | None:
+        """Return what the record keeps of templates."""
+        return None if self.filling is None else self.filling.base
+
+    @property
+    def is_unfilled(self) -> bool:
+        """Return whether it names templates whose content is not known."""
+        return (
+            self.filling is not None
+            and BASE_REFS in annotations(self.filling.author)
+            and not self.filling.base.has_content
+        )
+
+    @property
+    def lacks_content(self) -> bool:
+        """Return whether that matters: an object that stays as it was stored needs no content."""
+        return self.is_unfilled and not (self.lost_record or (self.unchanged and self._names_the_same()))
+
+    def _names_the_same(self) -> bool:
+        """Return whether the old object has the same templates."""
+        return self.before is not None and key_of(self.before.original) == key_of(self.original)
 
     @property
     def has_record(self) -> bool:
@@ -133,8 +163,10 @@ class Write:
         return replace(self, reverted=reverted, reading=reading, facts=_facts(reading))
 
 
-def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
-    """Revert the record of an object, and parse the result. An invalid record of its own is an error.
+def read_write(
+    live: Object, old: Object | None = None, templates: Templates | None = None
+) -> Write | FieldError:
+    """Revert the record of an object, fill it, and parse the result. An invalid record of it is an error.
 
     If only the old object has an invalid record, it is ignored: the author removed it, or wrote the object
     without it.
@@ -150,12 +182,17 @@ def read_write(live: Object, old: Object | None = None) -> Write | FieldError:
     known = record if records.find(old) == text else None
     stored = cache(lambda: _stored_record(old) if known is None else known)
     file = written(live, old) if record.put_on else {}
-    reverted = revert(live, old, record, stored, file)
+    reverted, filling = revert(live, old, record, stored, file), None
+    if record.base is not None or BASE_REFS in annotations(live):
+        around = Around(old, record, stored, file if is_of_file(live, old) else {})
+        reverted, filling = refill(reverted, around, templates)
     reading = read_lws(reverted.original)
     original = without_leftover(reverted.original, reading.intent, record)
     if original is not reverted.original:
         reverted, reading = replace(reverted, original=original), read_lws(original)
-    return Write(sent, live, old, reverted, record, text or "", stored, reading, _facts(reading))
+    if filling is not None and filling.errors and filling.base.has_content:
+        reading = replace(reading, errors=(*filling.errors, *reading.errors))
+    return Write(sent, live, old, reverted, record, text or "", stored, reading, _facts(reading), filling)
 
 
 def _facts(reading: Reading) -> Object:

@@ -22,6 +22,7 @@ from webhook.state import (
     Pinned,
     Settled,
     State,
+    Unfilled,
     Unreadable,
     Withdrawn,
     state,
@@ -63,6 +64,7 @@ def codes(live: Object, old: Object | None = None) -> list[tuple[str, str]]:
 STORED = foreign(put(FILE))
 
 EXPANDED = put(FILE)
+NAMED = changed(FILE, "metadata.annotations.fusioninfer.io/base-refs", "absent")
 TEAM = "metadata.labels.team"
 
 
@@ -84,6 +86,8 @@ WRITES: list[tuple[Object, Object | None, type[State]]] = [
     (with_record(FILE, "{}"), None, Unreadable),
     (lws(component_type="x"), None, Invalid),
     (lws(size=3, component_type="x"), EXPANDED, Invalid),
+    (NAMED, None, Unfilled),
+    (NAMED, EXPANDED, Unfilled),
     (without_keys(EXPANDED), EXPANDED, Withdrawn),
     (without_keys(FILE), EXPANDED, Withdrawn),
     (without_keys(FILE), FILE, Withdrawn),

@@ -13,7 +13,7 @@ from typing import Any
 
 from intent import Object
 from webhook.overlay.canonical import is_filled_in
-from webhook.overlay.keyed import are_items, index, is_keyed, keys_of, same
+from webhook.overlay.keyed import LIST_KEYS, are_items, identity, index, is_keyed, keys_of, same
 from webhook.overlay.overlay import PATCH, Overlay
 
 
@@ -50,3 +50,30 @@ def _items(field: str, one: list[Any], other: list[Any]) -> list[Overlay]:
         elif changed := difference(one[before[key]], other[at]):
             found.append(keys_of(field, other[at]) | changed)
     return found
+
+
+def replaced(one: Object, overlay: Overlay) -> Overlay:
+    """Return the values that an overlay replaces in an object, None where it has none.
+
+    >>> replaced({"labels": {"a": "1"}}, {"labels": {"a": "2", "b": "2"}, "annotations": {"a": "1"}})
+    {'labels': {'a': '1', 'b': None}, 'annotations': None}
+    """
+    return {key: _replaced(key, one.get(key), value) for key, value in overlay.items()}
+
+
+def _replaced(field: str, have: Any, value: Any) -> Any:
+    if isinstance(have, dict) and isinstance(value, dict):
+        return replaced(have, value)
+    if is_keyed(field, have) and is_keyed(field, value):
+        places = index(field, have)
+        known = ((places.get(identity(field, item)), item) for item in value)
+        return [
+            keys_of(field, item) | replaced(have[at], _rest(field, item))
+            for at, item in known
+            if at is not None
+        ]
+    return have
+
+
+def _rest(field: str, item: Object) -> Object:
+    return {key: value for key, value in item.items() if key not in LIST_KEYS[field]}

@@ -104,10 +104,16 @@ def _items(field: str, live: list[Any], recorded: Recorded, origins: Origins) ->
         one = Recorded(_without_keys(field, item), before.get(key), held.get(key))
         revert = _container if field == "containers" else revert_fields
         items[at] = revert(items[at], one, origins)
-        if is_new and _is_bare(items[at], LIST_KEYS[field]):
+        if is_new and (_is_bare(items[at], LIST_KEYS[field]) or _lost_image(field, items[at], item)):
             gone.add(at)
+            origins.pop(key, None)  # a container that was injected as a whole has no launch of its author's
     left = [item for at, item in enumerate(items) if at not in gone] if gone else items
     return None if gone and not left and not isinstance(recorded.replaced, list) else left
+
+
+def _lost_image(field: str, left: Object, injected: Overlay) -> bool:
+    """Return whether a container was injected as a whole; what others added to it goes with it."""
+    return field == "containers" and "image" in injected and "image" not in left
 
 
 def _renamed(live: list[Any], injected: list[Any]) -> int | None:

@@ -3,6 +3,7 @@
 It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, without time or random values.
 
     decided  the decisions that the parts share: launcher, splits and port
+    base     what the templates of the object say (`webhook.overlay.base`); absent without templates
     from     digests of the input of each decision
     in       digest of the Intent
     parts    by concern: `set`, the overlay that was injected, `left`, what the author's own values kept out
@@ -50,6 +51,7 @@ from intent.errors import FieldError
 from intent.launch import Decision
 from intent.served import SERVES, Served, of_record, to_record
 from intent.shapes import annotations, listed, mapping
+from webhook.overlay.base import Base, base_to_record, read_base
 from webhook.overlay.overlay import Contradiction, Overlay, combine, overlaps, remainder
 from webhook.overlay.shape import fits
 
@@ -117,6 +119,7 @@ class Record:
     was: Overlay
     reading: int = READING
     expansion: Expansion = field(default_factory=Expansion)
+    base: Base | None = None
 
     @property
     def is_foreign(self) -> bool:
@@ -139,7 +142,9 @@ def find(*objects: Object | None) -> Any:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def write(digest: str, expansion: Expansion, was: Overlay, reading: int = READING) -> str:
+def write(
+    digest: str, expansion: Expansion, was: Overlay, reading: int = READING, base: Base | None = None
+) -> str:
     """Return the text of the annotation."""
     whole = {
         "v": VERSION,
@@ -152,6 +157,8 @@ def write(digest: str, expansion: Expansion, was: Overlay, reading: int = READIN
     }
     if reading != _UNSAID:
         whole["read"] = reading
+    if base is not None:
+        whole["base"] = base_to_record(base)
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -197,6 +204,7 @@ class _Form(
     was: Overlay
     serves: Any = None
     reading: int = _UNSAID
+    base: Any = None
 
 
 def read(text: Any, recordable: type, order: tuple[str, ...] = ()) -> Record | FieldError:
@@ -228,7 +236,11 @@ def _read(text: Any, recordable: type, order: tuple[str, ...]) -> Record:
     parts = {name: found.parts[name] for name in order if name in found.parts} | found.parts
     put_on, wish = _combined(parts, recordable)
     expansion = Expansion(parts, wish, found.digests, found.decision, of_record(found.serves))
-    return Record(found.digest, put_on, found.was, found.reading, expansion)
+    base = None if found.base is None else read_base(found.base)
+    if base is None and found.base is not None:
+        message = "has templates that fusioninfer never writes"
+        raise _UnreadableError(message)
+    return Record(found.digest, put_on, found.was, found.reading, expansion, base)
 
 
 def _combined(parts: Mapping[str, Part], recordable: type) -> tuple[Overlay, Overlay]:

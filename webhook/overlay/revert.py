@@ -34,6 +34,7 @@ from functools import cached_property, partial
 from typing import Final
 
 from intent import Object
+from intent.annotations import PREFIX
 from intent.shapes import listed, mapping, text
 from webhook.overlay.canonical import canonical
 from webhook.overlay.difference import difference
@@ -182,7 +183,7 @@ def _template(name: str, live: Object | None, record: Record, file: Object) -> _
     if not isinstance(template, dict) or not isinstance(put_on, dict):
         return None
     held, origins = mapping(_group(file).get(name)), Origins()
-    if _is_exported(put_on, held):
+    if is_exported(put_on, held):
         return _Template(template, held, template, origins, is_copy=False)
     put_on = without_edited_volumes(put_on, template, held)
     was = mapping(_group(record.was).get(name))
@@ -190,10 +191,10 @@ def _template(name: str, live: Object | None, record: Record, file: Object) -> _
     return _Template(template, held, original, origins, COPY in put_on)
 
 
-def _is_exported(put_on: Overlay, file: Object) -> bool:
-    """Return whether a file holds labels that were injected: its author exported the template."""
+def is_exported(put_on: Overlay, file: Object) -> bool:
+    """Return whether a file holds labels of ours that were injected: its author exported the template."""
     labels = (mapping(mapping(one.get("metadata")).get("labels")) for one in (put_on, file))
-    return bool(frozenset.intersection(*map(frozenset, labels)))
+    return any(key.startswith(PREFIX) for key in frozenset.intersection(*map(frozenset, labels)))
 
 
 def _kept(template: _Template) -> Overlay:

@@ -8,6 +8,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from intent import Object
+from intent.template import Templates
 from tests.lws import changed, container, lws, template
 
 GROUP: Final = "spec.leaderWorkerTemplate"
@@ -32,6 +33,8 @@ class Mistake(NamedTuple):
     says: str
     """A part of the message that names the cause or the remedy."""
     object: Object
+    templates: Templates | None = None
+    """Those that it may name."""
 
 
 def annotated(whole: Object, **notes: str) -> Object:
@@ -1092,6 +1095,76 @@ _LORA: Final = (
         ),
     ),
 )
+
+
+def _library(*pods: Object, **spec: Any) -> Templates:
+    """Return the template base with these entries."""
+    return {"base": {"kind": "InferenceTemplate", "spec": {"pods": list(pods), **spec}}}
+
+
+def _entry(**engine: Any) -> Object:
+    """Return an entry with fields of the engine's container."""
+    return {"template": {"spec": {"containers": [{"name": "vllm", **engine}]}}}
+
+
+_TEMPLATES: Final = (
+    Mistake(
+        "a variable of a template without a value",
+        "FI950",
+        NOTE.format("base-refs"),
+        "$(model.name) is the name under which the model is served, which is not set: set it",
+        args("org/M", base_refs="base"),
+        _library(_entry(workingDir="/$(model.name)")),
+    ),
+    Mistake(
+        "a misspelt variable of a template",
+        "FI950",
+        NOTE.format("base-refs"),
+        "$(model.nam) is no variable; did you mean model.name?",
+        args("org/M", base_refs="base"),
+        _library(_entry(workingDir="/$(model.nam)")),
+    ),
+    Mistake(
+        "a template that does not exist",
+        "FI951",
+        NOTE.format("base-refs"),
+        "InferenceTemplate bse does not exist: apply it, or correct the name",
+        args("org/M", base_refs="bse"),
+        _library(),
+    ),
+    Mistake(
+        "templates that are too large",
+        "FI952",
+        NOTE.format("base-refs"),
+        "and the limit is 65536: name fewer, or make them smaller",
+        args("org/M", base_refs="base"),
+        _library(_entry(env=[{"name": "SCRIPT", "value": "x" * 70_000}])),
+    ),
+    Mistake(
+        "a container with another name than the template's",
+        "FI953",
+        f"{ENGINE}.name",
+        "must be the name of a container of the templates, which have vllm, or both would run",
+        args("org/M", replaced={"name": "main"}, base_refs="base"),
+        _library(_entry(image="corp/llm:1")),
+    ),
+    Mistake(
+        "a path that a template cannot remove",
+        "FI954",
+        NOTE.format("base-refs"),
+        "spec.pods[0].remove: containers//x must be a path such as containers/vllm/env/DEBUG",
+        args("org/M", base_refs="base"),
+        _library({"remove": ["containers//x"]}),
+    ),
+    Mistake(
+        "a template named twice",
+        "FI104",
+        NOTE.format("base-refs"),
+        "must be at most 8 names of InferenceTemplates, separated by commas, each once",
+        args("org/M", base_refs="base,base"),
+        _library(),
+    ),
+)
 MISTAKES: Final = (
     *_PARALLELISM,
     *_SIZE_FORGOTTEN,
@@ -1105,4 +1178,5 @@ MISTAKES: Final = (
     *_ARGUMENTS,
     *_MODEL,
     *_LORA,
+    *_TEMPLATES,
 )

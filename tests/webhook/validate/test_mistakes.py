@@ -22,7 +22,10 @@ OTHERS: Final = {
     "FI4": "rules about several members, from `intent.service` and the controller",
     "FI7": "rules about InferenceServices",
     "FI8": "rules about routes, and of the controller",
-    "FI9": "rules about the record and about limits",
+    "FI90": "rules about the record and about limits",
+    "FI92": "rules about files",
+    "FI93": "hints about files",
+    "FI94": "rules about files",
     "FI520": "an update",
     "FI521": "an update",
     "FI522": "an update",
@@ -49,7 +52,7 @@ WAITS: Final = {"FI410": "apply the LeaderWorkerSet of the missing role", "FI808
 
 def found(case: Mistake) -> list[FieldError]:
     """Return the findings about the object of a case, as it is in a file."""
-    return check(case.object, mutated=False)
+    return check(case.object, mutated=False, templates=case.templates)
 
 
 each_mistake = pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.written)

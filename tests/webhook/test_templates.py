@@ -1,0 +1,499 @@
+"""Templates of an object: what it gets, when they are read, and what an author sees if there is none."""
+
+import copy
+from typing import Any, Final
+
+import jsonpatch
+import orjson
+import pytest
+
+import webhook.fill
+from intent import Object
+from intent.annotations import EXPANSION
+from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
+from tests.lws import changed, container, lws, template
+from tests.reviews import review as review_of
+from webhook import review
+from webhook.check import check
+from webhook.expand import expand, operations
+from webhook.overlay.base import LARGEST
+from webhook.state import state
+from webhook.templates import content, key_of, needed
+
+POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
+ENGINE: Final = f"{POD}.containers.0"
+REFS: Final = "metadata.annotations.fusioninfer.io/base-refs"
+REFRESH: Final = "metadata.annotations.fusioninfer.io/refresh"
+RECORD: Final = f"metadata.annotations.{EXPANSION}"
+
+
+def inference_template(name: str, *pods: Object, **spec: Any) -> Object:
+    """Return a template with these entries."""
+    of = {"name": name, "namespace": "llm", "uid": f"uid-{name}", "generation": 3}
+    whole = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceTemplate", "metadata": of}
+    return {**whole, "spec": {"pods": list(pods), **spec}}
+
+
+def entry(spec: Object, metadata: Object | None = None, **fields: Any) -> Object:
+    """Return an entry of `spec.pods` with a partial pod spec."""
+    return {**fields, "template": {"spec": spec, **({"metadata": metadata} if metadata else {})}}
+
+
+def engine(**fields: Any) -> Object:
+    """Return a partial engine container."""
+    return {"name": "vllm", **fields}
+
+
+BASE: Final = inference_template(
+    "base",
+    entry(
+        {
+            "containers": [
+                engine(
+                    image="vllm/vllm-openai:v0.17.1",
+                    command=["vllm", "serve"],
+                    args=["--max-model-len", "4096", "--tensor-parallel-size", "16"],
+                    env=[{"name": "LOG", "value": "info"}],
+                    resources={"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.com/gpu": "8"}},
+                )
+            ],
+            "tolerations": [{"key": "gpu"}],
+            "nodeSelector": {"gpu": "h100"},
+            "terminationGracePeriodSeconds": 90,
+            "hostNetwork": True,
+        },
+        {"labels": {"team": "platform"}},
+    ),
+)
+LIBRARY: Final[Templates] = {"base": BASE}
+
+
+def named(worker: Object | None = None, refs: str = "base", **notes: Any) -> Object:
+    """Return an object that names templates."""
+    whole = lws(worker={} if worker is None else worker, model="hf://org/M", **{"base-refs": refs, **notes})
+    whole["metadata"]["namespace"] = "llm"
+    whole["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {} if worker is None else worker
+    return whole
+
+
+def put(live: Object, old: Object | None = None, templates: Templates | None = LIBRARY) -> Object:
+    """Mutate an object as an API server does: the templates that it needs are read."""
+    read = templates if needed(live, old) else None
+    made: Object = jsonpatch.apply_patch(live, expand(live, old, templates=read))
+    return made
+
+
+def pod(whole: Object, field: str = "workerTemplate") -> Any:
+    """Return a pod spec of an object."""
+    return whole["spec"]["leaderWorkerTemplate"][field]["spec"]
+
+
+def vllm(whole: Object, field: str = "workerTemplate") -> Any:
+    """Return the engine container of an object."""
+    return next(one for one in pod(whole, field)["containers"] if one["name"] == "vllm")
+
+
+def codes(live: Object, old: Object | None = None, **options: Any) -> list[tuple[str, str]]:
+    """Return codes and severities of the errors, and of warnings about templates."""
+    found = check(live, old, **options)
+    return [(one.code, one.severity) for one in found if one.severity == "error" or one.code >= "FI95"]
+
+
+def other(value: str) -> Templates:
+    """Return the template with another label of nodes."""
+    return {"base": changed(BASE, "spec.pods.0.template.spec.nodeSelector.gpu", value)}
+
+
+STORED: Final = put(named())
+MISSING: Final = put(named(), None, {})
+"""As it is stored where no validating webhook is installed."""
+
+
+# --- what an object gets ------------------------------------------------------------------------------
+
+
+def test_a_short_object_becomes_a_whole_one() -> None:
+    assert codes(STORED) == []
+    assert vllm(STORED)["image"] == "vllm/vllm-openai:v0.17.1"
+    assert pod(STORED)["nodeSelector"] == {"gpu": "h100"}
+    assert "--max-model-len 4096 --tensor-parallel-size 16" in " ".join(vllm(STORED)["args"])
+
+
+@pytest.mark.parametrize("old", [None, STORED])
+def test_a_stored_object_is_left_as_it_is(old: Object | None) -> None:
+    assert expand(STORED, old) == []
+
+
+ZEROS: Final[list[tuple[str, Any]]] = [
+    (f"{POD}.terminationGracePeriodSeconds", 0),
+    (f"{POD}.hostNetwork", False),
+    (f"{POD}.tolerations", []),
+    (f"{ENGINE}.env", []),
+    (f"{POD}.schedulerName", ""),
+]
+
+
+@pytest.mark.parametrize(("path", "zero"), ZEROS)
+def test_a_zero_of_the_author_wins(path: str, zero: Any) -> None:
+    author = changed(named(template(engine())), path, zero)
+    stored = put(author)
+    below: Any = stored
+    for key in path.split("."):
+        below = below[int(key)] if isinstance(below, list) else below[key]
+
+    kept = [one for one in below if one["name"] == "LOG"] if path.endswith("env") else below
+    assert kept == (zero if path.rpartition(".")[2] != "schedulerName" else kept)
+    assert expand(changed(stored, "spec.replicas", 2), stored) == []
+    assert put(author, stored) == stored
+
+
+ARGUMENTS: Final[list[tuple[str | None, list[str], list[str]]]] = [
+    (None, ["--max-model-len", "8192"], ["--tensor-parallel-size", "16", "--max-model-len", "8192"]),
+    ("merge", ["--max-model-len=8192"], ["--tensor-parallel-size", "16", "--max-model-len=8192"]),
+    ("replace", ["--max-model-len", "8192"], ["--max-model-len", "8192"]),
+    (
+        "append",
+        ["--max-model-len", "8192"],
+        ["--max-model-len", "4096", "--tensor-parallel-size", "16", "--max-model-len", "8192"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("mode", "own", "expected"), ARGUMENTS)
+def test_arguments_merge_as_the_template_says(mode: str | None, own: list[str], expected: list[str]) -> None:
+    library = {"base": changed(BASE, "spec.pods.0.args", mode) if mode else BASE}
+    author = named(template(engine(args=own)), launcher="none", size=1)
+
+    assert vllm(put(author, templates=library))["args"][1:] == expected
+
+
+def test_entries_apply_by_component_type_and_part() -> None:
+    library = {
+        "base": inference_template(
+            "base",
+            *BASE["spec"]["pods"],
+            entry({"priorityClassName": "leaders"}, part="leader"),
+            entry({"runtimeClassName": "workers"}, part="worker"),
+            {**entry({"dnsPolicy": "None"}), "for": "decoder"},
+        )
+    }
+    stored = put(named(), templates=library)
+
+    assert [
+        pod(stored, field).get("priorityClassName") for field in ("leaderTemplate", "workerTemplate")
+    ] == [
+        "leaders",
+        None,
+    ]
+    assert [pod(stored, field).get("runtimeClassName") for field in ("leaderTemplate", "workerTemplate")] == [
+        None,
+        "workers",
+    ]
+    assert "dnsPolicy" not in pod(stored)
+    assert expand(stored, stored) == []
+
+
+def test_later_templates_win_and_remove() -> None:
+    more = entry({"nodeSelector": {"gpu": "b200"}}, remove=["tolerations", "containers/vllm/env/LOG"])
+    stored = put(named(refs="base,more"), templates={**LIBRARY, "more": inference_template("more", more)})
+
+    assert pod(stored)["nodeSelector"] == {"gpu": "b200"}
+    assert "tolerations" not in pod(stored)
+    assert "LOG" not in [one["name"] for one in vllm(stored).get("env", ())]
+
+
+VARIABLES: Final = {
+    "$(service.name)": "svc",
+    "$(service.namespace)": "llm",
+    "$(role.name)": "worker",
+    "$(group.size)": "2",
+    "$(model.name)": "org/M",
+    "$(model.path)": "org/M",
+    "$(parallelism.pipeline)": "2",
+    "$(role.port)": "8000",
+    "$(parallelism.data|none)": "none",
+    "$(HOME)": "$(HOME)",
+    "$$(model.name)": "$(model.name)",
+}
+
+
+def test_variables_have_the_values_of_the_object() -> None:
+    env = [{"name": f"V{at}", "value": text} for at, text in enumerate(VARIABLES)]
+    library = {
+        **LIBRARY,
+        "more": inference_template(
+            "more", entry({"containers": [engine(env=env)]}), parallelism={"pipeline": 2}
+        ),
+    }
+    stored = put(named(refs="base,more"), templates=library)
+    given = {one["name"]: one.get("value") for one in vllm(stored)["env"]}
+
+    assert [given[f"V{at}"] for at in range(len(VARIABLES))] == [*VARIABLES.values()]
+
+
+def test_texts_of_the_author_are_never_searched_for_variables() -> None:
+    own = [{"name": "PROMPT", "value": "$(model.name) {{ messages }}"}]
+    stored = put(named(template(engine(env=own, args=["--chat-template", "$(service.name)"]))))
+
+    assert own[0] in vllm(stored)["env"]
+    assert "$(service.name)" in vllm(stored)["args"]
+
+
+def test_variables_follow_the_author() -> None:
+    env = [{"name": "MODEL", "value": "$(model.name)"}]
+    library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.env", env)}
+    stored = put(named(), templates=library)
+    after = put(changed(stored, "metadata.annotations.fusioninfer.io/model", "hf://org/N"), stored, None)
+
+    assert "MODEL=org/N" in [f"{one['name']}={one.get('value')}" for one in vllm(after)["env"]]
+
+
+def test_blocks_are_annotations_where_the_author_has_none() -> None:
+    blocks = {
+        "model": {"uri": "hf://org/T", "name": "theirs", "cache": "9Gi"},
+        "parallelism": {"tensor": 8, "pipeline": 2, "expert": True},
+        "lora": {"adapters": [{"name": "sql", "uri": "hf://org/sql"}], "maxRank": 64},
+        "priority": 5,
+    }
+    base = content(key_of(named()), {"base": inference_template("base", **blocks)})  # type: ignore[arg-type]
+
+    assert base.annotations == {
+        "fusioninfer.io/model": "hf://org/T",
+        "fusioninfer.io/model-name": "theirs",
+        "fusioninfer.io/model-cache": "9Gi",
+        "fusioninfer.io/parallelism": "tensor=8,pipeline=2,expert",
+        "fusioninfer.io/lora": "sql=hf://org/sql,maxRank=64",
+        "fusioninfer.io/priority": "5",
+    }
+
+
+def test_the_name_of_a_template_s_model_is_not_given_to_the_author_s_model() -> None:
+    model = {"uri": "hf://org/T", "name": "theirs", "cache": "9Gi"}
+    stored = put(named(), templates={"base": {**BASE, "spec": {**BASE["spec"], "model": model}}})
+    notes = stored["metadata"]["annotations"]
+
+    assert notes["fusioninfer.io/model"] == "hf://org/M"
+    assert "fusioninfer.io/model-name" not in notes
+    assert notes["fusioninfer.io/model-cache"] == "9Gi"
+
+
+# --- when templates are read --------------------------------------------------------------------------
+
+NEEDED: Final[list[tuple[str, Object, Object | None, tuple[str, ...]]]] = [
+    ("a new object", named(), None, ("base",)),
+    ("two templates, in order", named(refs="more, base"), None, ("more", "base")),
+    ("no templates", lws(), None, ()),
+    ("a new object with a record", STORED, None, ()),
+    ("the same object", STORED, STORED, ()),
+    ("the author's file again", named(), STORED, ()),
+    ("another image", changed(STORED, f"{ENGINE}.image", "corp/llm:1"), STORED, ()),
+    ("another name", changed(STORED, REFS, "more"), STORED, ("more",)),
+    ("a refresh", changed(STORED, REFRESH, "now"), STORED, ("base",)),
+    (
+        "another component type",
+        changed(STORED, "metadata.annotations.fusioninfer.io/component-type", "decoder"),
+        STORED,
+        ("base",),
+    ),
+    ("a lost record, and nothing else", named(), named(), ()),
+    ("a lost record, and a change", changed(named(), f"{POD}.hostIPC", True), named(), ("base",)),
+    ("a missing template, and a change", changed(MISSING, f"{POD}.hostIPC", True), MISSING, ("base",)),
+    ("no service", changed(named(), "metadata.annotations.fusioninfer.io/service", None), None, ()),
+    ("too many names", named(refs=",".join(map("t{}".format, range(TEMPLATES_LIMIT + 1)))), None, ()),
+    ("a name twice", named(refs="base,base"), None, ()),
+    ("a forged record", changed(named(), RECORD, '{"base": 1}'), None, ("base",)),
+]
+
+
+@pytest.mark.parametrize(("what", "live", "old", "expected"), NEEDED, ids=lambda one: str(one)[:40])
+def test_templates_are_read_only_where_they_are_needed(
+    what: str, live: Object, old: Object | None, expected: tuple[str, ...]
+) -> None:
+    assert needed(live, old) == expected, what
+    wanted = review.wanted(orjson.dumps(review_of(live, old)))
+    assert wanted.names == expected
+    assert wanted.namespace == "llm" or not expected
+
+
+LATER: Final[dict[str, Object]] = {
+    "the file again": named(),
+    "another image": changed(STORED, f"{ENGINE}.image", "vllm/vllm-openai:v0.20.2"),
+    "another size": changed(STORED, "spec.leaderWorkerTemplate.size", 4),
+    "another model": changed(STORED, "metadata.annotations.fusioninfer.io/model", "hf://org/N"),
+    "a paused controller": changed(STORED, "metadata.annotations.fusioninfer.io/paused", "true"),
+}
+
+
+@pytest.mark.parametrize("change", LATER)
+@pytest.mark.parametrize("library", [other("b200"), {}, None], ids=["edited", "deleted", "no access"])
+def test_a_changed_template_changes_no_stored_object(change: str, library: Templates | None) -> None:
+    after = put(LATER[change], STORED, library)
+
+    assert pod(after)["nodeSelector"] == {"gpu": "h100"}
+    assert codes(after, STORED) == []
+
+
+def test_refresh_takes_the_template_as_it_is_now() -> None:
+    after = put(changed(STORED, REFRESH, "now"), STORED, other("b200"))
+
+    assert pod(after)["nodeSelector"] == {"gpu": "b200"}
+    assert codes(after, STORED) == []
+
+
+def test_other_names_give_other_content() -> None:
+    library = {"more": inference_template("more", entry({"nodeSelector": {"zone": "a"}}))}
+    author = template(container(), hostIPC=True)
+    stored = put(named(author))
+    after = put(changed(stored, REFS, "more"), stored, library)
+
+    assert pod(after)["nodeSelector"] == {"zone": "a"}
+    assert "tolerations" not in pod(after)
+
+
+def test_without_templates_the_author_has_their_object_back() -> None:
+    author = named(template(container(env=[{"name": "MINE", "value": "1"}])))
+    plain = changed(author, REFS, None)
+    stored = put(author)
+    after = put(changed(stored, REFS, None), stored, None)
+
+    assert {**after, "metadata": {}} == {**put(plain), "metadata": {}}
+
+
+def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    paused = changed(STORED, "metadata.annotations.fusioninfer.io/paused", "true")
+    monkeypatch.setattr(webhook.fill, "merged", lambda _base, over, _arguments: over)
+
+    assert [one["path"] for one in expand(paused, STORED)] in ([], [f"/{RECORD.replace('.', '/', 1)}"])
+    assert pod(put(paused, STORED, None)) == pod(STORED)
+
+
+# --- without a template -------------------------------------------------------------------------------
+
+ABSENT: Final[list[tuple[Templates | None, str]]] = [
+    ({}, "InferenceTemplate base does not exist"),
+    (
+        {"base": Unavailable("could not be read in 1.5 s")},
+        "InferenceTemplate base could not be read in 1.5 s",
+    ),
+    (None, "InferenceTemplate base cannot be read, since templates are switched off"),
+]
+
+
+@pytest.mark.parametrize(("library", "says"), ABSENT)
+def test_a_missing_template_is_refused_with_the_reason(library: Templates | None, says: str) -> None:
+    noted = put(named(), None, library)
+    [found] = check(noted)
+
+    assert (found.code, found.severity) == ("FI951", "error")
+    assert found.message.startswith(says)
+    assert {**noted, "metadata": {}} == {**named(), "metadata": {}}
+
+
+def test_a_missing_template_is_a_warning_on_a_dry_run() -> None:
+    noted = put(named(), None, {})
+    request = orjson.dumps({**(whole := review_of(noted)), "request": {**whole["request"], "dryRun": True}})
+
+    assert codes(noted, dry_run=True) == [("FI951", "warning")]
+    assert orjson.loads(review.validate(request).body)["response"]["allowed"] is True
+
+
+def test_an_object_that_was_not_mutated_is_refused() -> None:
+    assert codes(named()) == [("FI902", "error")]
+
+
+def test_other_names_without_a_template_leave_what_is_there() -> None:
+    wrong = changed(STORED, REFS, "absent")
+    noted = put(wrong, STORED, {})
+
+    assert codes(noted, STORED) == [("FI951", "error")]
+    assert noted["spec"] == STORED["spec"]
+    assert put(changed(noted, REFS, "base"), noted)["spec"] == STORED["spec"]
+
+
+REFUSED: Final[list[tuple[str, Object, Templates, str]]] = [
+    (
+        "a variable without a value",
+        changed(named(), "metadata.annotations.fusioninfer.io/model", None),
+        {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.workingDir", "/$(model.name)")},
+        "FI950",
+    ),
+    (
+        "too large together",
+        named(),
+        {"base": inference_template("base", entry({}, {"annotations": {"a": "x" * LARGEST}}))},
+        "FI952",
+    ),
+    (
+        "too many words together",
+        named(),
+        {"base": inference_template("base", entry({"containers": [engine(args=["x"] * 5000)]}))},
+        "FI952",
+    ),
+    (
+        "an author's object over a limit",
+        named(template(engine(args=["x"] * 5000))),
+        LIBRARY,
+        "FI904",
+    ),
+    ("another name of the container", named(template(container("main"))), LIBRARY, "FI953"),
+    ("no path", named(), {"base": inference_template("base", entry({}, remove=["spec/"]))}, "FI954"),
+    ("no mode", named(), {"base": inference_template("base", entry({}, args="some"))}, "FI954"),
+]
+
+
+@pytest.mark.parametrize(("what", "author", "library", "code"), REFUSED, ids=[one[0] for one in REFUSED])
+def test_validate_finds_from_the_record_what_is_wrong(
+    what: str, author: Object, library: Templates, code: str
+) -> None:
+    assert (code, "error") in codes(put(author, None, library)), what
+    assert (code, "error") in codes(author, mutated=False, templates=library)
+
+
+def test_a_variable_that_the_author_replaces_needs_no_value() -> None:
+    library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.workingDir", "$(model.name)")}
+    author = changed(
+        named(template(engine(workingDir="/mine", args=["--model", "m"]))),
+        "metadata.annotations.fusioninfer.io/model",
+        None,
+    )
+
+    assert codes(put(author, None, library)) == []
+
+
+# --- records that others wrote -------------------------------------------------------------------------
+
+FORGED: Final[list[tuple[str, Any]]] = [
+    ("base", []),
+    ("pods", []),
+    ("pods", {"spec": {"containers": 5}}),
+    ("pods", {"spec": {"containers": [{"name": "vllm", "args": 5}]}}),
+    ("pods", {"spec": {"containers": [{"name": "vllm", "args": [5], "command": {}}]}}),
+    ("pods", {"spec": "x"}),
+    ("pods", {"a": "x" * (LARGEST + 1)}),
+    ("pods", {"spec": {"containers": [{"name": "vllm", "args": ["x"] * 5000}]}}),
+    ("annotations", {"fusioninfer.io/service": "x"}),
+    ("args", {"vllm": "unknown"}),
+    ("faults", [["FI101", "x"]]),
+    ("refs", 5),
+    ("set", {"spec": {"replicas": 5}}),
+    ("set", {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [5]}}}}}),
+    ("was", {"spec": {"leaderWorkerTemplate": 5}}),
+    ("was", {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [5]}}}}}),
+    ("in", "x"),
+]
+
+
+@pytest.mark.parametrize(("member", "value"), FORGED, ids=str)
+@pytest.mark.parametrize("old", [None, STORED], ids=["create", "update"])
+def test_a_forged_base_is_harmless(member: str, value: Any, old: Object | None) -> None:
+    record = orjson.loads(STORED["metadata"]["annotations"][EXPANSION])
+    forged = copy.deepcopy(record)
+    if member == "base":
+        forged["base"] = value
+    else:
+        forged["base"][member] = value
+    live = changed(STORED, RECORD, orjson.dumps(forged).decode())
+    live = changed(live, f"{POD}.hostIPC", True)
+
+    made = jsonpatch.apply_patch(live, operations(live, state(live, old)))
+    check(made, old)

@@ -1,0 +1,194 @@
+"""Fill an object: put the content of its templates under what its author wrote.
+
+`fill` returns content ⊕ author, and what that added as one overlay. `webhook.separate` takes it out again.
+
+Everything after it sees the filled object only, so that the fields of a template are checked, launched and
+recorded like those of an author. An author's own value always wins, also `0`, `""`, `[]` and `false`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+import orjson
+
+from catalog.schemas import POD_TEMPLATE, schemas
+from intent import Object
+from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, PREFIX, UNREAD, path
+from intent.errors import FieldError
+from intent.lws import LWT
+from intent.merge import merged
+from intent.shapes import annotations, listed, mapping, metadata
+from intent.variables import substituted, variables
+from webhook.overlay.base import Base
+from webhook.overlay.canonical import digest
+from webhook.overlay.difference import difference, replaced
+from webhook.overlay.keyed import by_identity
+from webhook.overlay.overlay import COPY, merge
+from webhook.overlay.put import in_order_of
+from webhook.overlay.revert import Reverted
+from webhook.separate import LEADER, WORKER, Separated, group_of, template_of, with_group
+from webhook.templates import arguments
+from webhook.values import size_of, values
+
+UNMATCHED: Final = "FI953"
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """An object with the content of its templates."""
+
+    author: Object
+    """What its author wrote."""
+    base: Base
+    """The content, and what of it was added; for the record."""
+    errors: tuple[FieldError, ...] = ()
+    is_read: bool = False
+    """Whether the templates were read for this write, so that the record lacks the content."""
+
+
+# --- filling -----------------------------------------------------------------------------------------
+
+
+def fill(
+    found: Reverted, parts: Separated, base: Base, known: Base, like: Object
+) -> tuple[Reverted, Filling]:
+    """Put the content of a base under an author's object.
+
+    `found` is the object without what concerns injected, and `known` is what was added before: the same is
+    added again while the author's object and the content are the same, in the order of `like`.
+    """
+    author = parts.author
+    if not base.has_content:
+        errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
+        reverted = replace(found, original=author, copied=_copy(author, parts))
+        return _with_kept(reverted, parts), Filling(author, base, errors)
+    copied = _copied(author, parts, base)
+    is_copied = copied is not author
+    made = digest([_read(copied), is_copied, _content(base)])
+    if known.digest == made and known.key == base.key:
+        filled = in_order_of(like, merge(copied, known.put_on), known.put_on)
+        done, errors = known, tuple[FieldError, ...]()
+    else:
+        raw, errors = _filled(copied, base)
+        put_on = difference(copied, raw)
+        filled = in_order_of(like, in_order_of(raw, merge(copied, put_on), put_on), put_on)
+        was = replaced(copied, put_on)
+        if is_copied:
+            put_on = merge(put_on, {"spec": {"leaderWorkerTemplate": {LEADER: {}}}})
+            put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
+        done = msgspec.structs.replace(base, digest=made, put_on=put_on, was=was)
+    reverted = replace(found, original=filled, copied=_copy(filled, parts))
+    return _with_kept(reverted, parts), Filling(author, done, errors)
+
+
+def _copy(lws: Object, parts: Separated) -> Callable[[], Object] | None:
+    """Return the leader's template of an object that has none of its own, if it is a copy."""
+    if parts.leader is None or LEADER in group_of(lws):
+        return None
+    return partial(parts.leader, template_of(lws, WORKER))
+
+
+def _with_kept(reverted: Reverted, parts: Separated) -> Reverted:
+    return replace(reverted, kept={**parts.kept, **reverted.kept}) if parts.kept else reverted
+
+
+def _copied(author: Object, parts: Separated, base: Base) -> Object:
+    """Return the author's object with a leader's template, if templates make leader and workers differ."""
+    group = group_of(author)
+    is_shared = base.leader is not None and size_of(author) > 1 and group.get(LEADER) is None
+    if not is_shared or not isinstance(group.get(WORKER), dict):
+        return author
+    leader = group[WORKER] if parts.leader is None else parts.leader(group[WORKER])
+    return with_group(author, {**group, LEADER: leader})
+
+
+def _read(author: Object) -> Object:
+    """Return what of an author's object the filled one is made from."""
+    keys, group = annotations(author), group_of(author)
+    ours = {key: keys[key] for key in keys if key.startswith(PREFIX) and key not in UNREAD}
+    read: Object = {field: group[field] for field in (WORKER, LEADER, "size") if field in group}
+    return {"annotations": ours, "namespace": metadata(author).get("namespace"), **read}
+
+
+def _content(base: Base) -> list[Any]:
+    return [base.pods, base.leader, base.annotations, base.modes]
+
+
+def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]:
+    """Return content ⊕ author, with variables replaced, and what is wrong."""
+    asked = _asked(author, base)
+    group = group_of(author)
+    is_alone = LEADER not in group and size_of(author) == 1
+    bases = {WORKER: base.pods, LEADER: base.pods if base.leader is None else base.leader}
+    errors: list[FieldError] = []
+    made: Object = {}
+    for field in (WORKER, LEADER):
+        own = group.get(field)
+        if isinstance(own, dict):
+            below = bases[LEADER if is_alone else field]
+            errors.extend(_unmatched(field, below, own))
+            made[field] = _under(below, own, field, _Context(author, asked, base.modes, errors))
+    filled = with_group(author, {**group, **made}) if made else author
+    if asked != annotations(author):
+        filled = {**filled, "metadata": {**metadata(filled), "annotations": asked}}
+    return filled, tuple(errors)
+
+
+def _asked(author: Object, base: Base) -> Object:
+    """Return the author's annotations, with those of templates where the author has none.
+
+    The name of a model belongs to the model, so an author's own model has no name of a template's.
+    """
+    own = annotations(author)
+    given = {key: value for key, value in base.annotations.items() if key != MODEL_NAME or MODEL not in own}
+    return {**given, **own} if given.keys() - own.keys() else own
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What is known of the object whose template is filled; errors are appended."""
+
+    author: Object
+    asked: Object
+    modes: Mapping[str, str]
+    errors: list[FieldError]
+
+
+def _under(base: Object, own: Object, field: str, context: _Context) -> Object:
+    def merge_arguments(one: Object, over: Object) -> list[str]:
+        return arguments(context.modes, one, over)
+
+    if b"$(" in orjson.dumps(base):
+        given = dict(values(context.author, context.asked, merged(base, own, merge_arguments)))
+        base, errors = substituted(base, given, schemas()[POD_TEMPLATE].root, f"{LWT}.{field}")
+        used = set(variables(difference(own, merged(base, own, merge_arguments)))) if errors else set()
+        context.errors.extend(
+            _of_templates(one) for one in errors if any(f"$({name})" in one.message for name in used)
+        )
+    return merged(base, own, merge_arguments)
+
+
+def _of_templates(error: FieldError) -> FieldError:
+    """Return an error about a variable at the annotation that names the templates."""
+    where = error.path.removeprefix(f"{LWT}.")
+    return replace(error, path=path(BASE_REFS), message=f"{where} of a template: {error.message}")
+
+
+# --- containers --------------------------------------------------------------------------------------
+
+
+def _unmatched(field: str, base: Object, own: Object) -> Iterator[FieldError]:
+    """FI953: a container of the author's is one of the templates', if both have any."""
+    theirs, mine = (by_identity("containers", _containers(one)) for one in (base, own))
+    if not theirs or not mine or theirs.keys() & mine.keys():
+        return
+    one, other = next(iter(mine)), ", ".join(map(str, theirs))
+    message = f"must be the name of a container of the templates, which have {other}, or both would run"
+    yield FieldError(f"{LWT}.{field}.spec.containers[0].name", one, message, UNMATCHED)
+
+
+def _containers(template: Object) -> list[Any]:
+    return listed(mapping(template.get("spec")).get("containers"))

@@ -1,0 +1,124 @@
+"""The base of an object: what its templates say, and what of that was put under the author's object.
+
+A record keeps it as the member `base`, so that a later write reads no template:
+
+    refs, for, refresh    the input: the names, the component type, and the annotation `refresh`
+    from                  of each template name, namespace, uid and generation
+    pods, leader          the pod template of all pods; that of leaders, where it differs
+    annotations           what blocks of templates ask for
+    args                  by container, how its arguments merge, if not by flag
+    faults                why there is no content, as codes and messages
+    in                    digest of the author's object
+    set, was              the fields that were put under it, and the author's values there
+
+While the author's object has this digest, `set` is applied again: a release that merges differently changes
+nothing (P1).
+"""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import orjson
+
+from intent import Object, budget
+from intent.annotations import LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, PARALLELISM, PRIORITY
+from intent.command_line.merge import MODES
+from webhook.overlay.overlay import Overlay
+from webhook.overlay.shape import fits, shape_of
+
+LARGEST: Final = 64 * 1024
+"""Bytes of the content of all templates of one object, as JSON."""
+MISSING: Final = "FI951"
+TOO_LARGE: Final = "FI952"
+MALFORMED: Final = "FI954"
+FAULTS: Final = frozenset({MISSING, TOO_LARGE, MALFORMED})
+BLOCKS: Final = (MODEL, MODEL_NAME, MODEL_SECRET, MODEL_CACHE, PARALLELISM, LORA, PRIORITY)
+"""The annotations that a template may give."""
+_SHAPE: Final = shape_of(
+    {
+        "metadata": {"annotations": dict.fromkeys(BLOCKS)},
+        "spec": {"leaderWorkerTemplate": {"leaderTemplate": None, "workerTemplate": None}},
+    }
+)
+
+
+class Key(NamedTuple):
+    """What decides which content an object gets."""
+
+    refs: tuple[str, ...]
+    component_type: str
+    refresh: str
+
+
+class Base(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    rename={"component_type": "for", "sources": "from", "modes": "args", "digest": "in", "put_on": "set"},
+):
+    """The content of all templates of one object, or why there is none; and what it added to the object."""
+
+    refs: tuple[str, ...]
+    component_type: str
+    refresh: str = ""
+    sources: tuple[tuple[str, str, str, int], ...] = ()
+    pods: Overlay = msgspec.field(default_factory=dict)
+    leader: Overlay | None = None
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    modes: dict[str, str] = msgspec.field(default_factory=dict)
+    faults: tuple[tuple[str, str], ...] = ()
+    digest: str = ""
+    put_on: Overlay = msgspec.field(default_factory=dict)
+    was: Overlay = msgspec.field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """Return the input that the content was read for."""
+        return Key(self.refs, self.component_type, self.refresh)
+
+    @property
+    def has_content(self) -> bool:
+        """Return whether all templates were read."""
+        return bool(self.refs) and not self.faults
+
+
+NO_BASE: Final = Base((), "")
+
+
+def read_base(value: Any) -> Base | None:
+    """Decode the member of a record; None if it is not one that `fusioninfer` writes."""
+    try:
+        found = msgspec.convert(value, Base)
+    except msgspec.ValidationError:
+        return None
+    known = found.annotations.keys() <= set(BLOCKS) and set(found.modes.values()) <= MODES.keys()
+    is_ours = known and {code for code, _ in found.faults} <= FAULTS and fits(found.put_on, _SHAPE)
+    return found if is_ours and not excess(found) else None
+
+
+def excess(base: Base) -> str:
+    """Return what of a content is over a limit; empty for nothing."""
+    if (used := _size(base)) > LARGEST:
+        return f"{used} bytes together, and the limit is {LARGEST}"
+    return over(base.pods, base.leader)
+
+
+def over(*templates: Object | None) -> str:
+    """Return the limit of `intent.budget` that pod templates exceed together; empty for none."""
+    pods = dict(zip(("workerTemplate", "leaderTemplate"), templates, strict=False))
+    counts = budget.counted({"spec": {"leaderWorkerTemplate": pods}})
+    return next(
+        (f"{found} {one.name}, and the limit is {one.most}" for one, found in counts if found > one.most), ""
+    )
+
+
+def _size(base: Base) -> int:
+    """Return the bytes of the content as JSON."""
+    content: Object = {"pods": base.pods, "leader": base.leader, "annotations": base.annotations}
+    return len(orjson.dumps(content))
+
+
+def base_to_record(base: Base) -> Object:
+    """Return the member of the record."""
+    made: Object = msgspec.to_builtins(base)
+    return made

@@ -1,0 +1,49 @@
+"""Take an object apart, and fill it again: with the content in a record, or with the templates themselves."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from intent import Object, budget
+from intent.template import Templates
+from webhook.fill import Filling, fill
+from webhook.overlay.base import NO_BASE, Base
+from webhook.overlay.record import NO_RECORD, Record
+from webhook.overlay.revert import Reverted, revert
+from webhook.separate import separate
+from webhook.templates import content, key_of
+
+
+class Around(NamedTuple):
+    """What is known of a write: the old object, both records, and the writer's file."""
+
+    old: Object | None
+    record: Record
+    stored: Callable[[], Record]
+    file: Object
+
+
+def refill(found: Reverted, around: Around, templates: Templates | None) -> tuple[Reverted, Filling]:
+    """Take what templates added out of an object, and fill it again: from a record, or from the templates."""
+    mine, before = around.record.base or NO_BASE, around.stored().base or NO_BASE
+    then = None
+    if around.old is not None:
+        then = revert(around.old, None, around.stored(), lambda: NO_RECORD, {}).original
+    parts = separate(found, then, around.record, around.stored(), around.file)
+    key = key_of(parts.author)
+    if key is None or budget.of_leaderworkerset(parts.author):
+        return fill(found, parts, NO_BASE, mine, found.original)
+    like = found.original if mine.put_on or then is None else then
+    known = [base for base in (mine, before) if base.key == key]
+    kept = _kept(known)
+    if kept is not None:
+        return fill(found, parts, kept, kept, like)
+    if templates is None and known:
+        return fill(found, parts, known[0], mine, like)
+    made, filling = fill(found, parts, content(key, templates), mine, like)
+    return made, replace(filling, is_read=True)
+
+
+def _kept(known: list[Base]) -> Base | None:
+    """Return the first base with content, so that templates are not read again."""
+    return next((base for base in known if base.has_content), None)

@@ -1,0 +1,227 @@
+"""The templates of an object: which ones a write needs, and their content as one `Base`.
+
+    needed    the names of the templates that must be read for a write; for nearly all writes none
+    content   the templates merged, in the order of `base-refs` and of their entries; later ones win
+
+A template is read when an object is created, when its `base-refs`, its component type or `refresh` changes,
+and never while a record has the content for them. So an edited or deleted template changes nothing (P1).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from intent import Object
+from intent.annotations import (
+    BASE_REFS,
+    COMPONENT_TYPE,
+    COMPONENT_TYPES,
+    KEYS,
+    LORA,
+    MODEL,
+    MODEL_CACHE,
+    MODEL_NAME,
+    MODEL_SECRET,
+    PARALLELISM,
+    PRIORITY,
+    REFRESH,
+    SERVICE,
+)
+from intent.command_line.merge import MODES
+from intent.lora import LIMITS
+from intent.lora import written as written_lora
+from intent.merge import BadPathError, are_items, merged, removed
+from intent.parallelism import EXPERT, NAMES
+from intent.priority import as_text
+from intent.shapes import annotations, listed, mapping, metadata, number, text
+from intent.template import Templates, Unavailable
+from webhook.overlay import record as records
+from webhook.overlay.base import MALFORMED, MISSING, TOO_LARGE, Base, Key, excess, over, read_base
+
+OFF: Final = Unavailable("cannot be read, since templates are switched off (templates.enabled of the chart)")
+_FORS: Final = ("common", *COMPONENT_TYPES)
+_PARTS: Final = {"all": ("leader", "worker"), "leader": ("leader",), "worker": ("worker",)}
+
+
+def key_of(lws: Object | None) -> Key | None:
+    """Return what decides which templates an object gets; None if it names none, or names them wrongly."""
+    found = annotations(lws)
+    names = found.get(BASE_REFS)
+    if names is None or not isinstance(found.get(SERVICE), str):
+        return None
+    row = KEYS[BASE_REFS.partition("/")[2]]
+    if next(row.violations(names), None):
+        return None
+    asked = found.get(COMPONENT_TYPE)
+    component_type = asked if asked in COMPONENT_TYPES else COMPONENT_TYPES[0]
+    return Key(row.parse(names), component_type, text(found.get(REFRESH)))
+
+
+def needed(live: Object, old: Object | None = None) -> tuple[str, ...]:
+    """Return the names of the templates to read for a write. Specs may be raw JSON."""
+    key = key_of(live)
+    if key is None:
+        return ()
+    known = [base for lws in (live, old) if (base := _base(lws)) and base.key == key]
+    if any(base.has_content for base in known):
+        return ()
+    is_same = not known and key_of(old) == key and live.get("spec") == (old or {}).get("spec")
+    return () if is_same else key.refs
+
+
+def _base(lws: Object | None) -> Base | None:
+    """Return the base in the record of an object, which may be anything."""
+    found = records.find(lws)
+    if not isinstance(found, str) or '"base":' not in found or len(found) > records.LONGEST:
+        return None
+    try:
+        return read_base(mapping(orjson.loads(found)).get("base"))
+    except orjson.JSONDecodeError:
+        return None
+
+
+# --- the content -------------------------------------------------------------------------------------
+
+
+def content(key: Key, templates: Templates | None) -> Base:
+    """Merge the templates that a key names. With a fault in one of them, there is no content."""
+    read = {name: OFF if templates is None else templates.get(name, _ABSENT) for name in key.refs}
+    work = _Merge(key.component_type)
+    faults = [fault for name, one in read.items() for fault in _merge(name, one, work)]
+    base = Base(
+        *key,
+        sources=tuple(_source(name, one) for name, one in read.items() if not isinstance(one, Unavailable)),
+        pods=work.pods["worker"],
+        leader=None if work.pods["leader"] == work.pods["worker"] else work.pods["leader"],
+        annotations=work.annotations,
+        modes={name: mode for name, mode in work.modes.items() if mode != "merge"},
+    )
+    if not faults and (too_much := excess(base)):
+        faults = [(TOO_LARGE, f"have {too_much}: name fewer, or make them smaller")]
+    return Base(*key, faults=tuple(faults)) if faults else base
+
+
+_ABSENT: Final = Unavailable("does not exist")
+
+
+@dataclass(slots=True)
+class _Merge:
+    """The templates merged so far."""
+
+    component_type: str
+    pods: dict[str, Object]
+    annotations: dict[str, str]
+    modes: dict[str, str]
+
+    def __init__(self, component_type: str) -> None:
+        self.component_type = component_type
+        self.pods = {"leader": {}, "worker": {}}
+        self.annotations = {}
+        self.modes = {}
+
+    def arguments(self, base: Object, over: Object) -> list[str]:
+        """Merge the arguments of two containers in the way of the template that wrote the first."""
+        return arguments(self.modes, base, over)
+
+
+def arguments(modes: Mapping[str, str], base: Object, over: Object) -> list[str]:
+    """Merge the arguments of two containers; `modes` are those of the first, by its name."""
+    if not (_is_plain(base) and _is_plain(over)):
+        found: list[str] = over["args"]
+        return found
+    return MODES[modes.get(text(base.get("name")), "merge")](base, over)
+
+
+def _is_plain(container: Object) -> bool:
+    """Return whether image, command and args of a container are texts."""
+    words = (container.get(field) for field in ("command", "args"))
+    are_texts = all(
+        one is None or (isinstance(one, list) and all(isinstance(word, str) for word in one)) for one in words
+    )
+    return are_texts and isinstance(container.get("image", ""), str)
+
+
+def _source(name: str, template: Object) -> tuple[str, str, str, int]:
+    of = metadata(template)
+    return name, text(of.get("namespace")), text(of.get("uid")), number(of.get("generation"))
+
+
+def _merge(name: str, template: Object | Unavailable, work: _Merge) -> Iterator[tuple[str, str]]:
+    """Merge one template over the ones before; yield why it cannot be."""
+    if isinstance(template, Unavailable):
+        yield MISSING, f"InferenceTemplate {name} {template.reason}: apply it, or correct the name"
+        return
+    spec = mapping(template.get("spec"))
+    entries = [mapping(one) for one in listed(spec.get("pods"))]
+    if too_much := next(filter(None, (over(mapping(one.get("template"))) for one in entries)), ""):
+        yield TOO_LARGE, f"InferenceTemplate {name} has {too_much}: make it smaller"
+        return
+    for at, entry in enumerate(entries):
+        fault = _entry(entry, work)
+        if fault:
+            yield MALFORMED, f"InferenceTemplate {name}: spec.pods[{at}].{fault}"
+    given = dict(_annotations(spec))
+    if MODEL in given:
+        work.annotations.pop(MODEL_NAME, None)  # a name belongs to its model
+    work.annotations |= given
+
+
+def _entry(entry: Object, work: _Merge) -> str:
+    """Merge one entry of `spec.pods`; return its fault, empty for none."""
+    target, part, mode = (entry.get(field) for field in ("for", "part", "args"))
+    if target not in (None, *_FORS):
+        return f"for must be one of {', '.join(_FORS)}"
+    if part not in (None, *_PARTS):
+        return f"part must be one of {', '.join(_PARTS)}"
+    if mode not in (None, *MODES):
+        return f"args must be one of {', '.join(MODES)}"
+    if target not in (None, "common", work.component_type):
+        return ""
+    template = mapping(entry.get("template"))
+    for pods in _PARTS[part or "all"]:
+        try:
+            below = removed(work.pods[pods], [text(one) for one in listed(entry.get("remove"))])
+        except BadPathError as error:
+            return f"remove: {error} must be a path such as containers/vllm/env/DEBUG"
+        work.pods[pods] = merged(below, template, work.arguments)
+    for container in _with_args(template):
+        work.modes[container] = mode or "merge"
+    return ""
+
+
+def _with_args(template: Object) -> Iterator[str]:
+    spec = mapping(template.get("spec"))
+    for field in ("containers", "initContainers"):
+        items = listed(spec.get(field))
+        if are_items(field, items):
+            yield from (text(item["name"]) for item in items if item.get("args") is not None)
+
+
+# --- blocks ------------------------------------------------------------------------------------------
+
+
+def _annotations(spec: Object) -> Iterator[tuple[str, str]]:
+    """Yield the blocks of a template as the annotations that an author would write."""
+    model = mapping(spec.get("model"))
+    fields = (MODEL, "uri"), (MODEL_NAME, "name"), (MODEL_SECRET, "secretName"), (MODEL_CACHE, "cache")
+    given: list[tuple[str, Any]] = [(key, model.get(field)) for key, field in fields]
+    given.append((PARALLELISM, ",".join(_sizes(mapping(spec.get("parallelism"))))))
+    lora = mapping(spec.get("lora"))
+    adapters = [
+        (text(one.get("name")), text(one.get("uri"))) for one in map(mapping, listed(lora.get("adapters")))
+    ]
+    limits = {name: number(lora.get(name)) for name in LIMITS}
+    given.append((LORA, written_lora(adapters, limits) if adapters else ""))
+    given.append((PRIORITY, as_text(spec.get("priority"))))
+    yield from ((key, value) for key, value in given if isinstance(value, str) and value)
+
+
+def _sizes(sizes: Object) -> Iterator[str]:
+    for name in NAMES:
+        value = sizes.get(name)
+        if name == EXPERT and value is True:
+            yield name
+        elif type(value) is int and value:
+            yield f"{name}={value}"

@@ -1,0 +1,63 @@
+"""The values that variables of templates have in one object (`intent.variables`: `NAMES`)."""
+
+from collections.abc import Iterator
+
+from catalog.engines import DEFAULT_PORT, PRODUCTS
+from intent import Object
+from intent.annotations import read
+from intent.command_line.command import read_command
+from intent.command_line.flags import PORT
+from intent.image import read_image
+from intent.launch import is_size
+from intent.parallelism import SIZES
+from intent.read import engine_index
+from intent.shapes import listed, mapping, metadata, strings, text
+
+
+def values(author: Object, notes: Object, template: Object) -> Iterator[tuple[str, str]]:
+    """Yield the values of variables by name, as far as an author's object sets them.
+
+    `notes` are its annotations with those of templates, and `template` is a pod template with variables.
+    """
+    asked, _ = read(notes)
+    yield from _if_set("service.name", asked.service)
+    yield from _if_set("service.namespace", text(metadata(author).get("namespace")))
+    yield from _if_set("role.name", asked.role_name)
+    yield "group.size", str(size_of(author))
+    if model := asked.artifact:
+        yield "model.name", model.name or model.uri.repository
+        yield "model.path", model.argument
+    for name, field in SIZES.items() if asked.parallelism else ():
+        yield from _if_set(f"parallelism.{name}", str(getattr(asked.parallelism, field) or ""))
+    if port := _port(template, asked.engine_container):
+        yield "role.port", str(port)
+
+
+def _if_set(name: str, value: str) -> Iterator[tuple[str, str]]:
+    if value:
+        yield name, value
+
+
+def _port(template: Object, asked: str) -> int:
+    """Return the port of the engine's API; 0 if there is no engine."""
+    containers, of = (
+        listed(mapping(template.get("spec")).get("containers")),
+        mapping(mapping(template.get("metadata")).get("annotations")),
+    )
+    at = engine_index(containers, of, asked)
+    if at is None:
+        return 0
+    engine = containers[at]
+    words = strings(engine.get("command")), strings(engine.get("args"))
+    command = read_command(*words, read_image(text(engine.get("image"))))
+    flag = command.flags.last(PORT)
+    if flag is not None and flag.value and is_size(flag.value):
+        return int(flag.value)
+    product = PRODUCTS.get(command.engine)
+    return product.port if product else DEFAULT_PORT
+
+
+def size_of(lws: Object) -> int:
+    """Return the size of the group; the API's default is 1."""
+    size = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("size")
+    return size if type(size) is int and size >= 1 else 1
