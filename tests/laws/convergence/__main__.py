@@ -1,11 +1,13 @@
 """Run random sequences of writes, and report which violate the law of convergence (`walk`, `laws`).
 
 python -m tests.laws.convergence [--sequences N] [--seed S] [--steps K] [--examples E] [--only I] [--carry-on]
+                                 [--templates]
 
 `make soak SOAK=convergence` runs it, and `test_law` runs 500 sequences. Neither accepts a violation. Edits
 without a mapping, after which only the side laws are checked, are counted in the summary.
 
 --only I       repeats one sequence of the seed
+--templates    runs sequences of objects that name InferenceTemplates
 --carry-on     deletes and creates the object again after a violation, instead of ending the sequence
 """
 
@@ -17,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.laws.convergence.clients import BY_HAND
+from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import Sequence, Violation, Walk, drawn, run, shrunk
 
 
@@ -94,7 +97,8 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     began, report = time.monotonic(), Report(options.seed)
     for number in [options.only] if options.only is not None else range(options.sequences):
-        sequence = drawn(options.seed, number, options.steps)
+        draw = drawn_templated if options.templates else drawn
+        sequence = draw(options.seed, number, options.steps)
         report.add(number, sequence, run(sequence, carry_on=options.carry_on))
         if number % 500 == 499:
             sys.stdout.write(f"{number + 1} sequences, {time.monotonic() - began:.0f} s\n")
@@ -115,6 +119,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         "--examples", type=int, default=10, help="causes that are shown with a shrunk sequence"
     )
     parser.add_argument("--carry-on", action="store_true", help="go on after a violation")
+    parser.add_argument("--templates", action="store_true", help="objects that name InferenceTemplates")
     parser.add_argument("--only", type=int, help="the number of one sequence, to repeat it")
     return parser.parse_args(arguments)
 

@@ -1,7 +1,8 @@
 """Engines with one broken rule each, to see that the law of convergence detects them.
 
-Each has the number of the first sequence of seed 1 that was seen to detect it. If the generator changes, find
-another one: break the rule, and run `python -m tests.laws.convergence`.
+Each has the number of the first sequence of seed 1 that was seen to detect it; those of `TEMPLATED` are
+sequences with templates. If the generator changes, find another one: break the rule, and run `python -m
+tests.laws.convergence`, with `--templates` for the latter.
 """
 
 from collections.abc import Callable
@@ -10,12 +11,16 @@ from typing import Any, Final
 
 import pytest
 
+import webhook.review
 import webhook.write
 from intent import Object
 from tests.laws.convergence.server import Engine, allow
+from webhook import refill, separate
 from webhook.overlay import fields, revert
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
+from webhook.overlay.base import NO_BASE
+from webhook.templates import key_of
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -61,6 +66,38 @@ def _all_restored(live: Object, recorded: fields.Recorded, origins: Any, **_opti
     return _revert_fields(live, recorded, origins)
 
 
+def _reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read templates for every write, whatever the record has."""
+    monkeypatch.setattr(refill, "_kept", _none)
+    monkeypatch.setattr(webhook.review, "needed", _all_named)
+
+
+def _none(*_known: Any) -> None:
+    return None
+
+
+def _all_named(live: Object, _old: Object | None = None) -> tuple[str, ...]:
+    key = key_of(live)
+    return key.refs if key else ()
+
+
+def _unseparated(found: revert.Reverted, *_around: Any) -> separate.Separated:
+    return separate.Separated(found.original)
+
+
+def _as_recorded(record: records.Record, _live: Object | None = None) -> records.Record:
+    base = record.base or NO_BASE
+    return records.Record("", base.put_on, base.was)
+
+
+def _never(*_templates: Any) -> bool:
+    return False
+
+
+def _always(*_objects: Any) -> bool:
+    return True
+
+
 INTACT: Final = Engine()
 
 
@@ -85,4 +122,13 @@ ENGINES: Final[dict[str, Broken]] = {
     "arguments from a file keep the removed probes": Broken(
         _replaced(fields, "revert_fields", _all_restored), 60
     ),
+}
+TEMPLATED: Final[dict[str, Broken]] = {
+    "templates are read for every write": Broken(_reading, 3),
+    "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 5),
+    "the edits of a leader are lost": Broken(_replaced(separate, "_edits", _none), 18),
+    "a leader's own template keeps the copy's part": Broken(_replaced(separate, "_layer", _as_recorded), 52),
+    "an exported object is reverted": Broken(_replaced(separate, "is_exported", _never), 123),
+    "a change by hand counts as a file": Broken(_replaced(webhook.write, "is_of_file", _always), 242),
+    "a container stays without its image": Broken(_replaced(fields, "_lost_image", _never), 264),
 }

@@ -103,6 +103,13 @@ class File:
     """Whether the arguments have them nevertheless."""
     requested: bool = True
     """Whether the engine requests accelerators."""
+    refs: str = ""
+    """The names of templates."""
+    refresh: str = ""
+    zeros: bool = False
+    """Whether the author writes `0` and `[]`, which win over templates."""
+    thin: bool = False
+    """Whether ports are left to templates."""
     opted_in: bool = True
     exported: str = ""
     """The manifest as JSON, if the author exported the stored object as the file (`EXPORT`)."""
@@ -127,6 +134,8 @@ def manifest(file: File) -> Object:
         "model-secret": file.token,
         "lora": file.lora,
         "parallelism": file.parallelism,
+        "base-refs": file.refs,
+        "refresh": file.refresh,
     }
     ours = {PREFIX + key: value for key, value in keys.items() if value} if file.opted_in else {}
     group: Object = {"size": file.size, "workerTemplate": _template(file, file.worker)}
@@ -147,13 +156,14 @@ def _template(file: File, pod: Pod) -> Object:
     engine: Object = {"name": pod.name, "image": pod.image, **_words(file, pod)}
     limits = {"nvidia.com/gpu": str(GPUS)} if file.requested else {}
     engine["resources"] = {"limits": {**limits, "memory": "64Gi"}}
-    engine["ports"] = [{"containerPort": 8000, "name": "http"}]
+    engine |= {} if file.thin else {"ports": [{"containerPort": 8000, "name": "http"}]}
     if pod.env:
         engine["env"] = [{"name": name, "value": value} for name, value in pod.env]
     engine |= {name: PROBES[name] for name in pod.probes}
     if pod.hook:
         engine["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", "5"]}}}
-    spec: Object = {"containers": [engine]}
+    zeros = {"tolerations": [], "terminationGracePeriodSeconds": 0} if file.zeros else {}
+    spec: Object = {"containers": [engine], **zeros}
     if pod.volumes:
         spec["volumes"] = [{"name": name, **VOLUMES[name][0]} for name in pod.volumes]
         engine["volumeMounts"] = [{"name": name, "mountPath": VOLUMES[name][1]} for name in pod.volumes]
@@ -266,6 +276,13 @@ FILE_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "requested": (True, False),
     "opted_in": (False, True),
 }
+TEMPLATE_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
+    "refs": ("", "base", "base", "base,more", "more,base"),
+    "refresh": ("", "1", "2"),
+    "zeros": (False, True),
+    "thin": (False, True),
+}
+"""Fields that only sequences with templates change (`templates`)."""
 LEADER: Final = "leader template"
 EXPORT: Final = "export"
 """The author exports the expanded object without our annotations, and writes it as the file from now on."""
@@ -301,7 +318,7 @@ def changed(file: File, name: str, value: Any) -> File:
     if name == LEADER:
         other = replace(file.worker, node_selector="c", probes=("readinessProbe",), volumes=("models",))
         return replace(file, leader={"none": None, "same": file.worker, "other": other}[value])
-    if name in FILE_CHANGES:
+    if name in FILE_CHANGES or name in TEMPLATE_CHANGES:
         return replace(file, **{name: value})
     part, _, field_name = name.rpartition(" ")
     if part == "leader":

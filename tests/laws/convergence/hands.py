@@ -342,11 +342,13 @@ def limit_download(lws: Object) -> bool:
 
 def write_download(lws: Object) -> bool:
     """Write the init container as ours, with its volume and other limits, where ours would be."""
-    uri = lws["metadata"].get("annotations", {}).get(PREFIX + "model", "")
+    keys = lws["metadata"].get("annotations", {})
+    uri, own = keys.get(PREFIX + "model", ""), {key: keys[key] for key in keys if key != PREFIX + "base-refs"}
+    alone = {**lws, "metadata": {**lws["metadata"], "annotations": own}}
     for _, template in templates(lws):
         if _download(template) is None and uri.startswith("s3://"):
             made = expanded(
-                {**lws, "spec": {"leaderWorkerTemplate": {"size": 1, "workerTemplate": template}}}
+                {**alone, "spec": {"leaderWorkerTemplate": {"size": 1, "workerTemplate": template}}}
             )
             spec = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
             for field, name in (("initContainers", "storage-initializer"), ("volumes", "fusioninfer-model")):

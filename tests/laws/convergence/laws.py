@@ -24,7 +24,7 @@ UNORDERED: Final = frozenset({"volumes", "volumeMounts", "ports", "env"})
 OPTIONAL: Final = frozenset(
     {
         *("metadata", "labels", "annotations", "volumes", "initContainers"),
-        *("env", "volumeMounts", "ports", "args", "resources"),
+        *("env", "volumeMounts", "ports", "args", "resources", "tolerations"),
     }
 )
 """Fields that mean the same when empty and when absent."""

@@ -10,19 +10,22 @@ one changed the object (`reinvocationPolicy: IfNeeded`). Defaults are filled in 
 from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import jsonpatch
 import orjson
 
 from intent import Object
+from intent.template import Templates
 from tests.laws.convergence.schema import Refused, check, copied, defaulted, lws_defaulted, templates
 from tests.reviews import review as review_of
 from webhook import review
 from webhook.review import AdmissionAnswer
 
 PREFIX: Final = "fusioninfer.io/"
-Webhook = Callable[[bytes], AdmissionAnswer]
+Webhook = Callable[..., AdmissionAnswer]
+"""Gets the request; /mutate also the templates that it reads."""
 
 
 class Denied(Exception):  # noqa: N818 - it is an answer of the API server, not a fault
@@ -72,6 +75,8 @@ class Server:
     engine: Engine | None = None
     other: str = ""
     """Where another mutating webhook is called: `before` ours, `after` it, or not at all."""
+    templates: Templates | None = None
+    """Those that our webhook can read."""
 
     def admit(self, live: Object, old: Object | None = None) -> Object:
         """Return the object that is stored.
@@ -99,12 +104,19 @@ class Server:
     def _mutated(self, live: Object, old: Object | None) -> Object:
         if not self.engine or not is_called(live, old):
             return live
-        response = _send(self.engine.mutate, live, old)
+        response = _send(self._mutating(live, old), live, old)
         if "patch" not in response:
             return live
         return defaulted(
             jsonpatch.apply_patch(copied(live), orjson.loads(b64decode(response["patch"])), in_place=True)
         )
+
+    def _mutating(self, live: Object, old: Object | None) -> Webhook:
+        """Return our mutating webhook, with the templates that it reads for a write."""
+        assert self.engine
+        if not review.wanted(orjson.dumps(review_of(live, old))).names:
+            return self.engine.mutate
+        return partial(self.engine.mutate, templates=self.templates)
 
 
 def is_called(live: Object, old: Object | None) -> bool:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.laws.convergence.broken import ENGINES, SEED
+from tests.laws.convergence.broken import ENGINES, SEED, TEMPLATED
+from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import drawn, run
 
 
@@ -15,3 +16,14 @@ def test_an_engine_with_a_broken_rule_is_detected(name: str, monkeypatch: pytest
     broken.rule(monkeypatch)
 
     assert run(sequence, broken.engine).violations != []
+
+
+@pytest.mark.parametrize("rule", TEMPLATED)
+def test_a_broken_rule_about_templates_is_detected(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = TEMPLATED[rule]
+    sequence = drawn_templated(SEED, broken.number)
+    assert not run(sequence).violations
+
+    broken.rule(monkeypatch)
+
+    assert run(sequence, broken.engine).violations

@@ -88,8 +88,8 @@ def _leaves_out_what_was_removed(a: Side, b: Side) -> bool:
 
 def _writes_what_was_injected(a: Side, b: Side) -> bool:
     """Return whether the author writes a value that B has already, and A has not."""
-    before, now = leaves(_spec(with_leader(a.stored))), leaves(_spec(a.sent))
-    had, has = leaves(_spec(b.stored)), leaves(_spec(b.sent))
+    before, now = leaves(_written(with_leader(a.stored))), leaves(_written(a.sent))
+    had, has = leaves(_written(b.stored)), leaves(_written(b.sent))
     written = (at for at, value in now.items() if at not in before or not same(before[at], value))
     return any(at in had and at in has and same(had[at], now[at]) for at in written)
 
@@ -115,6 +115,11 @@ def with_leader(lws: Object) -> Object:
 
 def _spec(lws: Object) -> Object:
     return {"spec": lws["spec"]}
+
+
+def _written(lws: Object) -> Object:
+    """Return what an author and admission may both write: the spec, and annotations."""
+    return {**_spec(lws), "annotations": lws["metadata"].get("annotations") or {}}
 
 
 def _noted(lws: Object) -> Any:

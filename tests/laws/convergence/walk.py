@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, Final, Literal
 
 from intent import Object
+from intent.template import Templates
 from tests.laws.convergence import clients, laws
 from tests.laws.convergence.clients import BY_HAND, EXPORTED, SCALE, TOOLS, Write
 from tests.laws.convergence.files import (
@@ -29,6 +30,7 @@ from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.schema import Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Server, allow
+from tests.laws.convergence.templates import LIBRARIES, TEMPLATES, is_read, is_split
 from tests.laws.convergence.unknowable import Side, unknowable, with_leader
 
 OTHERS: Final = ("", "", "before", "after")
@@ -166,6 +168,10 @@ class World:
     b: Object | None = None
     released: Object | None = None
     """Helm's manifest of the last release."""
+    templates: Templates | None = None
+    """Those that the webhook can read now."""
+    content: Templates | None = None
+    """Those that the object got."""
     delta: tuple[Change, ...] = ()
     """Changes of the leader alone, where A has no template for it."""
     is_loose: bool = False
@@ -214,19 +220,24 @@ class World:
     def _expanded(self, a: Object) -> Object:
         bare = without_managers(a)
         try:
-            return self.with_ours.admit(bare)
+            return self.ours(self.content).admit(bare)
         except (Denied, Refused):
             return self._unchecked(bare)
+
+    def ours(self, templates: Templates | None) -> Server:
+        """Return the server with our webhooks, which can read these templates."""
+        return replace(self.with_ours, templates=templates)
 
     def _unchecked(self, bare: Object) -> Object:
         """Expand without validation: an update may keep what a CREATE may not have."""
         engine = self.with_ours.engine or Engine()
-        return Server(Engine(engine.mutate, allow), self.with_ours.other).admit(bare)
+        return Server(Engine(engine.mutate, allow), self.with_ours.other, self.content).admit(bare)
 
 
 def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = False) -> Walk:
     """Run a sequence up to its first violation, or to its end, with a CREATE after each violation."""
     world = World(Server(None, sequence.other), Server(engine or Engine(), sequence.other), sequence.file)
+    world.templates = LIBRARIES["v1"]
     walk = Walk()
     for at, step in enumerate((Step(sequence.tool, "create"), *sequence.steps)):
         was_loose = world.is_loose
@@ -254,6 +265,9 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     An exported file that Helm sends has no mapping: Helm leaves no trace of what its manifest holds, so that
     the write equals one that only removes our annotations.
     """
+    if step.client == TEMPLATES:
+        world.templates = LIBRARIES[step.value]
+        return "no write", "", ""
     before = copy.copy(world)
     file = _file(world, step) if step.client in TOOLS else None
     world.is_loose = world.is_loose or (step.change == EXPORT and step.client.startswith("helm"))
@@ -266,6 +280,8 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     if file is not None and not world.is_loose:
         world.unmapped = _unknowable(world, step.client, file, (a, b))
         world.is_loose = bool(world.unmapped)
+    if b is not None and is_read(b, world.b):
+        world.content = world.templates
     if not _has_leader(world.a) and _has_leader(a):
         world.delta = ()  # the author's template replaces the edited copy
     if step.client == SCALE:
@@ -277,7 +293,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
         _restore(world, before)
         return "refused", "", ""
     try:
-        new_b = world.with_ours.admit(b, world.b) if b is not None else world.b
+        new_b = world.ours(world.templates).admit(b, world.b) if b is not None else world.b
     except (Refused, Denied) as error:
         return _not_admitted(world, before, new_a, error)
     world.a, world.b = new_a, new_b
@@ -292,10 +308,11 @@ def _not_admitted(
 ) -> tuple[Outcome, str, str]:
     """Return the outcome of a write that B did not accept, and A did."""
     is_known = not world.is_loose
+    is_creatable = is_known and a is not None and _is_creatable(world, a)
     _restore(world, before)
     if isinstance(error, Refused):
         return ("violated", "refused by the schema", str(error)) if is_known else ("refused", "", "")
-    if is_known and a is not None and _is_creatable(world, a):
+    if is_creatable:
         return "violated", "denied though a CREATE is allowed", str(error)
     return "denied", "", ""
 
@@ -329,12 +346,12 @@ def _unknowable(world: World, client: str, file: File, sent: tuple[Object | None
 
 
 def _restore(world: World, before: World) -> None:
-    world.delta, world.is_loose = before.delta, before.is_loose
+    world.delta, world.is_loose, world.content = before.delta, before.is_loose, before.content
 
 
 def _is_creatable(world: World, a: Object) -> bool:
     try:
-        world.with_ours.admit(without_managers(a))
+        world.ours(world.content).admit(without_managers(a))
     except (Denied, Refused):
         return False
     return True
@@ -393,6 +410,7 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
     has_leader = "leaderTemplate" in world.a["spec"]["leaderWorkerTemplate"]
     if hand.delta and not has_leader:
         world.delta = (*world.delta, hand.change)
+        world.is_loose = world.is_loose or is_split(world.content, world.b)
         return None, b
     is_made = hand.on_two(wanted_a, world.b, wanted_b) if has_leader else hand.mapped(wanted_a)
     if not is_made:
