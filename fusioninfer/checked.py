@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from fusioninfer.documents import Document
+from fusioninfer.library import NONE, Library, seen_by
 from fusioninfer.paths import is_at_or_below
 from fusioninfer.shape import INVALID, REQUIRED, UNKNOWN, Shape, errors, read_shape, value_hint
 from intent import Object, disaggregatedset, lws
@@ -50,14 +51,14 @@ class Checked:
     """The InferenceService, if it can be read."""
 
 
-def checked(document: Document, settings: Settings) -> Checked:
+def checked(document: Document, settings: Settings, templates: Library = NONE) -> Checked:
     """Check a document. Objects of other kinds have no findings."""
     kind = kind_of(document.object)
     if kind is None:
         return Checked(document, (), (Part(document.object),))
     shape = read_shape(document.object, kind)
     parts, service = _parts(shape, kind)
-    found = [*_version(document.object, kind), *_findings(document.object, shape, kind, settings)]
+    found = [*_version(document.object, kind), *_findings(document.object, shape, kind, settings, templates)]
     return Checked(document, tuple(_distinct(found)), parts, service)
 
 
@@ -78,14 +79,18 @@ def _version(obj: Object, kind: Kind) -> Iterator[FieldError]:
         )
 
 
-def _findings(obj: Object, shape: Shape, kind: Kind, settings: Settings) -> Iterator[FieldError]:
+def _findings(
+    obj: Object, shape: Shape, kind: Kind, settings: Settings, templates: Library
+) -> Iterator[FieldError]:
     """Yield the findings about the shape, and those of admission; about one path only one error."""
-    admitted = [replace(one, path=shape.as_written(one.path)) for one in _admitted(shape.meant, settings)]
+    admitted = [
+        replace(one, path=shape.as_written(one.path)) for one in _admitted(shape.meant, settings, templates)
+    ]
     about_shape = list(errors(shape, kind))
     if kind.name == INFERENCE_SERVICE:
         about_shape = list(_unread(about_shape, shape))
         supplied = {meant for meant, _ in shape.renamed}
-        first = [one for one in _admitted(obj, settings) if one.path not in supplied]
+        first = [one for one in _admitted(obj, settings, templates) if one.path not in supplied]
         known = {one.path for one in first if one.severity == "error"}
         admitted = [*first, *(one for one in admitted if one not in first and one.path not in known)]
     hints = {one.path: value_hint(one) for one in shape.violations if not one.unknown}
@@ -110,15 +115,16 @@ def _unread(found: list[FieldError], shape: Shape) -> Iterator[FieldError]:
             yield replace(one, code=OF_SERVICES[one.code])
 
 
-def _admitted(obj: Object, settings: Settings) -> Iterator[FieldError]:
+def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[FieldError]:
     """Yield the findings of admission about an object, and about what a controller makes of it."""
+    seen = seen_by(templates, obj)
     if obj["kind"] == INFERENCE_SERVICE:
-        yield from inferenceservice.check(obj, None, settings)
+        yield from inferenceservice.check(obj, None, settings, templates=seen)
     elif obj["kind"] == lws.KIND:
-        yield from check(obj, None, settings, mutated=False)
+        yield from check(obj, None, settings, mutated=False, templates=seen)
     else:
         for index, made in disaggregatedset.leader_worker_sets(obj):
-            found = check(made, None, settings, mutated=False)
+            found = check(made, None, settings, mutated=False, templates=seen)
             yield from (disaggregatedset.at_role(error, index) for error in found)
         if late := disaggregatedset.late_annotations(obj):
             yield late

@@ -10,12 +10,14 @@ import click
 import orjson
 
 from fusioninfer.documents import Document
+from fusioninfer.library import library, seen_by
 from fusioninfer.offline import is_lws, rendered
 from intent import Object
 from intent.annotations import LAUNCHER
 from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
+from intent.template import Templates
 from webhook import mutate
 from webhook.expand import expanded, wish
 from webhook.mutate import rule_for
@@ -54,11 +56,13 @@ class Explanation:
 
 def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
     """Explain every field that admission sets on LeaderWorkerSets, or those at or below one field."""
+    documents = list(documents)
+    templates = library(document.object for document in documents)
     return [
         one
         for document in rendered(documents)
         if is_lws(document.object)
-        for one in _explained(document, settings)
+        for one in _explained(document, settings, seen_by(templates, document.object))
         if is_below(one.field.path, field)
     ]
 
@@ -69,13 +73,13 @@ def is_below(path: str, field: str) -> bool:
     return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
 
 
-def _explained(document: Document, settings: Settings) -> Iterator[Explanation]:
-    found = state(document.object)
+def _explained(document: Document, settings: Settings, templates: Templates) -> Iterator[Explanation]:
+    found = state(document.object, None, templates)
     if not isinstance(found, Fresh):
         return
     launcher, applied, was = _recorded(found, settings)
     chosen = _chosen(launcher, found.intent, settings)
-    stored = expanded(document.object, settings)
+    stored = expanded(document.object, settings, templates)
     for field in fields(applied, was):
         found_rule = rule_for(field.path)
         if found_rule is not None:

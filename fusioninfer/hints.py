@@ -5,6 +5,7 @@ from pathlib import PurePath
 from typing import Final
 
 from fusioninfer.documents import Document
+from fusioninfer.library import is_template
 from intent import Object, disaggregatedset, lws
 from intent.annotations import PREFIX, SERVICE, is_ours
 from intent.errors import FieldError, nearest
@@ -55,7 +56,7 @@ def hints(document: Document) -> Iterator[FieldError]:
         fault = "is missing" if obj.get(name) in (None, "") else "must be a string"
         message = f"{fault}: the object is not checked, and cannot be applied"
         yield FieldError(name, None, message, NOT_CHECKED)
-    elif kind_of(obj) is None and (meant := _meant(obj)):
+    elif kind_of(obj) is None and not is_template(obj) and (meant := _meant(obj)):
         yield meant
     else:
         yield from _without_effect(obj)

@@ -8,6 +8,7 @@ from typing import Final
 from fusioninfer.checked import Checked, Written, as_it_is, checked
 from fusioninfer.documents import Document
 from fusioninfer.hints import hints, is_kustomization
+from fusioninfer.library import Library, is_template, library, seen_by
 from intent import Object, disaggregatedset
 from intent.annotations import PREFIX
 from intent.disaggregatedset import is_disaggregated_set
@@ -80,10 +81,11 @@ def compose(
     objects = [one for one in documents if one.object and not is_kustomization(one)]
     single, copies, repeated = _once(objects)
     found.extend(repeated)
-    each = [checked(document, settings) for document in single]
+    templates = library(one.object for one in single)
+    each = [checked(document, settings, templates) for document in single]
     found.extend(Found(one.document, error) for one in each for error in one.errors)
-    found.extend(Found(one, error) for one in copies for error in checked(one, settings).errors)
-    made, about = _made(each, settings, admission_only=admission_only)
+    found.extend(Found(one, error) for one in copies for error in checked(one, settings, templates).errors)
+    made, about = _made(each, settings, templates, admission_only=admission_only)
     found.extend(one for one in about if one not in found)
     found.sort(key=lambda one: one.error.severity != "error")
     return Composition(
@@ -92,13 +94,13 @@ def compose(
 
 
 def _made(
-    each: list[Checked], settings: Settings, *, admission_only: bool
+    each: list[Checked], settings: Settings, templates: Library, *, admission_only: bool
 ) -> tuple[tuple[Object, ...], list[Found]]:
     """Return the expanded objects, and those of the controller; and the findings of the controller.
 
     An object of a file that the controller creates too is replaced: the controller applies its own.
     """
-    stored = [_expand(part.object, settings) for one in each for part in one.parts]
+    stored = [_expand(part.object, settings, templates) for one in each for part in one.parts]
     if admission_only:
         return tuple(stored), []
     added, about = _preview(each, stored, settings)
@@ -207,12 +209,12 @@ def is_checked(value: Object) -> bool:
 NO_KIND: Final = "no kind"
 """Stands for the kind of objects without one, where kinds are counted."""
 CHECKED: Final = (is_lws, is_inferenceservice, is_disaggregated_set)
-PLACED: Final = (*CHECKED, is_autoscaler, is_config_map)
+PLACED: Final = (*CHECKED, is_autoscaler, is_config_map, is_template)
 """The kinds of which the namespace matters: objects of one service are in one."""
 
 
-def _expand(obj: Object, settings: Settings) -> Object:
-    return expanded(obj, settings) if is_lws(obj) else obj
+def _expand(obj: Object, settings: Settings, templates: Library) -> Object:
+    return expanded(obj, settings, seen_by(templates, obj)) if is_lws(obj) else obj
 
 
 def _placed(document: Document, namespace: str) -> Document:

@@ -10,7 +10,7 @@ to the running webhook as well.
 import re
 from base64 import b64decode
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -22,9 +22,11 @@ from catalog.codes import files
 from fusioninfer import documents, offline
 from fusioninfer.demo import Webhook, post
 from fusioninfer.documents import Document
+from fusioninfer.library import is_template, library, seen_by
 from intent import Object
 from intent.errors import FieldError
 from intent.settings import Settings
+from intent.template import Templates
 from tests.reviews import review as sent
 from webhook import review
 from webhook.expand import expand
@@ -74,7 +76,17 @@ def leaderworkersets(case: Path) -> list[Document]:
 @cache
 def admitted(case: Path) -> list[Object]:
     """Return the LeaderWorkerSets of a case as admission in this process mutates them. Not to be changed."""
-    return [mutated(in_process, one.object) for one in leaderworkersets(case)]
+    return [mutated(reading(case, one.object), one.object) for one in leaderworkersets(case)]
+
+
+def reading(case: Path, lws: Object) -> Answer:
+    """Return the webhook that can read the templates of a case."""
+    return partial(in_process, templates=templates_of(case, lws))
+
+
+def templates_of(case: Path, lws: Object) -> Templates:
+    """Return the templates of a case that an object may name."""
+    return seen_by(library(one.object for one in inputs(case)), lws)
 
 
 def inferenceservices(case: Path) -> list[Document]:
@@ -155,10 +167,12 @@ def test_the_webhook_process_answers_the_same_over_tls(name: str, webhook: Webho
     assert reported(over_tls, made, case) == reported_offline(case)
 
 
-def in_process(path: str, live: Object) -> Object:
+def in_process(path: str, live: Object, templates: Templates | None = None) -> Object:
     """Answer the review of a CREATE as the server does, without the server."""
-    review_of = {"/mutate": review.mutate, "/validate": review.validate}[path]
-    answer: Object = orjson.loads(review_of(orjson.dumps(sent(live))).body)["response"]
+    body = orjson.dumps(sent(live))
+    read = templates if review.wanted(body).names else None
+    made = review.mutate(body, templates=read) if path == "/mutate" else review.validate(body)
+    answer: Object = orjson.loads(made.body)["response"]
     return answer
 
 
@@ -178,8 +192,9 @@ def reported(answer: Answer, lws: list[Object], case: Path) -> list[Reported]:
 
 def reported_offline(case: Path) -> list[Reported]:
     """Return what the command reports about the same objects, each on its own."""
+    named = [one for one in inputs(case) if is_template(one.object)]
     alone = [
-        offline.compose([one], Settings(), admission_only=True)
+        offline.compose([one, *named], Settings(), admission_only=True)
         for one in (*leaderworkersets(case), *inferenceservices(case))
     ]
     return [(codes(made, "error"), warnings(made)) for made in alone]

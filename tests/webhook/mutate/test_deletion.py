@@ -16,7 +16,7 @@ import pytest
 from intent import Object
 from intent.lws import Intent
 from intent.settings import Settings
-from tests.golden.test_golden import CASES, leaderworkersets
+from tests.golden.test_golden import CASES, leaderworkersets, templates_of
 from tests.webhook.inputs import INTENTS
 from tests.webhook.overlays import overlay
 from webhook.expand import change, expand
@@ -25,11 +25,13 @@ from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
 from webhook.overlay.fields import LAUNCHER_WORDS
 from webhook.overlay.overlay import Overlay, combine
-from webhook.state import State, state
+from webhook.state import Fresh, State, state
 
 ROOT: Final = Path(__file__).parents[3]
 SETTINGS: Final = Settings()
 OBJECTS: Final[tuple[Object, ...]] = tuple(one.object for case in CASES for one in leaderworkersets(case))
+TEMPLATES: Final = tuple(templates_of(case, one.object) for case in CASES for one in leaderworkersets(case))
+"""Those that each object may name."""
 SENT: Final = orjson.dumps(OBJECTS)
 SHAPES: Final = frozenset({LAUNCH, PROBES, SIDECAR, SPLIT})
 """The concerns that the layout asks for. Without one of them other templates may be expanded."""
@@ -92,8 +94,8 @@ def test_an_object_that_the_concern_does_not_touch_stays_the_same(concern: Conce
 def test_the_expanded_object_is_sound(concern: Concern) -> None:
     wrong = [
         (live["metadata"]["name"], problem)
-        for live, made in zip(OBJECTS, expanded(concern.name), strict=True)
-        for problem in problems(live, made)
+        for live, found, made in zip(OBJECTS, states(), expanded(concern.name), strict=True)
+        for problem in problems(filled(live, found), made)
     ]
 
     assert wrong == []
@@ -121,7 +123,12 @@ def expanded(name: str) -> tuple[Object, ...]:
 @cache
 def states() -> tuple[State, ...]:
     """Return the state of the CREATE of each golden object, which no concern influences."""
-    return tuple(map(state, OBJECTS))
+    return tuple(state(live, None, seen) for live, seen in zip(OBJECTS, TEMPLATES, strict=True))
+
+
+def filled(live: Object, found: State) -> Object:
+    """Return an object with the content of its templates, which no concern influences either."""
+    return found.write.reverted.original if isinstance(found, Fresh) else live
 
 
 def problems(live: Object, made: Object) -> Iterator[str]:

@@ -1,0 +1,44 @@
+"""The InferenceTemplates of files, as an object of a namespace sees them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from intent import Object
+from intent.inferenceservice.v1alpha1 import GROUP
+from intent.shapes import metadata, text
+from intent.template import KIND, Templates
+
+HOME: Final = "fusioninfer-system"
+"""The namespace of FusionInfer, whose templates all namespaces see."""
+
+Library = Mapping[str, Mapping[str, Object]]
+"""The templates by namespace, and by name; those of objects that name no namespace under the empty name."""
+
+
+NONE: Final[Library] = {}
+
+
+def is_template(value: Object) -> bool:
+    """Return whether an object is an InferenceTemplate, of any version."""
+    return value.get("kind") == KIND and str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
+
+
+def library(objects: Iterable[Object]) -> Library:
+    """Collect the templates among objects; the first of a name counts."""
+    found: dict[str, dict[str, Object]] = {}
+    for one in filter(is_template, objects):
+        of = metadata(one)
+        found.setdefault(text(of.get("namespace")), {}).setdefault(text(of.get("name")), one)
+    return found
+
+
+def seen_by(templates: Library, lws: Object) -> Templates:
+    """Return the templates that an object may name: those of its namespace, then FusionInfer's.
+
+    A file that names no namespace is applied to the same one as the others.
+    """
+    namespace = text(metadata(lws).get("namespace"))
+    near: dict[str, Object] = {}
+    for name in (HOME, "", namespace) if namespace else (HOME, *templates):
+        near |= templates.get(name, {})
+    return near
