@@ -53,7 +53,7 @@ format: $(READY) ## Format the source
 
 golden: $(READY) ## Write expected files and generated tables anew; read the difference
 	$(PYTEST) tests/golden tests/webhook/test_readings.py tests/catalog/test_codes.py \
-	  tests/intent/inferenceservice/test_crd.py tests/sync/desired/test_render.py tests/fusioninfer/test_demo.py tests/test_*.py \
+	  tests/intent/inferenceservice/test_crd.py tests/intent/inferencetemplate/test_crd.py tests/sync/desired/test_render.py tests/fusioninfer/test_demo.py tests/test_*.py \
 	  -q --refresh
 
 manifests: $(READY) ## Make the Helm chart, the dashboard and the tables about them from the manifests

@@ -13,9 +13,10 @@ from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
+from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
 from intent.resource import Kind, kind_of
 from intent.settings import Settings
-from webhook import inferenceservice
+from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
 
 VERSION: Final = "FI922"
@@ -122,6 +123,8 @@ def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[F
         yield from inferenceservice.check(obj, None, settings, templates=seen)
     elif obj["kind"] == lws.KIND:
         yield from check(obj, None, settings, mutated=False, templates=seen)
+    elif obj["kind"] == INFERENCE_TEMPLATE:
+        yield from inferencetemplate.check(obj)
     else:
         for index, made in disaggregatedset.leader_worker_sets(obj):
             found = check(made, None, settings, mutated=False, templates=seen)
@@ -141,6 +144,8 @@ def _parts(shape: Shape, kind: Kind) -> tuple[tuple[Part, ...], InferenceService
         return (Part(shape.meant, written),), None
     if kind.name == disaggregatedset.KIND:
         return tuple(_of_roles(shape.meant, written)), None
+    if kind.name == INFERENCE_TEMPLATE:
+        return (Part(shape.meant, written),), None
     service, found = read(shape.meant)
     if service is None or any(error.severity == "error" for error in found):
         return (Part(shape.meant, written),), None

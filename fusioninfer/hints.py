@@ -7,9 +7,11 @@ from typing import Final
 from fusioninfer.documents import Document
 from fusioninfer.library import is_template
 from intent import Object, disaggregatedset, lws
-from intent.annotations import PREFIX, SERVICE, is_ours
+from intent.annotations import INJECT, PREFIX, SERVICE, is_ours
 from intent.errors import FieldError, nearest
+from intent.inferenceservice.v1alpha1 import GROUP
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
+from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
 from intent.names import picker_name
 from intent.resource import KINDS, kind_of
 from intent.shapes import annotations, labels, mapping, metadata, text
@@ -30,6 +32,7 @@ PLACES: Final = {
     lws.KIND: "metadata.annotations",
     disaggregatedset.KIND: "spec.roles[].metadata.annotations",
     INFERENCE_SERVICE: "metadata.annotations",
+    INFERENCE_TEMPLATE: f"metadata.annotations, {INJECT} only",
 }
 """Where each kind has our annotations."""
 _READ_FROM: Final = "of LeaderWorkerSets, roles of DisaggregatedSets, and InferenceServices"
@@ -66,7 +69,7 @@ def _meant(obj: Object) -> FieldError | None:
     """Return the kind of ours that an unknown kind resembles."""
     name, version = obj["kind"], obj["apiVersion"]
     group = version.partition("/")[0]
-    for kind in KINDS:
+    for kind in sorted(KINDS, key=lambda one: not nearest(name, [one.name], ALIKE)):
         resembled = nearest(name, [kind.name], ALIKE)
         if group == kind.group or (resembled and nearest(group, [kind.group], ALIKE)):
             wrong = "kind" if name != kind.name else "apiVersion"
@@ -75,7 +78,7 @@ def _meant(obj: Object) -> FieldError | None:
                 f"is not known, so the object is not checked; did you mean {kind.name} of {kind.api_version}?"
             )
             return FieldError(wrong, value, message, NOT_CHECKED)
-        if name == kind.name != INFERENCE_SERVICE:
+        if name == kind.name and kind.group != GROUP:
             message = f"is not the group of {kind.name}; did you mean {kind.api_version}?"
             return FieldError("apiVersion", version, message, NOT_CHECKED)
     return None
@@ -115,6 +118,9 @@ def _key_of_ours(obj: Object, kind: str) -> str:
     """Return the path of a key of ours in a place of an object of ours where it is not read."""
     if kind == INFERENCE_SERVICE:
         return _key(labels(obj), "metadata.labels")
+    if kind == INFERENCE_TEMPLATE:
+        read = {key: value for key, value in annotations(obj).items() if key != INJECT}
+        return _key(read, "metadata.annotations") or _key(labels(obj), "metadata.labels")
     if kind == disaggregatedset.KIND:
         return _key(annotations(obj), "metadata.annotations") or _key(labels(obj), "metadata.labels")
     opted_in = is_ours(annotations(obj))

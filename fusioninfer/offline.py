@@ -208,8 +208,8 @@ def is_checked(value: Object) -> bool:
 
 NO_KIND: Final = "no kind"
 """Stands for the kind of objects without one, where kinds are counted."""
-CHECKED: Final = (is_lws, is_inferenceservice, is_disaggregated_set)
-PLACED: Final = (*CHECKED, is_autoscaler, is_config_map, is_template)
+CHECKED: Final = (is_lws, is_inferenceservice, is_template, is_disaggregated_set)
+PLACED: Final = (*CHECKED, is_autoscaler, is_config_map)
 """The kinds of which the namespace matters: objects of one service are in one."""
 
 

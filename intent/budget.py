@@ -93,6 +93,11 @@ def of_inferenceservice(service: Object) -> FieldError | None:
     return _over(service, [mapping(role).get("template") for role in roles], "spec.roles")
 
 
+def of_template(template: Object, pods: Iterable[Any]) -> FieldError | None:
+    """Return the first limit that the parts of an InferenceTemplate exceed together; None for none."""
+    return _over(template, pods, "spec.pods")
+
+
 def of_service(members: int) -> FieldError | None:
     """Return an error if a service has too many LeaderWorkerSets; None if it has not."""
     if members <= MEMBERS:

@@ -1,8 +1,8 @@
 """Findings about objects: the field, the cause, a code of `catalog.codes`, and suggestions for names."""
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final
@@ -31,6 +31,18 @@ class FieldError:
         """Format the finding in one line, as Kubernetes formats field errors, followed by the code."""
         path = f"{self.path}: " if self.path else ""
         return printable(f"{path}{_shown(self.value)}{self.message} ({self.code})")
+
+
+def ratcheted(
+    found: Collection[FieldError], before: Callable[[], Iterable[FieldError]]
+) -> Iterator[FieldError]:
+    """Turn errors that the old object had too into warnings (as KEP-4008), so that it can still be changed.
+
+    There may be tens of thousands on either side, so their texts are looked up in a set. The old object is
+    checked, by `before`, only if there are errors.
+    """
+    known = set(map(str, before())) if found else set()
+    return (replace(one, softened=str(one) in known) for one in found)
 
 
 @dataclass(frozen=True, slots=True)

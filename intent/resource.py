@@ -15,6 +15,8 @@ from typing import Any, Final
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, OBJECT_META, Schema, schemas
 from intent import Object, disaggregatedset, lws
 from intent.inferenceservice import crd, v1alpha1
+from intent.inferencetemplate import crd as template_crd
+from intent.inferencetemplate import v1alpha1 as template
 from intent.names import is_dns_1035_label, is_label_key, is_label_value, is_subdomain
 from intent.rollout import OF_ROLLOUT
 from intent.schema import Check, Rules, Violation, violations
@@ -225,6 +227,10 @@ def _of_inferenceservice() -> Schema:
     return Schema("", crd.schema()["properties"]["spec"])
 
 
+def _of_inferencetemplate() -> Schema:
+    return Schema("", template_crd.schema()["properties"]["spec"])
+
+
 KINDS: Final = (
     Kind(
         *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", _schema(LEADER_WORKER_SET)),
@@ -238,6 +244,7 @@ KINDS: Final = (
         *(OF_DISAGGREGATED_SET, _of_roles),
     ),
     Kind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferenceservice, is_all_or_nothing=True),
+    Kind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferencetemplate),
 )
 """The kinds that are checked in files."""
 

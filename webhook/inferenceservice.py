@@ -4,13 +4,13 @@ Findings about a LeaderWorkerSet get the path in the InferenceService, and are l
 InferenceService has that path already.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from intent import Object, budget
 from intent.annotations import INJECT, NO_ROUTING, PREFIX, QUEUE_NAME, Routing
-from intent.errors import FieldError
+from intent.errors import FieldError, ratcheted
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice import embedded
 from intent.inferenceservice.members import authored, leader_worker_sets
@@ -61,7 +61,7 @@ def _findings(
         yield from errors
         return
     known_service, _ = read(old)
-    yield from _ratcheted(errors, old)
+    yield from ratcheted(errors, lambda: _read(old)[1])
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
     reported = {(error.path, "") for error in errors}
@@ -84,16 +84,6 @@ def _read(service: Object | None) -> ReadResult:
     """Read an InferenceService, with the errors of the specs of other APIs in it."""
     found, errors = read(service)
     return found, (*errors, *embedded.findings(service))
-
-
-def _ratcheted(found: Collection[FieldError], old: Object | None) -> Iterator[FieldError]:
-    """Turn errors that the old object had too into warnings (as KEP-4008), so that it can still be scaled.
-
-    There may be thousands on either side, so their texts are looked up in a set. The old object is checked
-    only if there are errors.
-    """
-    known = set(map(str, _read(old)[1])) if found else set()
-    return (replace(one, softened=str(one) in known) for one in found)
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:

@@ -6,7 +6,7 @@ logs as `<name of the webhook>/record` and `<name of the webhook>/findings`.
 """
 
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
@@ -15,11 +15,12 @@ import orjson
 from intent import Object
 from intent.annotations import BASE_REFS, EXPANSION
 from intent.errors import FieldError
-from intent.inferenceservice.read import KIND
+from intent.inferenceservice import v1alpha1
+from intent.inferencetemplate import v1alpha1 as template
 from intent.settings import Settings
 from intent.shapes import metadata, text
 from intent.template import Templates
-from webhook import inferenceservice
+from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
 from webhook.expand import DEFAULTS, operations
 from webhook.overlay import record as records
@@ -45,6 +46,11 @@ The API server truncates one at 256 characters, and all together at 4096
 """
 AUDIT_LENGTH: Final = 256
 """Bytes of an audit annotation."""
+CHECKS: Final[Mapping[str, Callable[[Object, Object | None, Settings], list[FieldError]]]] = {
+    v1alpha1.KIND: inferenceservice.check,
+    template.KIND: inferencetemplate.check,
+}
+"""The check of each kind that is not a LeaderWorkerSet."""
 RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
 
 
@@ -151,9 +157,8 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
 
 
 def _check(live: Object, old: Object | None, settings: Settings, *, dry_run: bool) -> list[FieldError]:
-    if live.get("kind") == KIND:
-        return inferenceservice.check(live, old, settings)
-    return check(live, old, settings, dry_run=dry_run)
+    known = CHECKS.get(text(live.get("kind")))
+    return known(live, old, settings) if known else check(live, old, settings, dry_run=dry_run)
 
 
 def _audit(operations: Iterable[Operation]) -> dict[str, str]:
@@ -169,7 +174,8 @@ def status(errors: list[FieldError], live: Object) -> Object:
     metadata = live.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     name = cut(name, NAME_LENGTH) if isinstance(name, str) else ""
-    kind = KIND if live.get("kind") == KIND else "LeaderWorkerSet"
+    kind = text(live.get("kind"))
+    kind = kind if kind in CHECKS else "LeaderWorkerSet"
     causes = (
         {"reason": "FieldValueInvalid", "field": one.path, "message": cut(f"{one.message} ({one.code})", 512)}
         for one in errors[:MOST]

@@ -36,4 +36,34 @@ ROWS: Final[dict[str, Code]] = {
         "correct the field of the InferenceTemplate that the message names",
         "the template was stored before its rules, or comes from a file",
     ),
+    "FI970": Code(
+        "error",
+        "a template is too large",
+        "split it into several templates, and name them all, in order",
+        "scripts or long lists stand in one template",
+    ),
+    "FI971": Code(
+        "error",
+        "a path of `remove` names nothing that a pod template may have",
+        "write names of fields and of items, from `spec` of the pod: `containers/vllm/env/DEBUG`",
+        "a field is misspelt, or the path is written with dots or as a JSON pointer",
+    ),
+    "FI972": Code(
+        "error",
+        "a template sets what each service sets itself",
+        "remove the field from the template, and set it in the services",
+        "templates of other systems have replicas, sizes or templates of their own",
+    ),
+    "FI973": Code(
+        "error",
+        "two items of a list have the same key",
+        "keep one of them: items merge by name, ports by number and protocol, mounts by path",
+        "the item was copied",
+    ),
+    "FI974": Code(
+        "error",
+        "the priority of a template is not one",
+        "write `Critical`, `Standard`, `Sheddable` or a whole number",
+        "the name is misspelt",
+    ),
 }

@@ -46,7 +46,7 @@ COLUMNS: Final = (
 """Name, type, path and priority (1: only with `-o wide`)."""
 _LEFT_OUT: Final = frozenset({"title", "default", "$defs"})
 """Keywords that a structural schema must not have, and defaults, which the API server would store."""
-_METADATA: Final = {
+METADATA: Final = {
     "apiVersion": {"type": "string"},
     "kind": {"type": "string"},
     "metadata": {"type": "object"},
@@ -54,7 +54,7 @@ _METADATA: Final = {
 """Fields of every resource, which the API server validates itself."""
 
 
-_LABELS: Final = {"app.kubernetes.io/name": "fusioninfer", "app.kubernetes.io/component": "api"}
+LABELS: Final = {"app.kubernetes.io/name": "fusioninfer", "app.kubernetes.io/component": "api"}
 
 
 def crd() -> Object:
@@ -62,7 +62,7 @@ def crd() -> Object:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}", "labels": _LABELS},
+        "metadata": {"name": f"{PLURAL}.{GROUP}", "labels": LABELS},
         "spec": {
             "group": GROUP,
             "names": {
@@ -145,11 +145,11 @@ def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
 def schema() -> Object:
     """Return the schema of the whole object, with references resolved and upstream's schemas embedded."""
     made = InferenceService.model_json_schema()
-    whole = _structural(made, made["$defs"])
+    whole = structural(made, made["$defs"])
     role = whole["properties"]["spec"]["properties"]["roles"]["items"]
     fields = role["properties"]
     role["properties"] = fields | {name: _embedded(fields[name], field) for name, field in EMBEDDED.items()}
-    return whole | {"properties": whole["properties"] | _METADATA, "required": ["spec"]}
+    return whole | {"properties": whole["properties"] | METADATA, "required": ["spec"]}
 
 
 def _embedded(node: Object, field: Embedded) -> Object:
@@ -165,19 +165,19 @@ def fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
     return tuple(node.get("properties", ()))
 
 
-def _structural(node: Object, definitions: Object) -> Object:
+def structural(node: Object, definitions: Object) -> Object:
     """Resolve references, and leave out what a structural schema must not have."""
     if "$ref" in node:
-        return _structural(definitions[node["$ref"].rpartition("/")[2]], definitions)
+        return structural(definitions[node["$ref"].rpartition("/")[2]], definitions)
     kept = {key: item for key, item in node.items() if key not in _LEFT_OUT}
     if "description" in kept:
         kept["description"] = " ".join(kept["description"].split())
     beside = kept.pop("additionalProperties", False)
     if isinstance(beside, dict):
-        kept["additionalProperties"] = _structural(beside, definitions)
+        kept["additionalProperties"] = structural(beside, definitions)
     if "items" in kept:
-        kept["items"] = _structural(kept["items"], definitions)
+        kept["items"] = structural(kept["items"], definitions)
     if "properties" in kept:
         fields = kept["properties"].items()
-        kept["properties"] = {name: _structural(field, definitions) for name, field in fields}
+        kept["properties"] = {name: structural(field, definitions) for name, field in fields}
     return kept

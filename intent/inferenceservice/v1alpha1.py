@@ -58,7 +58,7 @@ def _keyed_by(key: str) -> Object:
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
 
 
-class _Model(BaseModel):
+class ApiModel(BaseModel):
     """A model without nullable fields; `model_fields_set` contains the fields that are present."""
 
     model_config = ConfigDict(
@@ -86,14 +86,14 @@ class _Model(BaseModel):
         )
 
 
-class Multinode(_Model):
+class Multinode(ApiModel):
     """Multi-node replicas. Absent: one pod per replica."""
 
     node_count: Positive
     """Number of nodes of one replica: the pods of one group, a leader and its workers."""
 
 
-class RoleParallelism(_Model):
+class RoleParallelism(ApiModel):
     """Parallel sizes of the engine, as flags of vLLM or SGLang (`docs/parallelism.md`)."""
 
     tensor: Size = 1
@@ -117,7 +117,7 @@ class RoleParallelism(_Model):
         return Parallelism(**given, rpc_port=port)
 
 
-class AcceleratorTypes(_Model):
+class AcceleratorTypes(ApiModel):
     """Nodes with one of these labels only: required node affinity, in addition to that of the templates."""
 
     label_key: Annotated[str, Field(min_length=1, max_length=317)]
@@ -132,7 +132,7 @@ Stages = Annotated[
 ]
 
 
-class Sidecar(_Model):
+class Sidecar(ApiModel):
     """Decoders only: options of the routing sidecar."""
 
     connector: Annotated[str, Field(max_length=63)] = ""
@@ -146,7 +146,7 @@ class Sidecar(_Model):
     Absent: it serves without TLS."""
 
 
-class ConfigRef(_Model):
+class ConfigRef(ApiModel):
     """Router only: a ConfigMap with an EndpointPickerConfig, in place of `endpointPickerConfig`.
 
     Its changes are followed within half a minute; if it has the label `fusioninfer.io/service`, at once.
@@ -158,14 +158,14 @@ class ConfigRef(_Model):
     """Key of its `data`."""
 
 
-class PoolRef(_Model):
+class PoolRef(ApiModel):
     """InferencePool in the namespace of the service."""
 
     name: ObjectName
     """Name of the InferencePool."""
 
 
-class Pool(_Model):
+class Pool(ApiModel):
     """Router only: an InferencePool of your own, with its own endpoint picker; none of both is created.
 
     The HTTPRoute leads to it.
@@ -174,7 +174,7 @@ class Pool(_Model):
     ref: PoolRef
 
 
-class Role(_Model):
+class Role(ApiModel):
     """A component of the service: an engine (worker, prefiller, decoder), or the router in front of them."""
 
     name: Name
@@ -240,7 +240,7 @@ class Role(_Model):
         return pods_of(self.parallelism.sizes, self.template)
 
 
-class ModelSource(_Model):
+class ModelSource(ApiModel):
     """The model that all engines of the service run (`docs/model.md`)."""
 
     uri: Annotated[str, Field(min_length=1, max_length=1024)]
@@ -255,7 +255,7 @@ class ModelSource(_Model):
     `download`: an init container downloads them, not the engine."""
 
 
-class LoraAdapter(_Model):
+class LoraAdapter(ApiModel):
     """One LoRA adapter, which requests name as their model."""
 
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -267,7 +267,7 @@ class LoraAdapter(_Model):
     created."""
 
 
-class LoraAdapters(_Model):
+class LoraAdapters(ApiModel):
     """LoRA adapters of the engines (`docs/lora.md`)."""
 
     adapters: Annotated[
@@ -282,14 +282,14 @@ class LoraAdapters(_Model):
     """Adapters that are kept in memory. Absent: the engine's own default."""
 
 
-class SchedulingStrategy(_Model):
+class SchedulingStrategy(ApiModel):
     """Scheduling of the pods of all roles."""
 
     scheduler_name: Annotated[str, Field(max_length=253)] = ""
     """The scheduler of the gang; `default-scheduler`: no gang. Absent: `volcano` where a gang is needed."""
 
 
-class InferenceServiceSpec(_Model):
+class InferenceServiceSpec(ApiModel):
     """Desired state of the service."""
 
     roles: Annotated[list[Role], Field(min_length=1, max_length=32, json_schema_extra=_keyed_by("name"))]
@@ -304,7 +304,7 @@ class InferenceServiceSpec(_Model):
     `Standard` (0), `Sheddable` (-100), or a whole number. Needs a router with an endpoint picker."""
 
 
-class Condition(_Model):
+class Condition(ApiModel):
     """A condition, as in the status of every Kubernetes API."""
 
     type: Annotated[str, Field(max_length=316)]
@@ -321,7 +321,7 @@ class Condition(_Model):
     """The metadata.generation that was observed."""
 
 
-class ComponentStatus(_Model):
+class ComponentStatus(ApiModel):
     """Observed state of one role."""
 
     desired_replicas: NonNegative
@@ -342,7 +342,7 @@ class ComponentStatus(_Model):
     """Time of the last update of this entry."""
 
 
-class Address(_Model):
+class Address(ApiModel):
     """An address of the service."""
 
     name: str
@@ -351,7 +351,7 @@ class Address(_Model):
     """URL under which that object serves the service; that of a Service is for clients in the cluster."""
 
 
-class ReadyCounts(_Model):
+class ReadyCounts(ApiModel):
     """Ready and desired replicas, such as `2/3`."""
 
     replicas: str = ""
@@ -366,7 +366,7 @@ class ReadyCounts(_Model):
     """Of the endpoint picker; of several, one leads and is ready."""
 
 
-class InferenceServiceStatus(_Model):
+class InferenceServiceStatus(ApiModel):
     """Observed state of the service."""
 
     observed_generation: Generation = 0
@@ -382,7 +382,7 @@ class InferenceServiceStatus(_Model):
     """Observed state of each engine role, by its name."""
 
 
-class InferenceService(_Model):
+class InferenceService(ApiModel):
     """An LLM service: a worker, or prefillers and decoders, each on one node or several; and a router."""
 
     api_version: Literal["fusioninfer.io/v1alpha1"]

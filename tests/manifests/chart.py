@@ -40,7 +40,7 @@ _INJECTED: Final = (
     f" (dict) {MODE})"
 )
 _KEPT: Final = '(dict "helm.sh/resource-policy" "keep")'
-"""Deleting the definition would delete all InferenceServices; endpoint pickers that run need their roles."""
+"""Deleting the definition would delete all its objects; endpoint pickers that run need their roles."""
 
 
 def _namespaces(indent: int, times: int) -> Rule:
@@ -58,10 +58,10 @@ _WEBHOOKS: Final = (
     Rule(
         r"^  clientConfig:\n",
         KEPT + field("certificates.caBundle", "caBundle", 4),
-        times=3,
+        times=4,
     ),
     Rule(
-        r"timeoutSeconds: \d+", f"timeoutSeconds: {{{{ int {value('webhook.timeoutSeconds', 5)} }}}}", times=3
+        r"timeoutSeconds: \d+", f"timeoutSeconds: {{{{ int {value('webhook.timeoutSeconds', 5)} }}}}", times=4
     ),
     _namespaces(4, times=3),
 )
@@ -147,6 +147,7 @@ _ALERTS: Final = (
 
 SOURCES: Final = (
     Source("base/inferenceservice.crd.yaml", annotations=_KEPT),
+    Source("base/inferencetemplate.crd.yaml", annotations=_KEPT),
     Source("base/rbac.yaml", _RIGHTS),
     Source("base/user-roles.yaml", (_AGGREGATED,)),
     Source("base/picker-roles.yaml", annotations=_KEPT),

@@ -244,9 +244,18 @@ def webhooks() -> list[Object]:
 def test_webhooks_and_policy_exclude_system_namespaces() -> None:
     policy = find("ValidatingAdmissionPolicy", "backstop.fusioninfer.io")["spec"]["matchConstraints"]
 
-    selectors = [one["namespaceSelector"] for one in (*webhooks(), policy)]
+    of_templates = [one for one in webhooks() if one["name"].startswith("inferencetemplates.")]
+    selectors = [one["namespaceSelector"] for one in (*webhooks(), policy) if one not in of_templates]
     excluded = [only["values"] for one in selectors for only in one["matchExpressions"]]
     assert excluded == [["kube-system", "fusioninfer-system"]] * len(selectors)
+
+
+def test_templates_are_checked_in_the_namespace_of_the_operator_too() -> None:
+    """Services of all namespaces may name those; no object there that runs depends on the webhook."""
+    (found,) = (one for one in webhooks() if one["name"].startswith("inferencetemplates."))
+
+    assert found["rules"][0]["resources"] == ["inferencetemplates"]
+    assert [only["values"] for only in found["namespaceSelector"]["matchExpressions"]] == [["kube-system"]]
 
 
 def test_the_fallback_policy_uses_existing_annotations() -> None:

@@ -1,8 +1,8 @@
 """The objects that an uninstallation deletes, in order, by kind and name: `manifests/uninstall.yaml`.
 
 The controller goes first, the policy and the webhook configurations before the pods that answer them. With
-the namespace goes all that is in it. Two kinds stay, since users' objects need them: the definition of
-InferenceService, and the roles of endpoint pickers that run.
+the namespace goes all that is in it. Two kinds stay, since users' objects need them: the definitions of
+our kinds, and the roles of endpoint pickers that run.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,12 @@ from tests.manifests.objects import find, objects
 MADE: Final = """\
 # generated from manifests/ by `make manifests`
 # To uninstall: `kubectl delete --ignore-not-found -f manifests/uninstall.yaml`. In this order: the
-# controller, the policy, the webhook configurations, then the rest. Left are the definition of
-# InferenceService, and with it all InferenceServices, and the roles of endpoint pickers.
+# controller, the policy, the webhook configurations, then the rest. Left are the definitions of our
+# kinds, and with them all InferenceServices and InferenceTemplates, and the roles of endpoint pickers.
 """
 KEPT: Final = {
     ("CustomResourceDefinition", "inferenceservices.fusioninfer.io"),
+    ("CustomResourceDefinition", "inferencetemplates.fusioninfer.io"),
     ("ClusterRole", "fusioninfer-endpoint-picker"),
     ("ClusterRole", "fusioninfer-endpoint-picker-election"),
 }

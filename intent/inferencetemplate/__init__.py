@@ -1,0 +1,1 @@
+"""The InferenceTemplate: its schema, and the rules for what its author writes."""

@@ -1,0 +1,154 @@
+"""Rules for an InferenceTemplate that its schema cannot express.
+
+The values that variables get are known only where a service uses the template: `intent.variables` reports
+those that are missing.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from intent import Object, budget
+from intent.errors import FieldError, nearest, suggested
+from intent.inferencetemplate.crd import pod_template
+from intent.merge import MERGE_KEYS, BadPathError, are_items, identity, steps
+from intent.priority import ACCEPTED, as_text
+from intent.shapes import listed, mapping
+from intent.variables import NAMES, unknown, variables
+
+LARGEST: Final = 64 * 1024
+"""Characters of a spec, as JSON; services keep no more of all their templates together."""
+TOO_LARGE: Final = "FI970"
+REMOVAL: Final = "FI971"
+NOT_OURS: Final = "FI972"
+REPEATED: Final = "FI973"
+PRIORITY: Final = "FI974"
+OF_SERVICES: Final = {
+    "replicas": "the replicas of a service are its own: set them there, or by an autoscaler",
+    "size": "the size of a group is the service's own: set spec.leaderWorkerTemplate.size there",
+    "nodeCount": "the size of a group is the service's own: set multinode.nodeCount of the role there",
+    "baseRefs": "a template has no templates: name them all in the service, in order",
+}
+"""Names that authors expect, and that no template has."""
+
+
+def too_large(template: Object) -> FieldError | None:
+    """FI970, FI904: the spec is over a limit. They are counted before anything else is read."""
+    spec = template.get("spec")
+    size = len(json.dumps(spec, separators=(",", ":"), ensure_ascii=False, default=str))
+    if size > LARGEST:
+        message = (
+            f"has {size} characters as JSON, and the limit is {LARGEST}: split it, and name both in base-refs"
+        )
+        return FieldError("spec", None, message, TOO_LARGE)
+    pods = [mapping(one).get("template") for one in listed(mapping(spec).get("pods"))]
+    return budget.of_template(template, pods)
+
+
+def findings(template: Object) -> Iterator[FieldError]:
+    """Report what is wrong with a template, whatever its fields contain."""
+    over = too_large(template)
+    if over is not None:
+        yield over
+        return
+    spec = mapping(template.get("spec"))
+    yield from _misplaced(spec, "spec")
+    for at, one in enumerate(listed(spec.get("pods"))):
+        path, pods = f"spec.pods[{at}]", mapping(one)
+        yield from _misplaced(pods, path)
+        yield from _removals(listed(pods.get("remove")), f"{path}.remove")
+        yield from _repeated(pods.get("template"), f"{path}.template")
+        yield from _variables(pods.get("template"), f"{path}.template")
+    if "priority" in spec and not as_text(spec["priority"]):
+        yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, PRIORITY)
+
+
+def _misplaced(fields: Object, path: str) -> Iterator[FieldError]:
+    for name, remedy in OF_SERVICES.items():
+        if fields.get(name) is not None:
+            yield FieldError(f"{path}.{name}", None, f"is no field of a template: {remedy}", NOT_OURS)
+
+
+# --- variables ---------------------------------------------------------------------------------------
+
+
+def _variables(template: Any, path: str) -> Iterator[FieldError]:
+    """FI950: each variable exists."""
+    for where, text in _texts(template, path):
+        for name in variables(text):
+            if name not in NAMES:
+                yield unknown(where, name)
+
+
+def _texts(node: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts that have a variable, with their paths."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _texts(value, f"{path}.{key}")
+    elif isinstance(node, list):
+        for at, value in enumerate(node):
+            yield from _texts(value, f"{path}[{at}]")
+    elif isinstance(node, str) and "$(" in node:
+        yield path, node
+
+
+# --- items -------------------------------------------------------------------------------------------
+
+
+def _repeated(node: Any, path: str) -> Iterator[FieldError]:
+    """FI973: the items of a list that merges differ in their keys."""
+    if isinstance(node, list):
+        for at, item in enumerate(node):
+            yield from _repeated(item, f"{path}[{at}]")
+    for key, value in mapping(node).items():
+        if key in MERGE_KEYS and isinstance(value, list) and not are_items(key, value):
+            yield from _twice(key, value, f"{path}.{key}")
+        yield from _repeated(value, f"{path}.{key}")
+
+
+def _twice(field: str, items: list[Any], path: str) -> Iterator[FieldError]:
+    first: dict[str, int] = {}
+    for at, item in enumerate(items):
+        if not isinstance(item, dict):
+            continue
+        key = repr(identity(field, item))
+        if first.setdefault(key, at) != at:
+            keys = " and ".join(MERGE_KEYS[field])
+            message = f"must differ from [{first[key]}]: it has the same {keys}"
+            yield FieldError(f"{path}[{at}]", None, message, REPEATED)
+
+
+# --- removals ----------------------------------------------------------------------------------------
+
+
+def _removals(paths: list[Any], path: str) -> Iterator[FieldError]:
+    """FI971: each path names something that a pod template may have."""
+    for at, one in enumerate(paths):
+        if isinstance(one, str) and (fault := removal_fault(one)):
+            yield FieldError(f"{path}[{at}]", one, fault, REMOVAL)
+
+
+def removal_fault(path: str) -> str:
+    """Return what is wrong with a path of `remove`; empty for nothing."""
+    try:
+        found = steps(path)
+    except BadPathError:
+        return "is no path: write it as containers/vllm/env/DEBUG, and a name that has a slash in brackets"
+    node, done = pod_template(), "a pod template"
+    at = 0
+    while at < len(found):
+        name = found[at]
+        fields = node.get("properties")
+        if fields is not None and name not in fields:
+            return f"{done} has no field {name}{suggested(nearest(name, fields))}"
+        node = fields[name] if fields is not None else node.get("additionalProperties") or {}
+        done, at = name, at + 1
+        if node.get("type") == "array" and at < len(found):
+            if name not in MERGE_KEYS and node["items"].get("type") != "string":
+                return f"the items of {name} have no names: remove {name} as a whole"
+            node, done, at = node["items"], f"an item of {name}", at + 1
+    return ""
+
+
+def _scalar(value: Any) -> Any:
+    return None if isinstance(value, dict | list) else value

@@ -1,0 +1,148 @@
+"""What authors of templates write by mistake, and what they read."""
+
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from intent import Object
+from intent.inferencetemplate.rules import LARGEST, findings, removal_fault
+from intent.merge import removed
+from tests.templates import template
+
+ENGINE: Final = {"name": "vllm", "args": ["--served-model-name", "$(model.name)"]}
+POD: Final = "spec.pods[0].template.spec"
+
+
+def pod(**fields: Any) -> Object:
+    return template({"template": {"spec": {"containers": [ENGINE], **fields}}})
+
+
+def test_a_good_template_has_no_findings() -> None:
+    made = template(
+        {"for": "common", "template": {"spec": {"containers": [ENGINE]}}},
+        {"for": "decoder", "part": "leader", "remove": ["containers/vllm/env/DEBUG"], "args": "append"},
+        priority="Critical",
+        model={"cache": "pvc://models"},
+    )
+
+    assert not list(findings(made))
+
+
+MISTAKES: Final[dict[str, tuple[Object, str, str, str]]] = {
+    "too large": (
+        template({"template": {"metadata": {"annotations": {"a": "b" * LARGEST}}}}),
+        "FI970",
+        "spec",
+        "split",
+    ),
+    "too many arguments": (
+        pod(containers=[{"name": "v", "args": ["a"] * 5000}]),
+        "FI904",
+        "spec.pods",
+        "arguments",
+    ),
+    "a misspelt field to remove": (
+        template({"remove": ["containers/vllm/evn/DEBUG"]}),
+        "FI971",
+        "spec.pods[0].remove[0]",
+        "did you mean env?",
+    ),
+    "a path with dots": (
+        template({"remove": ["spec.containers"]}),
+        "FI971",
+        "spec.pods[0].remove[0]",
+        "spec.containers",
+    ),
+    "a JSON pointer": (
+        template({"remove": ["/spec/containers/0"]}),
+        "FI971",
+        "spec.pods[0].remove[0]",
+        "is no path",
+    ),
+    "an item without a name": (
+        template({"remove": ["tolerations/gpu"]}),
+        "FI971",
+        "spec.pods[0].remove[0]",
+        "remove tolerations as a whole",
+    ),
+    "replicas": (template(replicas=2), "FI972", "spec.replicas", "set them there"),
+    "a size": (template({"size": 2}), "FI972", "spec.pods[0].size", "leaderWorkerTemplate.size"),
+    "templates of its own": (template(baseRefs=["a"]), "FI972", "spec.baseRefs", "in order"),
+    "a container twice": (pod(containers=[ENGINE, ENGINE]), "FI973", f"{POD}.containers[1]", "the same name"),
+    "a port twice": (
+        pod(
+            containers=[
+                {"name": "v", "ports": [{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]}
+            ]
+        ),
+        "FI973",
+        f"{POD}.containers[0].ports[1]",
+        "the same containerPort and protocol",
+    ),
+    "a misspelt variable": (
+        pod(containers=[{"name": "v", "args": ["$(modl.name)"]}]),
+        "FI950",
+        f"{POD}.containers[0].args[0]",
+        "did you mean model.name?",
+    ),
+    "a priority": (template(priority="Highest"), "FI974", "spec.priority", "Critical"),
+}
+
+
+@pytest.mark.parametrize(("written", "code", "path", "says"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_found(written: Object, code: str, path: str, says: str) -> None:
+    (found,) = findings(written)
+
+    assert (found.code, found.path) == (code, path)
+    assert says in str(found)
+
+
+def test_a_name_of_the_kubelet_and_an_escaped_one_are_no_variables() -> None:
+    assert not list(findings(pod(containers=[{"name": "v", "args": ["$(HOME)", "$$(my.name)"]}])))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "containers/vllm/env/DEBUG", "containers/vllm/volumeMounts[/models]", "containers/vllm/args/--debug",
+        "metadata/labels/a", "metadata/annotations[example.com/a]", "nodeSelector/a", "spec/affinity",
+        "containers/vllm/ports[8000/UDP]", "containers/vllm/resources/limits[nvidia.com/gpu]",
+    ],
+)  # fmt: skip
+def test_a_path_of_something_that_pods_may_have_is_accepted(path: str) -> None:
+    assert not removal_fault(path)
+    removed({}, [path])
+
+
+KEYS: Final = (
+    "pods",
+    "template",
+    "spec",
+    "containers",
+    "remove",
+    "router",
+    "priority",
+    "env",
+    "name",
+    "args",
+)
+SCALARS = (
+    some.none()
+    | some.booleans()
+    | some.integers()
+    | some.floats()
+    | some.sampled_from(["", "a", "$(", "$(a.b)"])
+)
+VALUES = some.recursive(
+    SCALARS,
+    lambda below: some.lists(below) | some.dictionaries(some.sampled_from(KEYS), below),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_no_value_raises(spec: Any) -> None:
+    """The API server checks types before, and the command checks files of any content."""
+    list(findings({"metadata": {}, "spec": spec}))
