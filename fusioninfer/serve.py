@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -17,11 +18,12 @@ import structlog
 from certs import reload
 from fusioninfer import __version__, probes
 from intent.settings import Settings
-from webhook import review
+from webhook import review, templated
 from webhook.request import VERSION
 from webhook.server import app, metrics
 from webhook.server.listen import CUTS, Limits
 from webhook.server.offload import Offload
+from webhook.server.reading import Reading
 
 log: Final = structlog.stdlib.get_logger(__name__)
 
@@ -73,16 +75,26 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     host: str,
     port: int,
     metrics_port: int,
+    templates_namespace: str = "",
+    kubeconfig: str | None = None,
 ) -> None:
     """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
 
     The webhook is not ready until `source` has a certificate to serve. If `source` requires client
     certificates, they must carry one of `client_names`, if any are given. `/healthz`, `/readyz` and
     `/metrics` are plain HTTP on `metrics_port`. Port 0 takes a free one; the log line `listening` contains
-    it. Raises OSError if an address cannot be listened on.
+    it. With `templates_namespace`, it reads InferenceTemplates of the object's namespace and of this one.
+    Raises OSError if an address cannot be listened on, or if there are no credentials to read them.
     """
     sockets = probes.bind(host, port), probes.bind(host, metrics_port)
-    await webhook_on(sockets, source, reviews(settings), Limits(), client_names=client_names)
+    run = partial(webhook_on, sockets, source, reviews(settings), Limits(), client_names=client_names)
+    if not templates_namespace:
+        await run()
+        return
+    from fusioninfer.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
+
+    async with reader(templates_namespace, kubeconfig) as read:
+        await run(reading=Reading(read, partial(templated.answered, settings=settings)))
 
 
 async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
@@ -93,14 +105,19 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     *,
     client_names: frozenset[str] = frozenset(),
     poll_seconds: float = 10.0,
+    reading: Reading | None = None,
 ) -> None:
     """Serve on sockets that already listen: the first for admission requests, the second for plain HTTP.
 
-    Every `poll_seconds` the certificate's directory is read again.
+    Every `poll_seconds` the certificate's directory is read again. `reading` reads templates for /mutate.
     """
     shown = metrics.build(answers, reload.RESULTS, CUTS, __version__)
     hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
-    offload = Offload(answers)
+    steps = dict(answers)
+    if reading is not None:
+        hooks["/mutate"] = replace(hooks["/mutate"], reading=reading)
+        steps |= {templated.ASKED: templated.asked, templated.ANSWERED: reading.review}
+    offload = Offload(steps)
     state = app.ServerState(hooks, limits, client_names, shown.cut, offload=offload)
     _bind(shown, state, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))

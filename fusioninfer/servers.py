@@ -67,6 +67,14 @@ LOG_LEVEL: Final = click.option(
     metavar="NAME",
     help="Answer only clients whose certificate has this common name or DNS name. May be repeated.",
 )
+@click.option(
+    "--templates-namespace",
+    default="",
+    metavar="NAME",
+    help="Read InferenceTemplates: those of an object's namespace, then those of this one. Without it, no "
+    "access to the Kubernetes API is needed.",
+)
+@KUBECONFIG
 @LOG_LEVEL
 @CONFIG
 def webhook(  # noqa: PLR0913 - each is a flag
@@ -80,10 +88,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
     client_names: tuple[str, ...],
     log_level: str,
     config: Path | None,
+    **templates: Any,
 ) -> None:
     """Run the webhook.
 
-    It serves /mutate and /validate on TLS, and needs no access to the Kubernetes API.
+    It serves /mutate and /validate on TLS. With --templates-namespace it reads InferenceTemplates; without it
+    needs no access to the Kubernetes API.
 
     Exit code 0: stopped by a signal; 2: a file cannot be read, or a port is in use.
     """
@@ -93,12 +103,9 @@ def webhook(  # noqa: PLR0913 - each is a flag
     if client_names and client_ca is None:
         raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
     source, settings = Source(cert_dir, names, client_ca), read_settings(config)
-    run.run(
-        serve.webhook(
-            source, settings, frozenset(client_names), host=host, port=port, metrics_port=metrics_port
-        ),
-        log_level.upper(),
-    )
+    ports = {"port": port, "metrics_port": metrics_port}
+    serving = serve.webhook(source, settings, frozenset(client_names), host=host, **ports, **templates)
+    run.run(serving, log_level.upper())
 
 
 @click.command(epilog=SYNC)

@@ -93,8 +93,8 @@ class ApiError(Exception):
         """Whether the kind lacks a field that was applied; the code is then 500, but a retry cannot help."""
 
 
-class PageTooLargeError(Exception):
-    """A page of a list is longer than `PAGE_BYTES`; a page of fewer objects may not be."""
+class TooLargeError(Exception):
+    """An answer is longer than its reader accepts; a page of fewer objects may not be."""
 
 
 @dataclass(slots=True)
@@ -112,10 +112,13 @@ class Client:
     unanswered: dict[object, float] = field(default_factory=dict)
     """When each request that has no answer yet was sent, on the clock of `time.monotonic`."""
 
-    async def call(self, request: Request, seconds: float = TIMEOUT) -> Object:
-        """Send a request and return the answer's JSON. Raises `ApiError` or one of `NO_ANSWER`."""
+    async def call(self, request: Request, seconds: float = TIMEOUT, at_most: float = math.inf) -> Object:
+        """Send a request and return the answer's JSON, of at most so many bytes.
+
+        Raises `TooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
+        """
         await self.limit.wait()
-        return await self._call(request, seconds)
+        return await self._call(request, seconds, at_most)
 
     async def text(self, request: Request, seconds: float = TIMEOUT) -> str:
         """Send a request and return the answer as text: a log is no JSON. Raises as `call` does."""
@@ -123,13 +126,13 @@ class Client:
         async with self._send(request, aiohttp.ClientTimeout(total=seconds)) as response:
             return (await response.read()).decode(errors="replace")
 
-    async def _call(self, request: Request, seconds: float) -> Object:
+    async def _call(self, request: Request, seconds: float, at_most: float = math.inf) -> Object:
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
         sent = object()
         self.unanswered[sent] = time.monotonic()
         try:
             async with self._send(request, limits) as response:
-                return _as_object(await read_at_any_depth(read_object, await response.read()))
+                return _as_object(await read_at_any_depth(read_object, await _body(response, at_most)))
         finally:
             del self.unanswered[sent]
 
@@ -141,15 +144,11 @@ class Client:
     async def page(self, request: Request, at_most: float = math.inf) -> Page:
         """Read one page of a list, of at most so many bytes.
 
-        Raises `PageTooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
+        Raises `TooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
         """
-        limits, body = aiohttp.ClientTimeout(total=TIMEOUT), bytearray()
-        async with self._send(request, limits) as response:
-            async for chunk in response.content.iter_any():
-                body += chunk
-                if len(body) > at_most:
-                    raise PageTooLargeError
-        return await read_at_any_depth(read_page, bytes(body))
+        async with self._send(request, aiohttp.ClientTimeout(total=TIMEOUT)) as response:
+            body = await _body(response, at_most)
+        return await read_at_any_depth(read_page, body)
 
     async def write(self, request: Request, seconds: float) -> Object:
         """Send a write with a deadline, which the API server enforces too. Raises as `call` does.
@@ -302,6 +301,16 @@ def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
         return made
 
     return make
+
+
+async def _body(response: aiohttp.ClientResponse, at_most: float) -> bytes:
+    """Read a body. Raises `TooLargeError` as soon as it has more bytes."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > at_most:
+            raise TooLargeError
+    return bytes(body)
 
 
 async def _error(response: aiohttp.ClientResponse) -> ApiError:

@@ -28,7 +28,7 @@ from kube.client import (
     PAGE_BYTES,
     ApiError,
     Client,
-    PageTooLargeError,
+    TooLargeError,
     read_at_any_depth,
 )
 from kube.request import PAGE, get, page, watch
@@ -98,7 +98,7 @@ async def _list(client: Client, cache: Cache[R], path: str, rows: list[R | Unrea
         at_most = PAGE_BYTES if most > 1 else math.inf
         try:
             answer = await client.page(page(path, cache.kind.resource.selector, token, most), at_most)
-        except PageTooLargeError:
+        except TooLargeError:
             cache.hear()
             most //= 2
             continue

@@ -25,11 +25,13 @@ import structlog
 from aiohttp import web
 from multidict import CIMultiDict
 
+from webhook import templated
 from webhook.request import Malformed
 from webhook.review import AdmissionAnswer, Outcome
 from webhook.server.connection import SERVER, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
 from webhook.server.offload import FullError, LostError, Offload
+from webhook.server.reading import CrowdedError, Reading
 from webhook.server.traces import origin
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -41,6 +43,8 @@ class Hook:
 
     review: Callable[[bytes], AdmissionAnswer]
     count: Callable[[str, float], None]
+    reading: Reading | None = None
+    """Reads the templates that objects name; None: none are read."""
 
 
 @dataclass(slots=True)
@@ -139,14 +143,42 @@ async def _reviewed(
     if isinstance(body, _Refusal):
         return body
     until = since + _deadline(request.query_string)
+    if hook.reading is not None and templated.may_ask(body):
+        return await _with_templates(state, hook, hook.reading, body, until)
+    return await _by_either(state, hook.review, request.path, body, until)
+
+
+async def _with_templates(
+    state: ServerState, hook: Hook, reading: Reading, body: bytes, until: float
+) -> AdmissionAnswer | _Refusal:
+    """Review a body that may name templates, and read those that it needs."""
+    asked = await _by_either(state, templated.asked, templated.ASKED, body, until)
+    if isinstance(asked, _Refusal):
+        return asked
+    wanted = templated.read_asked(asked)
+    if not wanted.names:
+        return await _by_either(state, hook.review, "/mutate", body, until)
+    try:
+        templates = await reading.templates(wanted, len(body), until)
+    except CrowdedError:
+        return _OVERLOADED
+    return await _by_either(
+        state, reading.review, templated.ANSWERED, templated.packed(body, templates), until
+    )
+
+
+async def _by_either(
+    state: ServerState, review: Callable[[bytes], AdmissionAnswer], path: str, body: bytes, until: float
+) -> AdmissionAnswer | _Refusal:
+    """Review a body in this process, or in the second one if that is expensive."""
     if monotonic() > until:
         return _LATE
     if state.offload is None:
-        return _review(hook, request.path, body)
+        return _review(review, path, body)
     if state.offload.takes(body):
-        return await _offloaded(state.offload, request.path, body, until)
+        return await _offloaded(state.offload, path, body, until)
     begun = thread_time()
-    answer = _review(hook, request.path, body)
+    answer = _review(review, path, body)
     state.offload.note(body, thread_time() - begun)
     return answer
 
@@ -232,10 +264,10 @@ def _evict_oldest(state: ServerState) -> None:
         oldest.reschedule(0.0)
 
 
-def _review(hook: Hook, path: str, body: bytes) -> AdmissionAnswer | _Refusal:
+def _review(review: Callable[[bytes], AdmissionAnswer], path: str, body: bytes) -> AdmissionAnswer | _Refusal:
     """Review a body in this process. A bug becomes an HTTP error, so `failurePolicy` decides."""
     try:
-        answer = hook.review(body)
+        answer = review(body)
     except Malformed as error:
         return replace(_BAD_REVIEW, body=str(error)[:1024].encode(errors="replace"))
     except Exception as error:  # noqa: BLE001 - a bug in one request must not end the server

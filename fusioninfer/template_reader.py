@@ -1,0 +1,110 @@
+"""Read InferenceTemplates for admission: live, by name, of the namespace of the object, or the operator's."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+
+from intent import Object
+from intent.inferenceservice.v1alpha1 import API_VERSION
+from intent.inferencetemplate.v1alpha1 import KIND, PLURAL
+from intent.names import is_label, is_subdomain
+from intent.shapes import metadata
+from intent.template import Templates, Unavailable
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, ConfigError, TooLargeError, connect
+from kube.request import get
+from webhook.review import Wanted
+from webhook.server.reading import Read
+
+log: Final = structlog.stdlib.get_logger(__name__)
+LARGEST: Final = 512 * 1024
+"""Bytes of an answer: a template of 64 KiB, each field of it twice more in managedFields."""
+ATTEMPT_SECONDS: Final = 0.7
+"""For one request; after it, or after an error that may pass, it is sent once more."""
+PAUSE: Final = 0.05
+"""Seconds before that."""
+
+
+@asynccontextmanager
+async def reader(namespace: str, kubeconfig: str | None = None) -> AsyncIterator[Read]:
+    """Connect to the API server, and yield what reads templates; `namespace` is the operator's.
+
+    Raises OSError without credentials.
+    """
+    try:
+        client = await connect(kubeconfig)
+    except ConfigError as error:
+        raise OSError(f"--templates-namespace needs access to the Kubernetes API: {error}") from error
+    try:
+        yield partial(templates, client, namespace)
+    finally:
+        await client.close()
+
+
+async def templates(client: Client, shared: str, wanted: Wanted) -> Templates:
+    """Read templates, all at once."""
+    reads = (
+        _template(client, tuple(dict.fromkeys((wanted.namespace, shared))), name) for name in wanted.names
+    )
+    return dict(zip(wanted.names, await asyncio.gather(*reads), strict=True))
+
+
+async def _template(client: Client, namespaces: tuple[str, ...], name: str) -> Object | Unavailable:
+    """Read one template, in all namespaces at once: the first one counts."""
+    if not is_subdomain(name) or not all(map(is_label, namespaces)):
+        return Unavailable("cannot exist: this is no name of an object")
+    found = await asyncio.gather(*(_attempts(client, namespace, name) for namespace in namespaces))
+    for one in found:
+        if one is not None:
+            return one
+    return Unavailable(f"does not exist in namespace {' or '.join(namespaces)}")
+
+
+async def _attempts(client: Client, namespace: str, name: str) -> Object | Unavailable | None:
+    """Read one template of one namespace, with one more attempt; None if it does not exist."""
+    path = f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}/{name}"
+    for is_last in (False, True):
+        try:
+            found = await client.call(get(path), ATTEMPT_SECONDS, LARGEST)
+        except ApiError as error:
+            if error.code == NOT_FOUND:
+                return None if error.named else Unavailable("cannot be read: its kind is not installed")
+            fault = _refused(error)
+            if is_last or not _may_pass(error):
+                return fault
+        except TooLargeError:
+            return Unavailable(f"is too large to be read: it has more than {LARGEST} bytes")
+        except ValueError:
+            return Unavailable("cannot be read: the answer of the API server is not JSON")
+        except NO_ANSWER as error:
+            log.warning("template not read", namespace=namespace, template=name, error=type(error).__name__)
+            if is_last:
+                return Unavailable("cannot be read now: the API server did not answer; try again")
+        else:
+            return _checked(found, namespace, name)
+        await asyncio.sleep(PAUSE)
+    raise AssertionError
+
+
+def _may_pass(error: ApiError) -> bool:
+    return error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def _refused(error: ApiError) -> Unavailable:
+    if error.code == HTTPStatus.FORBIDDEN:
+        return Unavailable(f"cannot be read: the webhook's ServiceAccount may not get {PLURAL} (403)")
+    return Unavailable(f"cannot be read now: the API server answered {error.code}; try again")
+
+
+def _checked(found: Object, namespace: str, name: str) -> Object | Unavailable:
+    """Return a template, if it is the one that was asked for."""
+    of = metadata(found)
+    if (found.get("kind"), of.get("name"), of.get("namespace")) != (KIND, name, namespace):
+        return Unavailable(
+            "cannot be read: the answer of the API server is no InferenceTemplate of this name"
+        )
+    return found
