@@ -141,6 +141,12 @@ EFFECTS: Final = (
         ("spec", "strategy", "rollingUpdate"),
         {"maxSurge": 0, "maxUnavailable": 1},
     ),
+    Effect(
+        {"templates.enabled": True},
+        (("Deployment", "fusioninfer-webhook"),),
+        (*CONTAINER, "args"),
+        f"--templates-namespace={NAMESPACE}",
+    ),
     Effect({"sync.observeOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--observe-only"),
     Effect({"sync.gangsOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--gangs-only"),
     Effect({"sync.namespaces": ["a"]}, (_ARGS,), (*CONTAINER, "args"), "--watch-namespace=a"),

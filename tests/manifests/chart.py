@@ -17,7 +17,7 @@ from tests.manifests.readme import readme
 from tests.manifests.rules import KEPT, Rule, field, replaced, value, when
 from tests.manifests.schema import schema
 from tests.manifests.values import RUNBOOKS, values_yaml
-from tests.manifests.workloads import SELF_SIGNED, SYNC, WEBHOOK, pod
+from tests.manifests.workloads import SELF_SIGNED, SYNC, TEMPLATES, WEBHOOK, pod
 
 MADE: Final = "# generated from manifests/ by `make manifests`\n"
 NAMESPACE: Final = "fusioninfer-system"
@@ -103,7 +103,12 @@ _RIGHTS: Final = (
     ),
 )
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
-_NETWORK: Final = (Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),)
+_NETWORK: Final = (
+    Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),
+    Rule(
+        r"^  # No egress: .*\n", when(TEMPLATES, "  egress:  # the API server\n  - ports:\n" + _PORTS, KEPT)
+    ),
+)
 _BACKSTOP: Final = (
     Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}"),
     _namespaces(6, times=1),
@@ -159,6 +164,8 @@ SOURCES: Final = (
     Source("base/network-policy.yaml", _NETWORK, ".Values.networkPolicy.enabled"),
     Source("cert-manager/certificates.yaml", _CERTIFICATES, MODE),
     Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),
+    Source("templates/templates-rbac.yaml", condition=TEMPLATES),
+    Source("templates/templates-flow.yaml", condition=TEMPLATES),
     Source("monitoring/service-monitor.yaml", _SCRAPED, _MONITORED),
     Source("monitoring/alerts.yaml", _ALERTS, _MONITORED),
     Source("monitoring/dashboard.yaml", (_labelled("monitoring.dashboard.labels"),), _MONITORED),

@@ -41,7 +41,7 @@ def sync() -> dict[str, Any]:
 # --- labels -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("folder", ["base", "cert-manager", "self-signed", "monitoring"])
+@pytest.mark.parametrize("folder", ["base", "cert-manager", "self-signed", "templates", "monitoring"])
 def test_every_object_names_its_component(folder: str) -> None:
     labels = [each["metadata"]["labels"] for each in objects(folder)]
 
@@ -161,7 +161,7 @@ def test_containers_are_read_only_and_not_root(deployment: str) -> None:
     assert pod_spec(deployment)["securityContext"]["runAsNonRoot"] is True
 
 
-def test_the_webhook_mounts_no_token() -> None:
+def test_the_webhook_mounts_no_token_by_default() -> None:
     assert pod_spec("fusioninfer-webhook")["automountServiceAccountToken"] is False
 
 

@@ -26,10 +26,10 @@ KEPT: Final = {
 ORDER: Final = (
     *("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"),
     *("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"),
-    *("ClusterRoleBinding", "ClusterRole", "Namespace"),
+    *("ClusterRoleBinding", "ClusterRole", "FlowSchema", "Namespace"),
 )
 """The kinds of objects without a namespace. The policy goes before the webhooks, for which it stands in."""
-FOLDERS: Final = ("base", "self-signed")
+FOLDERS: Final = ("base", "self-signed", "templates")
 """Those that have objects without a namespace."""
 
 

@@ -234,6 +234,12 @@ VALUES: Final = (
         "empty: a CA in the namespace",
     ),
     Value("certificates.caBundle", "", _TEXT, "the CA bundle (PEM, base64) for the mode `provided`"),
+    Value(
+        "templates.enabled",
+        False,
+        _SWITCH,
+        "whether the webhook reads InferenceTemplates: it gets a token that may get this one kind",
+    ),
     Value("networkPolicy.enabled", True, _SWITCH, "whether to create NetworkPolicies"),
     Value(
         "networkPolicy.apiServerPorts",

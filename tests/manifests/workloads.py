@@ -75,6 +75,28 @@ SYNC: Final = (
     Rule(_list("env", 8), KEPT + items("sync.extraEnv", 8)),
 )
 
+TEMPLATES: Final = "($.Values.templates).enabled"
+"""An earlier chart, whose values `--reuse-values` takes, has no such object."""
+_TOKEN_MOUNT: Final = """\
+        - name: token
+          mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+          readOnly: true
+"""
+_TOKEN: Final = """\
+      - name: token
+        projected:
+          defaultMode: 0440
+          sources:
+          - serviceAccountToken:
+              path: token
+              expirationSeconds: 3600
+          - configMap:
+              name: kube-root-ca.crt
+              items:
+              - key: ca.crt
+                path: ca.crt
+"""
+"""As in the component `manifests/templates`; a test compares them."""
 _PORT: Final = value("webhook.port", 10250)
 _METRICS: Final = value("webhook.metricsPort", 8080)
 _LOG_LEVEL: Final = value("webhook.logLevel", "info")
@@ -93,6 +115,13 @@ WEBHOOK: Final = (
     Rule(r"containerPort: 10250$", f"containerPort: {{{{ int {_PORT} }}}}"),
     Rule(r"--metrics-port=\d+$", f"--metrics-port={{{{ int {_METRICS} }}}}"),
     Rule(r"containerPort: 8080$", f"containerPort: {{{{ int {_METRICS} }}}}"),
-    Rule(r"--log-level=.*\n", f"--log-level={{{{ {_LOG_LEVEL} }}}}\n" + items("webhook.extraArgs", 8)),
+    Rule(
+        r"--log-level=.*\n",
+        f"--log-level={{{{ {_LOG_LEVEL} }}}}\n"
+        + when(TEMPLATES, "        - --templates-namespace=fusioninfer-system\n")
+        + items("webhook.extraArgs", 8),
+    ),
+    Rule(r"^        volumeMounts:\n", KEPT + when(TEMPLATES, _TOKEN_MOUNT)),
+    Rule(r"^      volumes:\n", KEPT + when(TEMPLATES, _TOKEN)),
     Rule(r"^        ports:\n", block("webhook.extraEnv", "env", 8) + KEPT),
 )

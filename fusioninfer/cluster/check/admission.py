@@ -32,6 +32,9 @@ CONDITIONS: Final = {
     "inferenceservices.validate.fusioninfer.io": (
         *("not-bypassed", "not-being-deleted", "not-the-garbage-collector"),
     ),
+    "inferencetemplates.validate.fusioninfer.io": (
+        *("not-bypassed", "not-being-deleted", "not-the-garbage-collector"),
+    ),
 }
 """The webhooks, and the names of their match conditions (`manifests/base/webhooks.yaml`)."""
 SOON: Final = 7
@@ -44,7 +47,7 @@ def _mutating(facts: Facts) -> Verdict:
 
 
 def _validating(facts: Facts) -> Verdict:
-    wanted = (VALIDATING, "inferenceservices.validate.fusioninfer.io")
+    wanted = tuple(name for name in CONDITIONS if name != MUTATING)
     return _present(facts.named("validating", VALIDATING), wanted)
 
 
