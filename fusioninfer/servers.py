@@ -103,7 +103,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     if client_names and client_ca is None:
         raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
     source, settings = Source(cert_dir, names, client_ca), read_settings(config)
-    ports = {"port": port, "metrics_port": metrics_port}
+    ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port}
     serving = serve.webhook(source, settings, frozenset(client_names), host=host, **ports, **templates)
     run.run(serving, log_level.upper())
 

@@ -483,6 +483,7 @@ class Annotations:
             ),
             absent="none",
             parse=in_order,
+            service="spec.baseRefs",
             digest=False,
         ),
     )

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from intent import Object
 from intent.annotations import (
+    BASE_REFS,
     COMPONENT_TYPE,
     ENDPOINT_PICKER_CONFIG,
     NO_ROUTING,
@@ -77,6 +78,8 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
     yield ROLE_NAME, role.name
     if role.component_type != "worker":
         yield ROLES, ",".join(one.name for one in service.roles)
+    if role.base_refs:
+        yield BASE_REFS, ",".join(role.base_refs)
     yield from service.model
     if role.parallelism:
         yield PARALLELISM, role.parallelism
@@ -128,6 +131,7 @@ _FIELDS: Final = (
 )
 """The source of each field of a LeaderWorkerSet; the first row whose path is a prefix applies."""
 
+REFS: Final = ELSEWHERE[BASE_REFS]
 CONFIG_REF: Final = "spec.roles[{router}].configRef"
 ROUTING: Final = tuple(row.key for row in ROUTING_KEYS.values() if row.key in ELSEWHERE)
 """Annotations of members that the fields of the router replace."""
@@ -140,6 +144,8 @@ def authored(error: FieldError, service: InferenceServiceIntent, role: RoleInten
             router = service.router.index if service.router else ""
             workers = "template" if role.worker is None else "worker"
             where = field.format(role=role.index, router=router, workers=workers)
+            if where == REFS and role.has_own_refs:
+                where = f"spec.roles[{role.index}].baseRefs"
             return _reworded(replace(error, path=where + error.path.removeprefix(rendered)), service, role)
     carried = next((key for key in CARRIED if error.path == path(key) and key in _of_template(role)), None)
     path_of = error.path if carried is None else f"spec.roles[{role.index}].template.{error.path}"

@@ -92,6 +92,9 @@ class RoleIntent:
     """The labels of nodes on which its pods may run, in addition to what the templates say; None: all."""
     sidecar: SidecarOptions = NO_OPTIONS
     """The options of a decoder's routing sidecar."""
+    base_refs: tuple[str, ...] = ()
+    """The names of its templates: those of the service, then its own."""
+    has_own_refs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +228,15 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
                 parallelism=written_sizes(role.parallelism.sizes) if "parallelism" in role.given else "",
                 accelerators=_accelerators(role),
                 sidecar=_sidecar(role.sidecar),
+                base_refs=_base_refs(spec, role),
+                has_own_refs=bool(role.base_refs),
             )
+
+
+def _base_refs(spec: v1alpha1.InferenceServiceSpec, role: v1alpha1.Role) -> tuple[str, ...]:
+    """Return the templates of a role. One that both lists name comes last, where the role has it."""
+    shared = [name for name in spec.base_refs if name not in role.base_refs]
+    return (*shared, *role.base_refs)
 
 
 def _sidecar(given: v1alpha1.Sidecar) -> SidecarOptions:

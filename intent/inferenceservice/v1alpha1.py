@@ -13,6 +13,7 @@ from intent.inferenceservice.pods import pods_of
 from intent.lora import LONGEST_NAME, MOST
 from intent.parallelism import LARGEST, Parallelism
 from intent.pickers.configuration import LONGEST
+from intent.template import TEMPLATES_LIMIT
 
 GROUP: Final = "fusioninfer.io"
 VERSION: Final = "v1alpha1"
@@ -25,7 +26,7 @@ ROUTER_FIELDS: Final = (
 )
 ENGINE_FIELDS: Final = (
     *("replicas", "scaling", "multinode", "parallelism", "rolloutStrategy", "worker", "acceleratorTypes"),
-    "sidecar",
+    *("sidecar", "baseRefs"),
     *("roleReplicas", "podReplicas"),
 )
 COMMON_FIELDS: Final = ("name", "componentType", "template")
@@ -174,6 +175,12 @@ class Pool(ApiModel):
     ref: PoolRef
 
 
+BaseRefs = Annotated[
+    list[ObjectName],
+    Field(max_length=TEMPLATES_LIMIT, json_schema_extra={"x-kubernetes-list-type": "set"}),
+]
+
+
 class Role(ApiModel):
     """A component of the service: an engine (worker, prefiller, decoder), or the router in front of them."""
 
@@ -196,6 +203,8 @@ class Role(ApiModel):
     of the pods of its endpoint picker, whose container is named `epp`; `containers` may be empty."""
     worker: Object = {}
     """Pod template of the workers of multi-node replicas, if it differs: then `template` is the leader's."""
+    base_refs: BaseRefs = []
+    """Names of further InferenceTemplates for this role, after those of `spec.baseRefs`."""
     sidecar: Sidecar = Sidecar()
     accelerator_types: AcceleratorTypes = AcceleratorTypes.model_construct(label_key="", label_values=[])
     strategy: Strategy = "prefix-cache"
@@ -295,6 +304,9 @@ class InferenceServiceSpec(ApiModel):
     roles: Annotated[list[Role], Field(min_length=1, max_length=32, json_schema_extra=_keyed_by("name"))]
     """One worker, or prefillers and decoders; and at most one router."""
     scheduling_strategy: SchedulingStrategy = SchedulingStrategy()
+    base_refs: BaseRefs = []
+    """Names of InferenceTemplates, in order, of this namespace or of the operator's: later ones win, and the
+    fields of the service over all (`docs/templates.md`)."""
     model: ModelSource = ModelSource.model_construct(uri="")
     """The model, as volumes and arguments of the engines. Absent: their arguments name it."""
     lora: LoraAdapters = LoraAdapters.model_construct(adapters=[])

@@ -207,3 +207,39 @@ def test_a_sidecar_without_options_needs_no_annotation() -> None:
     made = rendered(isvc(router(strategy=None), prefiller(), decoder(sidecar={})))
 
     assert [annotations(lws).get(PREFIX + "sidecar") for lws in made] == [None, None]
+
+
+# --- templates ---------------------------------------------------------------------------------------
+
+REFS = PREFIX + "base-refs"
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "expected"),
+    [
+        (["a", "b"], [], "a,b"),
+        ([], ["a"], "a"),
+        (["a", "b"], ["c"], "a,b,c"),
+        (["a", "b"], ["a"], "b,a"),
+    ],
+)
+def test_templates_of_a_role_come_after_those_of_the_service(
+    shared: list[str], own: list[str], expected: str
+) -> None:
+    obj = changed(changed(isvc(), "spec.baseRefs", shared), "spec.roles.0.baseRefs", own)
+
+    assert annotations(rendered(obj)[0])[REFS] == expected
+
+
+def test_without_templates_there_is_no_annotation() -> None:
+    assert REFS not in annotations(rendered(isvc())[0])
+
+
+@pytest.mark.parametrize(("own", "path"), [([], "spec.baseRefs"), (["c"], "spec.roles[0].baseRefs")])
+def test_a_finding_about_templates_is_at_the_field_of_their_author(own: list[str], path: str) -> None:
+    obj = changed(changed(isvc(), "spec.baseRefs", ["a"]), "spec.roles.0.baseRefs", own)
+    made = service(obj)
+
+    found = authored(FieldError(f"metadata.annotations[{REFS}]", None, "a", "FI951"), made, made.roles[0])
+
+    assert found.path == path
