@@ -86,7 +86,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    with running(_obtained(request.config, lambda: build(sys.stderr))) as there:
+    with running(obtained(request.config, lambda: build(sys.stderr))) as there:
         STARTED["cluster"] = there
         yield there
 
@@ -94,8 +94,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Another cluster, which has the resources of the Gateway API, its Inference Extension and Istio."""
-    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
-    _obtained(request.config, envoy)
+    built = obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
+    obtained(request.config, envoy)
     with running(built, (*CRDS, *ROUTE_CRDS, *ISTIO_CRDS)) as there:
         STARTED["routed"] = there
         yield there
@@ -104,14 +104,14 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def route_definitions(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """The folders of the custom resources of the Gateway API and its Inference Extension."""
-    built = _obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
+    built = obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
     return tuple(str(built.source(module, folder)) for module, folder in ROUTE_CRDS)
 
 
 @pytest.fixture(scope="session")
 def built(request: pytest.FixtureRequest) -> Built:
     """The binaries of a cluster, without a cluster."""
-    return _obtained(request.config, lambda: build(sys.stderr))
+    return obtained(request.config, lambda: build(sys.stderr))
 
 
 @pytest.fixture(scope="session")
@@ -123,19 +123,19 @@ def built_schedulers(request: pytest.FixtureRequest) -> Built:
 @pytest.fixture(scope="session")
 def built_routes(request: pytest.FixtureRequest) -> Built:
     """The binaries of endpoint pickers and sidecars, without a cluster."""
-    return _obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
+    return obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
 
 
 @pytest.fixture(scope="session")
 def upstream(request: pytest.FixtureRequest) -> Built:
     """The modules whose definitions have the schemas that ours embeds."""
-    return _obtained(request.config, lambda: build(sys.stderr, SCHEMA_MODULES))
+    return obtained(request.config, lambda: build(sys.stderr, SCHEMA_MODULES))
 
 
 @pytest.fixture(scope="session")
 def certified(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Another cluster, which has the resources of cert-manager and our manifests; no webhook runs."""
-    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
+    built = obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
     with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
         STARTED["certified"] = there
         install_manifests(there)
@@ -155,7 +155,7 @@ def pair(certified: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def bare(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster for tests that install and uninstall everything, with the resources of cert-manager."""
-    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
+    built = obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
     with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
         STARTED["bare"] = there
         yield there
@@ -186,7 +186,7 @@ def served_network(served: Cluster, pod_network: Network) -> Network:  # noqa: A
 @pytest.fixture(scope="module")
 def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster for the chaos test: with routes, our webhook, and two controllers."""
-    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
+    built = obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_MODULES)))
     with running(built, (*CRDS, *ROUTE_CRDS)) as there:
         _start_admission(there)
         start_controllers(there, HURRIED)
@@ -196,7 +196,7 @@ def shaken(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def admitting(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A cluster of a test's own, with routes and our webhook; its controllers are the test's own."""
-    built = _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_DEFINITIONS)))
+    built = obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ROUTE_DEFINITIONS)))
     with running(built, (*CRDS, *ROUTE_CRDS)) as there:
         _start_admission(there)
         yield there
@@ -205,25 +205,25 @@ def admitting(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def helm(request: pytest.FixtureRequest) -> Path:
     """Helm itself."""
-    return _obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
+    return obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
 
 
 @pytest.fixture(scope="session")
 def helm_3(request: pytest.FixtureRequest) -> Path:
     """Helm of the release line before."""
-    return _obtained(request.config, lambda: build(sys.stderr, EARLIER_CHART_MODULES)).binary("helm-3")
+    return obtained(request.config, lambda: build(sys.stderr, EARLIER_CHART_MODULES)).binary("helm-3")
 
 
 @pytest.fixture(scope="session")
 def gitops(request: pytest.FixtureRequest) -> Built:
     """The libraries of Argo CD and of Flux, as programs."""
-    return _obtained(request.config, lambda: build(sys.stderr, GITOPS_MODULES))
+    return obtained(request.config, lambda: build(sys.stderr, GITOPS_MODULES))
 
 
 @pytest.fixture(scope="session")
 def strategic_merge(request: pytest.FixtureRequest) -> Path:
     """Kubernetes' strategic merge of pod templates, as a program."""
-    return _obtained(request.config, lambda: build(sys.stderr, MERGE_MODULES)).binary("strategic-merge")
+    return obtained(request.config, lambda: build(sys.stderr, MERGE_MODULES)).binary("strategic-merge")
 
 
 @pytest.fixture(scope="session")
@@ -241,19 +241,19 @@ def source_of(request: pytest.FixtureRequest) -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def cyclonus(request: pytest.FixtureRequest) -> Path:
     """An engine of NetworkPolicies, which says what they let through."""
-    return _obtained(request.config, lambda: build(sys.stderr, POLICY_MODULES)).binary("cyclonus")
+    return obtained(request.config, lambda: build(sys.stderr, POLICY_MODULES)).binary("cyclonus")
 
 
 @pytest.fixture(scope="session")
 def promtool(request: pytest.FixtureRequest) -> Path:
     """The tool of Prometheus that tries rules out."""
-    return _obtained(request.config, lambda: find_prometheus("promtool"))
+    return obtained(request.config, lambda: find_prometheus("promtool"))
 
 
 @pytest.fixture(scope="session")
 def prometheus(request: pytest.FixtureRequest) -> Path:
     """Prometheus itself."""
-    return _obtained(request.config, lambda: find_prometheus("prometheus"))
+    return obtained(request.config, lambda: find_prometheus("prometheus"))
 
 
 @pytest.fixture(scope="session")
@@ -282,7 +282,7 @@ def own_network(admission: Cluster, request: pytest.FixtureRequest) -> Iterator[
 def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
     """Our image, built from the Dockerfile."""
     _require_namespaces(request.config)
-    tools, place = _obtained(request.config, find_buildah), tmp_path_factory.mktemp("image")
+    tools, place = obtained(request.config, find_buildah), tmp_path_factory.mktemp("image")
     yield build_image(tools, place)
     shutil.rmtree(place)
 
@@ -328,7 +328,7 @@ def _start_admission(cluster: Cluster) -> None:
     wait_admission(cluster)
 
 
-def _obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
+def obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
     """Build with progress on the terminal, past pytest's capture; skip where that cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
     try:

@@ -47,6 +47,7 @@ GROUPS: Final = {
     "validatingadmissionpolicybindings": "/apis/admissionregistration.k8s.io/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
     "inferenceservices": "/apis/fusioninfer.io/v1alpha1",
+    "inferencetemplates": "/apis/fusioninfer.io/v1alpha1",
     "httproutes": "/apis/gateway.networking.k8s.io/v1",
     "gateways": "/apis/gateway.networking.k8s.io/v1",
     "ingresses": "/apis/networking.k8s.io/v1",

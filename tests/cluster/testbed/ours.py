@@ -22,7 +22,7 @@ from tests.cluster.testbed.wait import until
 ROOT: Final = Path(__file__).parents[3]
 MANIFESTS: Final = ROOT / "manifests" / "base"
 LEFT_OUT: Final = frozenset(
-    {"Deployment", "Service", "Kustomization", "Certificate", "Issuer", "ServiceMonitor"}
+    {"Deployment", "Service", "Kustomization", "Component", "Certificate", "Issuer", "ServiceMonitor"}
 )
 """What a cluster of processes has no use for, or no definition of."""
 CONTROLLERS: Final = ("sync", "sync-other")

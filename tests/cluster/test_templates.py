@@ -1,0 +1,274 @@
+"""InferenceTemplates on the real API server, with the token and the rights of the manifests."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from tests.cluster.conftest import obtained
+from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
+from tests.cluster.testbed.build import build
+from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
+from tests.cluster.testbed.control_plane import restart_component, running
+from tests.cluster.testbed.modules import CRDS, MODULES
+from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.ours import MANIFESTS, install_manifests, start_sync, start_webhook, wait_admission
+from tests.cluster.testbed.service_accounts import kubeconfig_of
+from tests.cluster.testbed.wait import until
+from tests.templates import template
+
+SHARED: Final = "fusioninfer-system"
+WEBHOOK: Final = f"system:serviceaccount:{SHARED}:fusioninfer-webhook"
+TIMES: Final = 20
+ENGINE: Final = {
+    "name": "vllm",
+    "image": "vllm/vllm-openai:v0.17.1",
+    "command": ["vllm", "serve"],
+    "args": ["$(model.path)", "--tensor-parallel-size", "16", "--port", "8000"],
+    "ports": [{"containerPort": "$(role.port)"}],
+    "resources": {"limits": {"nvidia.com/gpu": 8}},
+}
+PODS: Final = {"template": {"spec": {"containers": [ENGINE], "priorityClassName": "models"}}}
+SHORT: Final = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata:
+  name: NAME
+  annotations:
+    fusioninfer.io/service: NAME
+    fusioninfer.io/base-refs: REFS
+    fusioninfer.io/model: hf://Qwen/Qwen3-8B
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate: {}
+"""
+"""All that its author writes: fewer than 15 lines."""
+
+
+@pytest.fixture(scope="module")
+def templated(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster whose webhook reads templates, as its ServiceAccount."""
+    built = obtained(request.config, lambda: build(sys.stderr, MODULES))
+    with running(built, CRDS) as there:
+        install_manifests(there)
+        install_manifests(there, MANIFESTS.parent / "templates")
+        restart_component(there, "kube-controller-manager")
+        token = kubeconfig_of(there, there.url, SHARED, "fusioninfer-webhook")
+        start_webhook(there, flags={"--templates-namespace": SHARED, "--kubeconfig": token})
+        wait_admission(there)
+        start_sync(there)
+        yield there
+
+
+@pytest.fixture
+def namespace(templated: Cluster) -> Iterator[str]:
+    with new_namespace(templated) as name:
+        yield name
+
+
+def short(name: str, refs: str = "base") -> str:
+    return SHORT.replace("NAME", name).replace("REFS", refs)
+
+
+def written(namespace: str, *pods: Object, name: str = "base", **spec: Any) -> Object:
+    return template(*(pods or (PODS,)), name=name, namespace=namespace, **spec)
+
+
+def applied(there: Cluster, namespace: str, text: str, *flags: str) -> tuple[int, str]:
+    done = run_kubectl(there, "apply", "--namespace", namespace, *flags, "--filename=-", stdin=text)
+    return done.returncode, done.stdout + done.stderr
+
+
+def engine(there: Cluster, namespace: str, name: str) -> Object:
+    found = get(there.api, path("leaderworkersets", namespace, name))
+    (container,) = (
+        one
+        for one in found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+        if one["name"] == "vllm"
+    )
+    made: Object = container
+    return made
+
+
+def test_template_and_service_may_be_applied_at_once(templated: Cluster, namespace: str) -> None:
+    for at in range(TIMES):
+        both = json.dumps(written(namespace, name=f"t-{at}")) + "\n---\n" + short(f"s-{at}", f"t-{at}")
+        code, text = applied(templated, namespace, both)
+        assert code == 0, text
+
+    found = items(templated.api, path("leaderworkersets", namespace))
+    pods = [one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] for one in found]
+    assert len(pods) == TIMES
+    assert {pod["priorityClassName"] for pod in pods} == {"models"}
+    assert {pod["schedulerName"] for pod in pods} == {"volcano"}
+    assert engine(templated, namespace, "s-0")["ports"][0]["containerPort"] == 8000
+
+
+def test_a_dry_run_before_the_template_exists_warns(templated: Cluster, namespace: str) -> None:
+    code, text = applied(templated, namespace, short("early"), "--dry-run=server")
+    assert code == 0, text
+    assert "FI951" in text
+
+    code, text = applied(templated, namespace, short("early"))
+    assert code != 0
+    assert f"does not exist in namespace {namespace} or {SHARED}" in text
+
+
+def test_a_template_of_the_operator_serves_all_namespaces(templated: Cluster, namespace: str) -> None:
+    create(templated.api, path("inferencetemplates", SHARED), written(SHARED, name="shared"))
+
+    code, text = applied(templated, namespace, short("a", "shared"))
+
+    assert code == 0, text
+    assert engine(templated, namespace, "a")["image"] == ENGINE["image"]
+    delete(templated.api, path("inferencetemplates", SHARED, "shared"))
+
+
+def test_a_template_of_another_namespace_is_out_of_reach(templated: Cluster, namespace: str) -> None:
+    with new_namespace(templated) as other:
+        create(templated.api, path("inferencetemplates", other), written(other, name="theirs"))
+
+        code, text = applied(templated, namespace, short("a", "theirs"))
+
+    assert code != 0
+    assert "does not exist" in text
+
+
+def test_a_changed_or_deleted_template_changes_no_service(templated: Cluster, namespace: str) -> None:
+    where = path("inferencetemplates", namespace)
+    create(templated.api, where, written(namespace))
+    assert applied(templated, namespace, short("a"))[0] == 0
+    before = get(templated.api, path("leaderworkersets", namespace, "a"))
+
+    other = {"template": {"spec": {"priorityClassName": "other"}}}
+    patch(templated.api, path("inferencetemplates", namespace, "base"), {"spec": {"pods": [PODS, other]}})
+    assert applied(templated, namespace, short("a"))[0] == 0
+    delete(templated.api, path("inferencetemplates", namespace, "base"))
+    code, text = applied(templated, namespace, short("a"))
+
+    assert code == 0, text
+    after = get(templated.api, path("leaderworkersets", namespace, "a"))
+    assert after["metadata"]["generation"] == before["metadata"]["generation"]
+
+
+def test_a_refresh_takes_the_new_content(templated: Cluster, namespace: str) -> None:
+    create(templated.api, path("inferencetemplates", namespace), written(namespace))
+    assert applied(templated, namespace, short("a"))[0] == 0
+    newer = {"template": {"spec": {"priorityClassName": "newer"}}}
+    patch(templated.api, path("inferencetemplates", namespace, "base"), {"spec": {"pods": [PODS, newer]}})
+
+    kubectl(templated, "annotate", "--namespace", namespace, "leaderworkerset/a", "fusioninfer.io/refresh=1")
+
+    found = get(templated.api, path("leaderworkersets", namespace, "a"))
+    assert found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["priorityClassName"] == "newer"
+
+
+# --- the objects themselves --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pods", "says"),
+    [
+        ({"remove": ["containers/vllm/evn"]}, "FI971"),
+        ({"template": {"spec": {"containers": [{"name": "v", "args": ["$(modl.name)"]}]}}}, "FI950"),
+        ({"template": {"spec": {"containers": [{"name": "v"}, {"name": "v"}]}}}, "FI973"),
+        ({"template": {"spec": {"containers": [{"image": "v"}]}}}, "name: Required value"),
+        ({"template": {"spec": {"terminationGracePeriodSeconds": "5s"}}}, "should match"),
+        ({"for": "router"}, "Unsupported value"),
+    ],
+)
+@pytest.mark.parametrize("where", ["", SHARED])
+def test_a_mistake_in_a_template_is_denied_in_every_namespace(
+    templated: Cluster, namespace: str, pods: Object, says: str, where: str
+) -> None:
+    placed = where or namespace
+    with pytest.raises(ApiError) as refused:
+        create(templated.api, path("inferencetemplates", placed), written(placed, pods, name="wrong"))
+
+    assert says in str(refused.value)
+
+
+def test_everything_that_a_template_may_say_is_stored(templated: Cluster, namespace: str) -> None:
+    """The API server adds no default, and drops nothing."""
+    whole = written(
+        namespace,
+        {
+            "for": "decoder",
+            "part": "leader",
+            "args": "append",
+            "remove": ["tolerations"],
+            "template": {
+                "spec": {
+                    "containers": [
+                        {**ENGINE, "readinessProbe": {"periodSeconds": 3}, "env": [{"name": "A"}]}
+                    ],
+                    "volumes": [{"name": "v"}],
+                    "topologySpreadConstraints": [{"topologyKey": "zone"}],
+                    "terminationGracePeriodSeconds": "$(group.size)",
+                }
+            },
+        },
+        router={"httproute": {"parentRefs": [{"name": "gateway"}]}, "gateway": {"gatewayClassName": "a"}},
+        model={"cache": "500Gi"},
+        parallelism={"tensor": 8},
+        lora={"maxRank": 64},
+        priority="Critical",
+    )
+    stored = create(templated.api, path("inferencetemplates", namespace), whole)
+
+    assert stored["spec"] == whole["spec"]
+    assert "base" in kubectl(templated, "get", "ift", "--namespace", namespace)
+
+
+def test_the_webhook_may_get_templates_and_nothing_else(templated: Cluster) -> None:
+    listed = kubectl(templated, "auth", "can-i", "--list", f"--as={WEBHOOK}", "--namespace", "default")
+    ours = [
+        line
+        for line in listed.splitlines()
+        if "authorization.k8s.io" not in line and "authentication.k8s.io" not in line
+    ]
+
+    assert [line.split()[0] for line in ours if line and "[]  " in line and "[get]" not in line] == []
+    assert any("inferencetemplates.fusioninfer.io" in line and line.endswith("[get]") for line in ours)
+
+
+# --- InferenceService --------------------------------------------------------------------------------
+
+
+def test_a_service_waits_for_its_template(templated: Cluster, namespace: str) -> None:
+    service = {
+        "apiVersion": "fusioninfer.io/v1alpha1",
+        "kind": "InferenceService",
+        "metadata": {"name": "llm", "namespace": namespace},
+        "spec": {
+            "baseRefs": ["base"],
+            "model": {"uri": "hf://Qwen/Qwen3-8B"},
+            "roles": [
+                {
+                    "name": "inference",
+                    "componentType": "worker",
+                    "multinode": {"nodeCount": 2},
+                    "template": {},
+                }
+            ],
+        },
+    }
+    where = path("inferenceservices", namespace)
+    create(templated.api, where, service)
+
+    def failure() -> str:
+        conditions = get(templated.api, f"{where}/llm").get("status", {}).get("conditions", [])
+        return next((one["message"] for one in conditions if one["type"] == "Failed"), "")
+
+    until(lambda: "FI951" in failure(), "the status says which template is missing")
+    create(templated.api, path("inferencetemplates", namespace), written(namespace))
+    until(
+        lambda: items(templated.api, path("leaderworkersets", namespace)),
+        "the LeaderWorkerSet is created once the template exists",
+    )
+    assert engine(templated, namespace, "llm-inference")["image"] == ENGINE["image"]
+    until(lambda: "FI951" not in failure(), "the condition is gone")
