@@ -16,9 +16,10 @@ import msgspec
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
-from intent.shapes import annotations
+from intent.shapes import annotations, mapping
 from intent.template import Templates
 from webhook import mutate
+from webhook.fill import LEADER, WORKER
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
@@ -106,6 +107,7 @@ def _noted(live: Object, write: Write) -> Object:
 
     /validate reads no template: with it, it finds the same errors. What was injected before stays.
     """
+    live = _with_containers(live)
     if write.filling is None or not write.filling.is_read:
         return live
     there, base = write.record.base, write.filling.base
@@ -114,6 +116,23 @@ def _noted(live: Object, write: Write) -> Object:
     known = write.record
     text = records.write(known.digest, known.expansion, known.was, known.reading, noted)
     return live if len(text) > room(live) else merge(live, _annotation(text))
+
+
+def _with_containers(live: Object) -> Object:
+    """Return the object with an empty list in place of each `containers: null`.
+
+    LWS's own webhook writes the null into a template without containers (Go marshals the empty PodSpec), and
+    the schema denies it before /validate could say what is wrong.
+    """
+    group = mapping(mapping(live.get("spec")).get("leaderWorkerTemplate"))
+    emptied = {
+        field: {**group[field], "spec": {**group[field]["spec"], "containers": []}}
+        for field in (LEADER, WORKER)
+        if mapping(mapping(group.get(field)).get("spec")).get("containers", ()) is None
+    }
+    if not emptied:
+        return live
+    return {**live, "spec": {**live["spec"], "leaderWorkerTemplate": {**group, **emptied}}}
 
 
 def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:

@@ -389,6 +389,19 @@ def test_a_missing_template_is_refused_with_the_reason(library: Templates | None
     assert {**noted, "metadata": {}} == {**named(), "metadata": {}}
 
 
+@pytest.mark.parametrize("refs", ["base", "Wrong!"])
+def test_the_reason_is_not_hidden_by_a_null_of_another_webhook(refs: str) -> None:
+    """LWS's webhook adds `containers: null` to an empty template, and the schema denies it before /validate."""
+    live = changed(
+        changed(lws(), "spec.leaderWorkerTemplate.workerTemplate.spec", {"containers": None}), REFS, refs
+    )
+
+    made = jsonpatch.apply_patch(live, expand(live, templates={"base": Unavailable("is gone")}))
+
+    assert made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] == {"containers": []}
+    assert next(one.code for one in check(made) if one.severity == "error") in {"FI951", "FI104"}
+
+
 def test_a_missing_template_is_a_warning_on_a_dry_run() -> None:
     noted = put(named(), None, {})
     request = orjson.dumps({**(whole := review_of(noted)), "request": {**whole["request"], "dryRun": True}})
