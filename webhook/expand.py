@@ -19,7 +19,6 @@ from intent.settings import Settings
 from intent.shapes import annotations, mapping
 from intent.template import Templates
 from webhook import mutate
-from webhook.fill import LEADER, WORKER
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
@@ -29,6 +28,7 @@ from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
 from webhook.overlay.revert import with_kept, with_own_leader
+from webhook.separate import LEADER, WORKER
 from webhook.state import (
     Ejected,
     Fresh,

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -19,6 +20,7 @@ from tests.cluster.testbed.ours import MANIFESTS, install_manifests, start_sync,
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
 from tests.templates import template
+from tests.test_template_examples import SERVICES, TEMPLATES
 
 SHARED: Final = "fusioninfer-system"
 WEBHOOK: Final = f"system:serviceaccount:{SHARED}:fusioninfer-webhook"
@@ -106,6 +108,22 @@ def test_template_and_service_may_be_applied_at_once(templated: Cluster, namespa
     assert {pod["priorityClassName"] for pod in pods} == {"models"}
     assert {pod["schedulerName"] for pod in pods} == {"volcano"}
     assert engine(templated, namespace, "s-0")["ports"][0]["containerPort"] == 8000
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda file: file.stem)
+def test_the_examples_are_admitted_without_warnings(
+    templated: Cluster, namespace: str, service: Path
+) -> None:
+    """A gang whose role is missing waits for it: that is said of its first role (FI410)."""
+    for file in (*TEMPLATES, service):
+        code, text = applied(templated, namespace, file.read_text())
+        assert code == 0, text
+        assert "Warning" not in text
+
+    until(
+        lambda: items(templated.api, path("podgroups", namespace)),
+        "the gang of the service exists",
+    )
 
 
 def test_a_dry_run_before_the_template_exists_warns(templated: Cluster, namespace: str) -> None:

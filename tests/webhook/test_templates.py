@@ -391,7 +391,7 @@ def test_a_missing_template_is_refused_with_the_reason(library: Templates | None
 
 @pytest.mark.parametrize("refs", ["base", "Wrong!"])
 def test_the_reason_is_not_hidden_by_a_null_of_another_webhook(refs: str) -> None:
-    """LWS's webhook adds `containers: null` to an empty template, and the schema denies it before /validate."""
+    """LWS adds `containers: null` to an empty template, and the schema denies it before /validate."""
     live = changed(
         changed(lws(), "spec.leaderWorkerTemplate.workerTemplate.spec", {"containers": None}), REFS, refs
     )

@@ -1,0 +1,53 @@
+"""The templates of docs/examples/templates, and the services that use them."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fusioninfer import documents, offline
+from intent import Object
+from intent.settings import Settings
+from tests.examples import EXAMPLES
+
+FOLDER: Final = EXAMPLES / "templates"
+TEMPLATES: Final = tuple(sorted(FOLDER.glob("*.yaml")))
+SERVICES: Final = tuple(sorted((FOLDER / "services").glob("*.yaml")))
+
+
+def composed(*files: Path) -> offline.Composition:
+    return offline.compose(documents.read([str(file) for file in files]), Settings())
+
+
+def engines(service: Path) -> list[Object]:
+    """Return the containers of the workers, as they are expanded."""
+    made = [one for one in composed(*TEMPLATES, service).objects if one["kind"] == "LeaderWorkerSet"]
+    groups = [one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] for one in made]
+    return [container for pod in groups for container in pod["containers"]]
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda file: file.stem)
+def test_a_service_and_its_templates_have_no_findings(service: Path) -> None:
+    assert [str(one) for one in composed(*TEMPLATES, service).found] == []
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda file: file.stem)
+def test_a_service_says_only_what_is_its_own(service: Path) -> None:
+    text = service.read_text()
+
+    assert "image" not in text
+    assert "containers" not in text
+    assert all(one["image"] and one["resources"]["limits"] for one in engines(service))
+
+
+def test_each_template_is_used() -> None:
+    names = {documents.read([str(file)])[0].object["metadata"]["name"] for file in TEMPLATES}
+    used = "".join(file.read_text() for file in SERVICES)
+
+    assert names == {name for name in names if f"base-refs: {name}" in used or f"baseRefs: [{name}]" in used}
+
+
+def test_the_short_leaderworkerset_has_fewer_than_15_lines() -> None:
+    lines = [line for line in (FOLDER / "services" / "qwen.yaml").read_text().splitlines() if line[:1] != "#"]
+
+    assert len(lines) < 15
