@@ -14,9 +14,9 @@ from typing import Final, assert_never
 import msgspec
 
 from intent import Object
-from intent.annotations import EXPANSION
+from intent.annotations import EXPANSION, SERVICE, UNANSWERED
 from intent.settings import Settings
-from intent.shapes import annotations, mapping
+from intent.shapes import annotations, labels, mapping
 from intent.template import Templates
 from webhook import mutate
 from webhook.mutate import CONCERNS
@@ -107,7 +107,7 @@ def _noted(live: Object, write: Write) -> Object:
 
     /validate reads no template: with it, it finds the same errors. What was injected before stays.
     """
-    live = _with_containers(live)
+    live = _unsealed(_with_containers(live), write)
     if write.filling is None or not write.filling.is_read:
         return live
     there, base = write.record.base, write.filling.base
@@ -133,6 +133,18 @@ def _with_containers(live: Object) -> Object:
     if not emptied:
         return live
     return {**live, "spec": {**live["spec"], "leaderWorkerTemplate": {**group, **emptied}}}
+
+
+def _unsealed(live: Object, write: Write) -> Object:
+    """Return a new object with its service in the label that says that admission did not answer (ADR 13).
+
+    The API server denies that label before /validate could say what is wrong, which denies the object.
+    One that is stored keeps the label: without /validate, the write must not take effect.
+    """
+    service = annotations(live).get(SERVICE)
+    if write.old is not None or labels(live).get(SERVICE) != UNANSWERED or not isinstance(service, str):
+        return live
+    return merge(live, {"metadata": {"labels": {SERVICE: service}}})
 
 
 def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:

@@ -9,7 +9,7 @@ import pytest
 
 import webhook.fill
 from intent import Object
-from intent.annotations import EXPANSION
+from intent.annotations import EXPANSION, SERVICE, UNANSWERED
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
 from tests.lws import changed, container, lws, template
 from tests.reviews import review as review_of
@@ -400,6 +400,19 @@ def test_the_reason_is_not_hidden_by_a_null_of_another_webhook(refs: str) -> Non
 
     assert made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] == {"containers": []}
     assert next(one.code for one in check(made) if one.severity == "error") in {"FI951", "FI104"}
+
+
+def test_the_reason_is_not_hidden_by_the_seal_of_the_controller() -> None:
+    """A stored object keeps it, so that the write has no effect where /validate is not asked."""
+    sealed = changed(changed(lws(), "metadata.labels", {SERVICE: UNANSWERED}), REFS, "base")
+    absent: Templates = {"base": Unavailable("is gone")}
+
+    created = jsonpatch.apply_patch(sealed, expand(sealed, templates=absent))
+    updated = jsonpatch.apply_patch(sealed, expand(sealed, changed(lws(), REFS, "other"), templates=absent))
+
+    assert created["metadata"]["labels"][SERVICE] == created["metadata"]["annotations"][SERVICE]
+    assert [one.code for one in check(created)] == ["FI951"]
+    assert updated["metadata"]["labels"][SERVICE] == UNANSWERED
 
 
 def test_a_missing_template_is_a_warning_on_a_dry_run() -> None:
