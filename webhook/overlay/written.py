@@ -5,13 +5,14 @@ An AdmissionReview does not say which client writes, or how. Two of its fields s
 - `kubectl apply` keeps its file in the annotation `last-applied-configuration`. It counts if this write
   changed it. `kubectl replace` renews the annotation if there is one.
 - `kubectl apply --server-side` is an entry of `managedFields` with the operation `Apply`, which names the
-  fields of the file. It counts if this write changed it. The API server computes it before it calls mutating
-  webhooks (`k8s.io/apiserver` `pkg/endpoints/handlers/patch.go`), so an injected field has no owner.
+  fields of the file. It counts if its time is new: a write of another client takes fields from the entry, and
+  leaves its time. The API server computes it before it calls mutating webhooks (`k8s.io/apiserver`
+  `pkg/endpoints/handlers/patch.go`), so an injected field has no owner.
 
 Other clients show nothing: Helm, `kubectl edit`, `kubectl patch`, `kubectl replace`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -38,16 +39,8 @@ def written(live: Object, old: Object | None) -> Object:
 
 
 def is_applied(live: Object, old: Object | None) -> bool:
-    """Return whether the write is a server-side apply: the time of its manager's entry is new.
-
-    Another client's write takes fields from such an entry, and leaves its time.
-    """
-    if old is None:
-        return False
-    now, then = (
-        {str(one.get("manager")): one.get("time") for one in _applies(_entries(lws))} for lws in (live, old)
-    )
-    return any(time is not None and then.get(manager) != time for manager, time in now.items())
+    """Return whether the write is a server-side apply."""
+    return old is not None and bool(_new_applies(live, old))
 
 
 def is_of_file(live: Object, old: Object | None) -> bool:
@@ -95,8 +88,9 @@ def _common(live: Any, file: Any, field: str = "") -> Any:
 
 def _applied(live: Object, old: Object) -> Object:
     fields: Object = {}
-    for entry in _changed_entries(live, old):
-        fields = _united(fields, entry) if fields else entry
+    for entry in _new_applies(live, old):
+        if applied := mapping(entry.get("fieldsV1")):
+            fields = _united(fields, applied) if fields else applied
     found = mapping(_owned(live, fields)) if fields else {}
     return {} if EXPANSION in _annotations(found) else found
 
@@ -109,16 +103,21 @@ def _united(one: Object, other: Object) -> Object:
     return {**one, **other, **{key: _united(mapping(one[key]), mapping(other[key])) for key in common}}
 
 
-def _changed_entries(live: Object, old: Object) -> list[Object]:
-    """Return the sets of fields that an apply made, or that it changed."""
-    before = set(_entries(old))
-    changed = _applies(text for text in _entries(live) if text not in before)
-    return [fields for one in changed if (fields := mapping(one.get("fieldsV1")))]
+def _new_applies(live: Object, old: Object) -> list[Object]:
+    """Return the entries of an apply that is this write: those with a new time."""
+    now, then = _entries(live), _entries(old)
+    times = {str(one.get("manager")): one.get("time") for one in _applies(then, but=now)}
+    return [
+        one
+        for one in _applies(now, but=then)
+        if one.get("time") not in (None, times.get(str(one.get("manager"))))
+    ]
 
 
-def _applies(entries: Iterable[bytes]) -> list[Object]:
-    """Decode the entries that an apply made."""
-    decoded = (mapping(_read(text)) for text in entries)
+def _applies(entries: list[bytes], *, but: list[bytes]) -> list[Object]:
+    """Decode the entries that an apply made, without those that are in another list too."""
+    known = set(but)
+    decoded = (mapping(_read(text)) for text in entries if text not in known)
     return [one for one in decoded if one.get("operation") == "Apply" and not one.get("subresource")]
 
 

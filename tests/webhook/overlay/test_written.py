@@ -38,6 +38,8 @@ def live(entries: Any, spec: Any = SPEC) -> Object:
 ENV_A = entry(
     {"f:containers": {VLLM: {".": {}, "f:name": {}, "f:env": {'k:{"name":"A"}': {".": {}, "f:value": {}}}}}}
 )
+LEFT: Object = {"f:containers": {VLLM: {".": {}, "f:name": {}}}}
+"""What is left of the fields of `ENV_A` after another client wrote the variable."""
 ENV_B = entry({"f:containers": {VLLM: {"f:env": {'k:{"name":"B"}': {"f:value": {}}}}}}, "other")
 
 
@@ -52,6 +54,8 @@ def env(*names: str) -> Any:
         ([ENV_A], [], env("A")),
         ([ENV_A], [ENV_A], {}),
         ([ENV_A, ENV_B], [ENV_A], env("B")),
+        ([entry(LEFT)], [ENV_A], {}),
+        ([entry(LEFT, time="2026-01-01T00:00:01Z")], [ENV_A], {"spec": {"containers": [{"name": "vllm"}]}}),
         ([ENV_A, ENV_B], [], env("A", "B")),
         ([{**ENV_A, "operation": "Update"}], [], {}),
         ([{**ENV_A, "subresource": "status"}], [], {}),
@@ -68,7 +72,9 @@ def env(*names: str) -> Any:
         ("x", 7, {}),
     ],
 )
-def test_a_changed_apply_entry_names_the_fields_of_the_file(entries: Any, stored: Any, wanted: Any) -> None:
+def test_an_apply_entry_with_a_new_time_names_the_fields_of_the_file(
+    entries: Any, stored: Any, wanted: Any
+) -> None:
     assert written(live(entries), live(stored)) == wanted
 
 
