@@ -173,7 +173,7 @@ class World:
     content: Templates | None = None
     """Those that the object got."""
     delta: tuple[Change, ...] = ()
-    """Changes of the leader alone, where A has no template for it."""
+    """Changes of the leader alone, where A has no template for it, and that the workers lack."""
     is_loose: bool = False
     """After a change without a mapping, only the side laws are checked."""
     unmapped: str = ""
@@ -186,13 +186,19 @@ class World:
     """Those of the last step."""
 
     def expected(self, a: Object) -> Object | None:
-        """Return the object that B should hold; None if that is not known, or no such object is allowed."""
+        """Return the object that B should hold; None if that is not known, or no such object is allowed.
+
+        A change of the leader that the workers got too is forgotten: the leader is as any copy then.
+        """
         if self.is_loose:
             return None
-        made = self._expanded(a)
+        made, left = self._expanded(a), list[Change]()
         for change in self.delta:
+            bare = copied(made)
             if not change(made):
                 return None
+            left += [change] if made != bare else []
+        self.delta = tuple(left)
         return made
 
     def excuse(self, sent: Object) -> None:
