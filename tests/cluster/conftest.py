@@ -117,7 +117,7 @@ def built(request: pytest.FixtureRequest) -> Built:
 @pytest.fixture(scope="session")
 def built_schedulers(request: pytest.FixtureRequest) -> Built:
     """The binaries of a cluster with the schedulers of gangs and of other pods, without a cluster."""
-    return _obtained(request.config, lambda: build(sys.stderr, (*MODULES, *SCHEDULER_MODULES)))
+    return obtained(request.config, lambda: build(sys.stderr, (*MODULES, *SCHEDULER_MODULES)))
 
 
 @pytest.fixture(scope="session")
@@ -229,13 +229,13 @@ def strategic_merge(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def go_template(request: pytest.FixtureRequest) -> Path:
     """Go's `text/template` with Sprig, as a program."""
-    return _obtained(request.config, lambda: build(sys.stderr, TEMPLATE_MODULES)).binary("go-template")
+    return obtained(request.config, lambda: build(sys.stderr, TEMPLATE_MODULES)).binary("go-template")
 
 
 @pytest.fixture(scope="session")
 def source_of(request: pytest.FixtureRequest) -> Callable[[str], Path]:
     """Download a module of `components/` by its name, and return the folder of its source."""
-    return lambda name: _obtained(request.config, lambda: source(name))
+    return lambda name: obtained(request.config, lambda: source(name))
 
 
 @pytest.fixture(scope="session")
