@@ -40,8 +40,10 @@ _OPENS: Final = re.compile(r"^\s*(?:if|for|while)\b|^\s*case\b")
 _CLOSES: Final = re.compile(r"^\s*(?:fi|done|esac)\b")
 _ASSIGNMENT: Final = re.compile(r'^\s*(?P<name>[A-Z_]+_ARGS)="(?P<value>.*)"\s*$')
 _VARIABLE: Final = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
+_PARTS: Final = re.compile(r"""'[^']*'|[^']+|'""")
+"""The parts of a text between single quotes, and the others."""
 _OF_KUBELET: Final = re.compile(r"\$\((?P<name>[A-Za-z_][\w.-]*)\)")
-_META: Final = re.compile(r"[`;&|<>\n\\$]")
+_META: Final = re.compile(r"[`;&|<>\n\\$*?~{\[]")
 """Characters that a shell acts upon, after the references that the kubelet replaces are removed."""
 RESOLVED: Final = ("DP_ADDRESS", "START_RANK")
 """Variables with which the script tells a pod its place in the group, as values of flags in `OURS`."""
@@ -159,22 +161,23 @@ def _value(word: str, reference: re.Match[str], known: _Known) -> Iterator[_Word
 
 def _split(leaf: Leaf, variables: Mapping[str, Tree]) -> Iterator[Leaf]:
     """Yield the words of a text as `eval` reads it; references to variables become those of the kubelet."""
-    written = text(leaf.value)
-    for found in _VARIABLE.finditer(written):
-        if found["name"] not in variables:
-            raise UnknownScriptError(f"only a shell can tell what {found[0][:40]} is")
-    replaced = _VARIABLE.sub(lambda found: f"$({found['name']})", written)
-    known = _OF_KUBELET.sub(lambda found: "" if found["name"] in variables else found[0], replaced)
-    if _META.search(_without_quoted(known)):
-        raise UnknownScriptError("an argument has characters that a shell acts upon")
+    parts = [_replaced(part, variables) for part in _PARTS.findall(text(leaf.value))]
     try:
-        yield from (leaf.having(word) for word in shlex.split(replaced))
+        yield from (leaf.having(word) for word in shlex.split("".join(parts)))
     except ValueError as error:
         raise UnknownScriptError(f"an argument has a quote without its pair: {error}") from error
 
 
-def _without_quoted(words: str) -> str:
-    return re.sub(r"'[^']*'", "", words)
+def _replaced(part: str, variables: Mapping[str, Tree]) -> str:
+    """Return a part of a text with its references; nothing is replaced between single quotes."""
+    if part.startswith("'"):
+        return part
+    if unknown := next((one for one in _VARIABLE.finditer(part) if one["name"] not in variables), None):
+        raise UnknownScriptError(f"only a shell can tell what {unknown[0][:40]} is")
+    replaced = _VARIABLE.sub(lambda found: f"$({found['name']})", part)
+    if _META.search(_OF_KUBELET.sub(lambda found: "" if found["name"] in variables else found[0], replaced)):
+        raise UnknownScriptError("an argument has characters that a shell acts upon")
+    return replaced
 
 
 def _chosen(script: str, version: Version) -> dict[str, str]:

@@ -10,13 +10,13 @@ if [ "$(printf '%s\\n' "{since}" "${{VLLM_VERSION}}" | sort -V | head -1)" = "{s
   {name}="{value}"
 fi"""
 SCRIPT: Final = (
-    'ACCESS_LOG_ARGS="--no-log"'
-    + GATE.format(since="0.16.0", name="ACCESS_LOG_ARGS", value="--no-log-for /health")
+    'ACCESS_LOG_ARGS="--disable-uvicorn-access-log"'
+    + GATE.format(since="0.16.0", name="ACCESS_LOG_ARGS", value="--disable-access-log-for-endpoints /health")
     + '\nSHUTDOWN_TIMEOUT_ARGS=""'
     + GATE.format(
         since="0.18.0",
         name="SHUTDOWN_TIMEOUT_ARGS",
-        value="--shutdown {{ shutdownTimeout .Spec.Template 15 }}",
+        value="--shutdown-timeout {{ shutdownTimeout .Spec.Template 15 }}",
     )
     + '\nKV_TRANSFER_ARGS=""'
     + GATE.format(

@@ -111,7 +111,7 @@ def test_the_script_of_a_preset_becomes_a_plain_command() -> None:
     assert container["command"] == ["vllm", "serve"]
     assert container["args"] == [
         *("/mnt/models", "--served-model-name", "Qwen/Qwen3-8B", "publishers/llm/Qwen/Qwen3-8B"),
-        *("--port", "8000", "--no-log-for", "/health", "--shutdown", "40"),
+        *("--port", "8000", "--disable-access-log-for-endpoints", "/health", "--shutdown-timeout", "40"),
         *("--seed", "1", "--kv_transfer_config", '{"a": 1}'),
     ]
     assert container["env"] == [{"name": "HOME", "value": "/home"}]
@@ -122,8 +122,8 @@ def test_the_script_of_a_preset_becomes_a_plain_command() -> None:
 @pytest.mark.parametrize(
     ("image", "chosen"),
     [
-        ("vllm/vllm-openai:v0.15.1", ["--no-log"]),
-        ("vllm/vllm-openai:v0.17.0", ["--no-log-for", "/health"]),
+        ("vllm/vllm-openai:v0.15.1", ["--disable-uvicorn-access-log"]),
+        ("vllm/vllm-openai:v0.17.0", ["--disable-access-log-for-endpoints", "/health"]),
         ("own:1", []),
     ],
 )
@@ -146,11 +146,14 @@ def test_what_only_a_shell_can_tell_stays_in_the_script(value: str) -> None:
     assert container["env"][0] == env[0]
 
 
-def test_a_reference_to_a_variable_becomes_one_of_the_kubelet() -> None:
-    env = [{"name": "SEED", "value": "3"}, {"name": "VLLM_ADDITIONAL_ARGS", "value": "--seed ${SEED} $SEED"}]
+def test_a_reference_to_a_variable_becomes_one_of_the_kubelet_unless_it_is_quoted() -> None:
+    env = [
+        {"name": "SEED", "value": "3"},
+        {"name": "VLLM_ADDITIONAL_ARGS", "value": "--seed ${SEED} '$SEED'"},
+    ]
     container = engine(made(service({"model": MODEL, "template": main(env=env)})), "worker")
 
-    assert container["args"][-3:] == ["--seed", "$(SEED)", "$(SEED)"]
+    assert container["args"][-3:] == ["--seed", "$(SEED)", "$SEED"]
 
 
 def test_a_command_of_the_author_stays() -> None:
