@@ -10,6 +10,7 @@ from fusioninfer import offline
 from fusioninfer.documents import Document
 from importer.table import import_all
 from intent.settings import Settings
+from tests.importer.kserve.bases import PRESETS
 from tests.manifests.pages import files
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "migrate.md"
@@ -18,6 +19,19 @@ CHAPTERS: Final = (
     "FusionInfer: the upstream project",
     "LeaderWorkerSet and DisaggregatedSet",
 )
+
+
+def test_a_service_of_kserve_is_imported_to_what_the_page_shows() -> None:
+    before, after = (
+        list(yaml.safe_load_all(file)) for file in files(PAGE, "KServe: LLMInferenceService")[:2]
+    )
+
+    made = import_all([*before, *PRESETS])
+    found = offline.compose([Document("file", at, one) for at, one in enumerate(after)], Settings()).found
+
+    assert list(made.objects) == after
+    assert [line.path for line in made.report.lost if line.document < len(before)] == []
+    assert [str(one) for one in found] == []
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

@@ -36,15 +36,15 @@ class UntranslatableError(Exception):
 def translate(objects: Mapping[int, Object]) -> Imported:
     """Translate all services, each with the bases that are among the objects."""
     trees = {number: tagged(number, one) for number, one in objects.items()}
-    configs = {_key(objects[number]): tree for number, tree in trees.items() if _is(objects[number], CONFIG)}
+    configs = configs_of(trees)
     account, used, made, problems = Account(), set[Key](), list[Tree](), list[Problem]()
     for number, tree in trees.items():
         if not _is(objects[number], SERVICE):
             continue
         account.say(number, drops.OF_SERVICES)
         try:
-            whole, keys = _whole(objects[number], tree, configs, account)
-            made += translated(whole, account)
+            service, keys = whole(objects[number], tree, configs, account)
+            made += translated(service, account)
             used |= keys
         except UntranslatableError as error:
             account.rules.pop(number)
@@ -65,12 +65,22 @@ def _key(config: Object) -> Key:
     return Key(*(text(metadata(config).get(name)) for name in ("namespace", "name")))
 
 
+def configs_of(trees: Mapping[int, Tree]) -> Configs:
+    """Return the bases among the trees of all objects."""
+    found = {number: plain(tree) for number, tree in trees.items()}
+    return {_key(found[number]): tree for number, tree in trees.items() if _is(found[number], CONFIG)}
+
+
 def _rules(config: Object) -> tuple[Rule, ...]:
     return drops.OF_PRESETS if _key(config).name.startswith(_IS_PRESET) else drops.OF_BASES
 
 
-def _whole(service: Object, tree: Tree, configs: Configs, account: Account) -> tuple[Merged, frozenset[Key]]:
-    """Return a service with its bases merged in and its templates rendered, and the keys of these bases."""
+def whole(service: Object, tree: Tree, configs: Configs, account: Account) -> tuple[Merged, frozenset[Key]]:
+    """Return a service with its bases merged in and its templates rendered, and the keys of these bases.
+
+    Raises:
+        UntranslatableError: a base is missing, or a template cannot be rendered.
+    """
     if not text(metadata(service).get("name")):
         raise UntranslatableError("metadata.name", "is missing: write the name", UNREADABLE)
     spec = at(tree, "spec")
@@ -84,17 +94,17 @@ def _whole(service: Object, tree: Tree, configs: Configs, account: Account) -> t
     name = value_at(asked, "model", "name") or text(metadata(service).get("name"))
     root = data(metadata(service), mapping(plain(spec)), namespace, text(name))
     try:
-        whole = rendered(_served(merged([*layers, spec]), asked), root)
+        complete = rendered(_served(merged([*layers, spec]), asked), root)
         authors = rendered(merged([*layers[len(known) :], spec]), root)
     except ExpressionError as error:
         where = written(error.leaf.origins[0].path) if error.leaf.origins else "spec"
         raise UntranslatableError(where, str(error), EXPRESSION) from error
-    kept = set(origins(whole))
+    kept = set(origins(complete))
     for layer in (*layers, spec):
         for document, path in origins(layer):
             if (document, path) not in kept and path[:2] != ("spec", "baseRefs"):
                 account.rules[document].append(Rule(path, _OVERRIDDEN))
-    return Merged(at(tree, "metadata"), namespace, whole, authors), frozenset((*known, *own))
+    return Merged(at(tree, "metadata"), namespace, complete, authors), frozenset((*known, *own))
 
 
 def _served(spec: Tree, asked: Tree) -> Tree:
