@@ -6,10 +6,10 @@ recognised, the engine's containers get the plain command of one node; the launc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from importer.launches import SGLANG, Launch, Stays, is_launch, recognised
-from importer.leaves import Leaf, Path, Tree, plain, put, tagged
+from importer.leaves import Leaf, Path, Tree, at, plain, put, tagged
 from importer.report import NO_COUNTERPART, UNREADABLE, Imported, Outcome, Problem, Rule, default, dropped
 from importer.stored import manifest
 from intent import Object
@@ -27,7 +27,8 @@ from intent.disaggregatedset import TEMPLATES, is_disaggregated_set
 from intent.errors import FieldError
 from intent.gang import NO_GANG
 from intent.names import is_dns_1035_label
-from intent.shapes import listed, mapping, metadata, number, strings, text
+from intent.shapes import listed, mapping, metadata, strings, text
+from intent.shapes import number as integer
 
 GROUP: Final[Path] = ("spec", "leaderWorkerTemplate")
 KEPT_LAUNCH: Final = "FI975"
@@ -55,15 +56,15 @@ def translate(objects: Mapping[int, Object]) -> Imported:
     trees: list[Tree] = []
     problems: list[Problem] = []
     rules: dict[int, tuple[Rule, ...]] = {}
-    for at, one in objects.items():
+    for number, one in objects.items():
         name = metadata(one).get("name")
         if isinstance(name, str) and is_dns_1035_label(name):
             made = _set if is_disaggregated_set(one) else _leader_worker_set
-            tree, rules[at] = made(manifest(tagged(at, one)), name)
+            tree, rules[number] = made(manifest(tagged(number, one)), name)
             trees.append(tree)
         else:
             message = "must be a DNS label that begins with a letter: it names the service"
-            problems.append(Problem(at, FieldError("metadata.name", name, message, UNREADABLE)))
+            problems.append(Problem(number, FieldError("metadata.name", name, message, UNREADABLE)))
     return Imported(tuple(trees), rules, tuple(problems))
 
 
@@ -77,8 +78,8 @@ def _set(tree: Tree, name: str) -> tuple[Tree, tuple[Rule, ...]]:
     types = [_type(text(role.get("name"))) for role in roles]
     is_service = set(types) >= set(TYPES.values())
     rules: list[Rule] = []
-    for at, (role, kind) in enumerate(zip(roles, types, strict=True)):
-        path: Path = ("spec", "roles", at)
+    for index, (role, kind) in enumerate(zip(roles, types, strict=True)):
+        path: Path = ("spec", "roles", index)
         if is_service and kind:
             own = {SERVICE: name, COMPONENT_TYPE: kind, ROLE_NAME: role["name"]}
             tree, more = _member(tree, path, own)
@@ -90,7 +91,7 @@ def _set(tree: Tree, name: str) -> tuple[Tree, tuple[Rule, ...]]:
 
 def _member(tree: Tree, path: Path, own: Mapping[str, str]) -> tuple[Tree, tuple[Rule, ...]]:
     """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
-    value, group = mapping(_plain_at(tree, path)), _group(tree, (*path, *GROUP))
+    value, group = mapping(plain(at(tree, *path))), _group(tree, (*path, *GROUP))
     excluded = [(*path, *one) for one in _EXCLUDED if _is_excluded(value, one)]
     if excluded and group.stays:
         return tree, tuple(_noted(one, _LEFT) for one in excluded)
@@ -120,8 +121,8 @@ _DEADLOCK: Final = (
 
 def _is_excluded(value: Object, path: Path) -> bool:
     """Return whether a group cannot be a gang because of a field: `LeaderReady`, or an exclusive topology."""
-    found = _plain_at(value, path)
-    several = number(mapping(_plain_at(value, GROUP)).get("size")) > 1
+    found = at(value, *path)
+    several = integer(mapping(at(value, *GROUP)).get("size")) > 1
     return several and (found == "LeaderReady" if path[0] == "spec" else bool(found))
 
 
@@ -131,7 +132,7 @@ def _scheduler(value: Object) -> Mapping[str, str]:
     queued = any(KUEUE_QUEUE in mapping(own.get(key)) for key in ("labels", "annotations"))
     if queued or mapping(value.get("spec")).get("scheduling"):
         return {SCHEDULER_NAME: NO_GANG}
-    named = {text(_plain_at(value, (*GROUP, field, "spec", "schedulerName"))) for field in TEMPLATES} - {""}
+    named = {text(at(value, *GROUP, field, "spec", "schedulerName")) for field in TEMPLATES} - {""}
     return {SCHEDULER_NAME: named.pop()} if len(named) == 1 else {}
 
 
@@ -155,7 +156,7 @@ _ANNOTATED: Final = default("annotations of FusionInfer stand here")
 
 def _annotated(tree: Tree, path: Path, added: Mapping[str, str]) -> Tree:
     """Add annotations that the author has not written; none where they would not be a map."""
-    above = _map(_at(tree, path).get("metadata"))
+    above = _map(at(tree, *path).get("metadata"))
     written = _map((above or {}).get("annotations"))
     if above is None or written is None:
         return tree
@@ -175,9 +176,9 @@ def _map(tree: Tree) -> Mapping[str, Tree] | None:
 
 def _group(tree: Tree, path: Path) -> _Group:
     """Replace the launch in the templates of a group, if it is recognised."""
-    group = mapping(_plain_at(tree, path))
+    group = mapping(plain(at(tree, *path)))
     templates = {field: group[field] for field in TEMPLATES if isinstance(group.get(field), dict)}
-    size = number(group.get("size"))
+    size = integer(group.get("size"))
     if size < 2 or not templates:
         return _Group(tree, {})
     indexes = {field: _engine(template) for field, template in templates.items()}
@@ -186,7 +187,7 @@ def _group(tree: Tree, path: Path) -> _Group:
         return _stays(
             tree, [(*path, field) for field in templates], "the container of the engine is not known"
         )
-    containers = [_plain_at(tree, one) for one in paths]
+    containers = [plain(at(tree, *one)) for one in paths]
     if not any(map(is_launch, containers)):
         is_known = all(map(_is_engine, containers))
         return _Group(tree, {}) if is_known else _stays(tree, paths, "no engine is known in the containers")
@@ -195,7 +196,7 @@ def _group(tree: Tree, path: Path) -> _Group:
 
 
 def _replaced(tree: Tree, paths: Sequence[Path], launch: Launch) -> _Group:
-    container = _at(tree, paths[0])
+    container = at(tree, *paths[0])
     items = [*_list(container.get("command")), *_list(container.get("args"))]
     new = {
         key: [items[word.item].having(word.text) for word in words]
@@ -203,7 +204,7 @@ def _replaced(tree: Tree, paths: Sequence[Path], launch: Launch) -> _Group:
         if words
     }
     for path in paths:
-        old = {key: one for key, one in _at(tree, path).items() if key not in {"command", "args"}}
+        old = {key: one for key, one in at(tree, *path).items() if key not in {"command", "args"}}
         tree = put(tree, path, _beside_image({**old, **new}))
     rules = tuple(Rule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args"))
     return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, rules)
@@ -246,24 +247,8 @@ def _is_engine(container: Object) -> bool:
     return looks_like_engine(command, args, text(container.get("image")))
 
 
-def _at(tree: Tree, path: Path) -> Tree:
-    for step in path:
-        tree = tree[step]
-    return tree
-
-
-def _plain_at(tree: Tree, path: Path) -> Any:
-    """Return the value at a path; None if there is none."""
-    for step in path:
-        if isinstance(tree, dict):
-            tree = tree.get(step)
-        else:
-            tree = tree[step] if isinstance(tree, list) and isinstance(step, int) else None
-    return plain(tree)
-
-
 def _without(tree: Tree, path: Path) -> Tree:
-    above = _at(tree, path[:-1])
+    above = at(tree, *path[:-1])
     return put(tree, path[:-1], {key: one for key, one in above.items() if key != path[-1]})
 
 
