@@ -107,8 +107,10 @@ def _noted(live: Object, write: Write) -> Object:
 
     /validate reads no template: with it, it finds the same errors. What was injected before stays.
     """
+    if write.filling is None:
+        return live
     live = _unsealed(_with_containers(live), write)
-    if write.filling is None or not write.filling.is_read:
+    if not write.filling.is_read:
         return live
     there, base = write.record.base, write.filling.base
     stands = Base(*base.key) if there is None else there

@@ -30,7 +30,7 @@ from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
-from webhook.overlay.written import is_applied, is_applied_after_export, is_of_file, written
+from webhook.overlay.written import is_applied, is_applied_after_export, written
 from webhook.refill import Around, refill
 from webhook.templates import key_of
 
@@ -184,7 +184,7 @@ def read_write(
     file = written(live, old) if record.put_on else {}
     reverted, filling = revert(live, old, record, stored, file), None
     if record.base is not None or BASE_REFS in annotations(live):
-        around = Around(old, record, stored, file if is_of_file(live, old) else {})
+        around = Around(old, record, stored, file)
         reverted, filling = refill(reverted, around, templates)
     reading = read_lws(reverted.original)
     original = without_leftover(reverted.original, reading.intent, record)

@@ -43,14 +43,6 @@ def is_applied(live: Object, old: Object | None) -> bool:
     return old is not None and bool(_new_applies(live, old))
 
 
-def is_of_file(live: Object, old: Object | None) -> bool:
-    """Return whether the write itself is an apply, so that every field of the file is as the file has it.
-
-    Another client's write changes an apply's entry as well, whose atomic fields may have values of others.
-    """
-    return old is not None and (is_applied(live, old) or _noted(live) != _noted(old))
-
-
 def is_applied_after_export(live: Object, old: Object) -> bool:
     """Return whether the write is a client-side apply, and the file of the last one held the record.
 

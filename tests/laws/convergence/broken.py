@@ -94,10 +94,6 @@ def _never(*_templates: Any) -> bool:
     return False
 
 
-def _always(*_objects: Any) -> bool:
-    return True
-
-
 INTACT: Final = Engine()
 
 
@@ -129,6 +125,5 @@ TEMPLATED: Final[dict[str, Broken]] = {
     "the edits of a leader are lost": Broken(_replaced(separate, "_edits", _none), 18),
     "a leader's own template keeps the copy's part": Broken(_replaced(separate, "_layer", _as_recorded), 52),
     "an exported object is reverted": Broken(_replaced(separate, "is_exported", _never), 123),
-    "a change by hand counts as a file": Broken(_replaced(webhook.write, "is_of_file", _always), 242),
     "a container stays without its image": Broken(_replaced(fields, "_lost_image", _never), 264),
 }
