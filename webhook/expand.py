@@ -28,7 +28,6 @@ from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
 from webhook.overlay.revert import with_kept, with_own_leader
-from webhook.separate import LEADER, WORKER
 from webhook.state import (
     Ejected,
     Fresh,
@@ -43,6 +42,7 @@ from webhook.state import (
     Withdrawn,
     state,
 )
+from webhook.templates.separate import LEADER, WORKER
 from webhook.write import Write
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024

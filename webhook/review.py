@@ -27,7 +27,7 @@ from webhook.overlay import record as records
 from webhook.overlay.patch import Operation
 from webhook.request import VERSION, AdmissionRequest, Malformed, opened, read
 from webhook.state import at_once, inspect
-from webhook.templates import needed
+from webhook.templates.content import needed
 
 Outcome = Literal["unchanged", "patched", "allowed", "denied"]
 

@@ -158,7 +158,7 @@ def inspect(
 ) -> Unreadable | Inspected:
     """Return the state of a write that is ours, from what its author wrote.
 
-    `templates` has those that `webhook.templates.needed` names; None if none can be read.
+    `templates` has those that `webhook.templates.content.needed` names; None if none can be read.
     """
     write = read_write(live, old, templates)
     if isinstance(write, FieldError):

@@ -18,7 +18,6 @@ from intent.read import read as read_lws
 from intent.shapes import annotations, labels
 from intent.template import Templates
 from webhook import digest as digests
-from webhook.fill import Filling
 from webhook.leftover import without_leftover
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE
 from webhook.overlay import record as records
@@ -31,8 +30,9 @@ from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
 from webhook.overlay.written import is_applied, is_applied_after_export, written
-from webhook.refill import Around, refill
-from webhook.templates import key_of
+from webhook.templates.content import key_of
+from webhook.templates.fill import Filling
+from webhook.templates.refill import Around, refill
 
 
 @dataclass(frozen=True, eq=False)

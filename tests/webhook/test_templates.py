@@ -7,7 +7,7 @@ import jsonpatch
 import orjson
 import pytest
 
-import webhook.fill
+import webhook.templates.fill
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE, UNANSWERED
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
@@ -18,7 +18,7 @@ from webhook.check import check
 from webhook.expand import expand, operations
 from webhook.overlay.base import LARGEST
 from webhook.state import state
-from webhook.templates import content, key_of, needed
+from webhook.templates.content import content, key_of, needed
 
 POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
 ENGINE: Final = f"{POD}.containers.0"
@@ -361,7 +361,7 @@ def test_without_templates_the_author_has_their_object_back() -> None:
 
 def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     paused = changed(STORED, "metadata.annotations.fusioninfer.io/paused", "true")
-    monkeypatch.setattr(webhook.fill, "merged", lambda _base, over, _arguments: over)
+    monkeypatch.setattr(webhook.templates.fill, "merged", lambda _base, over, _arguments: over)
 
     assert [one["path"] for one in expand(paused, STORED)] in ([], [f"/{RECORD.replace('.', '/', 1)}"])
     assert pod(put(paused, STORED, None)) == pod(STORED)

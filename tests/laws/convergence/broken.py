@@ -15,12 +15,12 @@ import webhook.review
 import webhook.write
 from intent import Object
 from tests.laws.convergence.server import Engine, allow
-from webhook import refill, separate
 from webhook.overlay import fields, revert
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
 from webhook.overlay.base import NO_BASE
-from webhook.templates import key_of
+from webhook.templates import refill, separate
+from webhook.templates.content import key_of
 
 Break = Callable[[pytest.MonkeyPatch], None]
 

@@ -1,6 +1,6 @@
 """Fill an object: put the content of its templates under what its author wrote.
 
-`fill` returns content ⊕ author, and what that added as one overlay. `webhook.separate` takes it out again.
+`fill` returns content ⊕ author, and what that added as one overlay; `separate` takes it out again.
 
 Everything after it sees the filled object only, so that the fields of a template are checked, launched and
 recorded like those of an author. An author's own value always wins, also `0`, `""`, `[]` and `false`.
@@ -29,9 +29,9 @@ from webhook.overlay.keyed import by_identity
 from webhook.overlay.overlay import COPY, merge
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
-from webhook.separate import LEADER, WORKER, Separated, group_of, template_of, with_group
-from webhook.templates import arguments
-from webhook.values import size_of, values
+from webhook.templates.content import arguments
+from webhook.templates.separate import LEADER, WORKER, Separated, group_of, template_of, with_group
+from webhook.templates.values import size_of, values
 
 UNMATCHED: Final = "FI953"
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from intent import Object, budget
 from intent.template import Templates
-from webhook.fill import Filling, fill
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.revert import Reverted, revert
-from webhook.separate import separate
-from webhook.templates import content, key_of
+from webhook.templates.content import content, key_of
+from webhook.templates.fill import Filling, fill
+from webhook.templates.separate import separate
 
 
 class Around(NamedTuple):
