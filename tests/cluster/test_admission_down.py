@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from tests.cluster.testbed.api import create, delete, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
-from tests.cluster.testbed.components import COMPONENTS
+from tests.cluster.testbed.components import RUNNING
 from tests.cluster.testbed.control_plane import kill_process, restart_component
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import start_webhook, wait_admission
@@ -109,7 +109,7 @@ def test_after_a_restart_of_everything_pods_come_back_without_the_webhook(
 ) -> None:
     before = started(admission, orphaned, "live")
 
-    for component in COMPONENTS:
+    for component in RUNNING:
         restart_component(admission, component)
     delete(admission.api, path("pods", orphaned, min(before.pods)), gracePeriodSeconds="0")
     until(lambda: rollout(admission, orphaned, "live").pods != before.pods, "a pod is gone")

@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.api import ApiError, create, get, path
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster, api_as, kubectl
-from tests.cluster.testbed.components import COMPONENTS, STORE
+from tests.cluster.testbed.components import RUNNING, STORE
 from tests.cluster.testbed.control_plane import restart_component
 from tests.cluster.testbed.controllers import controller_down
 from tests.cluster.testbed.groups import settled, wait_pods
@@ -69,7 +69,7 @@ def test_the_controller_has_only_granted_rights(cluster: Cluster) -> None:
     assert refused.value.status == 403
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
+@pytest.mark.parametrize("name", RUNNING)
 def test_a_killed_component_restarts_with_its_state(cluster: Cluster, namespace: str, name: str) -> None:
     before = cluster.processes[name].pid
 

@@ -209,5 +209,9 @@ COMPONENTS: Final = {
 }
 STORE: Final = ("etcd", "kube-apiserver")
 """What must answer before anything can be installed."""
-CONTROL: Final = tuple(name for name in COMPONENTS if name not in {*STORE, "kube-scheduler"})
+EXTRA: Final = ("kube-scheduler",)
+"""Started by the tests that need them."""
+CONTROL: Final = tuple(name for name in COMPONENTS if name not in {*STORE, *EXTRA})
 """Started once the custom resources exist: the garbage collector looks for new ones only every 30 s."""
+RUNNING: Final = (*STORE, *CONTROL)
+"""The components of every cluster."""
