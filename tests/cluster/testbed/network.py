@@ -105,20 +105,24 @@ def listens(there: Network, address: str, port: int) -> bool:
     return True
 
 
-def connect(there: Network, address: str, port: int) -> socket.socket:
-    """Connect to a port from within the network."""
-    return netns.made_in(
-        there.switch.pid, lambda: socket.create_connection((address, port), timeout=PATIENCE)
-    )
+def connect(there: Network, address: str, port: int, seconds: float = PATIENCE) -> socket.socket:
+    """Connect to a port from within the network; each wait on the socket has a limit."""
+    return netns.made_in(there.switch.pid, lambda: socket.create_connection((address, port), timeout=seconds))
 
 
 def ask(
-    there: Network, server: str, where: str, body: Any = None, headers: Mapping[str, str] | None = None
+    there: Network,
+    server: str,
+    where: str,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    *,
+    seconds: float = PATIENCE,
 ) -> Answer:
     """Send a request to `ADDRESS:PORT`: a POST of JSON if there is a body, else a GET."""
     address, _, port = server.rpartition(":")
-    connection = http.client.HTTPConnection(address, int(port), timeout=PATIENCE)
-    connection.sock = connect(there, address, int(port))
+    connection = http.client.HTTPConnection(address, int(port), timeout=seconds)
+    connection.sock = connect(there, address, int(port), seconds)
     try:
         connection.request(
             "GET" if body is None else "POST",

@@ -10,6 +10,9 @@ from tests.cluster.testbed.network import Network, ask, connect
 
 PROBES: Final = ("startupProbe", "readinessProbe")
 """Until a startup probe succeeds a container is not ready either (kubelet `pkg/kubelet/prober`)."""
+ATTEMPT: Final = 5.0
+"""Seconds for the answer to one attempt. The kubelet allows one by default, and asks again: a server that is
+just starting may take a connection and never answer on it."""
 
 
 def is_ready(there: Network, pod: Object) -> bool:
@@ -40,13 +43,13 @@ def _succeeds(there: Network, address: str, container: Object, probe: Object) ->
 
 
 def _grpc(there: Network, address: str, _container: Object, probe: Object) -> bool:
-    with connect(there, address, probe["port"]) as connection:
+    with connect(there, address, probe["port"], ATTEMPT) as connection:
         return serving(connection, probe.get("service", ""))
 
 
 def _http(there: Network, address: str, container: Object, probe: Object) -> bool:
     port = port_number(container, probe["port"])
-    return ask(there, f"{address}:{port}", probe.get("path", "/")).status < 400
+    return ask(there, f"{address}:{port}", probe.get("path", "/"), seconds=ATTEMPT).status < 400
 
 
 _KINDS: Final[dict[str, Callable[[Network, str, Object, Object], bool]]] = {"grpc": _grpc, "httpGet": _http}
