@@ -101,7 +101,7 @@ def again(installed: Installed) -> Again:
     first = generations(installed.cluster)
     must(installed.console, APPLY)
     second, said = generations(installed.cluster), difference.stdout + difference.stderr
-    return Again(said, first, second, injected, bundles(installed.cluster))
+    return Again(said, first, second, injected, set(bundles(installed.cluster).values()))
 
 
 def generations(cluster: Cluster) -> dict[str, int]:

@@ -32,10 +32,10 @@ def call_on_loopback(cluster: Cluster) -> None:
         amend(cluster.api, where, changes)
 
 
-def bundles(cluster: Cluster) -> set[str]:
-    """Return what the webhooks trust; empty for one that trusts nothing."""
+def bundles(cluster: Cluster) -> dict[str, str]:
+    """Return what the webhooks trust, by their names; empty for one that trusts nothing."""
     webhooks = [webhook for where in CONFIGURATIONS for webhook in _webhooks(cluster, where)]
-    return {webhook["clientConfig"].get("caBundle", "") for webhook in webhooks}
+    return {webhook["name"]: webhook["clientConfig"].get("caBundle", "") for webhook in webhooks}
 
 
 def _webhooks(cluster: Cluster, where: str) -> list[Object]:
