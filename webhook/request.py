@@ -58,7 +58,7 @@ class _Request(msgspec.Struct, rename="camel", gc=False):
     uid: str
     operation: str
     sub_resource: str = ""
-    namespace: str = ""
+    namespace: str | None = None
     dry_run: bool | None = None
     object: _Object | None = None
     old_object: _Object | None = None
@@ -92,7 +92,7 @@ def read(body: bytes) -> AdmissionRequest:
         raise Malformed(f"request.object must be an object on {request.operation}")
     old = request.old_object
     live, stored = _plain(request.object), None if old is None else _plain(old)
-    return AdmissionRequest(request.uid, live, stored, request.namespace, request.dry_run is True)
+    return AdmissionRequest(request.uid, live, stored, request.namespace or "", request.dry_run is True)
 
 
 def opened(request: AdmissionRequest) -> tuple[Object, Object | None]:
