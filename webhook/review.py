@@ -162,10 +162,15 @@ def _check(live: Object, old: Object | None, settings: Settings, *, dry_run: boo
 
 
 def _audit(operations: Iterable[Operation]) -> dict[str, str]:
-    """Return the audit annotation: the digest in the new record, or `withdrawn`, or `kept`."""
+    """Return the audit annotation: the digest in the new record, or `withdrawn`, `kept`, or `unfilled`.
+
+    A record without a digest only says what became of the templates: the object is not expanded.
+    """
     for one in operations:
         if one["path"] == RECORD:
-            return {"record": records.digest_of(one["value"]) if "value" in one else "withdrawn"}
+            return {
+                "record": (records.digest_of(one["value"]) or "unfilled") if "value" in one else "withdrawn"
+            }
     return {"record": "kept"}
 
 

@@ -389,6 +389,12 @@ def test_a_missing_template_is_refused_with_the_reason(library: Templates | None
     assert {**noted, "metadata": {}} == {**named(), "metadata": {}}
 
 
+def test_the_audit_annotation_says_that_there_is_no_content() -> None:
+    answer = orjson.loads(review.mutate(orjson.dumps(review_of(named())), templates={}).body)
+
+    assert answer["response"]["auditAnnotations"] == {"record": "unfilled"}
+
+
 @pytest.mark.parametrize("refs", ["base", "Wrong!"])
 def test_the_reason_is_not_hidden_by_a_null_of_another_webhook(refs: str) -> None:
     """LWS adds `containers: null` to an empty template, and the schema denies it before /validate."""
