@@ -17,6 +17,8 @@ from tests.sync.fake_api import Api, status
 from tests.sync.samples import routed
 from tests.sync.served import DECODE, HOME, OWN_GATEWAY, PG, PREFILL, ROUTES, SERVICE, with_gateway
 
+pytestmark = pytest.mark.slow
+
 Background = Callable[[Any], asyncio.Task[Any]]
 OBJECTS: Final = frozenset({PREFILL, DECODE, PG, *ROUTES.values()})
 AGAIN: Final = "uid-again"
