@@ -6,8 +6,8 @@ Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combi
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from importer.kserve.merge import at, merged, value_at
-from importer.leaves import Tree, plain
+from importer.kserve.merge import merged
+from importer.leaves import Tree, at, plain, value_at
 from intent.shapes import text
 
 PREFIX: Final = "kserve-"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from importer.kserve.merge import at, value_at
-from importer.leaves import Leaf, Tree
+from importer.leaves import Leaf, Tree, at, value_at
 from intent.image import read_image
 from intent.shapes import text
 

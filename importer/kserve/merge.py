@@ -107,24 +107,6 @@ def _is_set(field: str, value: Any) -> bool:
     )
 
 
-def at(tree: Tree, *path: str | int) -> Tree:
-    """Return a part of a tree; None if it is absent."""
-    for step in path:
-        if isinstance(tree, dict):
-            tree = tree.get(str(step))
-        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
-            tree = tree[step]
-        else:
-            return None
-    return tree
-
-
-def value_at(tree: Tree, *path: str | int) -> Any:
-    """Return the value of a leaf; None if the part is absent or no leaf."""
-    found = at(tree, *path)
-    return found.value if isinstance(found, Leaf) else None
-
-
 def nodes(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, Tree]]:
     """Yield every object of a tree with its path, the outer ones first."""
     if isinstance(tree, dict):

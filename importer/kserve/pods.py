@@ -6,8 +6,7 @@ from typing import Final
 
 from importer.kserve.account import Account
 from importer.kserve.launch import DISCOVERS, Launched, UnknownScriptError, is_script, launched
-from importer.kserve.merge import at, value_at
-from importer.leaves import Leaf, Tree, origins
+from importer.leaves import Leaf, Tree, at, origins, value_at
 from importer.report import IGNORED, NO_COUNTERPART, default, dropped
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER, MODELS

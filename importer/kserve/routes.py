@@ -4,9 +4,8 @@ from typing import Final
 
 from catalog.pickers.generations import CONFIG_API, PICKERS
 from importer.kserve.account import Account
-from importer.kserve.merge import at, value_at
 from importer.kserve.variables import child_name
-from importer.leaves import Leaf, Tree, origins, plain
+from importer.leaves import Leaf, Tree, at, origins, plain, value_at
 from importer.report import NO_COUNTERPART, default, dropped
 from intent import yaml
 from intent.names import api_name

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from importer.kserve.account import Account
-from importer.kserve.merge import at, value_at
 from importer.kserve.pods import Owner, Pod, engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
-from importer.leaves import Leaf, Tree, origins
+from importer.leaves import Leaf, Tree, at, origins, value_at
 from importer.report import IGNORED, default, dropped
 from intent.annotations import LAUNCHER, PICKER, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND

@@ -6,10 +6,10 @@ from typing import Final
 from importer.kserve import drops
 from importer.kserve.account import Account
 from importer.kserve.bases import PREFIX, Configs, Key, found, presets, references, seen
-from importer.kserve.merge import at, merged, value_at
+from importer.kserve.merge import merged
 from importer.kserve.service import Merged, translated
 from importer.kserve.variables import ExpressionError, data, rendered
-from importer.leaves import Leaf, Tree, origins, plain, tagged, written
+from importer.leaves import Leaf, Tree, at, origins, plain, tagged, value_at, written
 from importer.report import EXPRESSION, MISSING, OVERRIDDEN, UNREADABLE, Imported, Problem, Rule, dropped
 from intent import Object
 from intent.errors import FieldError

@@ -59,21 +59,26 @@ LABELS: Final = {"app.kubernetes.io/name": "fusioninfer", "app.kubernetes.io/com
 
 def crd() -> Object:
     """Return the definition as installed."""
+    return definition(KIND, PLURAL, "isvc", _version())
+
+
+def definition(kind: str, plural: str, short: str, version: Object) -> Object:
+    """Return the definition of a namespaced kind of our group, with one version."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}", "labels": LABELS},
+        "metadata": {"name": f"{plural}.{GROUP}", "labels": LABELS},
         "spec": {
             "group": GROUP,
             "names": {
-                "kind": KIND,
-                "listKind": f"{KIND}List",
-                "plural": PLURAL,
-                "singular": KIND.lower(),
-                "shortNames": ["isvc"],
+                "kind": kind,
+                "listKind": f"{kind}List",
+                "plural": plural,
+                "singular": kind.lower(),
+                "shortNames": [short],
             },
             "scope": "Namespaced",
-            "versions": [_version()],
+            "versions": [version],
         },
     }
 

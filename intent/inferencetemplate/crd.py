@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, Schema, schemas
 from intent import Object
-from intent.inferenceservice.crd import LABELS, METADATA, structural
-from intent.inferenceservice.v1alpha1 import GROUP, VERSION
+from intent.inferenceservice.crd import METADATA, definition, structural
+from intent.inferenceservice.v1alpha1 import VERSION
 from intent.inferencetemplate.v1alpha1 import KIND, PLURAL, SHORT, InferenceTemplate
 from intent.merge import KEY_DEFAULTS, MERGE_KEYS
 
@@ -27,33 +27,16 @@ _OF_A_WHOLE: Final = frozenset(
 
 def crd() -> Object:
     """Return the definition as installed."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}", "labels": LABELS},
-        "spec": {
-            "group": GROUP,
-            "names": {
-                "kind": KIND,
-                "listKind": f"{KIND}List",
-                "plural": PLURAL,
-                "singular": KIND.lower(),
-                "shortNames": [SHORT],
-            },
-            "scope": "Namespaced",
-            "versions": [
-                {
-                    "name": VERSION,
-                    "served": True,
-                    "storage": True,
-                    "additionalPrinterColumns": [
-                        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-                    ],
-                    "schema": {"openAPIV3Schema": schema()},
-                }
-            ],
-        },
+    version = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "additionalPrinterColumns": [
+            {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+        ],
+        "schema": {"openAPIV3Schema": schema()},
     }
+    return definition(KIND, PLURAL, SHORT, version)
 
 
 @cache

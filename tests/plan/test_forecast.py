@@ -93,7 +93,7 @@ def test_a_pod_of_no_gang_of_higher_priority_comes_first() -> None:
 
 
 def test_pods_of_no_gang_that_waited_may_be_overtaken() -> None:
-    """The large pod has the higher priority; whoever comes first takes the node."""
+    """The large pod has the higher priority. The pod that is tried first takes the node."""
     large = ungrouped("a", role("worker", 1, pod=replace(pod(8), priority=5)))
     small = ungrouped("b", role("worker", 1, pod=pod(4)))
 
