@@ -158,9 +158,9 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    default=4,
+    default=8,
     show_default=True,
-    help="The number of services that are reconciled at once.",
+    help="The number of services that are reconciled at once; one namespace gets half of them at most.",
 )
 @click.option(
     "--qps",

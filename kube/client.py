@@ -278,7 +278,8 @@ def _trust(configuration: Any) -> Trust:
 
 
 def _session(ack_timeout: float) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(socket_factory=sockets(ack_timeout))
+    # no limit: a request that waited for the connection of one that hangs would hang too
+    connector = aiohttp.TCPConnector(limit=0, socket_factory=sockets(ack_timeout))
     headers = {"User-Agent": "fusioninfer-sync", "Accept": "application/json"}
     return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True, read_bufsize=BUFFER)
 

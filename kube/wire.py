@@ -37,8 +37,24 @@ class WatchEvent(msgspec.Struct):
     object: msgspec.Raw
 
 
+class ObjectMeta(msgspec.Struct):
+    """What a watch needs of `metav1.ObjectMeta`; a bookmark has no name, and a Namespace no namespace."""
+
+    version: str = msgspec.field(name="resourceVersion")
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class Head(msgspec.Struct):
+    """An object without its content."""
+
+    metadata: ObjectMeta
+
+
 _PAGE: Final = msgspec.json.Decoder(Page)
 _EVENT: Final = msgspec.json.Decoder(WatchEvent)
+_HEAD: Final = msgspec.json.Decoder(Head)
 
 
 def read_page(body: bytes) -> Page:
@@ -55,6 +71,14 @@ def read_event(line: bytes) -> WatchEvent:
         return _EVENT.decode(line)
     except msgspec.MsgspecError as error:
         raise ValueError(f"the line is not an event of a watch: {error}") from error
+
+
+def read_head(body: bytes) -> Head:
+    """Read which object this is. Raises ValueError, or RecursionError if it is nested too deeply."""
+    try:
+        return _HEAD.decode(body)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"this is no object of an API server: {error}") from error
 
 
 def partial_reader(fields: type) -> Callable[[bytes], Any]:

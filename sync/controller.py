@@ -41,13 +41,13 @@ from sync.status.report import report
 from sync.writer import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
-WORKERS: Final = 4
+WORKERS: Final = 8
 HANGING: Final = 2.0
 """Seconds after which a request without an answer counts as hanging, often in another product's webhook."""
 LASTING: Final = 5.0
 """Seconds after which a reconcile counts as long: it may send thousands of requests, each soon answered."""
 SPARE: Final = 48
-"""The most workers that replace those that wait for hanging requests, or whose reconcile is long."""
+"""The most workers that are replaced since they wait for hanging requests, or their reconcile is long."""
 RETRY_REFUSED: Final = 30.0
 """Seconds after which a refused write is tried again."""
 STATUS_DELAY: Final = 1.0
@@ -98,9 +98,10 @@ class Controller:
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
     workers: int = WORKERS
-    """The number of services that are reconciled at once, beside those that hang or take long."""
-    active: int = 0
-    """The number of running workers."""
+    """The number of services that are reconciled at once, beside those that hang or take long.
+
+    One namespace gets half of them at most (`queue`).
+    """
 
     # --- one service --------------------------------------------------------------------------------
 
@@ -280,7 +281,8 @@ class Controller:
         self._sweep()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_volcano_version())
-            tasks.create_task(self._keep_workers(tasks))
+            tasks.create_task(self._keep_workers())
+            tasks.create_task(self._start_reconciles(tasks))
 
     async def _wait_for_caches(self) -> None:
         """Wait until every kind is listed or unavailable, a minute at most."""
@@ -289,36 +291,31 @@ class Controller:
                 for cache in self.caches.values():
                     await cache.settled.wait()
 
-    async def _keep_workers(self, tasks: asyncio.TaskGroup) -> None:
-        """Start workers, and further ones in place of those that wait for a hanging request or take long.
+    async def _start_reconciles(self, tasks: asyncio.TaskGroup) -> None:
+        """Reconcile the services of the queue, as many at once as it lets through."""
+        while True:
+            tasks.create_task(self._work(await self.queue.get()))
+
+    async def _keep_workers(self) -> None:
+        """Replace workers that wait for a hanging request, or whose reconcile takes long.
 
         Otherwise a dozen services whose Deployment hangs in a webhook, or that have thousands of owners and
-        Events, would keep every new gang waiting.
+        Events, would keep every new gang of their namespace waiting.
         """
         while True:
-            while self.active < self._wanted():
-                self.active += 1
-                tasks.create_task(self._work())
+            self.queue.resize(self._wanted())
             await asyncio.sleep(HANGING / 4)
 
     def _wanted(self) -> int:
+        """Return the number of workers: two more for each that waits, since its namespace gets one of two."""
         held = max(self.writer.client.hanging(HANGING), self.queue.lasting(LASTING))
-        return self.workers + min(SPARE, held)
+        return self.workers + 2 * min(SPARE, held)
 
-    async def _work(self) -> None:
-        """Reconcile one service after the other, until there are more workers than wanted."""
-        while True:
-            key = await self.queue.get()
-            if self.active > self._wanted():
-                self.active -= 1
-                self.queue.give_back(key)
-                return
-            try:
-                await self._reconcile_safely(key)
-            finally:
-                self.queue.done(key)
-            # A reconcile without a write awaits nothing: thousands of them must not delay the Lease.
-            await asyncio.sleep(0)
+    async def _work(self, key: ServiceKey) -> None:
+        try:
+            await self._reconcile_safely(key)
+        finally:
+            self.queue.done(key)
 
     async def _reconcile_safely(self, key: ServiceKey) -> None:
         """Reconcile one service; an error of it affects no other one."""

@@ -2,6 +2,7 @@
 
 Parsed templates take up to 25 times the memory of their JSON, and one tenant may store hundreds of
 InferenceServices near the size limit. So a row keeps compressed JSON, which is parsed for each reconcile.
+A tenant may change them faster than they can be read, so they are not read before.
 """
 
 import zlib
@@ -16,7 +17,7 @@ from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
 from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
-from sync.observed.cached import TooDeepError, digest, resource_version
+from sync.observed.cached import LONGEST, TooDeepError, digest, resource_version
 from sync.observed.index_keys import namesake_keys
 
 UNREADABLE = "FI881"
@@ -28,6 +29,8 @@ PARSED = 8
 """InferenceServices that are kept as parsed: a reconcile needs its own several times."""
 FASTEST = 1
 """The level of compression."""
+Digests = tuple[bytes, bytes]
+"""Those of metadata and spec, and of the status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +42,15 @@ class CachedInferenceService:
     uid: str = ""
     generation: int = 0
     content: bytes = field(default=b"", compare=False)
-    """Its compressed JSON; empty if it cannot be read in full."""
+    """Its compressed JSON; empty if it is not safe to read."""
     intent: InferenceServiceIntent | None = field(default=None, compare=False)
     """What it asks for, where there is no content: one that was not read from an API server."""
-    errors: tuple[FieldError, ...] = field(default=(), compare=False)
-    """Why it cannot be read, and the rules that it breaks.
-
-    Admission denies these; they were written while admission was down, or under another release's rules.
-    """
+    unread: tuple[FieldError, ...] = field(default=(), compare=False)
+    """Why it is not safe to read."""
     status: Object = field(default_factory=dict, compare=False)
     """The stored status. A change of it alone is no change of the row: see `Cache.status_changed`."""
     fingerprint: bytes = b""
-    """Equal for two objects with equal metadata and spec; `content` and `errors` derive from these."""
+    """Equal for two objects with equal metadata and spec; `content` derives from these."""
     status_digest: bytes = field(default=b"", compare=False)
     """Equal for two with equal status."""
     deleting: bool = False
@@ -66,7 +66,15 @@ class CachedInferenceService:
 
         None if it cannot be read in full: ignoring fields of another release might restart pods.
         """
-        return _parsed(self.content) if self.content else self.intent
+        return _parsed(self.content)[0] if self.content else self.intent
+
+    @property
+    def errors(self) -> tuple[FieldError, ...]:
+        """Why it cannot be read, and the rules that it breaks.
+
+        Admission denies these; they were written while admission was down, or under another release's rules.
+        """
+        return _parsed(self.content)[1] if self.content else self.unread
 
     @property
     def service(self) -> str:
@@ -83,16 +91,14 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
     """Project an InferenceService; one that is nested too deeply has only its metadata and an error."""
     metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
     namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
-    digests, (value, found) = _read(obj, metadata, status)
-    errors = tuple(error for error in found if error.severity == "error")
-    is_whole = value is not None and all(error.code != UNKNOWN_FIELD for error in errors)
+    digests, unread = _digested(obj, metadata, status)
     return CachedInferenceService(
         namespace=namespace,
         name=name,
         uid=text(metadata.get("uid")),
         generation=number(metadata.get("generation")),
-        content=_packed(obj) if is_whole else b"",
-        errors=errors,
+        content=b"" if unread else _packed(obj),
+        unread=unread,
         status=status if any(digests) else {},
         fingerprint=digests[0],
         status_digest=digests[1],
@@ -103,19 +109,23 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
     )
 
 
-def _read(obj: Object, metadata: Object, status: Object) -> tuple[tuple[bytes, bytes], ReadResult]:
-    """Digest and read an InferenceService.
+def _digested(obj: Object, metadata: Object, status: Object) -> tuple[Digests, tuple[FieldError, ...]]:
+    """Digest an InferenceService, and return why it is not safe to read.
 
-    Without a digest it is not safe to read; over the budget of admission it takes too long to read.
+    Without a digest it is not; over the budget of admission it takes too long to read.
     """
     kept = {key: item for key, item in metadata.items() if key not in NOT_DIGESTED}
     try:
         digests = digest({"metadata": kept, "spec": obj.get("spec")}), digest(status)
     except TooDeepError as error:
-        message = f"cannot be read: {error}; nothing of this service is changed"
-        return (b"", b""), (None, (FieldError("spec", None, message, UNREADABLE),))
+        return (b"", b""), (_unreadable(str(error)),)
     over = budget.of_inferenceservice(obj)
-    return digests, ((None, (over,)) if over else read(obj))
+    return digests, (over,) if over else ()
+
+
+def _unreadable(why: str) -> FieldError:
+    message = f"cannot be read: {why}; nothing of this service is changed"
+    return FieldError("spec", None, message, UNREADABLE)
 
 
 def _packed(obj: Object) -> bytes:
@@ -125,5 +135,11 @@ def _packed(obj: Object) -> bytes:
 
 
 @lru_cache(maxsize=PARSED)
-def _parsed(content: bytes) -> InferenceServiceIntent | None:
-    return read(orjson.loads(zlib.decompress(content)))[0]
+def _parsed(content: bytes) -> ReadResult:
+    """Read what an InferenceService asks for, and its errors; one that cannot be read affects itself only."""
+    try:
+        value, found = read(orjson.loads(zlib.decompress(content)))
+    except Exception as error:  # noqa: BLE001 - as `Cache.project`
+        return None, (_unreadable(f"{type(error).__name__}: {str(error)[:LONGEST]}"),)
+    errors = tuple(one for one in found if one.severity == "error")
+    return None if any(one.code == UNKNOWN_FIELD for one in errors) else value, errors

@@ -1,9 +1,10 @@
 """Time: timestamps of the Kubernetes API, a monotonic clock for deadlines, and the delay before a retry."""
 
+import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -29,6 +30,9 @@ Only Linux has such a clock; its CLOCK_MONOTONIC stops during suspend (clock_get
 """
 
 
+TURN: Final = 0.001
+"""Seconds of work after which other tasks of this process run: between two steps of a reconcile there may be
+one turn of each kind that is listed or watched."""
 SHORTEST: Final = 0.5
 LONGEST: Final = 30.0
 
@@ -48,3 +52,17 @@ class Backoff:
     def reset(self) -> None:
         """Start with the shortest delay again, after a success."""
         self.last = SHORTEST
+
+
+@dataclass(slots=True)
+class Pace:
+    """Long work in turns, between which other tasks run."""
+
+    since: float = field(default_factory=time.monotonic)
+    """When the turn began."""
+
+    async def rest(self) -> None:
+        """Let other tasks run if the turn is over."""
+        if time.monotonic() > self.since + TURN:
+            await asyncio.sleep(0)
+            self.since = time.monotonic()

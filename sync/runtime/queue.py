@@ -2,18 +2,25 @@
 
 There are two lanes. Services in which something changed go before the sweep over all services that a new
 leader makes, so that a new service does not wait for unchanged ones. While there are changes, every fourth
-service is taken from the sweep, so that the sweep ends. Namespaces take turns: thousands of refused services
-of one namespace delay a service of another by one place.
+service is taken from the sweep, so that the sweep ends.
+
+No namespace delays another one. In each lane namespaces take turns: thousands of refused services of one
+namespace delay a service of another by one place. And a namespace has at most as many reconciles at once as
+workers are free: alone it gets half of them, the next one a quarter. So a service of another namespace finds
+a free worker, however long the reconciles of the others take (the dynamic thresholds of Choudhury and Hahne,
+for the memory of switches).
 """
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from intent.service.member import ServiceKey
 from sync.runtime.clock import Backoff
+from sync.runtime.turns import Turns
 
 SHARE: Final = 4
 """While there are changes, one service of this many is taken from the sweep."""
@@ -23,15 +30,17 @@ SHARE: Final = 4
 class Queue:
     """Keys in the order in which they were added (client-go `util/workqueue`, without its classes)."""
 
-    ready: dict[ServiceKey, None] = field(default_factory=dict)
+    workers: int = 1
+    """The number of reconciles at once, of all namespaces together."""
+    ready: Turns[None] = field(default_factory=Turns)
     """Services in which something changed, or whose delay has ended."""
-    turns: dict[str, dict[ServiceKey, None]] = field(default_factory=dict)
-    """The same by namespace, in the order of their turns."""
-    unchanged: dict[ServiceKey, None] = field(default_factory=dict)
+    unchanged: Turns[None] = field(default_factory=Turns)
     """The sweep: services in which nothing is known to have changed."""
     taken: int = 0
     """The number of services taken from `ready` since the last one of the sweep."""
     busy: set[ServiceKey] = field(default_factory=set)
+    shares: Counter[str] = field(default_factory=Counter)
+    """The number of busy services by namespace."""
     again: set[ServiceKey] = field(default_factory=set)
     later: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
     soon: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
@@ -47,19 +56,18 @@ class Queue:
         if key in self.busy:
             self.again.add(key)
         else:
-            self.unchanged.pop(key, None)
-            self.ready[key] = None
-            self.turns.setdefault(key[0], {})[key] = None
+            self.unchanged.drop(key)
+            self.ready.put(key, None)
             self.since.setdefault(key, time.monotonic())
             self.filled.set()
 
     def sweep(self, keys: Iterable[ServiceKey]) -> None:
-        """Queue services in this order, after all in which something changed."""
+        """Queue services, those of a namespace in this order, after all in which something changed."""
         for key in keys:
             if key in self.busy:
                 self.again.add(key)
             elif key not in self.ready:
-                self.unchanged[key] = None
+                self.unchanged.put(key, None)
                 self.since.setdefault(key, time.monotonic())
         self.filled.set()
 
@@ -79,31 +87,33 @@ class Queue:
         """Queue a service after a failure, with a growing delay."""
         self.add_later(key, self.failures.setdefault(key, Backoff()).next(at_least))
 
+    def resize(self, workers: int) -> None:
+        """Set the number of reconciles at once."""
+        if workers != self.workers:
+            self.workers = workers
+            self.filled.set()
+
     async def get(self) -> ServiceKey:
         """Return the next key, waiting for one; `done` must follow."""
-        while not (self.ready or self.unchanged):
+        while (key := self._next()) is None:
             self.filled.clear()
             await self.filled.wait()
-        key = next(iter(self.unchanged)) if self._is_swept() else self._in_turn()
-        self.unchanged.pop(key, None)
-        self.ready.pop(key, None)
         self.since.pop(key, None)
         self.busy.add(key)
+        self.shares[key[0]] += 1
         self.begun[key] = time.monotonic()
         return key
 
     def done(self, key: ServiceKey) -> None:
         """End the reconcile of a key."""
         self.busy.discard(key)
+        self.shares.subtract((key[0],))
+        self.shares += Counter()  # without zeros
         self.begun.pop(key, None)
+        self.filled.set()
         if key in self.again:
             self.again.discard(key)
             self.add(key)
-
-    def give_back(self, key: ServiceKey) -> None:
-        """End the reconcile of a key before it began, and queue it again."""
-        self.again.add(key)
-        self.done(key)
 
     def depth(self) -> int:
         """Return the number of services that wait, without those with a delay."""
@@ -122,21 +132,18 @@ class Queue:
         end = time.monotonic() - seconds
         return sum(at < end for at in self.begun.values())
 
-    def _in_turn(self) -> ServiceKey:
-        """Return the next service of the namespace whose turn it is, and move the namespace to the end."""
-        namespace = next(iter(self.turns))
-        keys = self.turns.pop(namespace)
-        key = next(iter(keys))
-        del keys[key]
-        if keys:
-            self.turns[namespace] = keys
-        return key
+    def _next(self) -> ServiceKey | None:
+        """Take the next service whose namespace may have one more worker; None if there is none."""
+        lanes = (self.unchanged, self.ready) if self.taken >= SHARE - 1 else (self.ready, self.unchanged)
+        for lane in lanes:
+            if found := lane.take(self._has_share):
+                self.taken = 0 if lane is self.unchanged else self.taken + 1
+                return found[0]
+        return None
 
-    def _is_swept(self) -> bool:
-        """Return whether the next service is taken from the sweep."""
-        is_swept = bool(self.unchanged) and (not self.ready or self.taken >= SHARE - 1)
-        self.taken = 0 if is_swept else self.taken + 1
-        return is_swept
+    def _has_share(self, namespace: str) -> bool:
+        """Return whether more workers are free than the namespace has."""
+        return self.shares[namespace] < self.workers - len(self.busy)
 
     def _overdue(self, key: ServiceKey, still: Callable[[], bool]) -> None:
         self.soon.pop(key, None)

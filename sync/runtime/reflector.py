@@ -14,12 +14,10 @@ import asyncio
 import logging
 import math
 import random
-import time
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import structlog
-from msgspec import Raw
 
 from intent.shapes import listed, mapping
 from kube.client import (
@@ -36,14 +34,13 @@ from kube.wire import WatchEvent
 from sync.kinds import Kind
 from sync.observed.cached import Row, UnreadableObject
 from sync.runtime.cache import ENOUGH, Cache
-from sync.runtime.clock import Backoff
+from sync.runtime.clock import Backoff, Pace
+from sync.runtime.intake import Intake
 
 R = TypeVar("R", bound=Row)
 log: Final = structlog.stdlib.get_logger(__name__)
 WATCH_SECONDS: Final = (240, 300)
 """The timeout that a watch asks for, at random in between, so that not all watches are restarted at once."""
-TURN: Final = 0.01
-"""Seconds of reading after which other tasks of this process run: a list may be long."""
 GONE: Final = 410
 BROKEN: Final = (*NO_ANSWER, ValueError, KeyError, TypeError)
 """No answer, or an answer that no API server gives."""
@@ -62,10 +59,12 @@ async def reflect(client: Client, cache: Cache[R], namespaces: Sequence[str] = (
         cache.divide(namespaces)
     async with asyncio.TaskGroup() as tasks:
         for scope in tuple(cache.scopes):
-            tasks.create_task(_reflect(client, cache, scope))
+            intake = Intake(cache)
+            tasks.create_task(intake.run())
+            tasks.create_task(_reflect(client, cache, scope, intake))
 
 
-async def _reflect(client: Client, cache: Cache[R], namespace: str) -> None:
+async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Intake) -> None:
     """Keep the objects of one scope up to date."""
     backoff, resource = Backoff(), cache.kind.resource
     path = resource.path(namespace) if namespace else resource.collection
@@ -73,8 +72,9 @@ async def _reflect(client: Client, cache: Cache[R], namespace: str) -> None:
         try:
             rows: list[R | UnreadableObject] = []
             version = await _list(client, cache, path, rows)
+            intake.clear()
             cache.replace(rows, namespace)
-            await _watch(client, cache, path, version, backoff)
+            await _watch(client, intake, path, version, backoff)
         except Gone as why:
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
             await asyncio.sleep(backoff.next())
@@ -93,7 +93,7 @@ async def _list(client: Client, cache: Cache[R], path: str, rows: list[R | Unrea
 
     A page that is too large is asked for again with half as many objects; after a small one, twice as many.
     """
-    token, most, turn = "", PAGE, time.monotonic()
+    token, most, pace = "", PAGE, Pace()
     while True:
         at_most = PAGE_BYTES if most > 1 else math.inf
         try:
@@ -106,19 +106,12 @@ async def _list(client: Client, cache: Cache[R], path: str, rows: list[R | Unrea
         if sum(memoryview(item).nbytes for item in answer.items or ()) < PAGE_BYTES / 4:
             most = min(PAGE, 2 * most)
         for item in answer.items or ():
-            row = cache.project(await _read(cache, item))
+            row = cache.project(await read_at_any_depth(cache.kind.read, bytes(item)))
             rows += [row] if row is not None else ()
-            if time.monotonic() > turn + TURN:
-                await asyncio.sleep(0)
-                turn = time.monotonic()
+            await pace.rest()
         token = answer.metadata.token
         if not token:
             return answer.metadata.version
-
-
-async def _read(cache: Cache[R], item: Raw) -> Any:
-    """Parse an object of a list or a watch: what its kind reads of it, whatever the depth."""
-    return await read_at_any_depth(cache.kind.read, bytes(item))
 
 
 def _is_not_found(error: Exception) -> bool:
@@ -140,16 +133,19 @@ async def _is_denied(client: Client, kind: Kind[R]) -> bool:
 # --- watch ------------------------------------------------------------------------------------------
 
 
-async def _watch(client: Client, cache: Cache[R], path: str, version: str, backoff: Backoff) -> None:
+async def _watch(client: Client, intake: Intake, path: str, version: str, backoff: Backoff) -> None:
     """Watch one path repeatedly. Raises Gone when a list is needed."""
-    failures = 0
+    cache, failures, pace = intake.cache, 0, Pace()
     while True:
         before = version
         try:
             async for event in _events(client, cache, path, version):
                 cache.hear()
-                version, failures = await _learn(cache, event), 0
+                if event.type == "ERROR":
+                    raise Gone("the API server sent an ERROR event")
+                version, failures = await intake.receive(event), 0
                 backoff.reset()
+                await pace.rest()
         except ApiError as error:
             cache.hear()
             failures += 1
@@ -158,7 +154,7 @@ async def _watch(client: Client, cache: Cache[R], path: str, version: str, backo
             await _wait(cache, backoff, error)
         except NO_ANSWER as error:
             await _wait(cache, backoff, error)
-        except (ValueError, KeyError, TypeError) as error:
+        except ValueError as error:
             raise Gone(f"cannot be read: {_reason(error)}") from error
         else:
             cache.hear()
@@ -174,19 +170,6 @@ def _hear(cache: Cache[R], error: Exception) -> None:
 def _events(client: Client, cache: Cache[R], path: str, version: str) -> AsyncIterator[WatchEvent]:
     seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
     return client.follow(watch(path, cache.kind.resource.selector, version, seconds))
-
-
-async def _learn(cache: Cache[R], event: WatchEvent) -> str:
-    """Store one event, and return the version to watch from next."""
-    if event.type == "ERROR":
-        raise Gone("the API server sent an ERROR event")
-    obj = await _read(cache, event.object)
-    metadata = obj["metadata"]
-    if event.type == "DELETED":
-        cache.lose(obj)
-    elif event.type != "BOOKMARK":
-        cache.take(obj)
-    return str(metadata["resourceVersion"])
 
 
 def _reason(error: Exception) -> str:

@@ -150,7 +150,7 @@ EFFECTS: Final = (
     Effect({"sync.observeOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--observe-only"),
     Effect({"sync.gangsOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--gangs-only"),
     Effect({"sync.namespaces": ["a"]}, (_ARGS,), (*CONTAINER, "args"), "--watch-namespace=a"),
-    Effect({"sync.workers": 8}, (_ARGS,), (*CONTAINER, "args"), "--workers=8"),
+    Effect({"sync.workers": 12}, (_ARGS,), (*CONTAINER, "args"), "--workers=12"),
     Effect({"sync.qps": 0.5}, (_ARGS,), (*CONTAINER, "args"), "--qps=0.5"),
     Effect({"sync.logLevel": "debug"}, (_ARGS,), (*CONTAINER, "args"), "--log-level=debug"),
     Effect(

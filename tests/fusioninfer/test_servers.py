@@ -33,11 +33,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_the_flags_of_the_controller_reach_it(started: dict[str, Any]) -> None:
-    ended = CliRunner().invoke(main, ["sync", "--workers", "8", "--qps", "2.5", "--log-level", "warning"])
+    ended = CliRunner().invoke(main, ["sync", "--workers", "12", "--qps", "2.5", "--log-level", "warning"])
 
     assert ended.exit_code == 0, ended.output
     assert {name: started[name] for name in ("workers", "qps", "level")} == {
-        "workers": 8,
+        "workers": 12,
         "qps": 2.5,
         "level": "WARNING",
     }

@@ -183,7 +183,7 @@ VALUES: Final = (
         "sync.workers",
         _SYNC["workers"],
         {"type": "integer", "minimum": 1},
-        "the number of services that are reconciled at once",
+        "the number of services that are reconciled at once; one namespace gets half of them at most",
     ),
     Value(
         "sync.qps",

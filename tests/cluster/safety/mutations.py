@@ -154,8 +154,8 @@ def depth_unbounded() -> None:
     inferenceservice = _sync("observed.inferenceservice")
     _replaced(
         inferenceservice,
-        "_read",
-        lambda _read: lambda obj, _metadata, _status: ((b"", b""), inferenceservice.read(obj)),
+        "_digested",
+        lambda _digested: lambda _obj, _metadata, _status: ((b"", b""), ()),
     )
     _replaced(
         inferenceservice.CachedInferenceService,

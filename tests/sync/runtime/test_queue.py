@@ -10,17 +10,17 @@ A, B = ("ns", "a"), ("ns", "b")
 
 
 async def test_a_key_added_twice_is_returned_once() -> None:
-    queue = Queue()
+    queue = Queue(workers=4)
     for key in (A, B, A):
         queue.add(key)
 
     looked = [await queue.get(), await queue.get()]
 
-    assert (looked, queue.ready) == ([A, B], {})
+    assert (looked, [*queue.ready]) == ([A, B], [])
 
 
 async def test_a_key_added_during_its_reconcile_is_returned_again() -> None:
-    queue = Queue()
+    queue = Queue(workers=4)
     queue.add(A)
     await queue.get()
 
@@ -32,7 +32,7 @@ async def test_a_key_added_during_its_reconcile_is_returned_again() -> None:
 
 
 async def test_a_key_may_be_added_with_a_delay() -> None:
-    queue = Queue()
+    queue = Queue(workers=4)
 
     queue.add_later(A, 0.05)
 
@@ -41,7 +41,7 @@ async def test_a_key_may_be_added_with_a_delay() -> None:
 
 
 async def test_a_delay_can_be_removed() -> None:
-    queue = Queue()
+    queue = Queue(workers=4)
     queue.add_later(A, 0.02)
 
     queue.add_later(A, None)
@@ -70,7 +70,7 @@ def test_the_delay_grows_with_failures() -> None:
 
 
 async def test_the_age_of_the_queue_is_that_of_its_oldest_service() -> None:
-    queue = Queue()
+    queue = Queue(workers=4)
     assert (queue.depth(), queue.oldest()) == (0, 0.0)
 
     queue.sweep([A])
@@ -86,7 +86,7 @@ async def test_the_age_of_the_queue_is_that_of_its_oldest_service() -> None:
 
 
 async def test_the_longest_reconcile_is_the_first_that_runs() -> None:
-    queue = Queue()
+    queue = Queue(workers=4)
     queue.add(A)
     first = await queue.get()
     await asyncio.sleep(0.05)

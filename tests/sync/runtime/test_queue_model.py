@@ -1,6 +1,8 @@
 """No service is lost, and none is reconciled by two workers, in any order of events."""
 
 import asyncio
+from collections import Counter
+from contextlib import suppress
 from typing import Any, Final
 
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from sync.runtime.queue import SHARE, Queue
 from tests.patience import PATIENCE
 
+WORKERS: Final = 6
 KEYS: Final = [(space, name) for space in ("one", "two") for name in "abc"]
 KEY = st.sampled_from(KEYS)
 STEP = st.one_of(
@@ -22,7 +25,7 @@ class Model:
     """A model of the queue."""
 
     def __init__(self) -> None:
-        self.queue = Queue()
+        self.queue = Queue(workers=WORKERS)
         self.owed: set[tuple[str, str]] = set()
         """Keys whose reconcile is due and has not begun since."""
         self.busy: list[tuple[str, str]] = []
@@ -48,26 +51,32 @@ class Model:
                 queue.add_within(key, 0.0, lambda: step == "soon")
                 await asyncio.sleep(0.001)
                 self.owed |= {key} if step == "soon" else set()
-        elif step == "get" and self.owed - set(self.busy):
+        elif step == "get" and any(map(self.may_begin, self.owed - set(self.busy))):
             got = await asyncio.wait_for(queue.get(), PATIENCE)
             assert got in self.owed
             assert got not in self.busy
+            assert self.may_begin(got)
             self.owed.discard(got)
             self.busy.append(got)
         elif step == "done" and self.busy:
             queue.done(self.busy.pop(0))
         self.compare()
 
+    def may_begin(self, key: tuple[str, str]) -> bool:
+        """A namespace has at most as many reconciles as workers are free."""
+        own = sum(one[0] == key[0] for one in self.busy)
+        return own < WORKERS - len(self.busy)
+
     def compare(self) -> None:
         """Each due key is in one lane, or waits for the end of its reconcile; no other key is anywhere."""
         queue, ready = self.queue, {*self.queue.ready, *self.queue.unchanged}
-        assert not queue.ready.keys() & queue.unchanged.keys()
+        assert not set(queue.ready) & set(queue.unchanged)
         assert queue.busy == set(self.busy)
         assert not ready & queue.busy
         assert queue.again <= queue.busy
         assert ready | queue.again == self.owed
-        assert {key for keys in queue.turns.values() for key in keys} == queue.ready.keys()
-        assert all(queue.turns.values())
+        assert all((*queue.ready.waiting.values(), *queue.unchanged.waiting.values()))
+        assert queue.shares == Counter(key[0] for key in self.busy)
 
 
 @given(st.lists(STEP, max_size=30))
@@ -121,6 +130,44 @@ def test_services_of_one_namespace_delay_another_namespace_by_one_place(
         taken = []
         while ("other", "new") not in taken:
             taken.append(await queue.get())
+            queue.done(taken[-1])
         assert len(taken) <= namespaces + 1
+
+    asyncio.run(run())
+
+
+@given(st.integers(1, 300), st.integers(1, 4), st.integers(0, 1200))
+def test_a_sweep_goes_round_the_namespaces(many: int, namespaces: int, place: int) -> None:
+    """A new leader comes to each tenant at once, however many services were written last by another one."""
+
+    async def run() -> None:
+        queue = Queue()
+        keys = [(f"hostile-{one}", str(number)) for one in range(namespaces) for number in range(many)]
+        queue.sweep([*keys[:place], ("other", "one"), *keys[place:]])
+        taken = []
+        while ("other", "one") not in taken:
+            taken.append(await queue.get())
+            queue.done(taken[-1])
+        assert len(taken) <= namespaces + 1
+
+    asyncio.run(run())
+
+
+@given(st.integers(1, 16), st.integers(1, 3))
+def test_long_reconciles_of_some_namespaces_leave_a_worker_to_another(workers: int, namespaces: int) -> None:
+    """None of theirs ends: the first namespace gets half of the workers, the next one a quarter."""
+
+    async def run() -> None:
+        queue = Queue(workers=2**namespaces * workers)
+        for place in range(namespaces):
+            for number in range(100):
+                queue.add((f"hostile-{place}", str(number)))
+        taken = 0
+        while not taken or len(queue.busy) > taken:
+            taken = len(queue.busy)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(queue.get(), 0.001)
+        queue.add(("other", "one"))
+        assert await asyncio.wait_for(queue.get(), PATIENCE) == ("other", "one")
 
     asyncio.run(run())

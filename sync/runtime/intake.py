@@ -1,0 +1,89 @@
+"""Reads the objects of a watch: namespaces take turns, and of each object only the latest version is read.
+
+To read an object takes many times longer than to receive it. So a tenant who changes thousands of objects, or
+one of them fifty times a second, delays the news about another tenant's by the time to receive them, and by
+the time to read one of them.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from kube.client import read_at_any_depth
+from kube.wire import Head, WatchEvent, read_head
+from sync.observed.cached import unreadable
+from sync.runtime.cache import Cache
+from sync.runtime.clock import Pace
+from sync.runtime.turns import Turns
+
+HELD: Final = 2**25
+"""Bytes of objects that wait to be read; if there are more, none are received."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """An event about an object that was received."""
+
+    head: Head
+    body: bytes
+    """The JSON of the object."""
+    is_deleted: bool
+
+
+@dataclass(slots=True)
+class Intake:
+    """The events of one watch that wait to be read into a cache."""
+
+    cache: Cache[Any]
+    waiting: Turns[News] = field(default_factory=Turns)
+    held: int = 0
+    """The bytes of their objects."""
+    filled: asyncio.Event = field(default_factory=asyncio.Event)
+    emptied: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def receive(self, event: WatchEvent) -> str:
+        """Receive an event, and return the version to watch from next. Raises ValueError if it has none."""
+        body = bytes(event.object)
+        head = await read_at_any_depth(read_head, body)
+        if event.type != "BOOKMARK":
+            while self.held > HELD:
+                self.emptied.clear()
+                await self.emptied.wait()
+            news = News(head, body, event.type == "DELETED")
+            before = self.waiting.put((head.metadata.namespace, head.metadata.name), news)
+            self.held += len(body) - (len(before.body) if before else 0)
+            self.filled.set()
+        return head.metadata.version
+
+    def clear(self) -> None:
+        """Drop what waits: a list came that is newer."""
+        self.waiting.clear()
+        self.held = 0
+        self.emptied.set()
+
+    async def run(self) -> None:
+        """Read what was received, until cancelled."""
+        pace = Pace()
+        while True:
+            if found := self.waiting.take():
+                self.held -= len(found[1].body)
+                self.emptied.set()
+                await self._read(found[1])
+                await pace.rest()
+            else:
+                self.filled.clear()
+                await self.filled.wait()
+
+    async def _read(self, news: News) -> None:
+        """Store an object in the cache; one that cannot be parsed affects itself only."""
+        try:
+            obj = await read_at_any_depth(self.cache.kind.read, news.body)
+        except ValueError as error:
+            self.cache.put(unreadable(msgspec.to_builtins(news.head), error))
+            return
+        if news.is_deleted:
+            self.cache.lose(obj)
+        else:
+            self.cache.take(obj)

@@ -1,0 +1,206 @@
+"""One tenant's objects, however many, and however often they change, hardly delay another's (P3)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+import pytest
+from msgspec import Raw
+
+from intent import Object
+from intent.service.member import ServiceKey
+from kube.client import Client
+from kube.request import Request
+from kube.wire import WatchEvent
+from sync.controller import Controller
+from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.runtime import reflector
+from sync.runtime.cache import Cache
+from sync.runtime.intake import Intake
+from tests.sync.conftest import Background, Eventually, Start
+from tests.sync.fake_api import Api
+from tests.sync.samples import inference_service, lws
+from tests.sync.served import DECODE, PG, PREFILL
+from tests.sync.test_hanging import gang
+
+MANY: Final = 2_000
+HOSTILE: Final = "hostile"
+OTHER: Final = ("team-a", "r1")
+Reads = list[ServiceKey]
+
+
+def service(namespace: str, name: str, version: int) -> Object:
+    """Return an InferenceService in one version."""
+    return inference_service(namespace=namespace, name=name, uid=f"uid-{name}", resourceVersion=str(version))
+
+
+def event(obj: Object, kind: str = "MODIFIED") -> WatchEvent:
+    """Return an event of a watch."""
+    return WatchEvent(kind, Raw(orjson.dumps(obj)))
+
+
+@pytest.fixture
+def reads() -> Reads:
+    """Return the objects that were read, in this order."""
+    return []
+
+
+@pytest.fixture
+def cache(reads: Reads) -> Cache[Any]:
+    """Return a cache of InferenceServices that notes which objects are read."""
+
+    def read(body: bytes) -> Any:
+        obj = INFERENCE_SERVICE.read(body)
+        reads.append((obj["metadata"]["namespace"], obj["metadata"]["name"]))
+        return obj
+
+    return Cache(replace(INFERENCE_SERVICE, read=read))
+
+
+@pytest.fixture
+def arrived(
+    client: Client, cache: Cache[Any], background: Background, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Return a function that has the cache follow a watch on which events have arrived at once."""
+
+    def follow(*events: WatchEvent) -> None:
+        async def received(_client: Client, _request: Request) -> AsyncIterator[WatchEvent]:
+            for one in events:
+                yield one
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(Client, "follow", received)
+        background(reflector.reflect(client, cache))
+
+    return follow
+
+
+async def test_news_of_one_tenant_are_read_before_thousands_of_another(
+    cache: Cache[Any], reads: Reads, arrived: Callable[..., None], eventually: Eventually
+) -> None:
+    theirs = [event(service(HOSTILE, f"s{number}", number)) for number in range(1, MANY)]
+
+    arrived(*theirs, event(service(*OTHER, MANY)))
+    await eventually(lambda: OTHER in cache.rows)
+
+    assert reads.index(OTHER) < MANY / 4
+    await eventually(lambda: len(cache.rows) == MANY)
+
+
+async def test_an_object_that_changes_faster_than_it_can_be_read_is_read_in_its_last_version(
+    cache: Cache[Any], reads: Reads, arrived: Callable[..., None], eventually: Eventually
+) -> None:
+    theirs = [event(service(HOSTILE, "s", number)) for number in range(1, MANY)]
+
+    arrived(*theirs, event(service(*OTHER, MANY)))
+    await eventually(lambda: len(cache.rows) == 2)
+
+    assert len(reads) < MANY / 4
+    await eventually(lambda: cache.rows[HOSTILE, "s"].resource_version == MANY - 1)
+
+
+async def test_namespaces_take_turns_in_an_intake(
+    cache: Cache[Any], reads: Reads, background: Background, eventually: Eventually
+) -> None:
+    intake = Intake(cache)
+    for number in range(3):
+        await intake.receive(event(service(HOSTILE, f"s{number}", number + 1)))
+    await intake.receive(event(service(*OTHER, 4)))
+
+    background(intake.run())
+    await eventually(lambda: len(reads) == 4)
+
+    assert reads == [(HOSTILE, "s0"), OTHER, (HOSTILE, "s1"), (HOSTILE, "s2")]
+    assert intake.held == 0
+
+
+async def test_an_object_that_was_deleted_before_it_was_read_is_gone(
+    cache: Cache[Any], background: Background, eventually: Eventually
+) -> None:
+    intake = Intake(cache)
+    await intake.receive(event(service(*OTHER, 1), "ADDED"))
+    await intake.receive(event(service(*OTHER, 2), "DELETED"))
+    await intake.receive(event(service(HOSTILE, "s", 3)))
+
+    background(intake.run())
+    await eventually(lambda: [*cache.rows] == [(HOSTILE, "s")])
+
+
+async def test_an_intake_holds_a_limited_number_of_bytes(
+    cache: Cache[Any], background: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.runtime.intake.HELD", 1_000)
+    intake, held = Intake(cache), []
+
+    async def receive() -> None:
+        for number in range(1, 50):
+            await intake.receive(event(service(HOSTILE, f"s{number}", number)))
+            held.append(intake.held)
+
+    receiving = background(receive())
+    await asyncio.sleep(0)
+    assert not receiving.done()
+    background(intake.run())
+    await receiving
+
+    assert max(held) < 1_000 + len(orjson.dumps(service(HOSTILE, "s50", 50)))
+
+
+async def test_a_list_replaces_what_waits(
+    cache: Cache[Any], background: Background, eventually: Eventually
+) -> None:
+    intake = Intake(cache)
+    await intake.receive(event(service(*OTHER, 1), "DELETED"))
+
+    intake.clear()
+    cache.replace([INFERENCE_SERVICE.projected(service(*OTHER, 2))])
+    background(intake.run())
+    await intake.receive(event(service(HOSTILE, "s", 3)))
+
+    await eventually(lambda: {*cache.rows} == {OTHER, (HOSTILE, "s")})
+
+
+async def test_an_object_that_cannot_be_parsed_affects_itself_only(
+    background: Background, eventually: Eventually
+) -> None:
+    def read(body: bytes) -> Any:
+        if b'"uid-s"' in body:
+            raise ValueError("no JSON")
+        return INFERENCE_SERVICE.read(body)
+
+    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)))
+    await intake.receive(event(service(HOSTILE, "s", 1)))
+    await intake.receive(event(service(*OTHER, 2)))
+
+    background(intake.run())
+    await eventually(lambda: [*intake.cache.rows] == [OTHER])
+
+    assert [*intake.cache.unreadable.by_name] == [(HOSTILE, "s")]
+
+
+async def test_reconciles_that_never_end_leave_a_worker_to_another_tenant(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though no worker is replaced: as with thousands of reconciles that take almost `LASTING` seconds."""
+    monkeypatch.setattr("sync.controller.LASTING", 3600.0)
+    reconcile, begun = Controller.reconcile, []
+
+    async def long(controller: Controller, key: ServiceKey) -> object:
+        if key[0] == "hung":
+            begun.append(key)
+            await asyncio.Event().wait()
+        return await reconcile(controller, key)
+
+    monkeypatch.setattr(Controller, "reconcile", long)
+    for at in range(50):
+        api.put(LWS.path("hung", f"s{at}"), gang(f"s{at}"))
+    controller = start()
+    await eventually(lambda: len(begun) == controller.workers / 2)
+
+    api.put(PREFILL, lws("r1-prefill"))
+    api.put(DECODE, lws("r1-decode", "decoder"))
+    await eventually(lambda: PG in api.objects)
+
+    assert len(begun) == controller.workers / 2
