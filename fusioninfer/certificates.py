@@ -7,7 +7,6 @@ writes none.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -51,13 +50,16 @@ async def keep(
 ) -> None:
     """Reconcile the certificates every `interval_seconds`; never returns.
 
+    By the time of the API server, which checks them: with the clock of this machine a year ahead, all CAs
+    would count as expired, and new ones would not be valid yet anywhere else.
+
     `permit` returns the seconds in which a write must end. Raises `LeadershipLostError` if it does.
     """
     cluster, place = _cluster(client, permit), Place(namespace, certificates.secret, CONFIGURATIONS)
     logged = ""
     while True:
         try:
-            reconciled = await reconcile(cluster, place, certificates.terms, datetime.now(UTC))
+            reconciled = await reconcile(cluster, place, certificates.terms, client.server_time.now())
         except LeadershipLostError:
             raise
         except FAILED as error:

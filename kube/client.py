@@ -28,6 +28,7 @@ from intent import Object
 from intent.shapes import mapping
 from kube.limit import Limit
 from kube.request import Request, within
+from kube.server_time import ServerTime
 from kube.trust import Trust
 from kube.wire import Page, WatchEvent, read_event, read_object, read_page, shallow
 
@@ -111,6 +112,7 @@ class Client:
     """Delays reads and dry runs. Before a write, `limit.wait` is for the caller: a write has a deadline."""
     unanswered: dict[object, float] = field(default_factory=dict)
     """When each request that has no answer yet was sent, on the clock of `time.monotonic`."""
+    server_time: ServerTime = field(default_factory=ServerTime)
 
     async def call(self, request: Request, seconds: float = TIMEOUT, at_most: float = math.inf) -> Object:
         """Send a request and return the answer's JSON, of at most so many bytes.
@@ -196,6 +198,7 @@ class Client:
         try:
             answer = await sending
             code = str(answer.status)
+            self.server_time.hear(answer.headers.get("Date", ""))
         finally:
             self.timed(request.verb, code, time.monotonic() - since)
         async with answer as response:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -117,3 +118,19 @@ async def test_without_leadership_nothing_is_written(
         await keep(client, "system", KEPT, refuse, measured)
 
     assert api.writes == []
+
+
+@pytest.mark.usefixtures("keeping")
+@pytest.mark.parametrize("days", [400, -400], ids=["ahead", "behind"])
+async def test_a_clock_that_jumps_changes_no_certificate(
+    api: Api, client: Client, measured: ControllerMetrics, eventually: Eventually, days: int
+) -> None:
+    """The API server checks certificates, so its clock counts; this process reads it in each answer."""
+    await eventually(lambda: reconciles(measured, "unchanged") > 1)
+    before = api.objects[SECRET]["data"]
+
+    client.server_time.local = lambda: datetime.now(UTC) + timedelta(days=days)
+    seen = reconciles(measured, "unchanged") + reconciles(measured, "changed")
+    await eventually(lambda: reconciles(measured, "unchanged") + reconciles(measured, "changed") > seen + 3)
+
+    assert api.objects[SECRET]["data"] == before
