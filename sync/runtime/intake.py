@@ -40,6 +40,8 @@ class Intake:
     waiting: Turns[News] = field(default_factory=Turns)
     held: int = 0
     """The bytes of their objects."""
+    lists: int = 0
+    """Lists that came since the start. An event received before the last one is not stored."""
     filled: asyncio.Event = field(default_factory=asyncio.Event)
     emptied: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -59,6 +61,7 @@ class Intake:
 
     def clear(self) -> None:
         """Drop what waits: a list came that is newer."""
+        self.lists += 1
         self.waiting.clear()
         self.held = 0
         self.emptied.set()
@@ -78,11 +81,14 @@ class Intake:
 
     async def _read(self, news: News) -> None:
         """Store an object in the cache; one that cannot be parsed affects itself only."""
+        since = self.lists
         try:
             obj = await read_at_any_depth(self.cache.kind.read, news.body)
         except ValueError as error:
             self.cache.put(unreadable(msgspec.to_builtins(news.head), error))
             return
+        if self.lists != since:
+            return  # the object may be deleted: a list came while it was read
         if news.is_deleted:
             self.cache.lose(obj)
         else:

@@ -77,6 +77,33 @@ def arrived(
     return follow
 
 
+async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it() -> None:
+    """The list has no such object any more, and no event will say so again."""
+    listed = asyncio.Event()
+
+    def read(body: bytes) -> Any:
+        if not listed.is_set():
+            raise ValueError(
+                "nested too deeply"
+            )  # so a thread makes it shallow, and other tasks run meanwhile
+        return INFERENCE_SERVICE.read(body)
+
+    cache: Cache[Any] = Cache(replace(INFERENCE_SERVICE, read=read))
+    intake = Intake(cache)
+    await intake.receive(event(service("team-a", "deleted", 1)))
+    reading = asyncio.create_task(intake.run())
+    while intake.waiting:
+        await asyncio.sleep(0)
+
+    intake.clear()
+    cache.replace([])
+    listed.set()
+    await asyncio.sleep(0.2)
+
+    reading.cancel()
+    assert not cache.rows
+
+
 async def test_news_of_one_tenant_are_read_before_thousands_of_another(
     cache: Cache[Any], reads: Reads, arrived: Callable[..., None], eventually: Eventually
 ) -> None:
