@@ -256,11 +256,20 @@ DEEP: Final = 7
 
 
 def nearest_place(root: Object, path: str, name: str) -> str:
-    """Return the path of an object with a field of this name, above or below the one at `path`."""
+    """Return the path of an object with a field of this name, below, above or beside the one at `path`.
+
+    One level below comes first: there the indentation is wrong by one level only.
+    """
     here = _general(path.removesuffix(name).rstrip("."))
     found = [one for one in _objects_with(root, name, "", DEEP) if one and one != here]
     near = [one for one in found if is_near(one, here)]
-    return min(near, key=lambda one: abs(one.count(".") - here.count(".")), default="")
+    return min(near, key=lambda one: _distance(one, here), default="")
+
+
+def _distance(one: str, here: str) -> tuple[int, bool]:
+    """Return how many levels are between two paths, of siblings two, and whether the first is not below."""
+    levels = one.count(".") - here.count(".")
+    return abs(levels) if levels else 2, levels <= 0
 
 
 def is_near(one: str, other: str) -> bool:

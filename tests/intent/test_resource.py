@@ -106,11 +106,13 @@ def test_a_misplaced_field_has_the_nearest_place() -> None:
     kind = kind_of(lws())
     assert kind is not None
 
+    pods = f"{GROUP}.workerTemplate.spec"
     places = {
         "spec.size": GROUP,
         f"{GROUP}.replicas": "spec",
         f"{GROUP}.workerTemplate.containers": f"{GROUP}.workerTemplate.spec",
         "containers": f"{GROUP}.leaderTemplate.spec",
+        f"{pods}.containers[1].limits": f"{pods}.containers[1].resources",
         "labels": "metadata",
         "spec.zzz": "",
     }
