@@ -186,6 +186,9 @@ EXPLAINED: Final = {
     "expected <block end>": "the indentation, or a missing '-', does not fit the lines above",
     "mapping values are not": "a ':' is not allowed here: quote the value, or correct the indentation",
     "could not find expected ':'": "a ':' is missing, here or in the line above",
+    "expected ',' or ']'": "a ',' or a ']' is missing before this",
+    "expected ',' or '}'": "a ',' or a '}' is missing before this",
+    "a key must be text": "a key must be text",
 }
 """What errors of the parser mean, by their beginnings."""
 UNRENDERED: Final = "this may be a template that was not rendered: pass the output of helm template"
@@ -194,7 +197,7 @@ UNRENDERED: Final = "this may be a template that was not rendered: pass the outp
 def _explained(problem: str, text: str) -> str:
     """Return an error of the parser in the words of an author."""
     problem = next((said for begin, said in EXPLAINED.items() if problem.startswith(begin)), problem)
-    return f"{problem}; {UNRENDERED}" if "{{" in text and "template" not in problem else problem
+    return f"{problem}; {UNRENDERED}" if "{{" in text else problem
 
 
 def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:

@@ -16,6 +16,7 @@ from intent.errors import FieldError, Subject
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import KIND, read
 from intent.inferenceservice.v1alpha1 import GROUP
+from intent.resource import KINDS
 from intent.service.member import Member, member
 from intent.settings import Settings
 from intent.shapes import annotations, metadata, text
@@ -163,7 +164,8 @@ def _skipped(documents: Iterable[Document]) -> tuple[tuple[str, int], ...]:
 def _kind(document: Document) -> str:
     if is_kustomization(document):
         return "Kustomization"
-    return text(document.object.get("kind")) or NO_KIND
+    kind, group = text(document.object.get("kind")), text(document.object.get("apiVersion")).partition("/")[0]
+    return f"{kind}.{group}" if any(one.name == kind for one in KINDS) else kind or NO_KIND
 
 
 def rendered(documents: Iterable[Document]) -> Iterator[Document]:

@@ -11,7 +11,9 @@ from catalog.codes import CODES, Severity
 from fusioninfer.codes import ENTRIES
 from fusioninfer.documents import STANDARD_INPUT, UnreadableFileError
 from fusioninfer.offline import Composition, Found
+from importer.table import IMPORTERS
 from intent.errors import printable
+from intent.resource import KINDS
 
 UNREAD: Final = "FI905"
 """The code of a file that cannot be read."""
@@ -95,6 +97,10 @@ def finding_lines(report: Report, selection: Selection) -> list[str]:
     ]
 
 
+IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) - {one.name for one in KINDS}
+"""The kinds of other systems that `fusioninfer import` reads."""
+
+
 def summary(report: Report) -> str:
     """Render the counts: `1 error, 2 warnings; 3 objects checked, 1 skipped (ConfigMap)`."""
     found = [plural(report.count("error"), "error"), plural(report.count("warning"), "warning")]
@@ -105,6 +111,8 @@ def summary(report: Report) -> str:
     objects = f"{plural(report.checked, 'object')} checked"
     if report.skipped:
         objects += f", {sum(count for _, count in report.skipped)} skipped ({kinds(report.skipped)})"
+    if read := [kind for kind, _ in report.skipped if kind in IMPORTED]:
+        objects += f"; fusioninfer import reads {', '.join(read)}"
     return f"{', '.join(found)}; {objects}"
 
 

@@ -35,6 +35,13 @@ ERROR, WARNING = found(), found("FI504", message="may be wrong")
             Report((), checked=2, skipped=(("ConfigMap", 2), ("Secret", 1))),
             "0 errors, 0 warnings; 2 objects checked, 3 skipped (2 ConfigMap, Secret)",
         ),
+        (
+            Report((), skipped=(("LLMInferenceService", 1), ("Secret", 1))),
+            (
+                "0 errors, 0 warnings; 0 objects checked, 2 skipped (LLMInferenceService, Secret); "
+                "fusioninfer import reads LLMInferenceService"
+            ),
+        ),
         (Report((), ignored=1), "0 errors, 0 warnings, 1 ignored; 0 objects checked"),
         (
             Report((), (UnreadableFileError("a: no"),)),
