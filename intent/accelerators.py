@@ -7,6 +7,7 @@ from intent import Object
 from intent.errors import FieldError
 from intent.lws import Accelerators
 from intent.quantity import whole
+from intent.shapes import mapping
 
 GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "gpu.intel.com/i915")
 """vLLM asks Ray for these as `GPU` (vLLM `vllm/platforms/*.py`, `ray_device_key`)."""
@@ -37,6 +38,18 @@ def unknown(resources: Any) -> tuple[str, ...]:
     tables = (resources.get(kind) for kind in ("limits", "requests"))
     named = {name for table in tables if isinstance(table, dict) for name in table if whole(table[name]) != 0}
     return tuple(sorted(name for name in named if is_extended(name) and not is_accelerator(name)))
+
+
+def unlimited(resources: Object) -> tuple[str, ...]:
+    """Return the extended resources whose request has no equal limit: the API server refuses such pods."""
+    limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
+    return tuple(
+        [
+            name
+            for name in requests
+            if is_extended(name) and (name not in limits or whole(limits[name]) != whole(requests[name]))
+        ]
+    )
 
 
 def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:

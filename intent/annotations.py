@@ -617,7 +617,8 @@ def read(annotations: Object) -> tuple[Annotations, list[FieldError]]:
         errors.extend(found)
         if not found:
             good[key] = value
-    if mine and "service" not in mine and mine.keys() != {"expansion"}:
+    is_misspelt = "service" in meant.values()
+    if mine and "service" not in mine and mine.keys() != {"expansion"} and not is_misspelt:
         message = f"{SERVICE} is missing, without which {PREFIX}{next(iter(mine))} has no effect: add it"
         errors.append(FieldError("metadata.annotations", None, message, "FI103"))
     return _parsed(good), errors

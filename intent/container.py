@@ -69,6 +69,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
         unasked=_unasked(resources),
         extended=accelerators.unknown(resources),
+        unlimited=accelerators.unlimited(resources),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
         model_mounts=_model_mounts(container.get("volumeMounts")),

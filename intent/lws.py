@@ -95,6 +95,8 @@ class Engine:
     """CPU and memory, as far as it requests none."""
     extended: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
     """Extended resources that are not known to be accelerators."""
+    unlimited: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
+    """Extended resources whose request has no equal limit."""
     read_only: bool = field(default=False, metadata=NOT_DIGESTED)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=NOT_DIGESTED)

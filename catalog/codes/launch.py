@@ -150,4 +150,10 @@ ROWS: Final[dict[str, Code]] = {
         "remove the argument or the annotation",
         "the annotation was added to a command that names a model, and one of the two was changed",
     ),
+    "FI325": Code(
+        "error",
+        "the request of an extended resource has no equal limit",
+        "write the number into resources.limits, and leave the request out, or write the same",
+        "the API server refuses such pods, and LeaderWorkerSet creates none",
+    ),
 }

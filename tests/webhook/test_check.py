@@ -219,6 +219,20 @@ def test_an_annotation_without_a_service_is_refused() -> None:
     assert errors(check(lone)) == [("metadata.annotations", "FI103")]
 
 
+def test_a_misspelt_service_is_one_mistake() -> None:
+    notes = {"fusioninfer.io/sevice": "a", "fusioninfer.io/launcher": "auto"}
+
+    found = errors(check(changed(lws(), "metadata.annotations", notes)))
+
+    assert found == [("metadata.annotations[fusioninfer.io/sevice]", "FI102")]
+
+
+def test_a_size_that_cannot_be_read_is_one_mistake() -> None:
+    found = errors(check(changed(lws(), "spec.leaderWorkerTemplate.size", "two")))
+
+    assert found == [("spec.leaderWorkerTemplate.size", "FI108")]
+
+
 def test_each_of_many_containers_has_its_path() -> None:
     many = [container(f"c{at}", resources=None, image="envoy", command=["x"], args=None) for at in range(80)]
     broken = lws(worker=template(*many, {"image": "no name"}, container(args=["org/M", 7])))

@@ -17,6 +17,7 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
+from intent.lws import LWT
 from webhook.layout import Input
 from webhook.validate.blocks import blocks
 from webhook.validate.gang import gang
@@ -46,9 +47,10 @@ CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
     path(STRATEGY): frozenset({"FI568", "FI803"}),
     path(GATEWAY): frozenset({"FI803"}),
     path(ENDPOINT_PICKER_CONFIG): frozenset({"FI803"}),
+    f"{LWT}.size": frozenset({"FI307", "FI308", "FI501", "FI502"}),
 }
-"""By the path of an annotation, the codes that are not reported beside its refused value.
+"""By the path of a field, the codes that are not reported beside its refused value.
 
-An annotation whose value is refused is read as absent; findings about its absence would be about a mistake
+A field whose value is refused is read as absent; findings about its absence would be about a mistake
 that the author did not make.
 """

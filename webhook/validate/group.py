@@ -1,8 +1,10 @@
 """A group whose launch is written: image, accelerators and port of each template, then the parallel sizes."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from catalog.engines import PRODUCTS
+from intent.accelerators import GPUS
 from intent.annotations import LAUNCHER
 from intent.command_line.flags import (
     ASYNC_SCHEDULING,
@@ -12,7 +14,7 @@ from intent.command_line.flags import (
     PIPELINE,
     PORT,
 )
-from intent.errors import FieldError
+from intent.errors import FieldError, nearest
 from intent.launch import (
     AUTO,
     NONE,
@@ -32,6 +34,9 @@ from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import choose, lacks, runs
 from webhook.layout import Input
 from webhook.validate.sizes import sizes
+
+ALIKE: Final = 0.82
+"""The least similarity at which a resource is taken for a known accelerator."""
 
 
 def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
@@ -76,7 +81,9 @@ def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI303")
     elif launch.engine.extended:
         resource = launch.engine.extended[0][:SHOWN]
-        message = f"{resource} is not a known accelerator: check the parallel sizes yourself"
+        near = nearest(resource, GPUS, ALIKE)
+        advice = f"did you mean {near}?" if near else "check the parallel sizes yourself"
+        message = f"{resource} is not a known accelerator: {advice}"
         yield FieldError(where, None, message, "FI537")
     else:
         message = "requests no accelerator: request one, or set VLLM_TARGET_DEVICE=cpu if it runs on CPU"

@@ -18,7 +18,7 @@ from webhook.launchers.plan import other_backend, serves
 from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, parallel_sizes
 from webhook.validate.group import group
-from webhook.validate.pods import pods
+from webhook.validate.pods import limits, pods
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
 
@@ -50,6 +50,7 @@ def launch(given: Input) -> Iterator[FieldError]:
         return
     for one in plan.launches:
         yield from transfer(one, given)
+        yield from limits(one)
     if intent.size < 2:
         yield from _alone(given, launcher)
         return

@@ -83,6 +83,14 @@ def _requests(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
 
 
+def limits(launch: Launch) -> Iterator[FieldError]:
+    """Report an extended resource whose limit is not its request: it cannot be overcommitted."""
+    for resource in launch.engine.unlimited[:1]:
+        where = f"{launch.template.engine_path}.resources.requests[{resource}]"
+        message = "must equal its limit, or the API server refuses the pods: write it into resources.limits"
+        yield FieldError(where, None, message, "FI325")
+
+
 def _shared_memory(launch: Launch, given: Input) -> Iterator[FieldError]:
     """Report a pod without memory at /dev/shm whose author skips the volume."""
     has_own = launch.template.host_ipc or any(path.rstrip("/") == SHM for path in launch.engine.mounts)

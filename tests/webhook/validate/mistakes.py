@@ -541,6 +541,34 @@ _CONTAINERS: Final = (
         engine(resources={"limits": {"nvidia.com/gpu": "8"}}),
     ),
     Mistake(
+        "a request of GPUs without a limit",
+        "FI325",
+        f"{ENGINE}.resources.requests[nvidia.com/gpu]",
+        "must equal its limit, or the API server refuses the pods: write it into resources.limits",
+        engine(resources={"requests": {**CPU["requests"], "nvidia.com/gpu": "8"}}),
+    ),
+    Mistake(
+        "a request of GPUs that is not their limit",
+        "FI325",
+        f"{ENGINE}.resources.requests[nvidia.com/gpu]",
+        "must equal its limit",
+        engine(
+            resources={
+                "requests": {**CPU["requests"], "nvidia.com/gpu": "4"},
+                "limits": {"nvidia.com/gpu": "8"},
+            }
+        ),
+    ),
+    Mistake(
+        "a misspelt accelerator",
+        "FI537",
+        f"{ENGINE}.resources.limits",
+        "nvidia.com/gpus is not a known accelerator: did you mean nvidia.com/gpu?",
+        engine(
+            image="corp/llm:1", resources={"requests": CPU["requests"], "limits": {"nvidia.com/gpus": "8"}}
+        ),
+    ),
+    Mistake(
         "an unknown device",
         "FI537",
         f"{ENGINE}.resources.limits",
