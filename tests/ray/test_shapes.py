@@ -1,4 +1,4 @@
-"""What our launchers make of other shapes than list items, and of pods known by IPv6, on the real Ray."""
+"""What our launchers make of other shapes than list items, of blocks, and of IPv6 pods, on the real Ray."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -28,8 +28,15 @@ SHAPES: Final[dict[str, tuple[list[str], list[str] | None, str]]] = {
     "script": (["sh", "-c", SCRIPT], None, "IPv4"),
     "items": (["sh", "-c", ITEMS, "sh"], [*WORDS], "IPv4"),
     "prefix": (["env", "NOTE=set"], [*WORDS], "IPv4"),
+    "blocks": (["vllm", "serve"], None, "IPv4"),
 }
 """Command, args, and by which family of addresses the pods are known."""
+BLOCKS: Final = {"model": "hf://org/M:v1", "parallelism": "tensor=8,pipeline=2"}
+"""What the author of the last one writes instead of arguments and accelerators."""
+FROM_BLOCKS: Final = (
+    *("vllm", "serve", "org/M", "--revision", "v1"),
+    *("--tensor-parallel-size", "8", "--pipeline-parallel-size", "2"),
+)
 EVERY: Final = [(run, shape) for run in RUNS for shape in SHAPES]
 SOME: Final = [
     (SYMMETRIC, "words"),
@@ -37,6 +44,7 @@ SOME: Final = [
     (SYMMETRIC, "script"),
     (START, "items"),
     (SYMMETRIC, "prefix"),
+    (SYMMETRIC, "blocks"),
 ]
 TRIED: Final = EVERY if ALL else SOME
 """`make test` tries IPv6 with both launchers, and each other shape with one of them."""
@@ -44,9 +52,12 @@ TRIED: Final = EVERY if ALL else SOME
 
 def group(run: Run, shape: str) -> Object:
     command, args, family = SHAPES[shape]
-    pods = template(container(image=run.image, command=command, args=args))
+    asked = BLOCKS if shape == "blocks" else {}
+    engine = container(image=run.image, command=command, args=args)
+    if asked:
+        del engine["resources"]
     labels = {"metadata": {"labels": {FAMILY: family}}}
-    return lws(size=SIZE, worker=pods | labels, launcher=run.launcher)
+    return lws(SIZE, template(engine) | labels, None, launcher=run.launcher, **asked)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +92,8 @@ def record(begin: Callable[[tuple[Run, str]], Group], asked: tuple[Run, str]) ->
 
 def test_the_engine_gets_its_authors_words(asked: tuple[Run, str], record: dict[str, Any]) -> None:
     run, shape = asked
-    words = ("vllm", "serve", "org/M", "-tp", "16", "--note", "a 'b'") if shape == "script" else WORDS
+    script = ("vllm", "serve", "org/M", "-tp", "16", "--note", "a 'b'")
+    words = {"script": script, "blocks": FROM_BLOCKS}.get(shape, WORDS)
 
     assert record["argv"] == [*words, *run.behind]
 
@@ -104,6 +116,6 @@ def test_ray_knows_the_pods_by_the_family_of_their_address(
 
 
 def test_a_script_prepares_the_process_of_the_engine(asked: tuple[Run, str], record: dict[str, Any]) -> None:
-    noted = {"words": None, "script": "a 'b'", "items": "noted", "prefix": "set"}
+    noted = {"script": "a 'b'", "items": "noted", "prefix": "set"}
 
-    assert record["environment"].get("NOTE") == noted[asked[1]]
+    assert record["environment"].get("NOTE") == noted.get(asked[1])
