@@ -36,7 +36,8 @@ _REVISION: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,127}")
 _SEGMENT: Final = re.compile(r"[-A-Za-z0-9_.=@+]{1,255}")
 _BUCKET: Final = re.compile(r"[a-z0-9][-a-z0-9._]{1,220}[a-z0-9]")
 _KEY: Final = re.compile(r"[^\s?#\\]+")
-_HTTPS: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::[0-9]{1,5})?/[^\s#]+")
+_HTTPS: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::([0-9]{1,5}))?/[^\s#]+")
+_PORTS: Final = range(1, 65536)
 _COMPONENT: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE: Final = re.compile(
     r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
@@ -157,6 +158,8 @@ def read_uri(text: str) -> Uri | str:
     """Take a model URI apart; return a message if it is invalid, which says what would be right."""
     if len(text) > _LONGEST:
         return f"must be at most {_LONGEST} characters"
+    if text != text.strip():
+        return "must not begin or end with a space or a line break: remove it"
     scheme, separator, rest = text.partition("://")
     if not separator:
         return _without_scheme(text)
@@ -265,7 +268,7 @@ def _bucket(scheme: Literal["s3", "gs"]) -> Reader:
 def _https(text: str, rest: str) -> Uri | str:
     if "@" in rest.partition("/")[0]:
         return "must not contain a password: put it into a Secret, and name that in model-secret"
-    if not _HTTPS.fullmatch(rest):
+    if not (found := _HTTPS.fullmatch(rest)) or int(found[1] or 1) not in _PORTS:
         return "must be https://HOST/PATH, the address of a file or an archive"
     return Uri("https", text)
 

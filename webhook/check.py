@@ -33,7 +33,7 @@ from webhook.state import (
     inspect,
     state,
 )
-from webhook.validate import CONSEQUENCES, VALIDATORS
+from webhook.validate import CONSEQUENCES, UNFILLED, VALIDATORS
 from webhook.write import Write, disabled, has_record
 
 
@@ -116,10 +116,16 @@ def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     if write.reading.intent is not None:
         given = _input(found, write.reading.intent, settings)
         refused = (CONSEQUENCES.get(one.path, frozenset()) for one in write.reading.errors)
-        known = frozenset[str]().union(*refused)
+        known = frozenset[str]().union(*refused, *_about_arguments(given))
         for validator in VALIDATORS:
             yield from (one for one in validator(given) if one.code not in known)
         yield from _edited(write)
+
+
+def _about_arguments(given: Input) -> Iterator[frozenset[str]]:
+    """Yield the codes about arguments that the blocks would have written."""
+    if any(one.severity == "error" for one in given.about_blocks):
+        yield from (codes for field, codes in UNFILLED.items() if getattr(given.intent, field))
 
 
 def _edited(write: Write) -> Iterator[FieldError]:

@@ -6,6 +6,7 @@ SGLang and LMDeploy take Python's own `argparse` (`sglang/srt/server_args.py`,
 `lmdeploy/cli/utils.py`), TensorRT-LLM takes click (`tensorrt_llm/commands/serve.py`).
 """
 
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from intent.command_line.flags import (
@@ -73,7 +74,7 @@ _VALUED: Final = (
     _Row("load-format"),
     _Row("download-dir"),
     _Row("tokenizer"),
-    _Row("revision"),
+    _Row("revision", "rev"),
     _Row("max-model-len"),
     _Row("max-num-seqs"),
     _Row("max-num-batched-tokens"),
@@ -93,8 +94,18 @@ _SWITCHES: Final = (
     _Row("data-parallel-external-lb", "data-parallel-e", "-dpe"),
     _Row("trust-remote-code"),
     _Row("enforce-eager"),
-    _Row(EXPERT_PARALLEL, "", "-ep"),
+    _Row(EXPERT_PARALLEL, "enable-e", "-ep"),
 )
+_ASKED: Final = (
+    _Row("served-model-name", "ser"),
+    _Row("lora-modules", "lora-m"),
+    _Row("enable-lora", "enable-lor"),
+    _Row("no-enable-lora", "no-enable-lor"),
+    _Row("no-enable-expert-parallel", "no-enable-e"),
+    _Row("max-lora-rank", "max-lora-"),
+    _Row("max-cpu-loras", "max-c"),
+)
+"""Flags that blocks write, and that an author may have abbreviated: they keep their dashes."""
 _SGLANG: Final = {
     "model-path": MODEL,
     "model": MODEL,
@@ -121,6 +132,15 @@ _SGLANG: Final = {
 """SGLang's flags that are read here, with the names that the code uses."""
 _SHORTENED: Final = (_Row(TENSOR, "te"), _Row(PIPELINE, "pip"), _Row(DATA, "da"))
 """Those whose abbreviations are read too: a size that is not read would be reported as absent."""
+_SGLANG_ASKED: Final = (
+    _Row("served-model-name", "se"),
+    _Row("revision", "rev"),
+    _Row("ep-size", "ep-"),
+    _Row("lora-paths", "lora-p"),
+    _Row("max-lora-rank", "max-lora-"),
+    _Row("max-loras-per-batch", "max-l"),
+    _Row("max-loaded-loras", "max-loa"),
+)
 _LMDEPLOY: Final = {
     "tp": TENSOR,
     "dp": DATA,
@@ -161,20 +181,25 @@ def _named(rows: tuple[_Row, ...]) -> dict[str, str]:
     return {spelled: name for row in rows for spelled, name in _spellings(row).items()}
 
 
+def _dashed(rows: tuple[_Row, ...]) -> dict[str, str]:
+    return {spelled: f"--{name}" for spelled, name in _named(rows).items()}
+
+
 def _spelled(names: dict[str, str]) -> Dialect:
     spelled = {f"--{name}": known for name, known in names.items()}
     return Dialect(spelled, frozenset(names.values()) - _SWITCH_NAMES, underscored=False)
 
 
 VLLM: Final = Dialect(
-    _named(_VALUED + _SWITCHES),
+    _named(_VALUED + _SWITCHES) | _dashed(_ASKED),
     frozenset(row.name for row in _VALUED),
     underscored=True,
     letters={row.short: row.name for row in _VALUED if len(row.short) == 2},
 )
-SGLANG: Final = _spelled(
+_OF_SGLANG: Final = _spelled(
     _SGLANG | {spelled.removeprefix("--"): name for spelled, name in _named(_SHORTENED).items()}
 )
+SGLANG: Final = replace(_OF_SGLANG, names=_OF_SGLANG.names | _dashed(_SGLANG_ASKED))
 LMDEPLOY: Final = _spelled(_LMDEPLOY)
 TENSORRT: Final = _spelled(_TENSORRT)
 _SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)

@@ -54,3 +54,12 @@ CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
 A field whose value is refused is read as absent; findings about its absence would be about a mistake
 that the author did not make.
 """
+
+UNFILLED: Final[Mapping[str, frozenset[str]]] = {
+    "model": frozenset({"FI306"}),
+    "parallelism": frozenset({"FI303", "FI316"}),
+}
+"""By the field of a block, the codes that are not reported beside an error of any block.
+
+With an error no argument of any block is written; findings about what is then absent name no mistake.
+"""
