@@ -1,0 +1,165 @@
+"""What admission writes, parsed by vLLM's own argument parser: `make soak SOAK=vllm`.
+
+The parser is that of one release, from its wheel, and runs without PyTorch and accelerators (`inert.py`).
+Each container is started with programs that note their arguments, so scripts are read by a shell.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from catalog.flags import flag_tables, is_absent
+from intent import Object
+from tests.engine_parser.install import RELEASE, python
+from tests.engine_parser.started import arguments, containers, write_programs
+from tests.golden.test_golden import CASES, composed, leaderworkersets
+from tests.lws import container, lws, template
+from webhook.check import check
+from webhook.expand import expanded
+
+PROGRAM: Final = Path(__file__).with_name("parse.py")
+IMAGE: Final = f"vllm/vllm-openai:v{RELEASE}"
+VERSION: Final = tuple(int(part) for part in RELEASE.split("."))
+LAUNCHERS: Final = ("ray-symmetric", "ray-start", "vllm-native", "none")
+SHAPES: Final[dict[str, dict[str, Any]]] = {
+    "words": {"command": ["vllm", "serve"], "args": ["--seed", "7"]},
+    "image": {"command": None, "args": ["--seed=7"]},
+    "module": {"command": ["python3", "-m", "vllm.entrypoints.openai.api_server"], "args": ["--seed", "7"]},
+    "script": {"command": ["/bin/sh", "-c"], "args": ["cd / && exec vllm serve org/M --seed 7"]},
+}
+SIZES: Final[dict[str, Object]] = {
+    "tensor=8,pipeline=2": {"tensor_parallel_size": 8, "pipeline_parallel_size": 2},
+    "tensor=16": {"tensor_parallel_size": 16},
+    "tensor=8,pipeline=2,expert": {"tensor_parallel_size": 8, "enable_expert_parallel": True},
+    "tensor=1,data=16,dataLocal=8,expert,dataRPCPort=5555": {
+        "tensor_parallel_size": 1,
+        "data_parallel_size": 16,
+        "data_parallel_size_local": 8,
+        "data_parallel_rpc_port": 5555,
+        "enable_expert_parallel": True,
+    },
+}
+ADAPTERS: Final = "sql=hf://acme/sql,Law.v2/x=pvc://adapters/law,maxRank=64,maxAdapters=2,maxCpuAdapters=4"
+LOADED: Final[Object] = {
+    "enable_lora": True,
+    "max_lora_rank": 64,
+    "max_loras": 2,
+    "max_cpu_loras": 4,
+    "lora_modules": [
+        {"name": "sql", "path": "acme/sql", "base_model_name": None},
+        {"name": "Law.v2/x", "path": "/mnt/lora/law-v2-x", "base_model_name": None},
+    ],
+}
+MODEL: Final = {"model": "hf://org/M:v1", "model_name": "chat"}
+SERVED: Final[Object] = {"model": "org/M", "revision": "v1", "served_model_name": ["chat"], "seed": 7}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("programs")
+    write_programs(folder)
+    return folder
+
+
+def parsed(*lists: list[str]) -> list[Object]:
+    """Return the fields of each list of words, or `error`."""
+    done = subprocess.run(
+        [python(), PROGRAM], input=json.dumps(lists), capture_output=True, text=True, check=True
+    )
+    found: list[Object] = json.loads(done.stdout)
+    return found
+
+
+def started(file: Object, programs: Path) -> dict[str, list[str]]:
+    """Return the words of each container that starts vLLM."""
+    found = {name: arguments(one, programs) for name, one in containers(file)}
+    return {name: words for name, words in found.items() if words is not None}
+
+
+# --- what the blocks write ----------------------------------------------------------------------------
+
+
+def asked() -> Iterator[tuple[str, Object, Object]]:
+    """Yield objects with all blocks, each with its name and the fields that are meant."""
+    for launcher, sizes, shape in product(LAUNCHERS, SIZES, SHAPES):
+        engine = container(image=IMAGE, resources=None, **SHAPES[shape])
+        blocks = {"parallelism": sizes, "lora": ADAPTERS, **MODEL}
+        file = lws(1 if launcher == "none" else 2, template(engine), None, launcher=launcher, **blocks)
+        if not any(one.severity == "error" for one in check(expanded(file))):
+            yield f"{launcher}, {sizes}, {shape}", file, SIZES[sizes] | LOADED | SERVED
+
+
+def test_every_block_has_the_values_that_are_meant(programs: Path) -> None:
+    cases = list(asked())
+    words = [started(expanded(file), programs) for _, file, _ in cases]
+    lists = [(nth, name, one) for nth, found in enumerate(words) for name, one in found.items()]
+
+    answers = parsed(*(one for *_, one in lists))
+
+    wrong = [
+        (cases[nth][0], name, key, answer.get(key, answer.get("error")))
+        for (nth, name, _), answer in zip(lists, answers, strict=True)
+        for key, value in cases[nth][2].items()
+        if answer.get(key) != value
+    ]
+    assert wrong == []
+    assert all(words)
+    assert {case[0].split(",")[0] for case in cases} == set(LAUNCHERS)
+    assert len(cases) > len(LAUNCHERS) * len(SHAPES)
+
+
+# --- the goldens --------------------------------------------------------------------------------------
+
+
+def test_what_was_parsed_before_admission_is_parsed_after(programs: Path) -> None:
+    pairs: list[tuple[str, list[str], list[str]]] = []
+    for case in CASES:
+        stored = [one for one in composed(case).objects if one.get("kind") == "LeaderWorkerSet"]
+        given = {one.object["metadata"]["name"]: one.object for one in leaderworkersets(case)}
+        for made in () if composed(case).denied else stored:
+            before = started(given[made["metadata"]["name"]], programs)
+            after = started(made, programs)
+            pairs += [(f"{case.name} {name}", before.get(name, ["absent"]), after[name]) for name in after]
+
+    found = parsed(*(words for _, before, after in pairs for words in (before, after)))
+
+    answers = list(zip(found[::2], found[1::2], strict=True))
+    worse = [
+        (name, after["error"])
+        for (name, *_), (before, after) in zip(pairs, answers, strict=True)
+        if "error" in after and "error" not in before
+    ]
+    assert worse == []
+    assert sum("error" not in after for _, after in answers) > len(pairs) // 2
+
+
+# --- the catalogue ------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_has_the_flags_of_the_parser() -> None:
+    done = subprocess.run([python(), PROGRAM, "--flags"], capture_output=True, text=True, check=True)
+    theirs = {flag for flag in json.loads(done.stdout) if flag.startswith("--")}
+    ours = {flag for flag in flag_tables()["vllm"].spans if flag.startswith("--")}
+
+    assert {flag for flag in ours - theirs if not is_absent("vllm", flag, VERSION)} == set()
+    assert {flag for flag in theirs - ours if f"--{flag.removeprefix('--no-')}" not in ours} == {"--help"}
+
+
+WRONG: Final = (
+    ["--tensor-paralel-size", "8"],
+    ["--tensor-parallel-size", "eight"],
+    ["--max-lora-rank", "17"],
+    ["--lora-modules", "sql"],
+    ["--kv-transfer-config", "{kv"],
+)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    answers = parsed(*(["serve", "org/M", *words] for words in WRONG))
+
+    assert [words for words, answer in zip(WRONG, answers, strict=True) if "error" not in answer] == []

@@ -1,0 +1,60 @@
+"""The words with which a container starts vLLM: its command runs, with programs that note their arguments."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from intent import Object
+from tests import kubelet
+
+NOTE: Final = """printf '%s\\0' "$@" > "$RECORD\""""
+PROGRAMS: Final = {
+    "vllm": NOTE,
+    "ray": 'test "$1" = symmetric-run || exit 0; while test "$1" != --; do shift; done; shift; exec "$@"',
+    "python3": f'case "$2" in vllm.*) shift 2; set -- serve "$@"; {NOTE};; esac',
+    **dict.fromkeys(("getent", "sleep"), "exit 0"),
+}
+LWS: Final = {"LWS_LEADER_ADDRESS": "x-0.x.default", "LWS_GROUP_SIZE": "2", "LWS_WORKER_INDEX": "1"}
+POD: Final = "10.0.0.1"
+
+
+def write_programs(folder: Path) -> None:
+    """Write the programs that stand in for those of an image."""
+    for name, script in PROGRAMS.items():
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+
+
+def containers(lws: Object) -> Iterator[tuple[str, Object]]:
+    """Yield the containers of leader and workers, each with the field of its template and its name."""
+    group = lws["spec"]["leaderWorkerTemplate"]
+    for field in ("leaderTemplate", "workerTemplate"):
+        template = group.get(field) or group["workerTemplate"]
+        for one in template.get("spec", {}).get("containers", ()):
+            yield f"{field}/{one['name']}", one
+
+
+def arguments(container: Object, programs: Path) -> list[str] | None:
+    """Return the words behind `vllm`; None if the container does not start it, or with other programs."""
+    environment = LWS | kubelet.environment(
+        container | {"env": [one for one in container.get("env", ()) if _is_known(one)]},
+        {"status.podIP": POD},
+    )
+    words = kubelet.words(container, environment)
+    if not container.get("command"):
+        words = ["vllm", "serve", *words]
+    record = programs / "record"
+    record.unlink(missing_ok=True)
+    variables = environment | {"PATH": str(programs), "RECORD": str(record)}
+    if not any((Path(folder) / words[0]).exists() for folder in (programs, os.sep)):
+        return None
+    subprocess.run(words, env=variables, check=False, capture_output=True, timeout=20, cwd=programs)
+    return record.read_text().split("\0")[:-1] if record.exists() else None
+
+
+def _is_known(variable: Object) -> bool:
+    field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
+    return "value" in variable or field == "status.podIP"
