@@ -60,6 +60,8 @@ UNANSWERED: Final = "admission did not answer"
 Our mutating webhook sets the label to the service's name. Without it the API server refuses the write
 (ADR 13).
 """
+NOT_EXPANDED: Final = "not expanded: "
+"""How the value begins in which our mutating webhook writes why it cannot expand the object: no valid one."""
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Volcano: the PodGroup of a pod (`volcano.sh/apis` `pkg/apis/scheduling/v1beta1`)."""

@@ -1,9 +1,10 @@
 """Refusals: why an object is not written, with the code of its kind. They become findings of its service."""
 
+import re
 from typing import Any, Final
 
 from intent import Object
-from intent.annotations import UNANSWERED
+from intent.annotations import NOT_EXPANDED, UNANSWERED
 from kube.client import NOT_FOUND, ApiError
 from sync.desired.gang import Refusal
 from sync.kinds import Kind
@@ -12,6 +13,8 @@ from sync.runtime.apply_history import FIGHT
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)
 """Status codes that another try does not change."""
+_NOT_EXPANDED: Final = re.compile(f'"{NOT_EXPANDED}([^"]*)')
+"""The reason in a label that admission wrote, as the API server quotes it."""
 
 
 def lasting(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None:
@@ -20,6 +23,9 @@ def lasting(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None
     if error.code == INVALID and UNANSWERED in str(error):
         message = f"admission does not answer for {described(kind, desired)}"
         return Refusal(codes.altered, message, kind.kind, name=_name(desired))
+    if error.code == INVALID and (why := _NOT_EXPANDED.search(str(error))):
+        message = f"{described(kind, desired)} is refused: {why[1]}"
+        return Refusal(codes.refused, message, kind.kind, name=_name(desired))
     if error.code == NOT_FOUND and not error.named:
         return absent(kind, f"this cluster has no {kind.kind} of {kind.resource.api_version}")
     if error.undeclared:

@@ -14,9 +14,9 @@ from typing import Final, assert_never
 import msgspec
 
 from intent import Object
-from intent.annotations import EXPANSION, SERVICE, UNANSWERED
+from intent.annotations import EXPANSION
 from intent.settings import Settings
-from intent.shapes import annotations, labels, mapping
+from intent.shapes import annotations
 from intent.template import Templates
 from webhook import mutate
 from webhook.mutate import CONCERNS
@@ -42,7 +42,7 @@ from webhook.state import (
     Withdrawn,
     state,
 )
-from webhook.templates.separate import LEADER, WORKER
+from webhook.templates.unfilled import with_containers, with_reason
 from webhook.write import Write
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
@@ -109,7 +109,7 @@ def _noted(live: Object, write: Write) -> Object:
     """
     if write.filling is None:
         return live
-    live = _unsealed(_with_containers(live), write)
+    live = with_reason(with_containers(live), write.filling.errors)
     if not write.filling.is_read:
         return live
     there, base = write.record.base, write.filling.base
@@ -118,35 +118,6 @@ def _noted(live: Object, write: Write) -> Object:
     known = write.record
     text = records.write(known.digest, known.expansion, known.was, known.reading, noted)
     return live if len(text) > room(live) else merge(live, _annotation(text))
-
-
-def _with_containers(live: Object) -> Object:
-    """Return the object with an empty list in place of each `containers: null`.
-
-    LWS's own webhook writes the null into a template without containers (Go marshals the empty PodSpec), and
-    the schema denies it before /validate could say what is wrong.
-    """
-    group = mapping(mapping(live.get("spec")).get("leaderWorkerTemplate"))
-    emptied = {
-        field: {**group[field], "spec": {**group[field]["spec"], "containers": []}}
-        for field in (LEADER, WORKER)
-        if mapping(mapping(group.get(field)).get("spec")).get("containers", ()) is None
-    }
-    if not emptied:
-        return live
-    return {**live, "spec": {**live["spec"], "leaderWorkerTemplate": {**group, **emptied}}}
-
-
-def _unsealed(live: Object, write: Write) -> Object:
-    """Return a new object with its service in the label that says that admission did not answer (ADR 13).
-
-    The API server denies that label before /validate could say what is wrong, which denies the object.
-    One that is stored keeps the label: without /validate, the write must not take effect.
-    """
-    service = annotations(live).get(SERVICE)
-    if write.old is not None or labels(live).get(SERVICE) != UNANSWERED or not isinstance(service, str):
-        return live
-    return merge(live, {"metadata": {"labels": {SERVICE: service}}})
 
 
 def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:

@@ -7,7 +7,10 @@ import pytest
 from aiohttp import web
 
 from intent.annotations import UNANSWERED
+from kube.client import ApiError
 from sync import controller as controller_module
+from sync.kinds import LWS
+from sync.refusals import lasting
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import role, routed
@@ -109,3 +112,15 @@ async def test_a_missing_lws_is_not_created_while_admission_would_not_expand_it(
     await eventually(lambda: ("InferenceService", "r1", "AdmissionDisabled") in reasons(api))
 
     assert not {PREFILL, DECODE} & api.objects.keys()
+
+
+def test_the_reason_that_admission_wrote_is_the_reason_of_the_refusal() -> None:
+    said = (
+        'metadata.labels: Invalid value: "not expanded: FI951: InferenceTemplate base is gone": a valid label'
+    )
+    error = ApiError(422, {"reason": "Invalid", "message": said})
+
+    refusal = lasting(LWS, {"metadata": {"name": "r1-worker"}}, error)
+
+    assert refusal is not None
+    assert refusal.message == "LeaderWorkerSet r1-worker is refused: FI951: InferenceTemplate base is gone"

@@ -10,6 +10,7 @@ import pytest
 import webhook.templates.fill
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE, UNANSWERED
+from intent.names import is_label_value
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
 from tests.lws import changed, container, lws, template
 from tests.reviews import review as review_of
@@ -408,17 +409,24 @@ def test_the_reason_is_not_hidden_by_a_null_of_another_webhook(refs: str) -> Non
     assert next(one.code for one in check(made) if one.severity == "error") in {"FI951", "FI104"}
 
 
-def test_the_reason_is_not_hidden_by_the_seal_of_the_controller() -> None:
-    """A stored object keeps it, so that the write has no effect where /validate is not asked."""
+@pytest.mark.parametrize("old", [None, changed(lws(), REFS, "other")], ids=["CREATE", "UPDATE"])
+def test_the_seal_of_the_controller_says_the_reason_and_stays_invalid(old: Object | None) -> None:
+    """Where /validate is not asked, the API server denies the label: nothing is stored unexpanded."""
     sealed = changed(changed(lws(), "metadata.labels", {SERVICE: UNANSWERED}), REFS, "base")
-    absent: Templates = {"base": Unavailable("is gone")}
 
-    created = jsonpatch.apply_patch(sealed, expand(sealed, templates=absent))
-    updated = jsonpatch.apply_patch(sealed, expand(sealed, changed(lws(), REFS, "other"), templates=absent))
+    made = jsonpatch.apply_patch(sealed, expand(sealed, old, templates={"base": Unavailable("is gone")}))
 
-    assert created["metadata"]["labels"][SERVICE] == created["metadata"]["annotations"][SERVICE]
-    assert [one.code for one in check(created)] == ["FI951"]
-    assert updated["metadata"]["labels"][SERVICE] == UNANSWERED
+    label = made["metadata"]["labels"][SERVICE]
+    assert label.startswith("not expanded: FI951: InferenceTemplate base is gone")
+    assert not is_label_value(label)
+
+
+def test_the_seal_stays_on_an_object_with_an_error_in_its_input() -> None:
+    wrong = changed(changed(named(), "metadata.labels", {SERVICE: UNANSWERED}), REFS, "Wrong!")
+
+    made = jsonpatch.apply_patch(wrong, expand(wrong, templates=LIBRARY))
+
+    assert made["metadata"]["labels"][SERVICE] == UNANSWERED
 
 
 def test_a_missing_template_is_a_warning_on_a_dry_run() -> None:

@@ -5,4 +5,5 @@ separate    what the author wrote, taken out of an object that was filled before
 values      what the variables of templates stand for in one object
 fill        the base put under the author's object
 refill      these in order, for one write
+unfilled    an object without content, such that its author reads why
 """
