@@ -115,7 +115,8 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
     steps = dict(answers)
     if reading is not None:
-        hooks["/mutate"] = replace(hooks["/mutate"], reading=reading)
+        counted = replace(reading, count=shown.read)
+        hooks["/mutate"] = replace(hooks["/mutate"], reading=counted)
         steps |= {templated.ASKED: templated.asked, templated.ANSWERED: reading.review}
     offload = Offload(steps)
     state = app.ServerState(hooks, limits, client_names, shown.cut, offload=offload)

@@ -5,6 +5,7 @@ import asyncio
 import base64
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -291,7 +292,9 @@ async def test_requests_beyond_the_limit_are_refused_at_once() -> None:
         await released.wait()
         return dict.fromkeys(wanted.names, Unavailable("is gone"))
 
-    made, until = Reading(read, templated.answered), time.monotonic() + 30
+    counted: Counter[str] = Counter()
+    made = Reading(read, templated.answered, count=lambda outcome, _seconds: counted.update([outcome]))
+    until = time.monotonic() + 30
     waiting = [
         asyncio.create_task(made.templates(Wanted("a", ("t",)), 1, until)) for _ in range(reading.WAITING)
     ]
@@ -306,6 +309,7 @@ async def test_requests_beyond_the_limit_are_refused_at_once() -> None:
     assert await other
     await asyncio.gather(*waiting)
     assert not made.queues
+    assert counted == {"missing": reading.WAITING + 1, "crowded": 2}
 
 
 async def test_the_deadline_of_the_caller_counts() -> None:
@@ -313,7 +317,9 @@ async def test_the_deadline_of_the_caller_counts() -> None:
         await asyncio.sleep(60)
         return {}
 
-    made = Reading(read, templated.answered)
+    counted: list[str] = []
+    made = Reading(read, templated.answered, count=lambda outcome, _seconds: counted.append(outcome))
     found = await made.templates(Wanted("a", ("t",)), 1, time.monotonic() + 0.6)
 
     assert found == {"t": Unavailable(reading.LATE)}
+    assert counted == ["late"]

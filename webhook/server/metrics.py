@@ -24,6 +24,12 @@ OUTCOMES: Final = (
     "error",  # a bug (500)
 )
 
+READ_OUTCOMES: Final = (
+    "read",  # every template was read
+    "missing",  # one of them does not exist, or cannot be read
+    "late",  # not all were read in time
+    "crowded",  # too many requests of the namespace wait for templates (429)
+)
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 Count = Callable[[str, float], None]
@@ -41,6 +47,8 @@ class WebhookMetrics:
     """By result."""
     cut: Callable[[str], None]
     """Counts one connection that was cut, by reason."""
+    read: Count
+    """Counts the templates of one request: the outcome, and the seconds with the wait for a turn."""
     inflight: Gauge
     connections: Gauge
     not_after: Gauge
@@ -57,6 +65,7 @@ def build(
         counts=_counts(registry, paths),
         reloads=_reloads(registry, reload_results),
         cut=_cut(registry, cuts),
+        read=_reads(registry),
         inflight=Gauge(
             "fusioninfer_admission_inflight",
             "Admission requests whose body is still arriving.",
@@ -100,6 +109,28 @@ def _count(requests: Counter, durations: Histogram, path: str) -> Count:
     def count(outcome: str, seconds: float) -> None:
         increments[outcome]()
         observe(seconds)
+
+    return count
+
+
+def _reads(registry: CollectorRegistry) -> Count:
+    reads = Counter(
+        "fusioninfer_template_reads",
+        "Requests whose InferenceTemplates were to be read, by outcome.",
+        ("outcome",),
+        registry=registry,
+    )
+    durations = Histogram(
+        "fusioninfer_template_read_duration_seconds",
+        "Time in which the InferenceTemplates of a request were read, with the wait for a turn.",
+        buckets=_SECONDS,
+        registry=registry,
+    )
+    increments = {outcome: reads.labels(outcome).inc for outcome in READ_OUTCOMES}
+
+    def count(outcome: str, seconds: float) -> None:
+        increments[outcome]()
+        durations.observe(seconds)
 
     return count
 

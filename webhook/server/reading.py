@@ -13,6 +13,7 @@ from typing import Final
 
 from intent.template import Templates, Unavailable
 from webhook.review import AdmissionAnswer, Wanted
+from webhook.server.metrics import Count
 
 SECONDS: Final = 1.5
 """For all templates of one request, with the wait for a turn."""
@@ -45,6 +46,10 @@ class _Queue:
     bytes: int = 0
 
 
+def _ignore(_outcome: str, _seconds: float) -> None:
+    """Count nothing."""
+
+
 @dataclass(slots=True)
 class Reading:
     """What reads templates, and the requests that wait for it."""
@@ -52,6 +57,8 @@ class Reading:
     read: Read
     review: Callable[[bytes], AdmissionAnswer]
     """Answers a body with its templates."""
+    count: Count = _ignore
+    """Counts the templates of one request."""
     queues: dict[str, _Queue] = field(default_factory=dict)
 
     async def templates(self, wanted: Wanted, size: int, until: float) -> Templates:
@@ -59,6 +66,21 @@ class Reading:
 
         Those that were not read in time are `Unavailable`.
         """
+        began, outcome = monotonic(), "late"
+        try:
+            found = await self._read(wanted, size, until)
+            outcome = "missing" if any(isinstance(one, Unavailable) for one in found.values()) else "read"
+        except CrowdedError:
+            outcome = "crowded"
+            raise
+        except TimeoutError:
+            return dict.fromkeys(wanted.names, Unavailable(LATE))
+        else:
+            return found
+        finally:
+            self.count(outcome, monotonic() - began)
+
+    async def _read(self, wanted: Wanted, size: int, until: float) -> Templates:
         queue = self.queues.get(wanted.namespace) or _Queue()
         waiting = sum(one.bytes for one in self.queues.values())
         if queue.requests >= WAITING or queue.bytes + size > WAITING_BYTES or waiting + size > ALL_BYTES:
@@ -69,8 +91,6 @@ class Reading:
         try:
             async with asyncio.timeout(min(SECONDS, until - monotonic() - SPARE)), queue.turns:
                 return await self.read(wanted)
-        except TimeoutError:
-            return dict.fromkeys(wanted.names, Unavailable(LATE))
         finally:
             queue.requests -= 1
             queue.bytes -= size
