@@ -104,7 +104,7 @@ def _made(
     stored = [_expand(part.object, settings, templates) for one in each for part in one.parts]
     if admission_only:
         return tuple(stored), []
-    added, about = _preview(each, stored, settings)
+    added, about = _preview(each, stored, settings, templates)
     known = {_identity(one): one for one in added}
     left = {_identity(one): one for one in stored}
     kept = (known.get(_identity(one), one) if _name(one) else one for one in stored)
@@ -233,7 +233,7 @@ def _placed(document: Document, namespace: str) -> Document:
 
 
 def _preview(
-    each: list[Checked], stored: list[Object], settings: Settings
+    each: list[Checked], stored: list[Object], settings: Settings, templates: Library
 ) -> tuple[list[Object], list[Found]]:
     """Return the objects that the controller would create for the expanded ones, and its findings."""
     members: list[Member] = []
@@ -251,7 +251,12 @@ def _preview(
     ]
     config_maps = [one.document.object for one in each if is_config_map(one.document.object)]
     ahead = preview(
-        members, settings, [one.service for one in services if one.service], autoscalers, config_maps
+        members,
+        settings,
+        [one.service for one in services if one.service],
+        autoscalers,
+        config_maps,
+        lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
     )
     return list(ahead.objects), [_found(*sources[one.subject], one.error) for one in ahead.findings]
 

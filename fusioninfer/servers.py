@@ -156,6 +156,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
     help="Make neither routes nor Services, as with routes and apiServices off in the settings.",
 )
 @click.option(
+    "--templates-namespace",
+    default="",
+    metavar="NAME",
+    help="Watch InferenceTemplates: those of a service's namespace, then those of this one.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=8,
@@ -183,6 +189,7 @@ def sync(  # noqa: PLR0913 - each is a flag
     observe_only: bool,
     gangs_only: bool,
     namespaces: tuple[str, ...],
+    templates_namespace: str,
     log_level: str,
     **where: Any,
 ) -> None:
@@ -201,6 +208,8 @@ def sync(  # noqa: PLR0913 - each is a flag
     settings = replace(settings, observe_only=observe_only or settings.observe_only)
     if namespaces:
         settings = replace(settings, namespaces=namespaces)
+    if templates_namespace:
+        settings = replace(settings, templates_namespace=templates_namespace)
     if gangs_only:
         settings = replace(settings, routes=False, api_services=False)
     if not lease_duration > renew_deadline > retry_period > 0:

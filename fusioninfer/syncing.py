@@ -14,6 +14,7 @@ import structlog
 
 from fusioninfer import __version__, probes
 from fusioninfer.certificates import Certificates, keep
+from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.settings import Settings
 from kube.client import NONE, Client, connect
 from kube.limit import Limit
@@ -127,7 +128,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
         asyncio.TaskGroup() as tasks,
     ):
         for cache in caches.values():
-            tasks.create_task(reflect(client, cache, settings.namespaces))
+            tasks.create_task(reflect(client, cache, _namespaces(cache, settings)))
         if settings.observe_only:
             log.info("observe only: nothing is written")
             tasks.create_task(controller.run())
@@ -149,6 +150,12 @@ async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
         log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
         lost = True
     return int(lost)
+
+
+def _namespaces(cache: Cache[Any], settings: Settings) -> tuple[str, ...]:
+    """Return the namespaces that are watched; templates of the operator's namespace serve all; none: all."""
+    shared = (settings.templates_namespace,) if cache.kind.kind == TEMPLATE else ()
+    return tuple(dict.fromkeys((*settings.namespaces, *shared))) if settings.namespaces else ()
 
 
 def _measure(measured: ControllerMetrics, caches: Caches, queue: Queue) -> None:

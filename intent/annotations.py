@@ -52,8 +52,9 @@ REFRESH: Final = PREFIX + "refresh"
 INJECT: Final = PREFIX + "inject"
 PAUSED: Final = PREFIX + "paused"
 EXPANSION: Final = PREFIX + "expansion"
-UNREAD: Final = frozenset({EXPANSION, PAUSED})
-"""Annotations that do not affect admission."""
+TEMPLATES_VERSION: Final = PREFIX + "templates-version"
+UNREAD: Final = frozenset({EXPANSION, PAUSED, TEMPLATES_VERSION})
+"""Annotations that no concern reads."""
 UNANSWERED: Final = "admission did not answer"
 """Value of the label `SERVICE` in each write of a rendered LeaderWorkerSet; no valid label value, on purpose.
 
@@ -547,6 +548,16 @@ class Annotations:
         ),
     )
     """Whether there is a record; `webhook.overlay.record` reads it. Caches of Intents need no text."""
+    templates_version: str = field(
+        default="",
+        compare=False,
+        metadata=_annotation(
+            TEMPLATES_VERSION,
+            "managed by FusionInfer: which templates a service has that follows them; do not edit",
+            service="spec.followTemplates",
+            digest=False,
+        ),
+    )
 
     @property
     def artifact(self) -> Model | None:

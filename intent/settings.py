@@ -61,6 +61,8 @@ class Settings:
     """Whether each service gets a Service on its leaders, named `<service>-api`."""
     namespaces: tuple[str, ...] = ()
     """The namespaces that the controller watches; empty: all."""
+    templates_namespace: str = ""
+    """The namespace whose InferenceTemplates serve all namespaces; empty: the controller reads none."""
     observe_only: bool = False
     """Whether the controller writes nothing, and only reports what it would write."""
     storage_initializer_image: str = "kserve/storage-initializer:v0.21.0"

@@ -12,7 +12,7 @@ from intent import Object
 from intent.annotations import PAUSED, ROLES
 from intent.errors import Subject
 from intent.lws import KIND as LWS
-from intent.shapes import mapping
+from intent.shapes import listed, mapping
 from sync.desired.service import Desired
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observed.cached import Owner
@@ -39,6 +39,10 @@ EVENTS: Final[dict[str, tuple[EventType, str]]] = {
     "ChangeReverted": (
         "Warning",
         "another client changed or deleted an object of the controller, which restored it",
+    ),
+    "TemplateChanged": (
+        "Normal",
+        "an InferenceTemplate was changed or deleted: pods keep what they have until a refresh",
     ),
     "ServiceReady": ("Normal", "the condition `Ready` became True"),
     "ServiceNotReady": ("Warning", "the condition `Ready` became False"),
@@ -87,6 +91,30 @@ def readiness(before: str, service: CachedInferenceService) -> tuple[str, Occurr
         return now, None
     reason = "ServiceReady" if now == "True" else "ServiceNotReady"
     return now, _occurrence(service.subject, reason, str(condition.get("message", "")))
+
+
+def templates_changed(before: Object, service: CachedInferenceService) -> Iterator[Occurrence]:
+    """Yield what to record about templates that are no longer current, and were in the status `before`."""
+    known = {_version(one) for one in _outdated(before)}
+    for one in _outdated(service.status):
+        if (version := _version(one)) not in known:
+            namespace, name, generation = version
+            template = f"InferenceTemplate {namespace}/{name}"
+            message = (
+                f"{template} is no longer as it was read (generation {generation}): pods keep theirs; "
+                "to take it, run fusioninfer refresh, or set spec.followTemplates"
+            )
+            yield _occurrence(service.subject, "TemplateChanged", message, about=template)
+
+
+def _outdated(status: Object) -> Iterator[Object]:
+    return (
+        one for one in map(mapping, listed(status.get("appliedTemplates"))) if one.get("current") is False
+    )
+
+
+def _version(one: Object) -> tuple[str, str, str]:
+    return str(one.get("namespace")), str(one.get("name")), str(one.get("generation"))
 
 
 VERBS: Final = {

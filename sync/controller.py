@@ -18,7 +18,7 @@ from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError
 from kube.request import get
 from sync import refusals
-from sync.changes import occurrences, readiness
+from sync.changes import occurrences, readiness, templates_changed
 from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, part_of
@@ -222,6 +222,9 @@ class Controller:
             before = memory.ready or readiness("", snapshot.service or row)[0]
             memory.ready, found = readiness(before, row)
             yield from (found,) if found else ()
+            earlier = memory.status if memory.status is not None else (snapshot.service or row).status
+            yield from templates_changed(earlier, row)
+            memory.status = row.status
 
     def forget_if_gone(self, key: ServiceKey) -> None:
         """Drop the memory of a service that has neither members nor an InferenceService any more."""

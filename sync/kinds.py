@@ -9,6 +9,7 @@ from catalog.pickers.generations import OBJECTIVES_API
 from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
+from intent.inferencetemplate import v1alpha1 as template
 from intent.names import API_ENDING
 from intent.settings import Settings
 from kube.wire import read_object
@@ -16,6 +17,7 @@ from sync.observed import autoscaler, pod, routes, volcano
 from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
 from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key, route_keys
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
+from sync.observed.inferencetemplate import InferenceTemplate, cached_template
 from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
 from sync.observed.pod_fields import read_pod
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
@@ -292,8 +294,21 @@ POD: Final = Kind(
 WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)
 
 
+def templates(shared: str) -> Kind[CachedObject[InferenceTemplate]]:
+    """Return the row of InferenceTemplates, of which those of the namespace `shared` serve all namespaces."""
+    resource = Resource(v1alpha1.API_VERSION, template.KIND, template.PLURAL)
+    return Kind(resource, partial(cached_template, shared=shared))
+
+
 def watched(settings: Settings) -> tuple[Kind[Any], ...]:
     """Return the kinds that the controller lists and watches: those of parts that are not switched off."""
+    return (
+        *_watched(settings),
+        *((templates(settings.templates_namespace),) if settings.templates_namespace else ()),
+    )
+
+
+def _watched(settings: Settings) -> tuple[Kind[Any], ...]:
     off = set[str]() if settings.routes else ROUTES - {SERVICE_KIND}
     if not settings.routes and not settings.api_services:
         off = ROUTES

@@ -66,4 +66,10 @@ ROWS: Final[dict[str, Code]] = {
         "write `Critical`, `Standard`, `Sheddable` or a whole number",
         "the name is misspelt",
     ),
+    "FI977": Code(
+        "warning",
+        "routes wait for templates",
+        "create the InferenceTemplate, correct `baseRefs`, or switch templates on; existing routes stay",
+        "a template was deleted or is misspelt, or the controller cannot list templates",
+    ),
 }

@@ -18,7 +18,7 @@ from intent.settings import Settings
 from intent.shapes import annotations, mapping, text
 from kube.client import DEFAULT_NAMESPACE
 from sync.desired.service import Desired, desired_state
-from sync.kinds import GATEWAYS, INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind, part_of
+from sync.kinds import GATEWAYS, INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind, part_of, templates
 from sync.observed import volcano
 from sync.observed.cached import UnreadableObject
 from sync.observed.configuration import KIND as CONFIG_MAP
@@ -30,6 +30,7 @@ from sync.runtime.snapshots import ServiceMemory, observe
 SETTINGS: Final = "fusioninfer-settings"
 """The name of the ConfigMap of settings, or its start."""
 HOME: Final = "fusioninfer-system"
+TEMPLATES: Final = templates(HOME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,16 @@ async def read_live(reader: Reader, namespace: str, settings: Settings | None) -
         kind.kind: _complete(answer, kind)
         for kind, answer in zip((*kinds, GATEWAYS), (*lists, gateways), strict=True)
     }
+    found[TEMPLATES.kind] = await _templates(reader, namespace)
     given, notes = (settings, ()) if settings else await _settings(reader)
     config_maps = await _config_maps(reader, found[INFERENCE_SERVICE.kind].objects)
     return Live(found, given, _too_old(scheduler, given), notes, config_maps)
+
+
+async def _templates(reader: Reader, namespace: str) -> Answer:
+    """Read the InferenceTemplates of a namespace, and those of the operator's, which serve all."""
+    own, shared = await asyncio.gather(*(reader.every(TEMPLATES.path(one)) for one in (namespace, HOME)))
+    return Answer((*own.objects, *shared.objects), own.unknown or shared.unknown, own.served)
 
 
 async def _config_maps(reader: Reader, services: Iterable[Object]) -> Mapping[ServiceKey, Answer]:
@@ -133,7 +141,7 @@ def settings_of(content: str) -> tuple[Settings, tuple[str, ...]]:
 def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
     """Return what the controller sees of a service."""
     caches: dict[str, Cache[Any]] = {}
-    for kind in WATCHED:
+    for kind in (*WATCHED, TEMPLATES):
         cache: Cache[Any] = Cache(kind)
         answer = live.objects.get(kind.kind, Answer())
         for row in filter(None, map(cache.project, answer.objects)):

@@ -124,6 +124,12 @@ class Router:
     """Where its EndpointPickerConfig is; None: in `routing`."""
     pool: str = ""
     """The name of an InferencePool of its author; empty: the controller makes one, and a picker."""
+    base_refs: tuple[str, ...] = ()
+    """The names of its templates: those of the service."""
+    given: frozenset[str] = frozenset()
+    """The fields that its author wrote."""
+    default_strategy: str = ""
+    """The strategy where nobody writes one."""
 
     @property
     def is_picked(self) -> bool:
@@ -150,6 +156,8 @@ class InferenceServiceIntent:
     roles: tuple[RoleIntent, ...] = ()
     router: Router | None = None
     scheduler: str = ""
+    follows: bool = False
+    """Whether a changed template is taken at once."""
     model: tuple[tuple[str, str], ...] = ()
     """The annotations that say which model its LeaderWorkerSets run, with which LoRA adapters."""
     adapters: tuple[tuple[str, str], ...] = ()
@@ -165,6 +173,12 @@ class InferenceServiceIntent:
     def subject(self) -> Subject:
         """The InferenceService as the subject of findings."""
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
+
+    @property
+    def base_refs(self) -> tuple[str, ...]:
+        """The names of the templates of all roles, each once."""
+        router = self.router.base_refs if self.router else ()
+        return tuple(dict.fromkeys((*(name for role in self.roles for name in role.base_refs), *router)))
 
 
 ReadResult = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
@@ -202,6 +216,7 @@ def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
         roles=tuple(_roles(found.spec)),
         router=next(_routers(found.spec, _routing(written)), None),
         scheduler=found.spec.scheduling_strategy.scheduler_name,
+        follows=found.spec.follow_templates,
         model=(*_model(found.spec.model), *_lora(found.spec.lora)),
         adapters=tuple(_prioritized(found.spec.lora)),
         annotations=tuple((key, text(written[key])) for key in CARRIED if key in written),
@@ -302,6 +317,9 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 template=without_nulls(role.template),
                 config_ref=_config_ref(role),
                 pool=role.pool.ref.name if "pool" in role.given else "",
+                base_refs=tuple(spec.base_refs),
+                given=frozenset(role.given),
+                default_strategy=DISAGGREGATION if disaggregates(spec) else role.strategy,
             )
 
 

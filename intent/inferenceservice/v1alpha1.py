@@ -38,6 +38,7 @@ Strategy = Literal["prefix-cache", "kv-cache-utilization", "queue-size", "lora-a
 Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 
 MOST_ADDRESSES: Final = 32
+MOST_APPLIED: Final = 64
 _INT32: Final = 2**31 - 1
 
 NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format": "int32"})]
@@ -307,6 +308,9 @@ class InferenceServiceSpec(ApiModel):
     base_refs: BaseRefs = []
     """Names of InferenceTemplates, in order, of this namespace or of the operator's: later ones win, and the
     fields of the service over all (`docs/templates.md`)."""
+    follow_templates: bool = False
+    """Whether a changed template is taken at once, with a rolling update of the roles that name it. Absent:
+    pods keep what they were made with."""
     model: ModelSource = ModelSource.model_construct(uri="")
     """The model, as volumes and arguments of the engines. Absent: their arguments name it."""
     lora: LoraAdapters = LoraAdapters.model_construct(adapters=[])
@@ -363,6 +367,19 @@ class Address(ApiModel):
     """URL under which that object serves the service; that of a Service is for clients in the cluster."""
 
 
+class AppliedTemplate(ApiModel):
+    """A version of an InferenceTemplate that a role has, or the router."""
+
+    name: str
+    """Name of the template."""
+    namespace: str
+    """Its namespace: that of the service, or the operator's."""
+    generation: Generation = 0
+    """The metadata.generation that was read."""
+    current: bool = True
+    """Whether the template is still as it was read."""
+
+
 class ReadyCounts(ApiModel):
     """Ready and desired replicas, such as `2/3`."""
 
@@ -388,6 +405,8 @@ class InferenceServiceStatus(ApiModel):
     addresses: Annotated[list[Address], Field(max_length=MOST_ADDRESSES)] = []
     """All addresses of the service; `url` is the first one outside of the cluster."""
     ready: ReadyCounts = ReadyCounts()
+    applied_templates: Annotated[list[AppliedTemplate], Field(max_length=MOST_APPLIED)] = []
+    """Versions of the InferenceTemplates that its roles have."""
     conditions: Annotated[list[Condition], Field(max_length=32, json_schema_extra=_keyed_by("type"))] = []
     """Conditions of the service as a whole."""
     components: dict[str, ComponentStatus] = {}

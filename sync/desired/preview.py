@@ -4,7 +4,7 @@ There is no API server, so there are no uids and no status. The LeaderWorkerSets
 left out: they go through admission, and are passed in as members.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from intent import Object
@@ -15,12 +15,14 @@ from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs, services
 from intent.settings import Settings
 from intent.shapes import metadata, text
+from intent.template import Templates, Unavailable
 from sync.desired.service import combined, desired_state
 from sync.kinds import AUTOSCALER
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.inferencetemplate import NONE_NAMED, Named, cached_template
 from sync.observed.snapshot import Situation, Snapshot
 
 
@@ -32,16 +34,18 @@ class Preview:
     findings: tuple[Finding, ...]
 
 
-def preview(
+def preview(  # noqa: PLR0913, PLR0917 - the kinds of objects that files may have
     members: Iterable[Member],
     settings: Settings,
     inferenceservices: Iterable[InferenceServiceIntent] = (),
     autoscalers: Iterable[CachedObject[Autoscaler]] = (),
     config_maps: Iterable[Object] = (),
+    templates: Callable[[InferenceServiceIntent], Templates] = lambda _service: {},
 ) -> Preview:
     """Plan and render every service of these members and InferenceServices, in the controller's order.
 
-    `autoscalers` are those of others; `config_maps` are those of users, to which routers may refer.
+    `autoscalers` are those of others; `config_maps` are those of users, to which routers may refer; and
+    `templates` returns those that a service may name.
     """
     held = {
         (text(metadata(one).get("namespace")), text(metadata(one).get("name"))): one for one in config_maps
@@ -61,6 +65,7 @@ def preview(
                 _situation(key, name, found[key]) for name in gangs(found.get(key, ())) if name != key[1]
             ),
             configuration=_configuration(requests.get(key), held),
+            templates=_templates(requests.get(key), templates),
         )
         for key in keys
     ]
@@ -81,6 +86,19 @@ def _configuration(
     ref = reference(service.value) if service else None
     found = config_maps.get((service.namespace, ref.name)) if service and ref else None
     return configuration(ref, found) if ref and found is not None else None
+
+
+def _templates(
+    service: CachedInferenceService | None, templates: Callable[[InferenceServiceIntent], Templates]
+) -> Named:
+    """Return the templates that a service names, as far as they are among the files."""
+    value = service.value if service else None
+    if value is None or not value.base_refs:
+        return NONE_NAMED
+    known = templates(value)
+    found = {name: known[name] for name in value.base_refs if name in known}
+    rows = {name: cached_template(one, "") for name, one in found.items() if not isinstance(one, Unavailable)}
+    return Named(value.base_refs, rows)
 
 
 def _cached(service: InferenceServiceIntent) -> CachedInferenceService:

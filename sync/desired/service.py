@@ -29,6 +29,7 @@ from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
 from sync.desired.routes import desired_routes
 from sync.desired.scaling import left_alone, scaling_errors
+from sync.desired.templates import not_routed, versioned
 from sync.kinds import (
     API,
     AUTOSCALER,
@@ -141,7 +142,7 @@ def _sets(snapshot: Snapshot) -> Desired:
     left = left_alone(snapshot, snapshot.value)
     sets = (
         _without_replicas(obj) if obj["metadata"]["name"] in left else obj
-        for obj in leader_worker_sets(snapshot.value)
+        for obj in versioned(leader_worker_sets(snapshot.value), snapshot)
     )
     scaling = (Finding(snapshot.service.subject, error) for error in scaling_errors(snapshot, snapshot.value))
     return Desired((*sets, *autoscalers(snapshot.value)), held, (*findings, *scaling))
@@ -192,15 +193,17 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the routes of the router; if no author can be read, nothing changes."""
     if _has_no_author(snapshot):
         return Desired(held=ROUTES)
+    if snapshot.value and snapshot.routed is None:
+        return Desired(held=ROUTES, of_routes=tuple(not_routed(snapshot)) if settings.routes else ())
     decided = desired_routes(
         snapshot.situation.key,
         snapshot.members,
-        snapshot.value,
+        snapshot.routed,
         settings,
         snapshot.namesakes,
         snapshot.configuration,
     )
-    findings = tuple(_on_the_router(decided.findings, snapshot.value))
+    findings = tuple(_on_the_router(decided.findings, snapshot.routed))
     if not settings.routes:
         kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
         return Desired(held=ROUTES - {SERVICE_KIND}, held_objects=kept, of_routes=findings)

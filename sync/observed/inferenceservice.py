@@ -19,6 +19,7 @@ from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
 from sync.observed.cached import LONGEST, TooDeepError, digest, resource_version
 from sync.observed.index_keys import namesake_keys
+from sync.observed.inferencetemplate import keys_of
 
 UNREADABLE = "FI881"
 UNKNOWN_FIELD = "FI702"
@@ -104,7 +105,7 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
         status_digest=digests[1],
         deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
-        index_keys=namesake_keys(namespace, name),
+        index_keys=(*namesake_keys(namespace, name), *keys_of(namespace, value.base_refs if value else ())),
         resource_version=resource_version(metadata),
     )
 

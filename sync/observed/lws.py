@@ -5,7 +5,8 @@ from functools import partial
 from typing import Final
 
 from intent import Object, budget
-from intent.annotations import EXPANSION, INJECT, SERVICE
+from intent.annotations import EXPANSION, INJECT, SERVICE, TEMPLATES_VERSION
+from intent.applied import Source, recorded
 from intent.inferenceservice import v1alpha1
 from intent.names import API_ENDING, PICKER_ENDING
 from intent.service.member import Member, ejected, member
@@ -36,6 +37,10 @@ class LeaderWorkerSet:
 
     Empty if there is none, or if it was `kubectl scale`: the controller reverts that like any manual edit.
     """
+    templates: tuple[Source, ...] = ()
+    """The templates whose content it has."""
+    templates_version: str = ""
+    """The annotation by which it took them."""
 
     @property
     def current(self) -> bool:
@@ -104,7 +109,7 @@ def project(obj: Object) -> LeaderWorkerSet:
     """Project what a status needs of a LeaderWorkerSet."""
     spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
     found = conditions(status.get("conditions"))
-    replicas = spec.get("replicas")
+    replicas, notes = spec.get("replicas"), mapping(mapping(obj.get("metadata")).get("annotations"))
     return LeaderWorkerSet(
         name=text(mapping(obj.get("metadata")).get("name")),
         replicas=max(0, replicas) if type(replicas) is int else 1,
@@ -112,6 +117,8 @@ def project(obj: Object) -> LeaderWorkerSet:
         observed=_observed_generation(status, found, generation(obj)),
         updating=any(one.type == "UpdateInProgress" and one.status == "True" for one in found),
         scaler=_scaler(mapping(obj.get("metadata"))),
+        templates=recorded(notes.get(EXPANSION)),
+        templates_version=text(notes.get(TEMPLATES_VERSION)),
     )
 
 

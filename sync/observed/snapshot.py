@@ -7,10 +7,12 @@ from typing import Any
 from intent import lws
 from intent.errors import Subject
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
+from intent.inferenceservice.router import filled
 from intent.service.member import Member, ServiceKey
 from intent.service.rules import present
 from sync.observed.configuration import Configuration
 from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.inferencetemplate import NONE_NAMED, Named
 from sync.observed.pod_group import PodGroup
 
 
@@ -66,6 +68,8 @@ class Snapshot:
     """The gangs of the revisions of its DisaggregatedSets."""
     configuration: Configuration | None = None
     """The EndpointPickerConfig that its router refers to; None if it refers to none, or was not read."""
+    templates: Named = NONE_NAMED
+    """The InferenceTemplates that it names."""
 
     @property
     def gangs(self) -> tuple[Situation, ...]:
@@ -81,6 +85,16 @@ class Snapshot:
     def value(self) -> InferenceServiceIntent | None:
         """The intent of the InferenceService; None if it is absent or unreadable."""
         return self.service.value if self.service else None
+
+    @property
+    def routed(self) -> InferenceServiceIntent | None:
+        """The same, with the router parts of its templates; None also while these are not known."""
+        value, named = self.value, self.templates
+        if value is None or value.router is None or not named.names:
+            return value
+        if named.trouble or any(name in named.missing for name in value.router.base_refs):
+            return None
+        return filled(value, (named.found[name].projection.spec for name in value.router.base_refs))
 
     @property
     def is_deleting(self) -> bool:

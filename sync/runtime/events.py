@@ -93,6 +93,7 @@ REASONS: Final = {
     "FI879": "NotScaling",
     "FI880": "KindUnavailable",
     "FI881": "ObjectUnreadable",
+    "FI977": "TemplatesNotKnown",
     "FI904": "ObjectOverBudget",
 }
 """Event reasons by code. Codes about an EndpointPickerConfig share one reason; the message has the code."""

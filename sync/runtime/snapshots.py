@@ -4,15 +4,18 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from intent import Object
 from intent.errors import Subject
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
+from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
 from sync.observed.index_keys import index_key, pod_group_key
+from sync.observed.inferencetemplate import NONE_NAMED, OFF, Named
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import InferencePool
@@ -32,6 +35,8 @@ class ServiceMemory:
     """The replicas that the roles of the InferenceService asked for, as last seen."""
     ready: str = ""
     """The last known status of the condition `Ready`: `True`, `False`, or empty."""
+    status: Object | None = None
+    """The status of the InferenceService as last seen; None: none was seen."""
     claimed: set[str] = field(default_factory=set)
     """Roles whose replicas their author changed since, and that are not stored yet."""
 
@@ -75,8 +80,9 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
     rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], caches)
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
+    value = service.value if service else None
     if POOL.kind in caches:
-        rows[POOL.kind] = _pools(key, service.value if service else None, caches)
+        rows[POOL.kind] = _pools(key, value, caches)
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
     return Snapshot(
@@ -84,11 +90,27 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         service,
         rows,
         tuple(_namesakes(key, caches)),
-        claimed=memory.claims(service.value if service else None, stored),
+        claimed=memory.claims(value, stored),
         unknown=_unknown(key, caches),
         unreadable=_unreadable(key, caches),
         revisions=tuple(revisions),
+        templates=_templates(value, caches) if value else NONE_NAMED,
     )
+
+
+def _templates(service: InferenceServiceIntent, caches: Caches) -> Named:
+    """Return the templates that a service names: of its namespace, else of the operator's."""
+    names = service.base_refs
+    cache = caches.get(TEMPLATE)
+    if not names or cache is None:
+        return Named(names, trouble=OFF)
+    found = {
+        name: row
+        for name in names
+        for where in ("", service.namespace)
+        for row in cache.of(index_key(TEMPLATE, where, name))
+    }
+    return Named(names, found, cache.trouble_in(service.namespace))
 
 
 def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:

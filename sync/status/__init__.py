@@ -18,6 +18,7 @@ from sync.status.components import components, ready_counts
 from sync.status.conditions import JUDGES, state
 from sync.status.inputs import FailureMemory, Observed, ObservedRoutes
 from sync.status.reasons import Verdict
+from sync.status.templates import applied_templates
 
 __all__ = [
     "Observed",
@@ -43,6 +44,7 @@ def status(seen: Observed, before: Object, now: str) -> Object:
         "components": components(seen, mapping(before.get("components")), now),
         "ready": ready_counts(seen),
         **addresses(served(seen)),
+        **applied_templates(seen),
     }
 
 
@@ -62,7 +64,8 @@ def _memory(before: Object, generation: int) -> FailureMemory:
 def _conditions(seen: Observed, before: Object, now: str) -> Iterator[Object]:
     stored = by_type(before)
     for kind, judge in JUDGES.items():
-        yield _condition(kind, judge(seen), stored.get(kind, {}), seen.service.generation, now)
+        if verdict := judge(seen):
+            yield _condition(kind, verdict, stored.get(kind, {}), seen.service.generation, now)
 
 
 def _condition(kind: str, verdict: Verdict, old: Object, generation: int, now: str) -> Object:

@@ -10,7 +10,7 @@ from sync.status.reasons import CONDITIONS
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)").fullmatch
 
 
-OPTIONAL: Final = ("url", "addresses")
+OPTIONAL: Final = ("url", "addresses", "appliedTemplates")
 """Fields that a status may lack."""
 
 

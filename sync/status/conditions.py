@@ -16,6 +16,7 @@ from sync.status.groups import Wait, absent, counted, group_size, groups, placed
 from sync.status.inputs import Observed, behind, desired, unapplied
 from sync.status.reasons import STATES, State, Verdict
 from sync.status.routes import routes_ready
+from sync.status.templates import templates_applied
 
 
 def initialized(seen: Observed) -> Verdict:
@@ -187,16 +188,17 @@ def failed(seen: Observed) -> Verdict:
 # --- the list ---------------------------------------------------------------------------------------
 
 
-JUDGES: Final[dict[str, Callable[[Observed], Verdict]]] = {
+JUDGES: Final[dict[str, Callable[[Observed], Verdict | None]]] = {
     "Initialized": initialized,
     "Scheduled": scheduled,
     "RoutesReady": routes_ready,
+    "TemplatesApplied": templates_applied,
     "Ready": is_ready,
     "Active": active,
     "Progressing": progressing,
     "Failed": failed,
 }
-"""By type of condition, in the order of the list."""
+"""By type of condition, in the order of the list; None: it does not concern the service."""
 
 
 def state(condition: str, verdict: Verdict) -> State:

@@ -12,6 +12,7 @@ CONDITIONS: Final = {
     "Initialized": "this generation could be read, and every role has its LeaderWorkerSet",
     "Scheduled": "at least one complete replica of every role is on nodes",
     "RoutesReady": "programmed gateways accept the routes, and the endpoint picker runs",
+    "TemplatesApplied": "every role has its InferenceTemplates as they are now; absent: it names none",
     "Ready": "requests are served: `Initialized`, `Scheduled` and `RoutesReady`, "
     "and at least one complete replica of every role is ready",
     "Active": "the service is complete: every replica of every role is ready",
@@ -19,6 +20,8 @@ CONDITIONS: Final = {
     "Failed": "something is wrong that does not resolve with time",
 }
 """Conditions in their order, and what `True` means."""
+OPTIONAL: Final = frozenset({"TemplatesApplied"})
+"""Conditions that only some services have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,29 @@ REASONS: Final = (
     ),
     Reason(
         "RoutesReady", "NotObserved", "Unknown", "the observed objects are of an earlier generation", _WAIT
+    ),
+    Reason("TemplatesApplied", "TemplatesCurrent", "True", "every role has its templates as they are now"),
+    Reason(
+        "TemplatesApplied",
+        "TemplateChanged",
+        "False",
+        "a template was changed or deleted since; pods keep running with what they have",
+        "to take it, run `fusioninfer refresh`, or set `spec.followTemplates`",
+    ),
+    Reason(
+        "TemplatesApplied",
+        "TemplateMissing",
+        "False",
+        "a template that is needed now does not exist",
+        "create the template, or correct the name in `baseRefs`",
+    ),
+    Reason("TemplatesApplied", "NotApplied", "False", "a role has no LeaderWorkerSet yet", "check `Failed`"),
+    Reason(
+        "TemplatesApplied",
+        "TemplatesUnknown",
+        "Unknown",
+        "the controller cannot list templates",
+        "switch templates on (`templates.enabled` of the chart), or restore the permission of the controller",
     ),
     Reason("Ready", "ServiceReady", "True", "requests are served"),
     Reason("Ready", "NotInitialized", "False", "`Initialized` is False", "check that condition"),

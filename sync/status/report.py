@@ -55,7 +55,7 @@ def report(snapshot: Snapshot, desired: Desired, now: str) -> Object | None:
 
 def observed(snapshot: Snapshot, desired: Desired) -> Observed:
     """Build the input of a status. Of an InferenceService that cannot be read only the name is known."""
-    value = snapshot.value or _unread(snapshot)
+    value = snapshot.routed or snapshot.value or _unread(snapshot)
     pod_group = snapshot.situation.stored
     return Observed(
         service=value,
@@ -67,6 +67,7 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
         errors=_errors(desired.findings),
         settled=snapshot.unapplied <= ASIDE and snapshot.value is not None and not snapshot.is_deleting,
         is_scaled=AUTOSCALER.kind not in snapshot.unapplied,
+        templates=snapshot.templates,
     )
 
 

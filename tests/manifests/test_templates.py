@@ -1,4 +1,4 @@
-"""Templates are off by default; the component and the chart give the webhook one right on one kind."""
+"""Templates are off by default; the component and the chart give webhook and controller one kind to read."""
 
 import re
 from typing import Any, Final
@@ -13,14 +13,16 @@ from tests.manifests.values import VALUES
 ROLE: Final = "fusioninfer-webhook-templates"
 
 
-def patches() -> dict[str, list[Object]]:
-    """Return the operations of the component, by the kind that they change."""
+def patches() -> dict[tuple[str, str], list[Object]]:
+    """Return the operations of the component, by kind and name of what they change."""
     whole = yaml.safe_load((MANIFESTS / "templates" / "kustomization.yaml").read_text())
-    return {one["target"]["kind"]: yaml.safe_load(one["patch"]) for one in whole["patches"]}
+    targets = (one["target"] for one in whole["patches"])
+    patches = (yaml.safe_load(one["patch"]) for one in whole["patches"])
+    return {(one["kind"], one["name"]): patch for one, patch in zip(targets, patches, strict=True)}
 
 
-def added(kind: str, path: str) -> Any:
-    (found,) = (one["value"] for one in patches()[kind] if one["path"].startswith(path))
+def added(kind: str, path: str, name: str = "fusioninfer-webhook") -> Any:
+    (found,) = (one["value"] for one in patches()[kind, name] if one["path"].startswith(path))
     return found
 
 
@@ -47,6 +49,22 @@ def test_the_webhook_may_get_templates_and_nothing_else() -> None:
     ]
     assert binding["roleRef"]["name"] == ROLE
     assert bound == [binding]
+
+
+def test_the_controller_may_list_and_watch_templates_and_is_told_to() -> None:
+    role = "fusioninfer-sync-templates"
+    found = find("ClusterRoleBinding", role, "templates")
+    arguments = [
+        *container("fusioninfer-sync")["args"],
+        added("Deployment", "/spec/template/spec/containers/0/args", "fusioninfer-sync"),
+    ]
+
+    assert find("ClusterRole", role, "templates")["rules"] == [
+        {"apiGroups": ["fusioninfer.io"], "resources": ["inferencetemplates"], "verbs": ["list", "watch"]}
+    ]
+    assert (found["roleRef"]["name"], found["subjects"][0]["name"]) == (role, "fusioninfer-sync")
+    assert parsed(arguments)["templates_namespace"] == "fusioninfer-system"
+    assert not parsed(container("fusioninfer-sync")["args"])["templates_namespace"]
 
 
 def test_requests_for_templates_have_queues_by_namespace() -> None:

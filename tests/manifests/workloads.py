@@ -57,6 +57,8 @@ def _flag(name: str, path: str, form: str) -> str:
     )
 
 
+TEMPLATES: Final = "($.Values.templates).enabled"
+"""An earlier chart, whose values `--reuse-values` takes, has no such object."""
 _SWITCHES: Final = "".join(
     (
         _flag("workers", "sync.workers", "int {}"),
@@ -65,6 +67,7 @@ _SWITCHES: Final = "".join(
         when(value("sync.observeOnly"), "        - --observe-only\n"),
         when(value("sync.gangsOnly"), "        - --gangs-only\n"),
         "{{- range $.Values.sync.namespaces }}\n        - --watch-namespace={{ . }}\n{{- end }}\n",
+        when(TEMPLATES, "        - --templates-namespace={{ $.Release.Namespace }}\n"),
         when(SELF_SIGNED, "        - --manage-certificates=fusioninfer-webhook-tls\n"),
         items("sync.extraArgs", 8),
     )
@@ -75,8 +78,6 @@ SYNC: Final = (
     Rule(_list("env", 8), KEPT + items("sync.extraEnv", 8)),
 )
 
-TEMPLATES: Final = "($.Values.templates).enabled"
-"""An earlier chart, whose values `--reuse-values` takes, has no such object."""
 _TOKEN_MOUNT: Final = """\
         - name: token
           mountPath: /var/run/secrets/kubernetes.io/serviceaccount

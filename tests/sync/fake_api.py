@@ -15,14 +15,15 @@ from aiohttp import web
 
 from intent import Object
 from intent.names import is_label_value
-from sync.kinds import WATCHED
+from sync.kinds import WATCHED, templates
 from sync.observed.cached import managed
 
 Fault = Callable[[web.Request], web.StreamResponse | None]
-COLLECTIONS = (*(kind.resource.plural for kind in WATCHED), "events", "leases")
+SERVED = (*WATCHED, templates("fusioninfer-system"))
+COLLECTIONS = (*(kind.resource.plural for kind in SERVED), "events", "leases")
 _SERVED: dict[str, set[str]] = {}
 """Collections by the path of their group and version."""
-for _kind in WATCHED:
+for _kind in SERVED:
     _SERVED.setdefault(_kind.resource.collection.rpartition("/")[0], set()).add(_kind.resource.plural)
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 

@@ -249,6 +249,22 @@ def test_variables_follow_the_author() -> None:
     assert "MODEL=org/N" in [f"{one['name']}={one.get('value')}" for one in vllm(after)["env"]]
 
 
+def test_pull_secrets_of_a_template_are_added_to_the_author_s() -> None:
+    theirs = {"base": inference_template("base", entry({"imagePullSecrets": [{"name": "registry"}]}))}
+    made = put(named(template(container(), imagePullSecrets=[{"name": "own"}])), templates=theirs)
+
+    assert pod(made)["imagePullSecrets"] == [{"name": "registry"}, {"name": "own"}]
+
+
+def test_two_services_share_a_template_and_no_names() -> None:
+    one, two = (put(named(service=name)) for name in ("one", "two"))
+
+    assert [made["metadata"]["annotations"][SERVICE] for made in (one, two)] == ["one", "two"]
+    assert vllm(one)["image"] == vllm(two)["image"]
+    assert b'"two"' not in orjson.dumps(one)
+    assert b'"one"' not in orjson.dumps(two)
+
+
 def test_blocks_are_annotations_where_the_author_has_none() -> None:
     blocks = {
         "model": {"uri": "hf://org/T", "name": "theirs", "cache": "9Gi"},

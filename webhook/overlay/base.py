@@ -2,7 +2,7 @@
 
 A record keeps it as the member `base`, so that a later write reads no template:
 
-    refs, for, refresh    the input: the names, the component type, and the annotation `refresh`
+    refs, for, refresh    the input: the names, the component type, and `refresh` with `templates-version`
     from                  of each template name, namespace, uid and generation
     pods, leader          the pod template of all pods; that of leaders, where it differs
     annotations           what blocks of templates ask for

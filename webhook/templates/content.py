@@ -28,6 +28,7 @@ from intent.annotations import (
     PRIORITY,
     REFRESH,
     SERVICE,
+    TEMPLATES_VERSION,
 )
 from intent.command_line.merge import MODES
 from intent.lora import LIMITS
@@ -56,7 +57,8 @@ def key_of(lws: Object | None) -> Key | None:
         return None
     asked = found.get(COMPONENT_TYPE)
     component_type = asked if asked in COMPONENT_TYPES else COMPONENT_TYPES[0]
-    return Key(row.parse(names), component_type, text(found.get(REFRESH)))
+    asked_for = (text(found.get(key)) for key in (REFRESH, TEMPLATES_VERSION))
+    return Key(row.parse(names), component_type, " ".join(filter(None, asked_for)))
 
 
 def needed(live: Object, old: Object | None = None) -> tuple[str, ...]:

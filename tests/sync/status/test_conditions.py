@@ -11,7 +11,7 @@ from sync.observed.pod import FAILURES
 from sync.status import status
 from sync.status.conditions import JUDGES
 from sync.status.failures import CODE_OF
-from sync.status.reasons import CONDITIONS, REASONS, Reason
+from sync.status.reasons import CONDITIONS, OPTIONAL, REASONS, Reason
 from tests.sync.status.samples import (
     CRASH,
     D0,
@@ -308,7 +308,7 @@ def test_a_service_serves_without_its_autoscaler() -> None:
     refused = FieldError("spec", None, "HorizontalPodAutoscaler r1-decode is refused", "FI872")
     without = seen(is_scaled=False, errors=(refused,))
 
-    others = [name for name in CONDITIONS if name not in {"Progressing", "Failed"}]
+    others = [name for name in CONDITIONS if name not in {"Progressing", "Failed", *OPTIONAL}]
     assert {name: reason(name, without) for name in others} == {name: reason(name, seen()) for name in others}
     assert reason("Progressing", without) == ("False", "Held")
     assert reason("Failed", without) == ("True", "InferenceServiceFailed")

@@ -15,7 +15,7 @@ from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed import lws, pod, routes
 from sync.observed.pod_group import pod_group
 from sync.status import Observed, ObservedRoutes, differs, merged, status, surplus
-from sync.status.reasons import CONDITIONS, STATES
+from sync.status.reasons import CONDITIONS, OPTIONAL, STATES
 from tests.laws.strategies import JSON
 from tests.sync.fake_api import merge
 from tests.sync.status.samples import LATER, NOW
@@ -143,7 +143,7 @@ def test_the_stored_status_is_not_modified(seen: Observed, before: Object) -> No
 def test_every_condition_is_one_that_the_api_takes(seen: Observed, before: Object) -> None:
     made = status(seen, before, NOW)["conditions"]
 
-    assert [one["type"] for one in made] == list(CONDITIONS)
+    assert [one["type"] for one in made] == [name for name in CONDITIONS if name not in OPTIONAL]
     assert all(STATES[one["type"], one["reason"]] == one["status"] for one in made)
     assert all(len(one["message"]) <= 1024 for one in made)
 

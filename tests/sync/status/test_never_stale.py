@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from intent import Object
 from sync.observed.routes import Deployment, InferencePool, ParentStatus
 from sync.status import Observed, status
-from sync.status.reasons import CONDITIONS
+from sync.status.reasons import CONDITIONS, OPTIONAL
 from tests.sync.status.samples import (
     CRASH,
     D0,
@@ -180,4 +180,6 @@ def test_every_part_of_a_status_is_of_the_observed_generation(change: Change) ->
     made = status(now, before, LATER)
 
     assert {one["observedGeneration"] for one in made["conditions"]} == {made["observedGeneration"]} == {7}
-    assert [one["type"] for one in made["conditions"]] == list(CONDITIONS)
+    assert [one["type"] for one in made["conditions"]] == [
+        name for name in CONDITIONS if name not in OPTIONAL
+    ]

@@ -1,0 +1,38 @@
+"""The versions of InferenceTemplates whose content an object has, as its record has them.
+
+Admission writes them (`webhook.overlay.base`, member `from`).
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from intent.shapes import listed, mapping, number, strings, text
+
+
+class Source(NamedTuple):
+    """One version of a template, as a record names it."""
+
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+
+
+def recorded(record: Any) -> tuple[Source, ...]:
+    """Return the templates whose content an expanded object has, from the text of its record."""
+    if not isinstance(record, str) or '"base":' not in record:
+        return ()
+    try:
+        base = mapping(mapping(orjson.loads(record)).get("base"))
+    except orjson.JSONDecodeError:
+        return ()
+    return tuple(_sources(listed(base.get("from"))))
+
+
+def _sources(entries: list[Any]) -> Iterator[Source]:
+    for one in entries:
+        if isinstance(one, list) and len(one) == len(Source._fields) and strings(one[:3]) == tuple(one[:3]):
+            name, namespace, uid = map(text, one[:3])
+            yield Source(name, namespace, uid, number(one[3]))

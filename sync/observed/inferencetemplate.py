@@ -1,0 +1,92 @@
+"""Projection of an InferenceTemplate: its version, and what of it the controller uses."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+
+from intent import Object
+from intent.applied import Source
+from intent.inferencetemplate.v1alpha1 import KIND
+from intent.service.member import ServiceKey
+from intent.shapes import mapping, number, text
+from sync.observed.cached import CachedObject, watched_object
+from sync.observed.index_keys import index_key
+
+OFF: Final = "templates are switched off (templates.enabled of the chart)"
+_USED: Final = ("router", "priority")
+"""The fields of the spec that the controller uses; admission uses the others."""
+_FASTEST: Final = 1
+"""The level of compression."""
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceTemplate:
+    """What a cache holds of a template beyond the common fields."""
+
+    generation: int = 0
+    packed: bytes = b""
+    """The compressed JSON of the fields of the spec that the controller uses; empty if there are none."""
+
+    @property
+    def spec(self) -> Object:
+        """The fields of the spec that the controller uses."""
+        return mapping(orjson.loads(zlib.decompress(self.packed))) if self.packed else {}
+
+
+Row = CachedObject[InferenceTemplate]
+
+
+def cached_template(obj: Object, shared: str) -> Row:
+    """Project a template; those of the namespace `shared` concern the services of all namespaces."""
+    return watched_object(obj, project, lambda one: tuple(_keys(one, shared)))
+
+
+def project(obj: Object) -> InferenceTemplate:
+    """Project what services need of a template."""
+    spec = mapping(obj.get("spec"))
+    used = {name: spec[name] for name in _USED if name in spec}
+    packed = zlib.compress(orjson.dumps(used), _FASTEST) if used else b""
+    return InferenceTemplate(number(mapping(obj.get("metadata")).get("generation")), packed)
+
+
+def _keys(obj: Object, shared: str) -> Iterator[ServiceKey]:
+    """Yield the keys by which services find a template: in its namespace, or in all."""
+    of = mapping(obj.get("metadata"))
+    namespace, name = text(of.get("namespace")), text(of.get("name"))
+    yield index_key(KIND, namespace, name)
+    if namespace == shared:
+        yield index_key(KIND, "", name)
+
+
+def keys_of(namespace: str, names: Iterable[str]) -> tuple[ServiceKey, ...]:
+    """Return the index keys of a service that names templates."""
+    return tuple(index_key(KIND, where, name) for name in names for where in (namespace, ""))
+
+
+# --- the templates of one service ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The templates that a service names, as far as they are known."""
+
+    names: tuple[str, ...] = ()
+    found: Mapping[str, Row] = field(default_factory=dict)
+    trouble: str = ""
+    """Why they are not known; empty if they are."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The names of those that do not exist, or are not known."""
+        return tuple(name for name in self.names if name not in self.found)
+
+    def source(self, name: str) -> Source | None:
+        """Return the version of a template as it is now; None if there is none."""
+        row = self.found.get(name)
+        return Source(name, row.namespace, row.uid, row.projection.generation) if row else None
+
+
+NONE_NAMED: Final = Named()

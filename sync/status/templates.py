@@ -1,0 +1,62 @@
+"""What the status says of InferenceTemplates: which versions roles have, and whether they are current."""
+
+from intent import Object
+from intent.applied import Source
+from intent.inferenceservice.v1alpha1 import MOST_APPLIED
+from sync.desired.templates import outdated
+from sync.status.inputs import Observed
+from sync.status.reasons import Verdict
+
+
+def applied_templates(seen: Observed) -> Object:
+    """Return the field of the status; nothing for a service without templates, or before any is known."""
+    found = [
+        _entry(one, is_current=one not in outdated(seen.templates, seen.applied)) for one in seen.applied
+    ]
+    return {"appliedTemplates": found[:MOST_APPLIED]} if found and not seen.templates.trouble else {}
+
+
+def _entry(one: Source, *, is_current: bool) -> Object:
+    return {
+        "name": one.name,
+        "namespace": one.namespace,
+        "generation": one.generation,
+        "current": is_current,
+    }
+
+
+def templates_applied(seen: Observed) -> Verdict | None:
+    """Judge `TemplatesApplied`: every role has its templates as they are now; None if none are named."""
+    named = seen.templates
+    if not named.names:
+        return None
+    if named.trouble:
+        return Verdict("TemplatesUnknown", f"InferenceTemplates are not known: {named.trouble}")
+    if missing := _missing(seen):
+        return Verdict("TemplateMissing", "; ".join(missing))
+    if changed := outdated(named, seen.applied):
+        return Verdict(
+            "TemplateChanged", f"{_changes(seen, changed)}; pods keep what they have until a refresh"
+        )
+    if late := [role.name for role in seen.service.roles if role.base_refs and role.name not in seen.sets]:
+        return Verdict("NotApplied", f"no LeaderWorkerSet yet of {' and '.join(late)}")
+    return Verdict("TemplatesCurrent", "every role has its templates as they are now")
+
+
+def _missing(seen: Observed) -> list[str]:
+    """Return which templates do not exist that a role needs which has none yet, or the router."""
+    named, applied = seen.templates, {one.name for one in seen.applied}
+    home = seen.service.namespace
+    return [
+        f"InferenceTemplate {name} exists neither in namespace {home} nor in that of FusionInfer"
+        for name in named.missing
+        if name not in applied or seen.service.router is not None
+    ]
+
+
+def _changes(seen: Observed, changed: tuple[Source, ...]) -> str:
+    gone = set(seen.templates.missing)
+    return ", ".join(
+        f"InferenceTemplate {one.namespace}/{one.name} was {'deleted' if one.name in gone else 'changed'}"
+        for one in changed
+    )

@@ -1,0 +1,67 @@
+"""What the status says of InferenceTemplates."""
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from intent.applied import Source
+from sync.observed.cached import CachedObject
+from sync.observed.inferencetemplate import OFF, InferenceTemplate, Named
+from sync.status import Observed, status
+from tests.sync.status.samples import DECODE, NOW, PREFILL, lws, seen, service
+
+FIRST: Final = Source("base", "team-a", "uid", 1)
+REFS: Final = {"base_refs": ("base",)}
+NAMING: Final = service(replace(PREFILL, **REFS), replace(DECODE, **REFS))
+
+
+def named(generation: int = 1, trouble: str = "", *, exists: bool = True) -> Named:
+    row = CachedObject("team-a", "base", "uid", projection=InferenceTemplate(generation))
+    return Named(("base",), {"base": row} if exists else {}, trouble)
+
+
+def applied(now: Named, *versions: Source) -> Observed:
+    """Return a service whose roles have these versions."""
+    roles = dict(zip(("prefill", "decode"), versions, strict=False))
+    sets = {role: lws(role, templates=(one,)) for role, one in roles.items()}
+    return seen(service=NAMING, sets=sets, templates=now)
+
+
+@pytest.mark.parametrize(
+    ("observed", "state", "reason"),
+    [
+        (applied(named(), FIRST, FIRST), "True", "TemplatesCurrent"),
+        (applied(named(2), FIRST, FIRST), "False", "TemplateChanged"),
+        (applied(named(exists=False), FIRST, FIRST), "False", "TemplateChanged"),
+        (applied(named(exists=False)), "False", "TemplateMissing"),
+        (applied(named(), FIRST), "False", "NotApplied"),
+        (applied(named(trouble=OFF), FIRST, FIRST), "Unknown", "TemplatesUnknown"),
+    ],
+)
+def test_the_condition_compares_with_the_templates_as_they_are(
+    observed: Observed, state: str, reason: str
+) -> None:
+    made = {one["type"]: one for one in status(observed, {}, NOW)["conditions"]}["TemplatesApplied"]
+
+    assert (made["status"], made["reason"]) == (state, reason)
+
+
+def test_a_service_without_templates_has_neither_condition_nor_versions() -> None:
+    made = status(seen(), {}, NOW)
+
+    assert "TemplatesApplied" not in {one["type"] for one in made["conditions"]}
+    assert "appliedTemplates" not in made
+
+
+def test_each_version_is_listed_once() -> None:
+    second = FIRST._replace(generation=2)
+
+    made = status(applied(named(2), FIRST, second), {}, NOW)["appliedTemplates"]
+
+    assert [(one["generation"], one["current"]) for one in made] == [(1, False), (2, True)]
+    assert len(status(applied(named(), FIRST, FIRST), {}, NOW)["appliedTemplates"]) == 1
+
+
+def test_versions_that_cannot_be_compared_are_not_listed() -> None:
+    assert "appliedTemplates" not in status(applied(named(trouble=OFF), FIRST), {}, NOW)
