@@ -10,6 +10,7 @@ from fusioninfer import __version__, completing
 from fusioninfer.cluster.check.command import check
 from fusioninfer.cluster.diff.command import diff
 from fusioninfer.cluster.planning.command import plan
+from fusioninfer.cluster.refresh.command import refresh
 from fusioninfer.cluster.why.command import why
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from fusioninfer.ejecting import eject
@@ -56,6 +57,7 @@ main.add_command(webhook)
 main.add_command(sync)
 main.add_command(check)
 main.add_command(diff)
+main.add_command(refresh)
 main.add_command(why)
 
 DEMO: Final = """\b

@@ -1,4 +1,4 @@
-"""Send requests to a cluster, and return the answers as values. Nothing is written: creates are dry runs."""
+"""Send requests to a cluster, and return the answers as values. Only `refresh` writes."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -55,7 +55,7 @@ class Reader:
         return await self._answer(self._every(path, label, fields), path)
 
     async def send(self, request: Request) -> Object:
-        """Send a dry run or a review. Raises `ApiError`, or one of `NO_ANSWER`."""
+        """Send a dry run, a review, or the write of `refresh`. Raises `ApiError`, or one of `NO_ANSWER`."""
         async with self.limit:
             return await self.client.call(request)
 

@@ -1,0 +1,215 @@
+"""`fusioninfer refresh`: which objects have older templates, which restart, and what is written."""
+
+import asyncio
+import copy
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fusioninfer.cli import main
+from fusioninfer.cluster.answers import ABSENT, Answer
+from fusioninfer.cluster.reader import UnreachableError
+from fusioninfer.cluster.refresh import command
+from fusioninfer.options import exit_unreadable
+from intent import Object
+from intent.settings import Settings
+from kube.client import ApiError
+from kube.request import Request
+from sync.kinds import INFERENCE_SERVICE, LWS, templates
+from tests.lws import lws
+from tests.templates import template
+from webhook.expand import expanded
+
+SHARED = "fusioninfer-system"
+REFRESH = "fusioninfer.io/refresh"
+A = LWS.path("llm", "a")
+SERVICE = INFERENCE_SERVICE.path("llm", "svc")
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A cluster in memory, with admission; in place of the reader of the command."""
+
+    objects: dict[str, Object] = field(default_factory=dict)
+    refuses: str = ""
+    unknown: str = ""
+    writes: list[str] = field(default_factory=list)
+
+    async def reach(self) -> Object:
+        return {}
+
+    async def one(self, path: str) -> Answer:
+        return Answer((self.objects[path],)) if path in self.objects else ABSENT
+
+    async def every(self, path: str) -> Answer:
+        if self.unknown:
+            return Answer(unknown=self.unknown)
+        plural = "/leaderworkersets"
+        home = path.removesuffix(plural) if "/namespaces/" in path else ""
+        return Answer(tuple(one for at, one in self.objects.items() if plural in at and at.startswith(home)))
+
+    async def send(self, request: Request) -> Object:
+        if self.refuses:
+            raise ApiError(422, {"reason": "Invalid", "message": self.refuses})
+        assert isinstance(request.body, dict)
+        found = copy.deepcopy(self.objects[request.path])
+        found["metadata"].setdefault("annotations", {}).update(request.body["metadata"]["annotations"])
+        found = self.admitted(found)
+        if "dryRun" not in request.query:
+            self.objects[request.path] = found
+            self.writes.append(request.path)
+        return found
+
+    def admitted(self, obj: Object) -> Object:
+        there = {
+            at.rpartition("/")[2]: one for at, one in self.objects.items() if "/inferencetemplates/" in at
+        }
+        return expanded(obj, Settings(), there) if obj["kind"] == "LeaderWorkerSet" else obj
+
+    def put_template(self, priority: str = "models", generation: int = 1, namespace: str = "llm") -> None:
+        found = template({"template": {"spec": {"priorityClassName": priority}}}, namespace=namespace)
+        found["metadata"] |= {"uid": "uid", "generation": generation}
+        self.objects[templates(SHARED).path(namespace, "base")] = found
+
+    def put(self, name: str, owner: Object | None = None, refs: str = "base") -> None:
+        found = lws()
+        found["metadata"] |= {"name": name, "namespace": "llm"}
+        found["metadata"]["annotations"]["fusioninfer.io/base-refs"] = refs
+        if owner:
+            found["metadata"]["ownerReferences"] = [{"controller": True, **owner}]
+        self.objects[LWS.path("llm", name)] = self.admitted(found)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """Make a cluster with one template and one object that names it."""
+    there = Cluster()
+    there.put_template()
+    there.put("a")
+
+    def read(_kubeconfig: Any, _context: Any, reading: Any) -> Any:
+        try:
+            return asyncio.run(reading(there))
+        except UnreachableError as error:
+            exit_unreadable(error)
+
+    monkeypatch.setattr(command, "read", read)
+    return there
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["refresh", "-n", "llm", *words])
+
+
+def priority(there: Cluster, path: str = A) -> str:
+    found: str = there.objects[path]["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"][
+        "priorityClassName"
+    ]
+    return found
+
+
+def test_an_object_with_the_templates_of_now_is_left_alone(cluster: Cluster) -> None:
+    done = run()
+
+    assert (done.exit_code, done.stdout, cluster.writes) == (0, "", [])
+    assert "0 LeaderWorkerSets refreshed" in done.stderr
+
+
+def test_a_dry_run_says_what_would_restart_and_writes_nothing(cluster: Cluster) -> None:
+    cluster.put_template("newer", 2)
+
+    done = run("--dry-run")
+
+    assert (done.exit_code, cluster.writes) == (0, [])
+    said = "llm/a: InferenceTemplate llm/base was changed (generation 1, now 2): its groups would restart"
+    assert done.stdout.strip() == said
+
+
+def test_a_refresh_takes_the_template_and_a_second_one_does_nothing(cluster: Cluster) -> None:
+    cluster.put_template("newer", 2)
+
+    first, second = run(), run()
+
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert (priority(cluster), cluster.writes) == ("newer", [A])
+    assert "its groups restart" in first.stdout
+
+
+def test_a_change_that_does_not_concern_the_object_restarts_nothing(cluster: Cluster) -> None:
+    cluster.put_template("models", 2)
+
+    assert "its pods stay as they are" in run("--dry-run").stdout
+
+
+def test_only_what_names_a_template_is_refreshed(cluster: Cluster) -> None:
+    cluster.put_template("newer", 2)
+
+    assert run("--template", "other").stdout == ""
+    assert run("--template", "base", "--dry-run").stdout.startswith("llm/a: ")
+
+
+def test_a_template_of_the_namespace_comes_before_the_one_that_was_read(cluster: Cluster) -> None:
+    del cluster.objects[templates(SHARED).path("llm", "base")]
+    cluster.put_template(namespace=SHARED)
+    cluster.put("a")
+    assert run("--dry-run").stdout == ""
+
+    cluster.put_template()
+
+    assert f"InferenceTemplate {SHARED}/base gave way to llm/base" in run("--dry-run").stdout
+
+
+def test_the_roles_of_an_inferenceservice_are_refreshed_by_it_once(cluster: Cluster) -> None:
+    cluster.objects[SERVICE] = {"kind": "InferenceService", "metadata": {"name": "svc", "namespace": "llm"}}
+    del cluster.objects[A]
+    for name in ("svc-prefill", "svc-decode"):
+        cluster.put(name, {"kind": "InferenceService", "name": "svc"})
+    cluster.put_template("newer", 2)
+
+    done = run()
+
+    assert (done.exit_code, cluster.writes) == (0, [SERVICE])
+    assert REFRESH in cluster.objects[SERVICE]["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "gone", "refuses", "says"),
+    [
+        (None, True, "", "create base again, or change base-refs of LeaderWorkerSet a"),
+        ({"kind": "DisaggregatedSet", "name": "set"}, False, "", "change the template of the role there"),
+        (None, False, "a variable has no value", "a variable has no value"),
+    ],
+    ids=["deleted", "DisaggregatedSet", "refused"],
+)
+def test_what_cannot_be_refreshed_is_said_with_the_remedy(
+    cluster: Cluster, owner: Object | None, gone: object, refuses: str, says: str
+) -> None:
+    cluster.put("a", owner)
+    cluster.put_template("newer", 2)
+    if gone:
+        del cluster.objects[templates(SHARED).path("llm", "base")]
+    cluster.refuses = refuses
+
+    done = run()
+
+    assert (done.exit_code, cluster.writes) == (1, [])
+    assert says in done.stdout
+
+
+def test_json_has_every_object(cluster: Cluster) -> None:
+    cluster.put_template("newer", 2)
+
+    found = json.loads(run("--dry-run", "-o", "json").stdout)
+
+    assert found["dryRun"] is True
+    [row] = found["leaderWorkerSets"]
+    assert (row["name"], row["restarts"], row["refreshed"], row["problem"]) == ("a", True, False, "")
+
+
+def test_a_cluster_that_cannot_be_listed_is_unreadable(cluster: Cluster) -> None:
+    cluster.unknown = "403 Forbidden"
+
+    assert run().exit_code == 2
