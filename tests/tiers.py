@@ -86,6 +86,7 @@ SHARED: Final = {
     "cluster": ("cluster-1", "cluster-2"),
     "certified": ("certified",),
     "bare": ("bare",),
+    "templated": ("templated",),
 }
 """The groups of each cluster, by its fixture, the longest first."""
 EARLY: Final = (
@@ -95,6 +96,7 @@ EARLY: Final = (
     "certified",
     "tests/cluster/test_safety.py",
     "bare",
+    "templated",
     "tests/cluster/test_chaos.py",
     "tests/hostile/test_worst.py",
     "tests/hostile/test_tenants.py",

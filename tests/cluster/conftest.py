@@ -38,6 +38,7 @@ from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import (
     MANIFESTS,
+    SHARED,
     install_manifests,
     logs_of_ours,
     restart_deposed,
@@ -47,6 +48,7 @@ from tests.cluster.testbed.ours import (
     wait_admission,
 )
 from tests.cluster.testbed.pki import issue
+from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.unavailable import unavailable
@@ -158,6 +160,30 @@ def bare(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     built = obtained(request.config, lambda: build(sys.stderr, (*MODULES, *CERTIFICATE_MODULES)))
     with running(built, (*CRDS, *CERTIFICATE_CRDS)) as there:
         STARTED["bare"] = there
+        yield there
+
+
+@pytest.fixture(scope="session")
+def templated(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster whose webhook reads templates, as its ServiceAccount, with our controller."""
+    built = obtained(request.config, lambda: build(sys.stderr, MODULES))
+    with running(built, CRDS) as there:
+        STARTED["templated"] = there
+        install_manifests(there)
+        install_manifests(there, MANIFESTS.parent / "templates")
+        restart_component(there, "kube-controller-manager")
+        token = kubeconfig_of(there, there.url, SHARED, "fusioninfer-webhook")
+        start_webhook(there, flags={"--templates-namespace": SHARED, "--kubeconfig": token})
+        wait_admission(there)
+        start_sync(there)
+        yield there
+
+
+@pytest.fixture(scope="module")
+def templated_network(templated: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+    """A network of pods beside that cluster."""
+    _require_namespaces(request.config)
+    with network(templated) as there:
         yield there
 
 

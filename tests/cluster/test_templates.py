@@ -1,7 +1,6 @@
 """InferenceTemplates on the real API server, with the token and the rights of the manifests."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -9,20 +8,14 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.cluster.conftest import obtained
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
-from tests.cluster.testbed.build import build
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
-from tests.cluster.testbed.control_plane import restart_component, running
-from tests.cluster.testbed.modules import CRDS, MODULES
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.ours import MANIFESTS, install_manifests, start_sync, start_webhook, wait_admission
-from tests.cluster.testbed.service_accounts import kubeconfig_of
+from tests.cluster.testbed.ours import SHARED
 from tests.cluster.testbed.wait import until
 from tests.templates import template
 from tests.test_template_examples import SERVICES, TEMPLATES
 
-SHARED: Final = "fusioninfer-system"
 WEBHOOK: Final = f"system:serviceaccount:{SHARED}:fusioninfer-webhook"
 TIMES: Final = 20
 ENGINE: Final = {
@@ -49,21 +42,6 @@ spec:
     workerTemplate: {}
 """
 """All that its author writes: fewer than 15 lines."""
-
-
-@pytest.fixture(scope="module")
-def templated(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster whose webhook reads templates, as its ServiceAccount."""
-    built = obtained(request.config, lambda: build(sys.stderr, MODULES))
-    with running(built, CRDS) as there:
-        install_manifests(there)
-        install_manifests(there, MANIFESTS.parent / "templates")
-        restart_component(there, "kube-controller-manager")
-        token = kubeconfig_of(there, there.url, SHARED, "fusioninfer-webhook")
-        start_webhook(there, flags={"--templates-namespace": SHARED, "--kubeconfig": token})
-        wait_admission(there)
-        start_sync(there)
-        yield there
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from tests.cluster.testbed.wait import until
 
 ROOT: Final = Path(__file__).parents[3]
 MANIFESTS: Final = ROOT / "manifests" / "base"
+SHARED: Final = "fusioninfer-system"
+"""The namespace of ours, whose templates serve all namespaces."""
 LEFT_OUT: Final = frozenset(
     {"Deployment", "Service", "Kustomization", "Component", "Certificate", "Issuer", "ServiceMonitor"}
 )
