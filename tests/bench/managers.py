@@ -9,8 +9,8 @@ from tests.bench import store
 from tests.bench.process import cpu_seconds, memory
 from tests.bench.report import Row, row
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.components import COMPONENTS, http_ok
-from tests.cluster.testbed.control_plane import start_process, wait_ready
+from tests.cluster.testbed.components import COMPONENTS
+from tests.cluster.testbed.control_plane import log_of, start_process, wait_ready
 
 LWS: Final = "lws"
 """The process of LWS's manager."""
@@ -18,6 +18,9 @@ WINDOW: Final = 5.0
 """Seconds over which a process is at rest."""
 AT_REST: Final = 0.02
 """Share of a processor that a process takes at most while it is at rest."""
+STARTING: Final = "Starting Controller"
+HAS_WORKERS: Final = "Starting workers"
+"""Lines of controller-runtime's log (`pkg/internal/controller/controller.go`), one of each per controller."""
 PATIENCE: Final = 1800.0
 """Seconds for the controller to look at everything, on a machine that is busy."""
 
@@ -50,12 +53,24 @@ def rested(cluster: Cluster, name: str) -> Spent:
     raise TimeoutError(f"not within {PATIENCE} s: {name} is at rest")
 
 
+def lws_listed(cluster: Cluster) -> Spent:
+    """Start LWS's manager; give what it spent until its caches were full."""
+    lws, said = COMPONENTS[LWS], _said(cluster)
+    start_process(cluster, LWS, [str(cluster.built.binary(lws.binary)), *lws.args(cluster)])
+    wait_ready(cluster, LWS, lambda _: said[0] < _said(cluster)[0] == _said(cluster)[1], seconds=PATIENCE)
+    return spent(cluster, LWS)
+
+
+def _said(cluster: Cluster) -> tuple[int, int]:
+    """Count the controllers that LWS's log names, and those whose caches were full: they have workers."""
+    log = log_of(cluster, LWS).read_text()
+    return log.count(STARTING), log.count(HAS_WORKERS)
+
+
 def lws_started(cluster: Cluster) -> tuple[Spent, int]:
     """Start LWS's manager; give what it spent until it was at rest, and how many objects it wrote."""
     before = store.revision(cluster)
-    lws = COMPONENTS[LWS]
-    start_process(cluster, LWS, [str(cluster.built.binary(lws.binary)), *lws.args(cluster)])
-    wait_ready(cluster, LWS, lambda _: http_ok(cluster.ports["lws-health"], "/readyz"), seconds=PATIENCE)
+    lws_listed(cluster)
     found = rested(cluster, LWS)
     return found, store.written_since(cluster, before)
 
