@@ -37,7 +37,7 @@ def identity(field: str, item: Any) -> Identity:
 
 
 def _several(keys: tuple[str, ...], item: Object) -> Identity:
-    return tuple([item.get(key, KEY_DEFAULTS.get(key)) for key in keys])
+    return tuple([item[key] if key in item else KEY_DEFAULTS.get(key) for key in keys])
 
 
 def name_of(field: str, item: Object) -> str:
@@ -92,7 +92,9 @@ def keys_of(field: str, item: Object) -> Object:
 
 def same(one: Any, other: Any) -> bool:
     """Return whether two JSON values are equal. Unlike in Python, true is not 1."""
-    return one == other and (isinstance(one, str) or one is None or _as_json(one) == _as_json(other))
+    if one is other or one != other:
+        return one is other
+    return isinstance(one, str) or _as_json(one) == _as_json(other)
 
 
 def _as_json(value: Any) -> bytes:

@@ -11,6 +11,7 @@ container gets another image, `old` is removed, and `new` is added before the fi
 """
 
 from functools import lru_cache
+from operator import is_
 from typing import Any, Final
 
 from intent import Object
@@ -55,11 +56,20 @@ def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list
             _patch_map(live, wanted, path, operations)
         return
     if is_keyed(field, live) and is_keyed(field, wanted):
+        if _is_extended(live, wanted):
+            added = ({"op": "add", "path": f"{path}/-", "value": item} for item in wanted[len(live) :])
+            operations += added
+            return
         have, want = by_identity(field, live), by_identity(field, wanted)
         if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
             _patch_items(field, (have, want), path, operations)
             return
     operations.append({"op": "replace", "path": path, "value": wanted})
+
+
+def _is_extended(live: list[Any], wanted: list[Any]) -> bool:
+    """Return whether items were added behind those that there are, and nothing else was changed."""
+    return len(live) < len(wanted) and all(map(is_, live, wanted))
 
 
 def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> bool:

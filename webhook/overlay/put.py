@@ -10,11 +10,13 @@ the author's variable `A` stays, so neither result has it:
     ...     "schedulerName": "volcano",
     ...     "containers": [{"name": "vllm", "command": ["ray"], "env": [{"name": "A", "value": "2"}]}],
     ... }
-    >>> injected, replaced = put(original, wish, frozenset({"command"}))
-    >>> injected
+    >>> made = put(original, wish, frozenset({"command"}))
+    >>> made.put_on
     {'schedulerName': 'volcano', 'containers': [{'name': 'vllm', 'command': ['ray']}]}
-    >>> replaced
+    >>> made.was
     {'schedulerName': None, 'containers': [{'name': 'vllm', 'command': ['vllm']}]}
+    >>> made.result == merge(original, made.put_on)
+    True
 """
 
 from collections.abc import Collection
@@ -24,6 +26,7 @@ from intent import Object
 from intent.shapes import listed, mapping
 from webhook.overlay.keyed import (
     ENTERED,
+    FIRST,
     LIST_KEYS,
     Identity,
     by_identity,
@@ -33,21 +36,20 @@ from webhook.overlay.keyed import (
     keys_of,
     same,
 )
-from webhook.overlay.overlay import COPY, DIRECTIVES, NOTHING, Overlay, merge
+from webhook.overlay.overlay import COPY, DIRECTIVES, NOTHING, Overlay, merge, merged_items
 
 LEADER: Final = "leaderTemplate"
 
 
-Taken = tuple[Any, Any] | None
-"""The injected value of one field and the value that it replaces; None where nothing is injected."""
-
-
 class Injection(NamedTuple):
-    """An object with injected fields, the overlay of these, and the one that restores the author's values."""
+    """An object with injected fields, the overlay of these, and the one that restores the author's values.
 
-    result: Object
-    put_on: Overlay
-    was: Overlay
+    Of one field: its value then, the injected part of it, and what restores the author's.
+    """
+
+    result: Any
+    put_on: Any
+    was: Any
 
 
 def inject(
@@ -60,18 +62,18 @@ def inject(
     group = mapping(mapping(original.get("spec")).get("leaderWorkerTemplate"))
     wished = mapping(mapping(mapping(wish.get("spec")).get("leaderWorkerTemplate")).get(LEADER))
     if COPY not in wished or LEADER in group or not group:
-        put_on, was = put(original, wish, replaceable)
-        return Injection(merge(original, put_on), put_on, was)
+        return put(original, wish, replaceable)
     source = group.get(str(wished[COPY])) if leader is None else leader
     copied = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": {**group, LEADER: source}}}
-    put_on, was = put(copied, wish, replaceable)
-    into = put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})
+    made = put(copied, wish, replaceable)
+    into = made.put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})
     into[COPY] = wished[COPY]
-    return Injection(merge(copied, put_on), put_on, was)
+    return made
 
 
-def put(original: Object, wish: Overlay, replaceable: Collection[str]) -> tuple[Overlay, Overlay]:
-    """Reduce `wish` to what may be injected. Return that, and the overlay that reverts it."""
+def put(original: Object, wish: Overlay, replaceable: Collection[str]) -> Injection:
+    """Inject what of `wish` may be injected into one map."""
+    result = dict(original)
     put_on: Overlay = {}
     was: Overlay = {}
     for key, value in wish.items():
@@ -82,42 +84,50 @@ def put(original: Object, wish: Overlay, replaceable: Collection[str]) -> tuple[
             taken = _put_items(key, have, value, replaceable)
         else:
             taken = _put_leaf(key, have, value, replaceable)
-        if taken is not None:
-            put_on[key], was[key] = taken
-    return put_on, was
+        if taken is None:
+            continue
+        result[key], put_on[key], was[key] = taken
+        if value is None:
+            del result[key]
+    return Injection(result, put_on, was)
 
 
-def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str]) -> Taken:
+def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str]) -> Injection | None:
     if key in DIRECTIVES or (have is not None and key not in replaceable) or same(have, value):
         return None
-    return value, have
+    return Injection(value, value, have)
 
 
-def _put_map(have: Any, value: Overlay, replaceable: Collection[str]) -> Taken:
-    if isinstance(have, dict):
-        inner, reverse = put(have, value, replaceable)
-        return (inner, reverse) if inner else None
-    inner = put(NOTHING, value, replaceable)[0] if have is None else NOTHING
-    return (inner, None) if inner else None
+def _put_map(have: Any, value: Overlay, replaceable: Collection[str]) -> Injection | None:
+    if have is not None and not isinstance(have, dict):
+        return None
+    made = put(have or NOTHING, value, replaceable)
+    if not made.put_on:
+        return None
+    return made if have is not None else made._replace(was=None)
 
 
-def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[str]) -> Taken:
+def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[str]) -> Injection | None:
     if not isinstance(have, list):
-        return (wish, None) if wish and have is None else None
+        return Injection(merged_items(field, None, wish), wish, None) if wish and have is None else None
     places = index(field, have)
+    items: list[Any] = list(have)
+    new: list[Any] = []
     chosen: list[Any] = []
     before: list[Any] = []
     for item in wish:
         at = places.get(identity(field, item))
         if at is None:
+            new.append(merge(NOTHING, item))
             chosen.append(item)
         elif field in ENTERED:
-            inner, reverse = put(have[at], item, replaceable)
-            if inner:
+            made = put(have[at], item, replaceable)
+            if made.put_on:
+                items[at] = made.result
                 keys = keys_of(field, item)
-                chosen.append(keys | inner)
-                before.append(keys | reverse)
-    return (chosen, before) if chosen else None
+                chosen.append(keys | made.put_on)
+                before.append(keys | made.was)
+    return Injection(new + items if field in FIRST else items + new, chosen, before) if chosen else None
 
 
 # --- the order of lists ---------------------------------------------------------------------------------

@@ -82,7 +82,9 @@ def test_a_patch_does_not_take_true_for_one() -> None:
 
 
 def test_put_keeps_the_authors_values() -> None:
-    put_on, was = put({"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}}, ())
+    _, put_on, was = put(
+        {"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}}, ()
+    )
 
     assert (put_on, was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
 
@@ -90,13 +92,13 @@ def test_put_keeps_the_authors_values() -> None:
 def test_put_keeps_an_authors_item_unchanged() -> None:
     original = {"env": [{"name": "IP", "value": "9"}]}
 
-    assert put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}, ()) == ({}, {})
+    assert put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}, ()) == (original, {}, {})
 
 
 def test_put_replaces_command_and_args() -> None:
     original = {"containers": [{"name": "e", "args": ["a"]}]}
 
-    put_on, was = put(
+    _, put_on, was = put(
         original, {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}, ("command", "args")
     )
 
@@ -149,8 +151,15 @@ def test_only_the_parts_with_a_field_that_was_not_injected_are_reduced(
 ) -> None:
     parts = {str(at): Part("", wish) for at, wish in enumerate(wishes)}
     whole = Expansion(parts, combine(wishes))
-    put_on, _was = put(original, whole.wish, frozenset({"command"}))
+    put_on = put(original, whole.wish, frozenset({"command"})).put_on
 
     found = whole.reduced(put_on).parts
 
     assert found == {name: part.reduced(put_on) for name, part in parts.items()}
+
+
+@given(SPECS, SPECS)
+def test_the_result_of_put_is_the_original_with_what_was_injected(wish: Any, original: Any) -> None:
+    made = put(original, wish, frozenset({"command"}))
+
+    assert made.result == merge(original, made.put_on)
