@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from intent import Object
 from intent.annotations import INJECT, PREFIX, ROLES, SERVICE
 from intent.errors import FieldError
@@ -142,7 +144,15 @@ def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, i
     text = "\n".join(chain.from_iterable(map(strings, fields)))
     yield CHARACTERS, len(text)
     yield BREAKS, 0 if len(text) <= BREAKS.most else sum(map(text.count, _BREAKS))
-    yield ITEMS, _items(value.get("spec"))
+    yield ITEMS, 0 if _is_short(value.get("spec")) else _items(value.get("spec"))
+
+
+def _is_short(value: Any) -> bool:
+    """Return whether the text of a value is too short for `ITEMS`: each item has a character and a comma."""
+    try:
+        return len(orjson.dumps(value)) <= 2 * ITEMS.most
+    except orjson.JSONEncodeError:  # it is nested deep, or has a number of more than 64 bits
+        return False
 
 
 def _items(value: Any) -> int:
