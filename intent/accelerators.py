@@ -36,8 +36,9 @@ def unknown(resources: Any) -> tuple[str, ...]:
     if not isinstance(resources, dict):
         return ()
     tables = (resources.get(kind) for kind in ("limits", "requests"))
-    named = {name for table in tables if isinstance(table, dict) for name in table if whole(table[name]) != 0}
-    return tuple(sorted(name for name in named if is_extended(name) and not is_accelerator(name)))
+    offered = [(table, name) for table in tables if isinstance(table, dict) for name in table if "/" in name]
+    known = [one for one in offered if is_extended(one[1]) and not is_accelerator(one[1])]
+    return tuple(sorted({name for table, name in known if whole(table[name]) != 0})) if known else ()
 
 
 def unlimited(resources: Object) -> tuple[str, ...]:

@@ -131,8 +131,8 @@ def _variables(tokens: tuple[str, ...], env: list[Any]) -> tuple[tuple[str, str 
 
 
 def _names(values: Any, key: str) -> tuple[str, ...]:
-    found = [item.get(key) for item in listed(values) if isinstance(item, dict)]
-    return tuple([name for name in found if isinstance(name, str)])
+    items = [item for item in listed(values) if isinstance(item, dict) and key in item]
+    return strings([item[key] for item in items])
 
 
 def _ports(items: list[Any]) -> tuple[tuple[int, str], ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, Final
 
 from intent import Object, accelerators, budget
@@ -33,6 +34,8 @@ from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
 """The name, or prefix of the name, of the volume at `/dev/shm`."""
+_ANNOTATIONS: Final = tuple(one.name for one in fields(Annotations))
+_values: Final = attrgetter(*_ANNOTATIONS)
 DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 
 
@@ -88,7 +91,7 @@ def _intent(
     group = mapping(spec.get("leaderWorkerTemplate"))
     kueue = labels if labels.get(KUEUE_QUEUE) else annotations
     return Intent(
-        **{one.name: getattr(asked, one.name) for one in fields(Annotations)},
+        **dict(zip(_ANNOTATIONS, _values(asked), strict=True)),
         sidecar=asked.wants_sidecar,
         picker=asked.routing.picker if asked.wants_sidecar else "",
         size=size,
@@ -134,6 +137,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
     annotations = checked(metadata.get("annotations"), f"{path}.metadata.annotations", errors, required=False)
     spec = checked(template.get("spec"), f"{path}.spec", errors)
     engine = _engine(spec.get("containers"), annotations, f"{path}.spec.containers", context)
+    volumes = _shared_memory(spec.get("volumes"))
     return Template(
         field=field,
         engine=engine,
@@ -142,8 +146,8 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         task_spec=text(annotations.get(TASK_SPEC)),
         labels=_our_labels(metadata),
         host_ipc=spec.get("hostIPC") is True,
-        taken=_shared_memory(spec.get("volumes"), in_memory=False),
-        memory=_shared_memory(spec.get("volumes"), in_memory=True),
+        taken=tuple([name for name, in_memory in volumes if not in_memory]),
+        memory=tuple([name for name, in_memory in volumes if in_memory]),
         ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
         proxied=proxied_port(spec) if spec.get("initContainers") else 0,
         pod=_pod(spec, engine),
@@ -168,16 +172,14 @@ def _pod(spec: Object, engine: Engine | None) -> Pod:
     )
 
 
-def _shared_memory(volumes: Any, *, in_memory: bool) -> tuple[str, ...]:
-    """Return the volumes whose names begin with `dshm`: those in memory, or the others."""
-    named = [item for item in listed(volumes) if text(mapping(item).get("name")).startswith(SHM)]
-    return tuple(
-        [
-            item["name"]
-            for item in named
-            if (mapping(item.get("emptyDir")).get("medium") == "Memory") is in_memory
-        ]
-    )
+def _shared_memory(volumes: Any) -> list[tuple[str, bool]]:
+    """Return the volumes whose names begin with `dshm`, and whether each is in memory."""
+    named = [item for item in listed(volumes) if isinstance(item, dict) and _is_shm(item.get("name"))]
+    return [(item["name"], mapping(item.get("emptyDir")).get("medium") == "Memory") for item in named]
+
+
+def _is_shm(name: Any) -> bool:
+    return isinstance(name, str) and name.startswith(SHM)
 
 
 def _our_labels(metadata: Object) -> tuple[tuple[str, str], ...]:

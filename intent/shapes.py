@@ -6,6 +6,7 @@ from intent import Object
 from intent.errors import FieldError
 
 EMPTY: Final[Object] = {}
+_TEXT: Final = frozenset({str})
 
 
 def checked(value: Any, path: str, errors: list[FieldError], *, required: bool = True) -> Object:
@@ -41,7 +42,10 @@ def number(value: Any) -> int:
 
 def strings(value: Any) -> tuple[str, ...]:
     """Return the strings of a list."""
-    return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, list) else ()
+    if not isinstance(value, list):
+        return ()
+    is_plain = _TEXT.issuperset(map(type, value))  # one call for the whole list
+    return tuple(value if is_plain else [item for item in value if isinstance(item, str)])
 
 
 def metadata(obj: Any) -> Object:

@@ -82,12 +82,15 @@ def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> 
     if reads.values:
         read |= {name: value for name, value in reads.values if known.get(name) == value}
     skipped = known.get("skip", ())
-    read["skip"] = [word for word in reads.skip if word in skipped]
+    read["skip"] = [word for word in reads.skip if word in skipped] if skipped else []
     return _hashed(read, 16)
 
 
 def _of_template(reads: Reads, template: Object) -> Object:
-    read = {name: template[name] for name in ("field", *reads.template) if name in template}
+    read = {"field": template["field"]}
+    for name in reads.template:
+        if name in template:
+            read[name] = template[name]
     engine = template.get("engine")
     if engine is not None and reads.engine:
         read["engine"] = {name: engine[name] for name in reads.engine if name in engine}

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Any, Final, Literal, NamedTuple
 
 from intent import Object
-from intent.shapes import listed, mapping
+from intent.shapes import listed, mapping, strings
 from webhook.overlay.arguments import Arguments, transferred
 from webhook.overlay.canonical import digest
 from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, same
@@ -203,7 +203,7 @@ def with_arguments(container: Object, found: Arguments) -> Object:
 
 
 def _strings(value: Any) -> tuple[str, ...] | None:
-    return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, list) else None
+    return strings(value) if isinstance(value, list) else None
 
 
 # --- equality -------------------------------------------------------------------------------------------
