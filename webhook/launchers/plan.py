@@ -91,24 +91,39 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice
     if requested not in ("", AUTO):
         return Choice(requested, f"{LAUNCHER} names it")
     order = _order(launches)
-    fits = [
-        name for name in order if all(may_be_launched(one, LAUNCHERS[name], asked=False) for one in launches)
-    ]
-    if not fits:
+    is_default = not requested and default in order and _fits(launches, default)
+    if is_default and _runs(launches, default) is not False:
+        return Choice(default, "it is the default of the settings")
+    verdicts = _verdicts(launches, order)
+    if not verdicts:
         able = (name for name in order if _runs(launches[:1], name) is not False)
         other = default if default in LAUNCHERS else RAY_SYMMETRIC
         return Choice(next(able, order[0] if order else other), starts=False)
-    verdicts = {name: _runs(launches, name) for name in fits}
-    if not requested and verdicts.get(default, False) is not False:
-        return Choice(default, "it is the default of the settings")
-    known = (name for name in fits if verdicts[name])
+    fits = [*verdicts]
+    known = fits[-1] if verdicts[fits[-1]] else ""
     unknown = (name for name in (default, *fits) if verdicts.get(name, False) is None)
-    name = next(known, "") or next(unknown, "")
+    name = known or next(unknown, "")
     if not name:
         at = _decides(launches, fits[0])
         message = f"{launches[at].image} cannot run {', '.join(fits)}; name one in {LAUNCHER} to force it"
         return Choice(fits[0], f"left as it is: {message}", "FI532", starts=False, at=at)
     return _explained(launches, name, passed=fits[: fits.index(name)], is_asked=requested == AUTO)
+
+
+def _fits(launches: tuple[Launch, ...], name: str) -> bool:
+    """Return whether a launcher can rewrite the commands of all templates."""
+    return all(may_be_launched(one, LAUNCHERS[name], asked=False) for one in launches)
+
+
+def _verdicts(launches: tuple[Launch, ...], order: list[str]) -> dict[str, bool | None]:
+    """Return the launchers that fit, with what is known of the images, up to the first that they run."""
+    found: dict[str, bool | None] = {}
+    for name in order:
+        if _fits(launches, name):
+            found[name] = _runs(launches, name)
+            if found[name]:
+                break
+    return found
 
 
 def _order(launches: tuple[Launch, ...]) -> list[str]:
