@@ -13,7 +13,7 @@ from intent.settings import Settings
 from intent.shapes import labels, listed, mapping
 from intent.template import Templates
 from webhook import mutate
-from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
+from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, longest_record, room, wish, written
 from webhook.layout import Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
@@ -216,9 +216,11 @@ def _no_room(found: Inspected, settings: Settings) -> Iterator[FieldError]:
         return
     if isinstance(found, Pinned) and write.has_record:
         return
+    left = room(write.live)
+    if write.filling is None and longest_record(write.live) <= left:
+        return
     wished = wish(found, settings)
     need = len(written(found, wished, write.inject(wished)))
-    left = room(write.live)
     if need > left:
         message = (
             f"{EXPANSION} needs {need} bytes, and the other annotations leave {max(left, 0)} of "

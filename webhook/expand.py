@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from typing import Final, assert_never
 
 import msgspec
+import orjson
 
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
-from intent.shapes import annotations
+from intent.shapes import annotations, metadata
 from intent.template import Templates
 from webhook import mutate
 from webhook.mutate import CONCERNS
@@ -47,6 +48,11 @@ from webhook.write import Write
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
+
+_PLAIN: Final = 64 * 1024
+"""More bytes than the record has of an object without arguments."""
+_QUOTED: Final = 20
+"""More bytes than the record has of one byte of the object: a quote is seven in a script, twice."""
 
 DEFAULTS: Final = Settings()
 
@@ -171,6 +177,18 @@ def room(live: Object) -> int:
     others = {key: value for key, value in annotations(live).items() if key != EXPANSION}
     used = sum(len(key) + len(value) for key, value in others.items() if isinstance(value, str))
     return ANNOTATIONS_LIMIT - used - len(EXPANSION)
+
+
+def longest_record(live: Object) -> int:
+    """Return a number of bytes that the record of an object without templates never exceeds.
+
+    Apart from fields that do not depend on the author's, it has their command and args, which a launcher
+    may have to quote, for two templates, and for each as they were.
+    """
+    try:
+        return _PLAIN + _QUOTED * len(orjson.dumps([metadata(live).get("annotations"), live.get("spec")]))
+    except orjson.JSONEncodeError:  # it is nested deep, or has a number of more than 64 bits
+        return ANNOTATIONS_LIMIT
 
 
 def _annotation(text: str | None) -> Overlay:

@@ -10,10 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from intent.annotations import UNANSWERED
+from intent import Object
+from intent.annotations import EXPANSION, UNANSWERED
 from intent.settings import Settings
+from tests.golden.test_golden import CASES, leaderworkersets
 from tests.lws import changed, container, lws, put, template
-from webhook.expand import expand
+from webhook.expand import expand, expanded, longest_record
 from webhook.mutate import CONCERNS
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +24,7 @@ CORPUS = """
 import sys, orjson
 from fusioninfer import documents, offline
 from intent.settings import Settings
-from webhook.expand import expand
+from webhook.expand import expand, expanded, longest_record
 for path in sys.argv[1:]:
     for one in documents.read([path]):
         sys.stdout.write(orjson.dumps(expand(one.object)).decode() + "\\n")
@@ -247,3 +249,21 @@ def test_a_note_of_others_is_not_decoded(path: str) -> None:
     stored = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
 
     assert expand(changed(stored, path, "x"), stored) == []
+
+
+QUOTES = template(container(args=["org/M", "-tp=16", "--chat-template", "\\'\"" * 3000]))
+ADAPTERS = ",".join(f"a{at}=hf://o/m" for at in range(64))
+
+
+@pytest.mark.parametrize(
+    "live",
+    [
+        *(one.object for case in CASES for one in leaderworkersets(case)),
+        lws(worker=QUOTES, leader=QUOTES, launcher="ray-start"),
+        lws(lora=ADAPTERS, leader=template(), launcher="ray-start"),
+    ],
+)
+def test_no_record_is_longer_than_the_bound(live: Object) -> None:
+    record = expanded(live)["metadata"].get("annotations", {}).get(EXPANSION, "")
+
+    assert len(record) < longest_record(live)
