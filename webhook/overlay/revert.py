@@ -34,8 +34,8 @@ from functools import cached_property, partial
 from typing import Final
 
 from intent import Object
-from intent.annotations import PREFIX
-from intent.shapes import listed, mapping, text
+from intent.annotations import EXPANSION, PREFIX
+from intent.shapes import annotations, listed, mapping, text
 from webhook.overlay.canonical import canonical
 from webhook.overlay.difference import difference
 from webhook.overlay.fields import (
@@ -47,7 +47,7 @@ from webhook.overlay.fields import (
     revert_fields,
     with_arguments,
 )
-from webhook.overlay.keyed import by_identity
+from webhook.overlay.keyed import by_identity, same
 from webhook.overlay.overlay import COPY, NOTHING, Overlay, merge
 from webhook.overlay.record import Record
 from webhook.overlay.taken_over import Around, taken_over
@@ -183,7 +183,7 @@ def _template(name: str, live: Object | None, record: Record, file: Object) -> _
     if not isinstance(template, dict) or not isinstance(put_on, dict):
         return None
     held, origins = mapping(_group(file).get(name)), Origins()
-    if is_exported(put_on, held):
+    if is_exported(put_on, held) or (_is_withdrawn(live) and _holds_launch(put_on, held)):
         return _Template(template, held, template, origins, is_copy=False)
     put_on = without_edited_volumes(put_on, template, held)
     was = mapping(_group(record.was).get(name))
@@ -195,6 +195,24 @@ def is_exported(put_on: Overlay, file: Object) -> bool:
     """Return whether a file holds labels of ours that were injected: its author exported the template."""
     labels = (mapping(mapping(one.get("metadata")).get("labels")) for one in (put_on, file))
     return any(key.startswith(PREFIX) for key in frozenset.intersection(*map(frozenset, labels)))
+
+
+def _is_withdrawn(lws: Object | None) -> bool:
+    """Return whether an object has no annotation of ours but the record, so that this is as it was sent.
+
+    With others, admission may have replaced values of this very write: command and args of a file.
+    """
+    return not any(key.startswith(PREFIX) and key != EXPANSION for key in annotations(lws))
+
+
+def _holds_launch(put_on: Overlay, file: Object) -> bool:
+    """Return whether a file holds a whole launch as it was injected: its author exported the template."""
+    held = _containers(file)
+    launches = (
+        (held.get(name, NOTHING), [key for key in ARGUMENTS if item.get(key) is not None], item)
+        for name, item in _containers(put_on).items()
+    )
+    return any(keys and all(same(one.get(key), item[key]) for key in keys) for one, keys, item in launches)
 
 
 def _kept(template: _Template) -> Overlay:
