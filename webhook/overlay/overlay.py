@@ -167,7 +167,7 @@ def _overlapping_items(field: str, items: list[Overlay], others: list[Overlay]) 
     mine = by_identity(field, items)
     for key, other in by_identity(field, others).items():
         if key in mine:
-            fields = other.keys() - LIST_KEYS[field]
-            if not fields or fields & mine[key].keys():
+            fields, others_fields = (one.keys() - LIST_KEYS[field] for one in (mine[key], other))
+            if not fields or not others_fields or fields & others_fields:
                 return True
     return False

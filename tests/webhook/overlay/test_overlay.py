@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonpatch
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.overlay.overlay import Contradiction, combine, merge
@@ -144,8 +144,11 @@ SPECS = maps(
     }
 )
 
+WHOLE = {"schedulerName": "x", "containers": [{"name": "a", "command": ["x"]}]}
+
 
 @given(st.lists(SPECS, min_size=1, max_size=3), SPECS)
+@example([{"containers": [{"name": "a"}]}, WHOLE], WHOLE)
 def test_only_the_parts_with_a_field_that_was_not_injected_are_reduced(
     wishes: list[Any], original: Any
 ) -> None:
