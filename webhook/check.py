@@ -1,7 +1,7 @@
 """Check a LeaderWorkerSet: errors and warnings about its input, its record and its expansion."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import compress
 from typing import Final, assert_never
 
@@ -14,7 +14,7 @@ from intent.shapes import labels, listed, mapping
 from intent.template import Templates
 from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, longest_record, room, wish, written
-from webhook.layout import Input
+from webhook.layout import DECISIONS, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
 from webhook.overlay.keyed import same
@@ -141,7 +141,10 @@ def _edited(write: Write) -> Iterator[FieldError]:
 
 def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
     """Return the input of the validators: with the recorded launcher and layout, if it is pinned."""
-    decided = asdict(found.pin.expansion.decision) if isinstance(found, Pinned) else {}
+    if not isinstance(found, Pinned):
+        return mutate.input_of(intent, settings)
+    taken = found.pin.expansion.decision
+    decided = {name: getattr(taken, name) for _, names in DECISIONS.values() for name in names}
     return mutate.input_of(intent, settings, decided=decided)
 
 

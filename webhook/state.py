@@ -192,7 +192,8 @@ def _pin(write: Write) -> Record | None:
         return None
     if _holds(write, write.record):
         return write.record
-    return write.stored if _holds(write, write.stored) else None
+    is_other = write.stored is not write.record
+    return write.stored if is_other and _holds(write, write.stored) else None
 
 
 def _holds(write: Write, record: Record) -> bool:

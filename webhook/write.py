@@ -6,7 +6,7 @@ the old object is computed once, and only if it is needed, since most writes nee
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from intent import Object
@@ -180,7 +180,7 @@ def read_write(
             return record
         text, record = None, NO_RECORD
     known = record if records.find(old) == text else None
-    stored = cache(lambda: _stored_record(old) if known is None else known)
+    stored = _reader(old, known)
     file = written(live, old) if record.put_on else {}
     reverted, filling = revert(live, old, record, stored, file), None
     if record.base is not None or BASE_REFS in annotations(live):
@@ -212,6 +212,19 @@ def _text_of_record(live: Object, old: Object | None) -> Any:
     is_unintended = same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old)
     is_lost = is_applied(live, old) or (is_ours and is_unintended)
     return records.find(old) if is_lost else None
+
+
+def _reader(old: Object | None, known: Record | None) -> Callable[[], Record]:
+    """Return a function that returns the record of the old object, and reads it once if it is not known."""
+    found = known
+
+    def stored() -> Record:
+        nonlocal found
+        if found is None:
+            found = _stored_record(old)
+        return found
+
+    return stored
 
 
 def _stored_record(old: Object | None) -> Record:

@@ -80,7 +80,8 @@ def expansion(
         pin = next((one.decision for one in pins if one.digests.get(name) == digests[name]), None)
         if pin is not None:
             decided |= {field: getattr(pin, field) for field in fields}
-            given = input_of(intent, settings, concerns, decided)
+            if any(getattr(pin, field) != getattr(decision(given), field) for field in fields):
+                given = input_of(intent, settings, concerns, decided)
     taken = decision(given)
     parts = {
         one.name: _part(one, given, digest_of(one.reads, facts, taken), pins)

@@ -102,7 +102,7 @@ def revert(
     """
     if not record.put_on:
         return Reverted(live)
-    record = _of_renamed(record, _group(old), _group(live))
+    record = _of_renamed(record, _group(old), _group(live)) if old else record
     worker, leader = (_template(name, live, record, file) for name in (_WORKER, _LEADER))
     copied = None
     if worker and leader and leader.is_copy:
@@ -161,6 +161,9 @@ def with_own_leader(reverted: Reverted) -> Reverted:
 
 def _of_renamed(record: Record, before: Object, after: Object) -> Record:
     """Return the record with the new names of containers that this write renamed, which keep their part."""
+    pairs = ((mapping(before.get(name)), mapping(after.get(name))) for name in (_WORKER, _LEADER))
+    if all(_containers(then).keys() == _containers(now).keys() for then, now in pairs):
+        return record
     put_on, was = (_with_renamed(overlay, before, after) for overlay in (record.put_on, record.was))
     is_same = put_on is record.put_on and was is record.was
     return record if is_same else replace(record, put_on=put_on, was=was)
